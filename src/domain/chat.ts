@@ -1,0 +1,194 @@
+/**
+ * What a chat completion is, independent of any provider: the request a client made, the events of an answer.
+ *
+ * Messages, tools and response formats keep the shape of the OpenAI chat-completions API, the field's common
+ * language, so that the commonest route copies nothing. Everything else has our names.
+ */
+
+export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+}
+export interface ImagePart {
+  readonly type: 'image_url'
+  /** `url` is https or a data URL. */
+  readonly image_url: { readonly url: string; readonly detail?: 'auto' | 'low' | 'high' }
+}
+export interface AudioPart {
+  readonly type: 'input_audio'
+  /** `data` is base64. */
+  readonly input_audio: { readonly data: string; readonly format: string }
+}
+export interface FilePart {
+  readonly type: 'file'
+  /** `file_data` is a data URL. */
+  readonly file: { readonly filename?: string; readonly file_data?: string; readonly file_id?: string }
+}
+export interface RefusalPart {
+  readonly type: 'refusal'
+  readonly refusal: string
+}
+export type ContentPart = TextPart | ImagePart | AudioPart | FilePart | RefusalPart
+
+export interface ToolCall {
+  readonly id: string
+  readonly type: 'function'
+  /** `arguments` is JSON text as the model wrote it; it need not be valid JSON. */
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+/** One message of the conversation. Fields that are not listed are kept as the client sent them. */
+export interface ChatMessage {
+  readonly role: Role
+  readonly content?: string | null | readonly ContentPart[]
+  readonly name?: string
+  readonly tool_calls?: readonly ToolCall[]
+  readonly tool_call_id?: string
+  readonly refusal?: string | null
+  readonly reasoning_content?: string | null
+}
+
+export interface Tool {
+  readonly type: 'function'
+  readonly function: {
+    readonly name: string
+    readonly description?: string
+    /** A JSON Schema. Data, never compiled. */
+    readonly parameters?: Readonly<Record<string, unknown>>
+    readonly strict?: boolean | null
+  }
+}
+
+export type ToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { readonly type: 'function'; readonly function: { readonly name: string } }
+  | {
+      readonly type: 'allowed_tools'
+      readonly allowed_tools: { readonly mode: 'auto' | 'required'; readonly tools: readonly Tool[] }
+    }
+
+export type ResponseFormat =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema'
+      readonly json_schema: {
+        readonly name: string
+        readonly description?: string
+        readonly schema?: Readonly<Record<string, unknown>>
+        readonly strict?: boolean | null
+      }
+    }
+
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+/** A validated request. Absent means that the client did not say. */
+export interface ChatRequest {
+  /** The model ID as the client wrote it. */
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly stream: boolean
+  /** `stream_options.include_usage`. */
+  readonly includeUsage: boolean
+  /** 1 to 16. */
+  readonly n: number
+  /** `max_completion_tokens`, or its older name `max_tokens`. */
+  readonly maxTokens?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly stop?: readonly string[]
+  readonly tools?: readonly Tool[]
+  readonly toolChoice?: ToolChoice
+  readonly parallelToolCalls?: boolean
+  readonly responseFormat?: ResponseFormat
+  readonly seed?: number
+  readonly logprobs?: boolean
+  readonly topLogprobs?: number
+  readonly frequencyPenalty?: number
+  readonly presencePenalty?: number
+  readonly logitBias?: Readonly<Record<string, number>>
+  readonly user?: string
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly reasoningEffort?: ReasoningEffort
+  readonly serviceTier?: string
+  readonly store?: boolean
+  readonly prediction?: unknown
+  readonly modalities?: readonly string[]
+  /** Every other top-level field, under its own name. Passed on to OpenAI-compatible providers only. */
+  readonly extra: Readonly<Record<string, unknown>>
+}
+
+/** Nothing else ever leaves the gateway. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+/**
+ * A snapshot of the whole call so far: a later one replaces an earlier one, field by field. Absent is not zero.
+ * `promptTokens` includes cached ones and `completionTokens` reasoning, for every provider.
+ */
+export interface Usage {
+  readonly promptTokens?: number
+  readonly completionTokens?: number
+  readonly cachedTokens?: number
+  readonly cacheWriteTokens?: number
+  readonly reasoningTokens?: number
+}
+
+export interface TextEvent {
+  readonly type: 'text'
+  /** Which choice, from 0. */
+  readonly index: number
+  readonly text: string
+  /** The wire's `logprobs` object for this text, when asked for. */
+  readonly logprobs?: unknown
+}
+export interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly index: number
+  readonly text: string
+}
+export interface RefusalEvent {
+  readonly type: 'refusal'
+  readonly index: number
+  readonly text: string
+  readonly logprobs?: unknown
+}
+/** A fragment of a tool call. `id` and `name` come with the first fragment of each `toolIndex`, once. */
+export interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly index: number
+  /** Position among the choice's tool calls, from 0 without gaps. */
+  readonly toolIndex: number
+  readonly id?: string
+  readonly name?: string
+  readonly arguments: string
+}
+/** Something of the message that we only carry: `annotations`, `audio`, a provider's context. Later ones replace. */
+export interface ExtensionEvent {
+  readonly type: 'extension'
+  readonly index: number
+  readonly field: string
+  readonly value: unknown
+}
+export interface FinishEvent {
+  readonly type: 'finish'
+  readonly index: number
+  readonly reason: FinishReason
+  /** The provider's own word. */
+  readonly raw: string
+}
+export interface UsageEvent {
+  readonly type: 'usage'
+  readonly usage: Usage
+}
+export type ChatEvent =
+  | TextEvent
+  | ReasoningEvent
+  | RefusalEvent
+  | ToolCallEvent
+  | ExtensionEvent
+  | FinishEvent
+  | UsageEvent

@@ -1,0 +1,85 @@
+/**
+ * Every error a client can see: one class, one table. `docs/errors.md` is tested against the table.
+ * What an error looks like on the wire is the business of `http/`.
+ */
+
+const CATALOGUE = {
+  invalid_json: { status: 400, type: 'invalid_request', retryable: false },
+  missing_field: { status: 400, type: 'invalid_request', retryable: false },
+  invalid_type: { status: 400, type: 'invalid_request', retryable: false },
+  out_of_range: { status: 400, type: 'invalid_request', retryable: false },
+  invalid_value: { status: 400, type: 'invalid_request', retryable: false },
+  unknown_field: { status: 400, type: 'invalid_request', retryable: false },
+  invalid_header: { status: 400, type: 'invalid_request', retryable: false },
+  context_length_exceeded: { status: 400, type: 'invalid_request', retryable: false },
+  content_filter: { status: 400, type: 'invalid_request', retryable: false },
+  provider_rejected: { status: 400, type: 'invalid_request', retryable: false },
+  request_timeout: { status: 408, type: 'invalid_request', retryable: true },
+  body_too_large: { status: 413, type: 'invalid_request', retryable: false },
+  unsupported_media_type: { status: 415, type: 'invalid_request', retryable: false },
+  headers_too_large: { status: 431, type: 'invalid_request', retryable: false },
+  missing_credential: { status: 401, type: 'authentication_error', retryable: false },
+  invalid_credential: { status: 401, type: 'authentication_error', retryable: false },
+  insufficient_scope: { status: 403, type: 'permission_denied', retryable: false },
+  address_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
+  model_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
+  not_found: { status: 404, type: 'not_found', retryable: false },
+  conflict: { status: 409, type: 'conflict', retryable: false },
+  model_not_found: { status: 422, type: 'unprocessable_entity', retryable: false },
+  model_not_priced: { status: 422, type: 'unprocessable_entity', retryable: false },
+  unsupported_parameter: { status: 422, type: 'unprocessable_entity', retryable: false },
+  unsupported_content: { status: 422, type: 'unprocessable_entity', retryable: false },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_exceeded', retryable: true },
+  internal_error: { status: 500, type: 'internal_error', retryable: true },
+  provider_error: { status: 503, type: 'service_unavailable', retryable: true },
+  provider_rate_limited: { status: 503, type: 'service_unavailable', retryable: true },
+  provider_credentials: { status: 503, type: 'service_unavailable', retryable: true },
+  database_unavailable: { status: 503, type: 'service_unavailable', retryable: true },
+  overloaded: { status: 503, type: 'service_unavailable', retryable: true },
+  shutting_down: { status: 503, type: 'service_unavailable', retryable: true },
+} as const
+
+export type ErrorCode = keyof typeof CATALOGUE
+export type ErrorType = (typeof CATALOGUE)[ErrorCode]['type']
+
+export interface GatewayErrorOptions extends ErrorOptions {
+  /** The offending parameter as a path: `messages[2].role`. */
+  readonly param?: string | undefined
+  /** How long to wait before a repeat makes sense. */
+  readonly retryAfterMs?: number | undefined
+}
+
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly param: string | undefined
+  readonly retryAfterMs: number | undefined
+
+  /** @param message Shown to clients. Secrets and upstream bodies go in `options.cause`, which is only logged. */
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.param = options.param
+    this.retryAfterMs = options.retryAfterMs
+  }
+  get status(): number {
+    return CATALOGUE[this.code].status
+  }
+  get type(): ErrorType {
+    return CATALOGUE[this.code].type
+  }
+  /** Whether the same request may succeed later. */
+  get retryable(): boolean {
+    return CATALOGUE[this.code].retryable
+  }
+  /** What the client may be told: our own errors as they are, anything else as `internal_error`. */
+  static from(error: unknown): GatewayError {
+    if (error instanceof GatewayError) return error
+    return new GatewayError('internal_error', 'Something went wrong on our side.', { cause: error })
+  }
+}
+
+/** Codes with status, type and retryability, for the documentation and its test. */
+export const ERROR_CATALOGUE: Readonly<
+  Record<ErrorCode, { readonly status: number; readonly type: string; readonly retryable: boolean }>
+> = CATALOGUE

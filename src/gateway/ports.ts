@@ -1,0 +1,73 @@
+/**
+ * What the data plane needs from the rest of the house. `app.ts` connects these to features; tests give literals.
+ * The gateway itself knows no SQL, no HTTP server and no feature.
+ */
+import type { Caller } from '../domain/caller.ts'
+import type { CompletionRecord } from '../domain/completion.ts'
+import type { IdSource } from '../domain/ids.ts'
+import type { Model } from '../domain/model.ts'
+import type { Provider } from '../providers/provider.ts'
+
+/** A configured provider: the registry's facts under the operator's settings. */
+export interface UpstreamProvider {
+  /** The operator's name for it. */
+  readonly name: string
+  readonly provider: Provider
+  /** Without trailing slash. */
+  readonly baseUrl: string
+  /** The keys to spread calls over; [''] for hosts without one. */
+  readonly credentials: readonly string[]
+  readonly timeouts: UpstreamTimeouts
+  readonly onDisconnect: 'cancel' | 'drain'
+  /** Calls at once; undefined: no limit of its own. */
+  readonly maxInFlight: number | undefined
+}
+
+/** All in milliseconds. `firstByte` and `idle` are waits for data events; comments do not count. */
+export interface UpstreamTimeouts {
+  readonly connect: number
+  readonly firstByte: number
+  readonly idle: number
+  readonly total: number
+}
+
+/** The models as they are now; replaced as a whole on reload. */
+export interface ModelBook {
+  /** By ID or alias. */
+  find(id: string): Model | undefined
+  /** The `count` nearest IDs, nearest first, for error messages. */
+  nearest(id: string, count: number): readonly string[]
+  readonly all: readonly Model[]
+}
+
+/** The state of one limit after a request was counted. */
+export interface LimitState {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetMs: number
+}
+
+export interface Admission {
+  readonly requests: LimitState | undefined
+  readonly tokens: LimitState | undefined
+  /** Once, at the end: what was really used. */
+  release(): void
+}
+
+export interface GatewayPorts {
+  /** Throws `GatewayError` when the rate limit is reached. */
+  readonly admit: (caller: Caller) => Admission
+  readonly models: () => ModelBook
+  readonly provider: (name: string) => UpstreamProvider | undefined
+  /** Must not throw and must not block: it enqueues. */
+  readonly meter: (record: CompletionRecord) => void
+  /** Counts the tokens of text off the event loop. */
+  readonly countTokens: (text: string) => Promise<number>
+  readonly ids: IdSource
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  /** Between 0 and 1. */
+  readonly random: () => number
+}

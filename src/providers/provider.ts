@@ -1,0 +1,58 @@
+/**
+ * Where to talk and who we are there: a provider is data over a protocol. It must not know HTTP clients, requests of
+ * ours, or other providers; what differs between hosts is an option of the protocol or a wrap in the host's own file.
+ */
+import type { UpstreamProtocol } from '../protocols/protocol.ts'
+
+/** What a transport sends. */
+export interface UpstreamCall {
+  /** The provider's base URL with the protocol's path. */
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+export interface UpstreamHead {
+  readonly status: number
+  /** Lower-case names; of a repeated header the first value. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** One exchange with a provider. Nothing is sent twice and nothing outlives `abort`. */
+export interface UpstreamExchange {
+  /** Resolves with the response's head, rejects when there is none. */
+  readonly head: Promise<UpstreamHead>
+  /** The next bytes of the body as they came from the network; undefined at its end. Rejects when the body is cut. */
+  read(): Promise<Uint8Array | undefined>
+  /** Destroys the connection at once. Pending reads reject. Harmless at any time. */
+  abort(): void
+}
+
+/** How bytes get there and back: HTTP for all but the simulator. */
+export type Transport = (call: UpstreamCall) => UpstreamExchange
+
+/** Adds the credential to the headers of a call that is otherwise ready. */
+export type Authorize = (headers: Record<string, string>, credential: string, body: string) => void | Promise<void>
+
+export interface Provider {
+  readonly id: string
+  /** Shown as `owned_by` of models that say no other, and in the documentation. */
+  readonly name: string
+  /** Without trailing slash. Undefined: the operator must give one. */
+  readonly baseUrl?: string
+  /** The environment variable whose presence switches the provider on. */
+  readonly apiKeyVariable?: string
+  readonly protocol: UpstreamProtocol
+  readonly authorize: Authorize
+  /** Only for providers that are not reached over HTTP. */
+  readonly transport?: Transport
+  /** The page these facts come from, and when it was read. */
+  readonly source: { readonly url: string; readonly read: string }
+}
+
+export const bearer: Authorize = (headers, credential) => {
+  if (credential !== '') headers['authorization'] = `Bearer ${credential}`
+}
+
+/** For hosts that are told apart by address alone. */
+export const noCredential: Authorize = () => {}
