@@ -48,6 +48,8 @@ export interface ChatMessage {
   readonly tool_call_id?: string
   readonly refusal?: string | null
   readonly reasoning_content?: string | null
+  /** What a provider needs back on the next turn, by protocol id; clients echo it untouched or drop it. */
+  readonly provider_context?: Readonly<Record<string, unknown>>
 }
 
 export interface Tool {

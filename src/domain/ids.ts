@@ -33,6 +33,11 @@ export function createIdSource(now: () => number, randomBytes: (size: number) =>
   }
 }
 
+/** The least completion id of a millisecond: ids from `completionIdFloor(a)` up to that of `b` were born in [a, b). */
+export function completionIdFloor(ms: number): CompletionId {
+  return `chatcmpl-${toBase62(Math.max(0, ms), TIME_LENGTH)}` as CompletionId
+}
+
 /** Unbiased base-62 text: bytes of 248 and more are thrown away. Draws randomness in blocks. */
 export function base62Source(randomBytes: (size: number) => Uint8Array): (length: number) => string {
   let block = new Uint8Array(0)

@@ -6,13 +6,14 @@ import type { Caller } from '../domain/caller.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { Provider, Transport } from '../providers/provider.ts'
 
 /** A configured provider: the registry's facts under the operator's settings. */
 export interface UpstreamProvider {
   /** The operator's name for it. */
   readonly name: string
   readonly provider: Provider
+  readonly transport: Transport
   /** Without trailing slash. */
   readonly baseUrl: string
   /** The keys to spread calls over; [''] for hosts without one. */
@@ -27,6 +28,8 @@ export interface UpstreamProvider {
 export interface UpstreamTimeouts {
   readonly connect: number
   readonly firstByte: number
+  /** Of an answer that is not streamed, whose first byte comes when all of it is there. */
+  readonly wholeAnswer: number
   readonly idle: number
   readonly total: number
 }
@@ -59,8 +62,11 @@ export interface GatewayPorts {
   readonly admit: (caller: Caller) => Admission
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
-  /** Must not throw and must not block: it enqueues. */
-  readonly meter: (record: CompletionRecord) => void
+  /**
+   * Must not throw and must not block: it enqueues.
+   * @param overheadMs What of the time to the first byte was ours; undefined where nothing was answered.
+   */
+  readonly meter: (record: CompletionRecord, overheadMs: number | undefined) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
   readonly ids: IdSource

@@ -1,0 +1,246 @@
+/**
+ * `npm run bench`: the gateway as it is run, everything switched on, against a bare forwarder in turn, both before the
+ * same upstream on loopback. Only ratios of one run say something; the machine does what it likes between runs.
+ *
+ *   --quick    a fifth of the time, for a first look
+ *   --soak     a million requests more, and what memory does meanwhile
+ *   --profile  the functions of the gateway that take most time; its profile is kept in a temporary folder
+ */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Gateway, startGateway } from '../test/support/gateway.ts'
+import { BUDGETS } from './budgets.ts'
+import { topFunctions } from './cpu-profile.ts'
+import { type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
+import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
+import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
+
+const quick = process.argv.includes('--quick')
+const SECONDS = quick ? 1 : 4
+const ROUNDS = quick ? 1 : 3
+const IDLE_STREAMS = 500
+const CHUNKS = 300
+const JSON_WORK: Work = { model: 'json', stream: false }
+const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
+
+function configOf(upstreamPort: number): object {
+  return {
+    providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
+    models: MODELS.map((id) => ({
+      id,
+      owned_by: 'up',
+      capabilities: { streaming: true, function_calling: true },
+      context_window: 128_000,
+      max_output_tokens: 4096,
+      pricing: { input_per_million: 1, output_per_million: 2 },
+      deployments: [{ provider: 'up', model: id }],
+    })),
+    plans: { bench: { billing: 'postpaid', requests_per_minute: 100_000_000, max_in_flight: 10_000 } },
+    accounts: { default_plan: 'bench' },
+  }
+}
+
+function startMeasured(upstreamPort: number): Promise<Gateway> {
+  const profiling = `--cpu-prof --cpu-prof-dir=${folder}`
+  return startGateway({
+    config: configOf(upstreamPort),
+    logFile: join(folder, 'gateway.log'),
+    env: { LOG_LEVEL: 'info', ...(process.argv.includes('--profile') ? { NODE_OPTIONS: profiling } : {}) },
+  })
+}
+
+/** Milliseconds from starting node to a ready server, the best of some: others work on this machine too. */
+async function readyTimes(upstreamPort: number): Promise<readonly number[]> {
+  const times: number[] = []
+  for (let round = 0; round < (quick ? 3 : 6); round++) {
+    const startedAt = performance.now()
+    const gateway = await startGateway({ config: configOf(upstreamPort), logFile: join(folder, 'start.log') })
+    times.push(performance.now() - startedAt)
+    await gateway.stop()
+  }
+  return times.slice(1)
+}
+
+interface Compared {
+  readonly forwarder: Measured
+  readonly gateway: Measured
+}
+
+/** Turn and turn about, so that what else the machine does meets both. */
+async function compare(targets: readonly [Target, Target], work: Work, inFlight: number): Promise<Compared> {
+  const [forwarder, gateway] = targets
+  const rounds: Compared[] = []
+  for (const target of targets) await saturate(target, work, { inFlight, seconds: Math.min(2, SECONDS) })
+  for (let round = 0; round < ROUNDS; round++) {
+    rounds.push({
+      forwarder: await saturate(forwarder, work, { inFlight, seconds: SECONDS }),
+      gateway: await saturate(gateway, work, { inFlight, seconds: SECONDS }),
+    })
+  }
+  return {
+    forwarder: together(rounds.map((round) => round.forwarder)),
+    gateway: together(rounds.map((round) => round.gateway)),
+  }
+}
+
+function together(rounds: readonly Measured[]): Measured {
+  const sum = (name: keyof Measured): number => rounds.reduce((total, round) => total + round[name], 0)
+  const mean = (name: keyof Measured): number => sum(name) / rounds.length
+  return {
+    requests: sum('requests'),
+    cpuUs: sum('cpuUs'),
+    perSecond: mean('perSecond'),
+    p50Ms: mean('p50Ms'),
+    p99Ms: mean('p99Ms'),
+  }
+}
+
+const cpuEach = ({ cpuUs, requests }: Measured, parts = 1): number => cpuUs / (requests * parts)
+
+function rowsOf(name: string, { forwarder, gateway }: Compared, parts: { count: number; unit: string }): Row[] {
+  const row = (figure: string, of: (measured: Measured) => number, digits = 1): Row => ({
+    figure: `${name}: ${figure}`,
+    forwarder: of(forwarder).toFixed(digits),
+    gateway: of(gateway).toFixed(digits),
+    ratio: `${(of(gateway) / of(forwarder)).toFixed(2)} ×`,
+  })
+  return [
+    row(`CPU µs per ${parts.unit}`, (measured) => cpuEach(measured, parts.count)),
+    row('requests a second', ({ perSecond }) => perSecond, 0),
+    row('whole answer p50 ms', ({ p50Ms }) => p50Ms, 2),
+    row('whole answer p99 ms', ({ p99Ms }) => p99Ms, 2),
+  ]
+}
+
+const cpuRatio = ({ forwarder, gateway }: Compared): number => cpuEach(gateway) / cpuEach(forwarder)
+
+interface Stage {
+  readonly targets: readonly [Target, Target]
+  readonly upstream: Target
+  readonly rows: Row[]
+  readonly verdicts: Verdict[]
+}
+
+async function measureCpu({ targets, rows, verdicts }: Stage): Promise<number> {
+  const request = { count: 1, unit: 'request' }
+  const chunk = { count: CHUNKS + 3, unit: 'chunk' }
+  const many = await compare(targets, JSON_WORK, 64)
+  const alone = await compare(targets, JSON_WORK, 1)
+  const streams = await compare(targets, { model: `stream-${CHUNKS}`, stream: true }, 64)
+  const paced = await compare(targets, { model: `paced-${CHUNKS}`, stream: true }, 64)
+  rows.push(...rowsOf('JSON, 64 in flight', many, request), ...rowsOf('JSON, 1 in flight', alone, request))
+  rows.push(...rowsOf('stream at full speed, 64 in flight', streams, chunk))
+  rows.push(...rowsOf('stream, 1 ms between chunks, 64 in flight', paced, chunk))
+  verdicts.push(
+    { figure: 'CPU per request, 64 in flight, ×', measured: cpuRatio(many), budget: BUDGETS.jsonCpuRatio },
+    { figure: 'CPU per request, 1 in flight, ×', measured: cpuRatio(alone), budget: BUDGETS.jsonCpuRatioAlone },
+    { figure: 'CPU per chunk at full speed, ×', measured: cpuRatio(streams), budget: BUDGETS.chunkCpuRatio },
+    { figure: 'CPU per chunk, 1 ms between chunks, ×', measured: cpuRatio(paced), budget: BUDGETS.chunkCpuRatio },
+  )
+  return many.gateway.perSecond
+}
+
+async function measureLatency({ targets, upstream, rows, verdicts }: Stage, saturation: number): Promise<void> {
+  const load = { perSecond: saturation / 2, seconds: SECONDS * 2 }
+  const direct = await pace(upstream, JSON_WORK, load)
+  const [forwarder, gateway] = [await pace(targets[0], JSON_WORK, load), await pace(targets[1], JSON_WORK, load)]
+  const fsync = fsyncP99Ms()
+  for (const name of ['p50Ms', 'p99Ms'] as const) {
+    const [bare, own] = [forwarder[name] - direct[name], gateway[name] - direct[name]]
+    const figure = `added to the first byte at ${load.perSecond.toFixed(0)} requests a second, ${name.slice(0, 3)} ms`
+    rows.push({ figure, forwarder: bare.toFixed(2), gateway: own.toFixed(2), ratio: '' })
+    const budget = name === 'p50Ms' ? BUDGETS.addedFirstByteP50Ms : BUDGETS.addedFirstByteP99Ms + 2 * fsync
+    verdicts.push({ figure: `added to the first byte, ${name.slice(0, 3)}, ms`, measured: own, budget })
+  }
+}
+
+async function measureIdleStreams({ targets, rows, verdicts }: Stage): Promise<void> {
+  const each: number[] = []
+  for (const target of targets) {
+    const close = await openIdleStreams(target, 50) // what grows once is grown before the count
+    await sleep(500)
+    const before = residentKib(target.pid)
+    const closeMore = await openIdleStreams(target, IDLE_STREAMS)
+    await sleep(1000)
+    each.push((residentKib(target.pid) - before) / IDLE_STREAMS)
+    close()
+    closeMore()
+    await sleep(500)
+  }
+  const [bare = 0, own = 0] = each
+  rows.push({
+    figure: 'memory per open idle stream, KiB',
+    forwarder: bare.toFixed(1),
+    gateway: own.toFixed(1),
+    ratio: '',
+  })
+  verdicts.push({ figure: 'memory per open idle stream, KiB', measured: own, budget: BUDGETS.idleStreamKib })
+}
+
+async function soak({ targets, verdicts }: Stage): Promise<void> {
+  const [, gateway] = targets
+  let requests = 0
+  let settledKib = 0
+  while (requests < 1_000_000) {
+    requests += (await saturate(gateway, JSON_WORK, { inFlight: 64, seconds: 10 })).requests
+    if (requests >= 100_000 && settledKib === 0) settledKib = residentKib(gateway.pid)
+    console.log(`soak: ${requests} requests, ${(residentKib(gateway.pid) / 1024).toFixed(0)} MiB`)
+  }
+  const grown = (residentKib(gateway.pid) - settledKib) / 1024
+  verdicts.push({
+    figure: 'growth from 100 000 to 1 000 000 requests, MiB',
+    measured: grown,
+    budget: BUDGETS.soakGrowthMib,
+  })
+}
+
+async function main(): Promise<boolean> {
+  const upstream = await start('upstream.ts')
+  const forwarder = await start('forwarder.ts', String(upstream.port))
+  const ready = await readyTimes(upstream.port)
+  const gateway = await startMeasured(upstream.port)
+  const startKib = residentKib(gateway.pid)
+  const key = await gateway.key()
+  const target = (name: string, { port, pid }: { port: number; pid: number }): Target => ({ name, port, pid, key })
+  const stage: Stage = {
+    targets: [target('forwarder', forwarder), target('gateway', gateway)],
+    upstream: target('upstream', upstream),
+    rows: [],
+    verdicts: [],
+  }
+  try {
+    const saturation = await measureCpu(stage)
+    await measureLatency(stage, saturation)
+    const ranKib = residentKib(gateway.pid)
+    await measureIdleStreams(stage)
+    if (process.argv.includes('--soak')) await soak(stage)
+    const memory = (figure: string, kib: number): Row => ({
+      figure,
+      forwarder: '',
+      gateway: (kib / 1024).toFixed(0),
+      ratio: '',
+    })
+    stage.rows.push(memory('RSS after start, MiB', startKib), memory('RSS after the load, MiB', ranKib))
+    stage.verdicts.push({ figure: 'RSS after start, MiB', measured: startKib / 1024, budget: BUDGETS.startRssMib })
+    stage.verdicts.push({
+      figure: 'start of node to ready, ms',
+      measured: percentile(ready, 50),
+      budget: BUDGETS.readyMs,
+    })
+  } finally {
+    await gateway.stop()
+    forwarder.stop()
+    upstream.stop()
+  }
+  printTable(stage.rows)
+  console.log('')
+  if (process.argv.includes('--profile')) console.log(`${topFunctions(folder, 30).join('\n')}\n\nprofiles: ${folder}\n`)
+  return printVerdicts(stage.verdicts)
+}
+
+process.exitCode = (await main()) ? 0 : 1
+process.exit()

@@ -1,0 +1,18 @@
+/** What the gateway may cost; the reasons are in the design. A run of `npm run bench` says for each whether it holds. */
+export const BUDGETS = {
+  /** CPU of a whole answer against the bare forwarder, 64 in flight. */
+  jsonCpuRatio: 2.5,
+  /** The same, one in flight. */
+  jsonCpuRatioAlone: 4,
+  /** CPU of a streamed chunk against the bare forwarder, which parses and serialises each. */
+  chunkCpuRatio: 1.3,
+  /** Added to the first byte at half of saturation, milliseconds. */
+  addedFirstByteP50Ms: 2,
+  /** Twice the p99 of fsync in the same run is allowed on top, milliseconds. */
+  addedFirstByteP99Ms: 10,
+  idleStreamKib: 40,
+  startRssMib: 120,
+  /** Between the 100 000th and the last request of `--soak`, which garbage collection moves up and down. */
+  soakGrowthMib: 16,
+  readyMs: 700,
+} as const

@@ -1,0 +1,146 @@
+/** Load: as much as goes, at a steady pace, or only open streams. */
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import autocannon from 'autocannon'
+import { cpuMicroseconds, percentile } from './processes.ts'
+
+export const CHAT_PATH = '/v1/chat/completions'
+
+export interface Target {
+  readonly name: string
+  readonly port: number
+  readonly pid: number
+  readonly key: string
+}
+
+export interface Work {
+  readonly model: string
+  readonly stream: boolean
+}
+
+export function bodyOf({ model, stream }: Work): string {
+  const system = { role: 'system', content: 'You are brief and exact. Answer in the language of the question.' }
+  const user = { role: 'user', content: 'What is the toll of a turnpike, and who paid it? '.repeat(4) }
+  return JSON.stringify({ model, messages: [system, user], temperature: 0.7, max_tokens: 500, stream })
+}
+
+export interface Measured {
+  readonly requests: number
+  readonly perSecond: number
+  readonly cpuUs: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** Keeps `inFlight` requests going for some seconds. Throws when any fails: a cheap error is no result. */
+export async function saturate(
+  target: Target,
+  work: Work,
+  load: { inFlight: number; seconds: number },
+): Promise<Measured> {
+  const cpuBefore = cpuMicroseconds(target.pid)
+  const result = await autocannon({
+    url: `http://127.0.0.1:${target.port}${CHAT_PATH}`,
+    method: 'POST',
+    headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
+    body: bodyOf(work),
+    connections: load.inFlight,
+    duration: load.seconds,
+    timeout: 30,
+  })
+  if (result.non2xx + result.errors + result.timeouts > 0) {
+    throw new Error(`${target.name}: ${result.non2xx} not 2xx, ${result.errors} errors, ${result.timeouts} time-outs`)
+  }
+  return {
+    requests: result['2xx'],
+    perSecond: result['2xx'] / result.duration,
+    cpuUs: cpuMicroseconds(target.pid) - cpuBefore,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+  }
+}
+
+/** A connection that is used again and again; resolves with the milliseconds to the first byte of each answer. */
+interface Lane {
+  ask(bytes: string): Promise<number>
+  close(): void
+}
+
+async function openLane(port: number): Promise<Lane> {
+  const socket = await opened(port)
+  let waiting: { startedAt: number; resolve: (ms: number) => void; firstMs: number | undefined } | undefined
+  socket.on('data', (bytes) => {
+    if (waiting === undefined) return
+    waiting.firstMs ??= performance.now() - waiting.startedAt
+    // Answers of the bench are one JSON object that ends the last packet.
+    if (bytes.at(-1) !== 0x7d) return
+    const { resolve, firstMs } = waiting
+    waiting = undefined
+    resolve(firstMs)
+  })
+  return {
+    ask: (bytes) =>
+      new Promise((resolve) => {
+        waiting = { startedAt: performance.now(), resolve, firstMs: undefined }
+        socket.write(bytes)
+      }),
+    close: () => socket.destroy(),
+  }
+}
+
+function opened(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
+    socket.on('error', reject)
+  })
+}
+
+function requestBytes({ key }: Target, work: Work): string {
+  const body = bodyOf(work)
+  return `POST ${CHAT_PATH} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}
+
+/** Milliseconds to the first byte at a steady number of requests a second. */
+export async function pace(
+  target: Target,
+  work: Work,
+  load: { perSecond: number; seconds: number },
+): Promise<{ readonly p50Ms: number; readonly p99Ms: number }> {
+  const bytes = requestBytes(target, work)
+  const free = await Promise.all(Array.from({ length: 64 }, () => openLane(target.port)))
+  const lanes = [...free]
+  const times: number[] = []
+  const startedAt = performance.now()
+  const total = Math.floor(load.perSecond * load.seconds)
+  for (let sent = 0; sent < total; ) {
+    const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1000) * load.perSecond))
+    for (; sent < due; sent++) {
+      const lane = free.pop()
+      if (lane === undefined) break
+      void lane.ask(bytes).then((ms) => {
+        times.push(ms)
+        free.push(lane)
+      })
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await sleep(100)
+  for (const lane of lanes) lane.close()
+  return { p50Ms: percentile(times, 50), p99Ms: percentile(times, 99) }
+}
+
+/** Opens streams that have begun and say nothing more. */
+export async function openIdleStreams(target: Target, count: number): Promise<() => void> {
+  const bytes = requestBytes(target, { model: 'idle', stream: true })
+  const sockets: Socket[] = []
+  while (sockets.length < count) {
+    const socket = await opened(target.port)
+    const begun = new Promise((resolve) => socket.once('data', resolve))
+    socket.write(bytes)
+    await begun
+    sockets.push(socket)
+  }
+  return () => {
+    for (const socket of sockets) socket.destroy()
+  }
+}

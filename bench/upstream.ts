@@ -1,0 +1,53 @@
+/**
+ * The provider of the bench, a process of its own: answers at once, whole or streamed, as the model's name says:
+ * `json`, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one chunk.
+ */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const HEAD = { id: 'chatcmpl-upstream', created: 1_760_000_000, model: 'upstream' }
+const usage = (completion: number): object => ({
+  prompt_tokens: 20,
+  completion_tokens: completion,
+  total_tokens: 20 + completion,
+})
+const WHOLE = JSON.stringify({
+  ...HEAD,
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'word '.repeat(60) }, finish_reason: 'stop' }],
+  usage: usage(60),
+})
+const frame = (choices: readonly object[], more: object = {}): string =>
+  `data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', choices, ...more })}\n\n`
+const FIRST = frame([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
+const WORD = frame([{ index: 0, delta: { content: ' word' }, finish_reason: null }])
+const last = (chunks: number): string =>
+  `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], { usage: usage(chunks) })}data: [DONE]\n\n`
+
+async function stream(response: ServerResponse, model: string): Promise<void> {
+  const [kind, count = '1'] = model.split('-')
+  const chunks = Number(count)
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(FIRST)
+  if (kind === 'idle') return
+  for (let i = 0; i < chunks && !response.destroyed; i++) {
+    if (kind === 'paced') await sleep(1)
+    response.write(WORD)
+  }
+  response.end(last(chunks))
+}
+
+const server = createServer((request, response) => {
+  const pieces: Buffer[] = []
+  request.on('data', (piece: Buffer) => pieces.push(piece))
+  request.on('end', () => {
+    const { model } = JSON.parse(Buffer.concat(pieces).toString()) as { readonly model: string }
+    if (model !== 'json') return void stream(response, model)
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(WHOLE) })
+    response.end(WHOLE)
+  })
+})
+server.keepAliveTimeout = 60_000
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+process.on('disconnect', () => process.exit())

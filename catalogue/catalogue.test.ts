@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseMicroUsd } from '../src/domain/money.ts'
+import { CATALOGUE } from './index.ts'
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/
+
+test('no two models share an ID or an alias', () => {
+  const names = CATALOGUE.flatMap((entry) => [entry.id, ...entry.aliases])
+  assert.deepEqual(
+    names.filter((name, at) => names.indexOf(name) !== at),
+    [],
+  )
+})
+
+test('every model says where its price was read, and when', () => {
+  for (const { id, source } of CATALOGUE) {
+    assert.match(source.url, /^(https:\/\/|docs\/)/, id)
+    assert.match(source.read, ISO_DATE, id)
+  }
+})
+
+test('every price is exact in micro-dollars, and cached input is never dearer than fresh', () => {
+  for (const { id, pricing } of CATALOGUE) {
+    if (pricing === null) continue
+    for (const usd of Object.values(pricing)) assert.notEqual(parseMicroUsd(usd), undefined, `${id}: ${usd}`)
+    assert.ok((pricing.cached_input_per_million ?? 0) <= pricing.input_per_million, id)
+  }
+})
+
+test('every model can be had somewhere, and fits its own window', () => {
+  for (const { id, deployments, context_window, max_output_tokens } of CATALOGUE) {
+    assert.ok(deployments.length > 0, id)
+    assert.equal(new Set(deployments.map(({ provider }) => provider)).size, deployments.length, id)
+    assert.ok((max_output_tokens ?? 0) <= context_window, id)
+  }
+})
+
+test('dates are dates', () => {
+  for (const { id, created, deprecation_date } of CATALOGUE) {
+    assert.ok(Number.isSafeInteger(created) && created > 1_600_000_000, id)
+    if (deprecation_date !== null) assert.match(deprecation_date, ISO_DATE, id)
+  }
+})
+
+test('vision and the input modalities agree', () => {
+  for (const { id, capabilities, input_modalities } of CATALOGUE) {
+    assert.equal(input_modalities.includes('image'), capabilities.vision, id)
+  }
+})
+
+interface Row {
+  readonly group: string
+  readonly model: string
+  /** Tokens as the table rounds them. */
+  readonly context: string
+  readonly output: string | null
+  readonly price: readonly [number, number] | null
+}
+
+/** The service interface's table, each row with the model that stands for it. */
+const ROWS: readonly Row[] = [
+  { group: 'largest reasoning', model: 'claude-opus-4-1', context: '200K', output: '32K', price: [15, 75] },
+  { group: 'balanced', model: 'claude-sonnet-4', context: '200K', output: '16K', price: [3, 15] },
+  { group: 'fastest', model: 'claude-3-5-haiku', context: '200K', output: '8K', price: [0.8, 4] },
+  { group: 'multimodal', model: 'gpt-4o', context: '128K', output: '16K', price: [2.5, 10] },
+  { group: 'smaller multimodal', model: 'gpt-4o-mini', context: '128K', output: '16K', price: [0.15, 0.6] },
+  { group: 'advanced reasoning', model: 'o3', context: '200K', output: '100K', price: [10, 40] },
+  { group: 'efficient reasoning', model: 'o4-mini', context: '200K', output: '100K', price: [1.1, 4.4] },
+  { group: 'pro', model: 'gemini-2.5-pro', context: '1M', output: '65K', price: [1.25, 10] },
+  { group: 'flash', model: 'gemini-2.5-flash-preview-04-17', context: '1M', output: '65K', price: [0.15, 0.6] },
+  { group: 'previous flash', model: 'gemini-2.0-flash', context: '1M', output: '8K', price: null },
+  { group: 'open, coding and reasoning', model: 'deepseek-v3', context: '128K', output: null, price: [0.27, 1.1] },
+  { group: 'open, reasoning', model: 'deepseek-r1', context: '128K', output: null, price: [0.55, 2.19] },
+  { group: 'open, very large context', model: 'llama-4-maverick', context: '1M', output: null, price: null },
+  { group: 'open, code', model: 'devstral-small', context: '128K', output: null, price: null },
+]
+
+for (const row of ROWS) {
+  test(`the interface's row "${row.group}" is ${row.model}`, () => {
+    const entry = CATALOGUE.find(({ id, aliases }) => id === row.model || aliases.includes(row.model))
+    assert.ok(entry)
+    assert.equal(rounded(entry.context_window), row.context)
+    assert.equal(entry.max_output_tokens === null ? null : rounded(entry.max_output_tokens), row.output)
+    const { input_per_million, output_per_million } = entry.pricing ?? {}
+    if (row.price !== null) assert.deepEqual([input_per_million, output_per_million], row.price)
+  })
+}
+
+/** As model cards round: 16 384 and 16 000 are both 16K, 1 048 576 is 1M. */
+function rounded(tokens: number): string {
+  return tokens >= 1_000_000 ? `${Math.floor(tokens / 1_000_000)}M` : `${Math.floor(tokens / 1000)}K`
+}

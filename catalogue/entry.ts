@@ -1,0 +1,102 @@
+/**
+ * The price list as data: what each model is, what it costs, where it can be had and who says so. Nothing here is read
+ * at run time but by `features/models`, which lays the operator's own entries over it.
+ */
+import type { Capability } from '../src/domain/model.ts'
+
+/** US dollars per million tokens; at most six decimals. */
+export interface CataloguePricing {
+  readonly input_per_million: number
+  readonly output_per_million: number
+  /** Prompt tokens read from the provider's cache; absent: as input. */
+  readonly cached_input_per_million?: number
+  /** Prompt tokens written to the provider's cache; absent: as input. */
+  readonly cache_write_per_million?: number
+}
+
+/** Where a model can be had. Lower priorities are tried first; absent: 0, and weight 1. */
+export interface CatalogueDeployment {
+  /** Name in the provider registry. */
+  readonly provider: string
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly priority?: number
+  readonly weight?: number
+}
+
+export interface CatalogueEntry {
+  readonly id: string
+  readonly name: string
+  /** Who made the model, not who hosts it. */
+  readonly owned_by: string
+  /** Unix seconds of the release. */
+  readonly created: number
+  readonly capabilities: Readonly<Record<Capability, boolean>>
+  /** Tokens. */
+  readonly context_window: number
+  /** Tokens; null: not known, or not promised. */
+  readonly max_output_tokens: number | null
+  /** Null: no price with a source; the model may not be called until the operator sets one. */
+  readonly pricing: CataloguePricing | null
+  /** Other IDs of the same release: undated for dated and the other way round. */
+  readonly aliases: readonly string[]
+  /** ISO date on which the provider shuts the model down; null: none announced. */
+  readonly deprecation_date: string | null
+  readonly input_modalities: readonly string[]
+  readonly supported_parameters: readonly string[]
+  readonly deployments: readonly CatalogueDeployment[]
+  /** Where the price was read (the page or a stored copy of it) and on which day. */
+  readonly source: { readonly url: string; readonly read: string }
+  /** What the other fields cannot say: why this price, which part of the provider's tariff is missing. */
+  readonly note?: string
+}
+
+/** @param isoDate `2025-08-05`. @returns Unix seconds of its midnight UTC. */
+export function released(isoDate: string): number {
+  return Date.parse(isoDate) / 1000
+}
+
+/** A figure read in the models.dev collection, as it was on 2026-07-01. @param file `openai/models/o3`. */
+export function modelsDev(file: string): CatalogueEntry['source'] {
+  const commit = 'f3fc692299671838c7c65fd8126bf84d81a2e817'
+  return { url: `https://github.com/anomalyco/models.dev/blob/${commit}/providers/${file}.toml`, read: '2026-11-20' }
+}
+
+/** A figure read in the genai-prices collection, as it was on 2026-08-21. @param file `openai`. */
+export function genaiPrices(file: string): CatalogueEntry['source'] {
+  const commit = '47df840a5ab10bbcffb8e5ac01b9899032245d1b'
+  return {
+    url: `https://github.com/pydantic/genai-prices/blob/${commit}/prices/providers/${file}.yml`,
+    read: '2026-11-20',
+  }
+}
+
+export const ALL_CAPABILITIES = { streaming: true, function_calling: true, vision: true, json_mode: true } as const
+export const TEXT_CAPABILITIES = { ...ALL_CAPABILITIES, vision: false } as const
+
+export const TEXT = ['text'] as const
+export const TEXT_AND_IMAGES = ['text', 'image'] as const
+
+/** Request fields of models that answer at once. */
+export const CHAT_PARAMETERS = [
+  'max_tokens',
+  'response_format',
+  'seed',
+  'stop',
+  'structured_outputs',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_p',
+] as const
+/** Request fields of models that think first and do not let themselves be sampled. */
+export const REASONING_PARAMETERS = [
+  'max_tokens',
+  'reasoning_effort',
+  'response_format',
+  'structured_outputs',
+  'tool_choice',
+  'tools',
+] as const
+/** Request fields of models that can do both. */
+export const HYBRID_PARAMETERS = [...CHAT_PARAMETERS, 'reasoning_effort'] as const

@@ -1,0 +1,108 @@
+/**
+ * The arrows of the house: who may import whom. Tests are free: they use real parts from everywhere.
+ *
+ *   lib <- domain <- {db, http, protocols};  protocols <- providers <- gateway;  db <- jobs <- features;
+ *   http <- features;  a feature never imports a feature;  cli/, app.ts and main.ts know everyone.
+ */
+import { posix } from 'node:path'
+import { finding, productFiles, projectFiles, report, type SourceFile } from './source-files.ts'
+
+/** For each room, the rooms it may import beside itself. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  domain: ['lib'],
+  config: ['lib', 'domain'],
+  db: ['domain', 'lib'],
+  http: ['domain', 'lib'],
+  protocols: ['domain', 'lib'],
+  providers: ['protocols', 'domain', 'lib'],
+  gateway: ['providers', 'protocols', 'domain', 'lib'],
+  jobs: ['db', 'domain', 'lib'],
+  features: ['jobs', 'db', 'http', 'domain', 'lib', 'catalogue'],
+  catalogue: ['domain', 'lib'],
+}
+const KNOW_EVERYONE = /^src\/(cli\/|app\.ts$|main\.ts$)/
+/** Files that every feature may use. */
+const SHARED_BY_FEATURES = ['src/features/deps.ts']
+
+/** Rooms without effects, and the modules through which effects come in. */
+const PURE_ROOMS = new Set(['lib', 'domain', 'protocols'])
+const EFFECTS =
+  /^node:(fs|net|tls|http|https|http2|dns|dgram|os|process|child_process|cluster|worker_threads|perf_hooks|timers|sqlite|readline|diagnostics_channel|async_hooks)\b/
+const PACKAGES_OUT_OF_REACH: Readonly<Record<string, RegExp>> = {
+  lib: /^(undici|fastify|@fastify|kysely|pino|prom-client|commander)\b/,
+  domain: /^(undici|fastify|@fastify|kysely|pino|prom-client|commander)\b/,
+  protocols: /^(undici|fastify|@fastify|kysely|pino|prom-client|commander)\b/,
+  providers: /^(undici|fastify|@fastify|kysely|pino|prom-client|commander)\b/,
+  gateway: /^(fastify|@fastify|kysely|pino|prom-client|@opentelemetry|commander)\b/,
+}
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]|\b(?:import|URL)\(\s*['"]([^'"]+)['"]/g
+
+interface Import {
+  readonly offset: number
+  /** A path from the project's root, `node:…`, or a package. */
+  readonly target: string
+  readonly isLocal: boolean
+}
+
+function importsOf(file: SourceFile): Import[] {
+  const found: Import[] = []
+  for (const match of file.text.matchAll(IMPORT)) {
+    const specifier = match[1] ?? match[2] ?? match[3] ?? ''
+    const isLocal = specifier.startsWith('.')
+    const target = isLocal ? posix.join(posix.dirname(file.path), specifier) : specifier
+    found.push({ offset: match.index + match[0].length, target, isLocal })
+  }
+  return found
+}
+
+/** The room a path is in: a folder of `src/`, `catalogue`, or undefined for what belongs to none. */
+function roomOf(path: string): string | undefined {
+  if (path.startsWith('catalogue/')) return 'catalogue'
+  return /^src\/([^/]+)\//.exec(path)?.[1]
+}
+
+function featureOf(path: string): string | undefined {
+  return /^src\/features\/([^/]+)\//.exec(path)?.[1]
+}
+
+function complaint(from: string, { target, isLocal }: Import): string | undefined {
+  const room = roomOf(from)
+  if (room === undefined || !(room in ARROWS))
+    return `${from} is in no known room; give it one in scripts/check-imports.ts`
+  if (isLocal) return roomComplaint({ from, room, target })
+  if (target.startsWith('node:')) {
+    return PURE_ROOMS.has(room) && EFFECTS.test(target) ? `${room} has no effects, but imports ${target}` : undefined
+  }
+  return PACKAGES_OUT_OF_REACH[room]?.test(target) ? `${room} must not know ${target}` : undefined
+}
+
+function roomComplaint(edge: { from: string; room: string; target: string }): string | undefined {
+  const { from, room, target } = edge
+  if (/\.test\.ts$/.test(target)) return `product code imports a test, ${target}`
+  const targetRoom = roomOf(target)
+  if (targetRoom === undefined) return `${room} must not know ${target}`
+  if (targetRoom !== room) {
+    return ARROWS[room]?.includes(targetRoom) ? undefined : `${room} must not import ${targetRoom} (${target})`
+  }
+  if (room !== 'features' || SHARED_BY_FEATURES.includes(target)) return undefined
+  return featureOf(from) === featureOf(target) ? undefined : `a feature never imports a feature (${target})`
+}
+
+function check(files: readonly SourceFile[]): string[] {
+  const findings: string[] = []
+  for (const file of files) {
+    if (KNOW_EVERYONE.test(file.path)) continue
+    for (const imported of importsOf(file)) {
+      const message = complaint(file.path, imported)
+      if (message !== undefined) findings.push(finding(file, imported.offset, message))
+    }
+  }
+  return findings
+}
+
+const all = projectFiles()
+const catalogue = all.filter(({ path }) => /^catalogue\/.+(?<!\.test)\.ts$/.test(path))
+report('imports', check([...productFiles(all), ...catalogue]))

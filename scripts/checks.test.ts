@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { withoutComments } from './source-files.ts'
+
+/** Runs one check over a project of the given files, beside copies of the scripts. */
+function checkOver(script: string, files: Readonly<Record<string, string>>): { status: number | null; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-checks-'))
+  try {
+    cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
+    symlinkSync(join(import.meta.dirname, '..', 'node_modules'), join(folder, 'node_modules'))
+    writeFileSync(join(folder, '.gitignore'), 'node_modules\nscripts\n')
+    for (const [path, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    spawnSync('git', ['init', '--quiet'], { cwd: folder })
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join('scripts', script)], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    return { status, output: stdout + stderr }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const from = (target: string): string => `import { x } from '${target}'\nexport const y = x\n`
+
+const BROKEN_ARROWS: readonly (readonly [file: string, target: string])[] = [
+  ['src/lib/a.ts', '../domain/b.ts'],
+  ['src/domain/a.ts', '../protocols/b.ts'],
+  ['src/protocols/p/a.ts', '../../providers/b.ts'],
+  ['src/protocols/a.ts', 'node:fs'],
+  ['src/protocols/a.ts', 'undici'],
+  ['src/providers/a.ts', '../gateway/b.ts'],
+  ['src/gateway/a.ts', '../db/b.ts'],
+  ['src/gateway/a.ts', '../http/b.ts'],
+  ['src/gateway/a.ts', '../features/keys/b.ts'],
+  ['src/gateway/a.ts', 'fastify'],
+  ['src/features/keys/a.ts', '../usage/b.ts'],
+  ['src/features/keys/a.ts', '../../gateway/b.ts'],
+  ['src/features/keys/a.ts', '../../config/b.ts'],
+  ['src/http/a.ts', '../config/b.ts'],
+  ['src/jobs/a.ts', '../features/keys/b.ts'],
+  ['src/db/a.ts', '../app.ts'],
+  ['src/db/a.ts', '../../test/b.ts'],
+]
+for (const [file, target] of BROKEN_ARROWS) {
+  test(`${file} must not import ${target}`, () => {
+    const { status, output } = checkOver('check-imports.ts', { [file]: from(target) })
+    assert.equal(status, 1)
+    assert.match(output, new RegExp(`^${file.replaceAll('.', '\\.')}:1: `))
+  })
+}
+
+test('imports that follow the arrows pass, and tests are free', () => {
+  const { status, output } = checkOver('check-imports.ts', {
+    'src/lib/a.ts': from('node:crypto'),
+    'src/domain/a.ts': from('../lib/a.ts'),
+    'src/providers/a.ts': from('../protocols/a.ts'),
+    'src/gateway/a.ts': from('../providers/a.ts') + from('undici'),
+    'src/features/deps.ts': from('../db/a.ts'),
+    'src/features/keys/a.ts': from('../deps.ts') + from('./b.ts') + from('../../http/a.ts'),
+    'src/cli/a.ts': from('../gateway/a.ts') + from('../config/a.ts'),
+    'src/app.ts': from('./features/keys/a.ts'),
+    'src/lib/a.test.ts': from('../db/a.ts'),
+  })
+  assert.equal(output, '')
+  assert.equal(status, 0)
+})
+
+const BROKEN_HOUSE: readonly (readonly [why: string, file: string, text: string])[] = [
+  ['301 lines', 'src/db/long.ts', 'export const a = 1\n'.repeat(301)],
+  ['a name that says nothing', 'src/db/utils.ts', ''],
+  ['the environment outside config/', 'src/http/a.ts', 'export const a = process.env.PORT\n'],
+  ['the clock in domain/', 'src/domain/a.ts', 'export const a = () => Date.now()\n'],
+  ['chance in lib/', 'src/lib/a.ts', 'export const a = () => Math.random()\n'],
+  ['chance of crypto in lib/', 'src/lib/a.ts', "import { randomBytes } from 'node:crypto'\n"],
+  ['a timer in protocols/', 'src/protocols/a.ts', 'export const a = () => setTimeout(() => {}, 1)\n'],
+  ['a class that is no error', 'src/gateway/a.ts', 'export class Pipeline {}\n'],
+  ["a provider's name in a string", 'src/gateway/a.ts', "export const a = (id: string) => id === 'groq'\n"],
+  ["a provider's name in a name", 'src/protocols/a.ts', 'export const groqDialect = 1\n'],
+  ["a provider's name that is a word", 'src/gateway/a.ts', "export const a = 'together'\n"],
+]
+for (const [why, file, text] of BROKEN_HOUSE) {
+  test(`the house refuses ${why}`, () => {
+    const { status, output } = checkOver('check-house.ts', {
+      [file]: text,
+      'src/providers/groq.ts': '',
+      'src/providers/together.ts': '',
+    })
+    assert.equal(status, 1)
+    assert.match(output, new RegExp(`^${file.replaceAll('.', '\\.')}:`))
+  })
+}
+
+test('comments may name providers and clocks', () => {
+  const { status, output } = checkOver('check-house.ts', {
+    'src/domain/a.ts': '/** Groq sends it so; never Date.now() here. */\nexport const a = 1 // together with groq\n',
+    'src/providers/groq.ts': "export const groq = { id: 'groq' }\n",
+    'src/providers/together.ts': '',
+  })
+  assert.equal(output, '')
+  assert.equal(status, 0)
+})
+
+const BROKEN_REPOSITORY: readonly (readonly [why: string, file: string, text: string])[] = [
+  ['a path of one machine', 'docs/a.md', `see /${'work'}/main/a.ts`],
+  ['a home folder', 'src/a.ts', `export const a = '/${'home'}/someone/x'`],
+  ["a registry's host", 'package-lock.json', `"https://registry.${'example'}.com/a.tgz"`],
+  ['unfinished work', 'src/a.ts', `// ${'TO' + 'DO'} later`],
+  ['a test switched off', 'src/a.test.ts', `test.${'skip'}('x', () => {})`],
+]
+for (const [why, file, text] of BROKEN_REPOSITORY) {
+  test(`the repository refuses ${why}`, () => {
+    const { status, output } = checkOver('check-repository.ts', { [file]: text })
+    assert.equal(status, 1)
+    assert.match(output, new RegExp(`^${file.replaceAll('.', '\\.')}:1: `))
+  })
+}
+
+test('comments are taken out without touching addresses or line numbers', () => {
+  const code = withoutComments("/* a\n b */const url = 'https://example.com' // c\n  // d\nnext()")
+  assert.deepEqual(
+    code.split('\n').map((line) => line.trim()),
+    ['', "const url = 'https://example.com'", '', 'next()'],
+  )
+})

@@ -1,0 +1,121 @@
+/** What `docs/errors.md` says of each code beyond the table of `src/domain/errors.ts`. */
+import type { ErrorCode } from '../src/domain/errors.ts'
+
+export interface ErrorText {
+  readonly meaning: string
+  readonly action: string
+}
+
+export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
+  invalid_json: {
+    meaning: 'The body is empty or is not JSON.',
+    action: 'Send a JSON object; the message names the position.',
+  },
+  missing_field: { meaning: 'A required field is not there.', action: 'Add the field that `param` names.' },
+  invalid_type: { meaning: 'A field has the wrong JSON type.', action: 'Correct the field that `param` names.' },
+  out_of_range: {
+    meaning: 'A number, a length or a count is outside its limits.',
+    action: 'Correct the field that `param` names; the message says what is allowed.',
+  },
+  invalid_value: {
+    meaning: 'A field has a value that is not one of those allowed, or that contradicts another.',
+    action: 'Correct the field that `param` names.',
+  },
+  unknown_field: { meaning: 'The endpoint knows no field of this name.', action: 'Remove it or mend its spelling.' },
+  invalid_header: {
+    meaning: 'A header is malformed, or was sent more than once.',
+    action: 'Send `Host`, `Authorization`, `Content-Type`, `Content-Length` and `Idempotency-Key` at most once.',
+  },
+  context_length_exceeded: {
+    meaning: 'The conversation is longer than the model can read.',
+    action: 'Shorten it, lower `max_tokens`, or take a model with a larger `context_window`.',
+  },
+  content_filter: { meaning: 'The provider refused the request for its content.', action: 'Change the content.' },
+  provider_rejected: {
+    meaning: "The provider refused the request's content; its own message is passed on.",
+    action: 'Change what the message names.',
+  },
+  request_timeout: {
+    meaning: 'The head or the body of the request did not arrive in time.',
+    action: 'Send the request again, without pauses.',
+  },
+  body_too_large: {
+    meaning: 'The body is larger than the limit (32 MiB unless the operator set another).',
+    action: 'Send less, or refer to files by address.',
+  },
+  unsupported_media_type: {
+    meaning: 'The body is not `application/json`, or has a content encoding.',
+    action: 'Send plain JSON with `Content-Type: application/json`.',
+  },
+  headers_too_large: { meaning: 'The head of the request is larger than 16 KiB.', action: 'Send fewer headers.' },
+  missing_credential: {
+    meaning: 'The request has no `Authorization` header.',
+    action: 'Send `Authorization: Bearer tp_…`, or Basic with the key as user name and no password.',
+  },
+  invalid_credential: {
+    meaning: 'The key is unknown, revoked, expired or malformed; which one is not said.',
+    action: 'Use a key that is listed as active in the dashboard.',
+  },
+  insufficient_scope: {
+    meaning: 'The key does not have the scope that the endpoint needs.',
+    action: 'Use a key with the scope that the message names.',
+  },
+  address_not_allowed: {
+    meaning: "The request comes from an address outside the key's allowlist.",
+    action: 'Send it from an allowed address, or change the allowlist.',
+  },
+  model_not_allowed: {
+    meaning: 'The key may not use this model.',
+    action: 'Use one of its models, or change the key.',
+  },
+  not_found: { meaning: 'There is no such path or object.', action: 'Check the path and the id.' },
+  conflict: {
+    meaning: 'The object is in a state that forbids this, or an idempotency key was used with another body.',
+    action: 'Read the object again; use a new idempotency key for a new request.',
+  },
+  model_not_found: {
+    meaning: 'No model has this ID.',
+    action: 'Take an ID of `GET /v1/models`; the message names the nearest ones.',
+  },
+  model_not_priced: {
+    meaning: 'The price of the model is not known, so it may not be called.',
+    action: 'Ask the operator to set `pricing` for it.',
+  },
+  unsupported_parameter: {
+    meaning: 'The chosen model or provider cannot do what a parameter asks for.',
+    action: 'Remove the parameter that `param` names, or take another model.',
+  },
+  unsupported_content: {
+    meaning: 'The model cannot read a part of a message, such as an image.',
+    action: 'Remove the part that `param` names, or take a model with that capability.',
+  },
+  rate_limit_exceeded: {
+    meaning: 'A limit on requests, tokens or requests in flight is reached.',
+    action: 'Wait as long as `retry_after` says, then repeat.',
+  },
+  internal_error: {
+    meaning: "The gateway's own fault.",
+    action: 'Repeat with growing pauses; tell the operator the `request_id`.',
+  },
+  provider_error: {
+    meaning: 'The provider failed, did not answer in time, or sent what cannot be read.',
+    action: 'Repeat after `retry-after`.',
+  },
+  provider_rate_limited: {
+    meaning: "The provider's own rate limit is reached.",
+    action: 'Repeat after `retry-after`.',
+  },
+  provider_credentials: {
+    meaning: "The provider refuses the operator's credential, or its account there is empty.",
+    action: 'Tell the operator.',
+  },
+  database_unavailable: {
+    meaning: 'The database cannot be reached, and nothing is admitted without it.',
+    action: 'Repeat after `retry-after`.',
+  },
+  overloaded: { meaning: 'The gateway has more work than it can do.', action: 'Repeat after `retry-after`.' },
+  shutting_down: {
+    meaning: 'This process is ending.',
+    action: 'Repeat; another process, or its successor, will answer.',
+  },
+}

@@ -1,0 +1,58 @@
+/**
+ * Writes the documentation that follows from the code. With `--check` it writes nothing and fails where a file differs
+ * from what would be written.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ERROR_CATALOGUE, type ErrorCode } from '../src/domain/errors.ts'
+import { ERROR_TEXTS } from './error-texts.ts'
+import { ROOT, report } from './source-files.ts'
+
+const ERRORS_HEAD = `# Errors
+
+Every error of the HTTP interface has one shape:
+
+\`\`\`json
+{
+  "error": {
+    "type": "invalid_request",
+    "message": "messages[0].role is missing.",
+    "code": "missing_field",
+    "param": "messages[0].role",
+    "request_id": "req_…"
+  }
+}
+\`\`\`
+
+\`type\` and \`code\` are stable; programs decide by them. \`message\` is for people and may change. \`param\` is there when one
+parameter is at fault. 429 and 503 carry \`retry-after\` (whole seconds) and \`retry-after-ms\`; 429 also \`error.retry_after\`.
+An error that a repeat cannot mend carries \`x-should-retry: false\`. \`request_id\` equals the header \`x-request-id\`.
+
+A stream that fails after it has begun ends with an event \`data: {"error": {"type": "upstream_error", …}}\`, whose \`code\`
+is one of those below, and then \`data: [DONE]\`. What arrived before it may be incomplete.
+
+`
+
+function errorsPage(): string {
+  const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[]
+  const rows = codes.map((code) => {
+    const { status, type, retryable } = ERROR_CATALOGUE[code]
+    const { meaning, action } = ERROR_TEXTS[code]
+    return `| \`${code}\` | ${status} | \`${type}\` | ${retryable ? 'yes' : 'no'} | ${meaning} | ${action} |`
+  })
+  const table = ['| code | status | type | retry | meaning | what to do |', '|---|---|---|---|---|---|', ...rows]
+  return `${ERRORS_HEAD}${table.join('\n')}\n`
+}
+
+const PAGES: Readonly<Record<string, () => string>> = { 'docs/errors.md': errorsPage }
+
+const findings: string[] = []
+for (const [path, page] of Object.entries(PAGES)) {
+  const file = join(ROOT, path)
+  const wanted = page()
+  if (existsSync(file) && readFileSync(file, 'utf8') === wanted) continue
+  if (process.argv.includes('--check'))
+    findings.push(`${path}:1: differs from the code; run node scripts/generate-docs.ts`)
+  else writeFileSync(file, wanted)
+}
+report('documentation', findings)

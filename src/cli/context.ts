@@ -1,0 +1,16 @@
+import { processEnvironment } from '../config/environment.ts'
+import { type BuiltIn, type ConfigFlags, loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { PROVIDERS } from '../providers/index.ts'
+
+/** The configuration of this process: its environment, working directory and flags. Throws `ConfigError`. */
+export function loadCliConfig(flags: ConfigFlags = {}): Promise<Config> {
+  return loadConfig({ env: processEnvironment, cwd: process.cwd(), builtIn: registry(), flags })
+}
+
+function registry(): BuiltIn {
+  const variables = Object.entries(PROVIDERS).flatMap(([name, { apiKeyVariable }]) =>
+    apiKeyVariable === undefined ? [] : [[apiKeyVariable, name] as const],
+  )
+  return { builtInProviders: Object.keys(PROVIDERS), providerVariables: Object.fromEntries(variables) }
+}

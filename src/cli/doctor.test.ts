@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { migrate } from '../db/migrate.ts'
+import { openDatabase } from '../db/open.ts'
+import { type Check, checkClock, checkNode } from './doctor-machine.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
+const NAMES = ['node', 'configuration', 'data_directory', 'database', 'port', 'providers', 'clock']
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-doctor-'))
+after(() => rmSync(folder, { recursive: true }))
+
+interface Report {
+  readonly ok: boolean
+  readonly checks: readonly Check[]
+}
+
+interface Examined {
+  readonly status: unknown
+  readonly output: string
+}
+
+/** Each in its own folder, on any free port unless the environment says another. */
+async function turnpike(words: readonly string[], env: Record<string, string>, cwd: string): Promise<Examined> {
+  const child = spawn(process.execPath, [PROGRAM, ...words], { cwd, env: { PORT: '0', ...env } })
+  const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return { status, output }
+}
+
+async function examine(yaml: string, env: Record<string, string> = {}): Promise<Report & { status: unknown }> {
+  const cwd = newFolder()
+  writeFileSync(join(cwd, 'turnpike.yaml'), yaml)
+  const { status, output } = await turnpike(['doctor', '--json'], env, cwd)
+  return { ...(JSON.parse(output) as Report), status }
+}
+
+function newFolder(): string {
+  return mkdtempSync(join(folder, 'case-'))
+}
+
+function find(report: Report, name: string): Check {
+  const check = report.checks.find((one) => one.name === name)
+  assert.ok(check !== undefined, name)
+  return check
+}
+
+async function serve(status: number, body: string): Promise<{ server: Server; port: number }> {
+  const server = createServer((request, response) => {
+    const isRefused = status === 200 && request.headers['authorization'] === 'Bearer wrong'
+    response.writeHead(isRefused ? 401 : status, { 'content-type': 'application/json' }).end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+test('on a fresh machine all is well, and nothing is made', async () => {
+  const cwd = newFolder()
+  const { status, output } = await turnpike(['doctor', '--json'], {}, cwd)
+  const report = JSON.parse(output) as Report
+  assert.deepEqual([status, report.ok], [0, true], output)
+  assert.deepEqual(
+    report.checks.map((check) => check.name),
+    NAMES,
+  )
+  for (const check of report.checks) assert.deepEqual(Object.keys(check), ['name', 'ok', 'message', 'fix'])
+  assert.equal(existsSync(join(cwd, 'turnpike-data')), false)
+})
+
+test('the text names each check with a mark, and the fix of what is wrong', async () => {
+  const cwd = newFolder()
+  writeFileSync(join(cwd, 'turnpike.yaml'), 'server: { prot: 1 }')
+  const { status, output } = await turnpike(['doctor'], {}, cwd)
+  assert.equal(status, 1)
+  assert.match(output, /^✓ node: /m)
+  assert.match(output, /^✗ configuration: turnpike\.yaml:1:11: server\.prot: .*\n {2}→ Mend/m)
+})
+
+test('with a bad configuration the rest is not checked, and says so', async () => {
+  const report = await examine('server: 5')
+  assert.deepEqual([report.status, report.ok], [1, false])
+  assert.deepEqual(
+    report.checks.map((check) => [check.name, check.ok]),
+    NAMES.map((name) => [name, name === 'node' || name === 'clock']),
+  )
+})
+
+test('a data directory that is a file, or lies below one, is wrong', async () => {
+  const cwd = newFolder()
+  writeFileSync(join(cwd, 'file'), '')
+  for (const place of [join(cwd, 'file'), join(cwd, 'file', 'below')]) {
+    const report = await examine('', { TURNPIKE_DATA_DIR: place })
+    assert.match(find(report, 'data_directory').message, /is not a folder|ENOTDIR/)
+    assert.equal(report.status, 1)
+  }
+})
+
+test('a database with the current schema is well, an old or broken one is wrong', async () => {
+  const cwd = newFolder()
+  const env = { TURNPIKE_DATA_DIR: cwd }
+  const database = await openDatabase({ path: join(cwd, 'turnpike.db') })
+  const before = find(await examine('', env), 'database')
+  assert.match(`${before.ok} ${before.message} ${before.fix}`, /false .*the schema lacks .*turnpike migrate/)
+  await migrate(database.db, () => 0)
+  await database.close()
+  assert.match(find(await examine('', env), 'database').message, /schema current/)
+  writeFileSync(join(cwd, 'turnpike.db'), 'this is no database'.repeat(1000))
+  rmSync(join(cwd, 'turnpike.db-wal'), { force: true })
+  assert.equal(find(await examine('', env), 'database').ok, false)
+})
+
+test('a port that another program has is wrong, one that a Turnpike has is not', async () => {
+  const other = await serve(200, '{}')
+  const taken = find(await examine('', { PORT: String(other.port) }), 'port')
+  assert.match(`${taken.ok} ${taken.message} ${taken.fix}`, /false .*another program .*PORT/)
+  const turnpikeServer = await serve(200, '{"openapi":"3.1.0","info":{"title":"Turnpike"}}')
+  const own = find(await examine('', { PORT: String(turnpikeServer.port) }), 'port')
+  assert.match(`${own.ok} ${own.message}`, /true .*already served by a Turnpike/)
+  const elsewhere = find(await examine('', { HOST: '192.0.2.1' }), 'port')
+  assert.match(`${elsewhere.ok} ${elsewhere.message} ${elsewhere.fix}`, /false .*EADDRNOTAVAIL.* HOST/)
+})
+
+test('providers are reachable, refuse the key, do not answer, or have no key', async () => {
+  const { port } = await serve(200, '{"data":[]}')
+  const gone = await serve(200, '')
+  gone.server.close()
+  const yaml = `providers:
+  good: { protocol: openai, base_url: "http://127.0.0.1:${port}/v1", api_key: right }
+  refused: { protocol: openai, base_url: "http://127.0.0.1:${port}/v1", api_key: wrong }
+  gone: { protocol: openai, base_url: "http://127.0.0.1:${gone.port}/v1" }
+  openai: {}
+  simulator: { protocol: simulator }
+`
+  const report = await examine(yaml)
+  const { ok, message, fix } = find(report, 'providers')
+  assert.deepEqual([ok, report.status], [false, 1])
+  assert.deepEqual(message.split('\n'), [
+    'good: reachable',
+    'refused: unauthorised (401)',
+    'gone: unreachable (ECONNREFUSED)',
+    'openai: no key',
+    'simulator: built in',
+  ])
+  assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*OPENAI_API_KEY/)
+})
+
+test('an old Node.js and a clock far off are wrong', () => {
+  assert.deepEqual([checkNode('26.1.0').ok, checkNode('24.0.0').ok, checkNode('20.19.0').ok], [true, true, false])
+  const clock = () => 5
+  assert.equal(checkClock(() => Date.UTC(2026, 10, 20), clock).ok, true)
+  assert.equal(checkClock(() => 0, clock).ok, false)
+  let reading = 100
+  const backwards = () => reading--
+  assert.equal(checkClock(() => Date.UTC(2026, 10, 20), backwards).ok, false)
+})

@@ -1,0 +1,47 @@
+/**
+ * The command line: runs one command and says how it ended. Exit codes: 0 done, 1 failed, 2 wrong usage. Every command
+ * is imported when it is called, so that each pays only for what it needs.
+ */
+import { styleText } from 'node:util'
+import { CommanderError } from 'commander'
+import { processEnvironment } from '../config/environment.ts'
+import { ConfigError } from '../config/error.ts'
+import { buildProgram } from './program.ts'
+
+export interface CommandLine {
+  /** Without the names of Node.js and of the script. */
+  readonly arguments: readonly string[]
+  readonly version: string
+}
+
+/** Sets the process's exit code, or ends the process if the command failed. Never throws. */
+export async function main({ arguments: words, version }: CommandLine): Promise<void> {
+  process.stdout.on('error', endQuietly)
+  try {
+    await buildProgram(version, reportError).parseAsync([...words], { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : 2
+      return
+    }
+    for (const line of messageLines(error)) reportError(line)
+    if (processEnvironment['LOG_LEVEL'] === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+    process.exit(1)
+  }
+}
+
+/** One line on stderr. */
+function reportError(message: string): void {
+  const line = message.trim().replaceAll(/\s*\n\s*/g, ' ')
+  process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${line}\n`)
+}
+
+function messageLines(error: unknown): readonly string[] {
+  if (error instanceof ConfigError) return error.problems
+  return [error instanceof Error && error.message !== '' ? error.message : String(error)]
+}
+
+/** Whoever reads may stop reading: `turnpike config schema | head`. */
+function endQuietly(error: Error): void {
+  process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1)
+}

@@ -1,0 +1,159 @@
+/** Every command and flag there is. Names and flags are a contract with scripts. */
+import { Command, Option } from 'commander'
+import { parseDurationText, parseList, parseName, parsePort, parseUsd, parseWholeNumber } from './option-values.ts'
+
+/** Takes the text of what was wrong with the usage. */
+export type ReportError = (message: string) => void
+
+export interface ServeOptions {
+  readonly config?: string
+  readonly host?: string
+  readonly port?: number
+  readonly role: 'all' | 'api' | 'worker'
+  readonly migrate: boolean
+}
+
+export interface JsonOption {
+  readonly json?: boolean
+}
+
+export interface KeysCreateOptions extends JsonOption {
+  readonly name: string
+  readonly account?: string
+  readonly scopes?: string[]
+  readonly ipAllowlist?: string[]
+  /** A number and a unit: `30d`. */
+  readonly expiresIn?: string
+  readonly monthlyBudgetUsd?: number
+  readonly requestsPerMinute?: number
+  readonly models?: string[]
+  readonly operator?: boolean
+}
+
+export interface AccountOption extends JsonOption {
+  readonly account?: string
+}
+
+export interface AccountsCreateOptions extends JsonOption {
+  readonly name: string
+  readonly plan?: string
+}
+
+/** @param reportError Gets every message of wrong usage; wrong usage itself is thrown as `CommanderError`. */
+export function buildProgram(version: string, reportError: ReportError): Command {
+  const program = new Command('turnpike')
+    .description('An open-source chat gateway: one OpenAI-compatible endpoint for every provider.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })
+  addServe(program)
+  addMigrate(program)
+  addKeys(program)
+  addAccounts(program)
+  addLoginLink(program)
+  addConfig(program)
+  addDoctor(program)
+  return program
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the service')
+    .option('--config <file>', 'configuration file (default: ./turnpike.yaml if there)')
+    .option('--host <host>', 'address to listen on')
+    .option('--port <port>', 'port to listen on', parsePort)
+    .addOption(new Option('--role <role>', 'part of the work to do').choices(['all', 'api', 'worker']).default('all'))
+    .option('--migrate', 'bring a Postgres database to the current schema first', false)
+    .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options))
+}
+
+function addMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database to the current schema')
+    .option('--dry-run', 'only say what would be done', false)
+    .action(async (options: { readonly dryRun: boolean }) => (await import('./migrate.ts')).migrate(options))
+}
+
+function addKeys(program: Command): void {
+  const keys = program.command('keys').description('API keys')
+  keys
+    .command('create')
+    .description('make a key and print it, once')
+    .requiredOption('--name <name>', 'what the key is called', parseName)
+    .option('--account <id>', 'account (default: the first)')
+    .option('--scopes <list>', 'rights, with commas between them (default: all but operator)', parseList)
+    .option('--ip-allowlist <list>', 'addresses it may come from, CIDR with commas between them', parseList)
+    .option('--expires-in <duration>', 'how long it is valid, such as 30d (s, m, h, d)', parseDurationText)
+    .option('--monthly-budget-usd <usd>', 'most it may spend a month', parseUsd)
+    .option('--requests-per-minute <count>', 'most requests a minute', parseWholeNumber)
+    .option('--models <list>', 'models it may use, with commas between them (default: all)', parseList)
+    .option('--operator', 'also give it the rights of the operator')
+    .option('--json', 'print JSON')
+    .action(async (options: KeysCreateOptions) => (await import('./keys.ts')).keysCreate(options))
+  keys
+    .command('list')
+    .description('list the keys of an account')
+    .option('--account <id>', 'account (default: the first)')
+    .option('--json', 'print JSON')
+    .action(async (options: AccountOption) => (await import('./keys.ts')).keysList(options))
+  keys
+    .command('revoke')
+    .description('revoke a key')
+    .argument('<id>', 'ID of the key')
+    .action(async (id: string, options: object) => (await import('./keys.ts')).keysRevoke(id, options))
+}
+
+function addAccounts(program: Command): void {
+  const accounts = program.command('accounts').description('accounts')
+  accounts
+    .command('create')
+    .description('make an account and print its ID')
+    .requiredOption('--name <name>', 'what the account is called', parseName)
+    .option('--plan <plan>', "plan (default: the configuration's)")
+    .option('--json', 'print JSON')
+    .action(async (options: AccountsCreateOptions) => (await import('./accounts.ts')).accountsCreate(options))
+  accounts
+    .command('list')
+    .description('list the accounts')
+    .option('--json', 'print JSON')
+    .action(async (options: JsonOption) => (await import('./accounts.ts')).accountsList(options))
+  accounts
+    .command('set-plan')
+    .description('give an account another plan')
+    .argument('<id>', 'ID of the account')
+    .argument('<plan>', 'name of the plan')
+    .option('--json', 'print JSON')
+    .action(async (id: string, plan: string, options: JsonOption) =>
+      (await import('./accounts.ts')).accountsSetPlan(id, plan, options),
+    )
+}
+
+function addLoginLink(program: Command): void {
+  program
+    .command('login-link')
+    .description('print a one-time sign-in link of the dashboard for the owner')
+    .action(async (options: object) => (await import('./login-link.ts')).loginLink(options))
+}
+
+function addConfig(program: Command): void {
+  const config = program.command('config').description('the configuration')
+  config
+    .command('check')
+    .description('validate a configuration file, in this environment')
+    .argument('<file>', 'the file')
+    .action(async (file: string) => (await import('./config.ts')).configCheck(file))
+  config
+    .command('schema')
+    .description('print the JSON Schema of the configuration file')
+    .action(async () => (await import('./config.ts')).configSchema())
+}
+
+function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('check what the service needs, and say how to mend what is wrong')
+    .option('--json', 'print JSON')
+    .action(async (options: JsonOption) => (await import('./doctor.ts')).doctor(options))
+}

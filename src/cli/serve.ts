@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { ConfigError } from '../config/error.ts'
+import type { Config } from '../config/schema.ts'
+import { createIdSource } from '../domain/ids.ts'
+import { ensureFirstStart } from '../features/accounts/first-account.ts'
+import { createSignInLink } from '../features/accounts/sign-in-link.ts'
+import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
+import { type OpenedLog, openLog } from '../http/log.ts'
+import { type Service, startService } from '../main.ts'
+import { loadCliConfig } from './context.ts'
+import type { ServeOptions } from './program.ts'
+
+/** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
+const COPY_MS = 1_000
+
+/** Runs the service until it is told to end. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const config = await loadCliConfig(options)
+  const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
+  const service = await startService({ config, log, version: packageVersion() })
+  await welcome(service, config)
+  log.log.info({ url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
+  process.on('SIGHUP', () => void reload(service, options, log))
+  endOnSignals(service, log)
+}
+
+async function reload(service: Service, options: ServeOptions, { log }: OpenedLog): Promise<void> {
+  try {
+    await service.reload(await loadCliConfig(options))
+    log.info('configuration reloaded')
+  } catch (error) {
+    const problems = error instanceof ConfigError ? error.problems : [String(error)]
+    log.error({ problems }, 'configuration not reloaded; the running one stays in force')
+  }
+}
+
+function endOnSignals(service: Service, { log, flush }: OpenedLog): void {
+  let firstAt: number | undefined
+  const end = (signal: NodeJS.Signals): void => {
+    const now = performance.now()
+    if (firstAt !== undefined) {
+      if (now - firstAt < COPY_MS) return
+      log.warn({ signal }, 'ended at once')
+      flush()
+      process.exit(1)
+    }
+    firstAt = now
+    log.info({ signal }, 'draining')
+    service.drain().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'draining failed')
+        flush()
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+}
+
+/** On an installation's first start: everything needed for a first request, this once. */
+async function welcome({ database, port }: Service, config: Config): Promise<void> {
+  const born = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
+  const { accountId, secret } = await ensureFirstStart(
+    database.db,
+    {
+      plan: config.accounts.default_plan,
+      createFirstKey: async (inside, account) => {
+        const { key, secret } = await createKey(inside, { ...FULL_ACCESS, accountId: account, name: 'First key' }, born)
+        return { id: key.id, secret }
+      },
+    },
+    born,
+  )
+  if (secret === undefined) return
+  const token = await createSignInLink(database.db, accountId, born.now())
+  const url = config.server.public_url.replace(/:0$/, `:${port}`)
+  process.stdout.write(firstStartText({ url, secret, token }))
+}
+
+function firstStartText({ url, secret, token }: { url: string; secret: string; token: string }): string {
+  return `
+  Turnpike is running at ${url}
+
+  Your API key, shown this once:
+
+    ${secret}
+
+  A first request, ready to paste:
+
+    curl ${url}/v1/chat/completions \\
+      -H "Authorization: Bearer ${secret}" \\
+      -H "Content-Type: application/json" \\
+      -d '{"model": "turnpike-simulator", "messages": [{"role": "user", "content": "Hello!"}]}'
+
+  Dashboard, a sign-in link for 15 minutes and one use:
+
+    ${url}/app/sign-in?token=${token}
+
+`
+}
+
+function packageVersion(): string {
+  const file = new URL('../../package.json', import.meta.url)
+  return String((JSON.parse(readFileSync(file, 'utf8')) as { version: unknown }).version)
+}

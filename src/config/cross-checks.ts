@@ -1,0 +1,106 @@
+/** What a schema cannot say: settings that must fit each other. */
+import { didYouMean } from '../lib/nearest.ts'
+import { BUILT_IN_PLANS } from './plans.ts'
+import type { FileConfig, ProviderConfig } from './schema.ts'
+import type { SettingPath } from './source-tree.ts'
+
+/** Takes one thing that is wrong, at the setting where it is to be mended. */
+export type Report = (path: SettingPath, text: string) => void
+
+interface Checked {
+  readonly config: FileConfig
+  /** Names of the providers that Turnpike knows by itself. */
+  readonly builtInProviders: readonly string[]
+}
+
+export function crossCheck(checked: Checked, report: Report): void {
+  for (const [name, provider] of Object.entries(checked.config.providers)) {
+    checkProvider({ name, provider, builtIn: checked.builtInProviders }, report)
+  }
+  checkModels(checked, report)
+  checkAccounts(checked.config, report)
+  checkAuth(checked.config, report)
+  checkAgents(checked.config, report)
+  if (checked.config.database_url !== undefined && checked.config.secret === undefined) {
+    report(['database_url'], 'found without secret, allowed: both; set TURNPIKE_SECRET to 32 bytes or more')
+  }
+}
+
+interface NamedProvider {
+  readonly name: string
+  readonly provider: ProviderConfig
+  readonly builtIn: readonly string[]
+}
+
+function checkProvider({ name, provider, builtIn }: NamedProvider, report: Report): void {
+  const path = ['providers', name]
+  const { kind, protocol, base_url, api_key, api_keys } = provider
+  if (api_key !== undefined && api_keys !== undefined) {
+    report([...path, 'api_keys'], 'found beside api_key, allowed: one of the two')
+  }
+  if (kind !== undefined && !builtIn.includes(kind)) {
+    report([...path, 'kind'], `found ${JSON.stringify(kind)}, allowed: ${suggestion(kind, builtIn)}`)
+    return
+  }
+  if (kind !== undefined || builtIn.includes(name) || protocol === 'simulator') return
+  const missing = [protocol === undefined ? 'protocol' : '', base_url === undefined ? 'base_url' : '']
+  const names = missing.filter((part) => part !== '').join(' and ')
+  if (names === '') return
+  const meant = didYouMean(name, builtIn)
+  const hint = meant === undefined ? '' : ` (did you mean ${JSON.stringify(meant)}?)`
+  report(
+    path,
+    `found a provider that is not built in, without ${names}${hint}; it needs both, or the kind of a built-in one`,
+  )
+}
+
+function checkModels({ config, builtInProviders }: Checked, report: Report): void {
+  const known = new Set([...Object.keys(config.providers), ...builtInProviders])
+  const names = new Set<string>()
+  config.models.forEach((model, index) => {
+    const ids: [SettingPath, string][] = [[['id'], model.id]]
+    for (const [place, alias] of model.aliases?.entries() ?? []) ids.push([['aliases', place], alias])
+    for (const [path, id] of ids) {
+      if (names.has(id)) report(['models', index, ...path], `found ${JSON.stringify(id)} a second time, allowed: once`)
+      names.add(id)
+    }
+    model.deployments?.forEach(({ provider }, place) => {
+      if (known.has(provider)) return
+      const text = `found ${JSON.stringify(provider)}, which is neither configured nor built in; allowed: ${suggestion(provider, known)}`
+      report(['models', index, 'deployments', place, 'provider'], text)
+    })
+  })
+}
+
+function checkAccounts({ accounts, plans }: FileConfig, report: Report): void {
+  const known = [...new Set([...Object.keys(BUILT_IN_PLANS), ...Object.keys(plans)])]
+  if (known.includes(accounts.default_plan)) return
+  report(['accounts', 'default_plan'], `found ${JSON.stringify(accounts.default_plan)}, allowed: ${known.join(', ')}`)
+}
+
+function checkAuth({ auth }: FileConfig, report: Report): void {
+  auth.providers.forEach(({ kind, issuer }, index) => {
+    if (kind === 'oidc' && issuer === undefined) {
+      report(['auth', 'providers', index, 'issuer'], 'found nothing, but it is required with the kind oidc')
+    }
+  })
+  const ids = auth.clients.map(({ id }) => id)
+  ids.forEach((id, index) => {
+    if (ids.indexOf(id) === index) return
+    report(['auth', 'clients', index, 'id'], `found ${JSON.stringify(id)} a second time, allowed: once`)
+  })
+}
+
+function checkAgents({ agents }: FileConfig, report: Report): void {
+  if (agents.allow_local_git || agents.git_url.startsWith('https:')) return
+  report(
+    ['agents', 'git_url'],
+    'found an address that is not https://, allowed: only with agents.allow_local_git: true',
+  )
+}
+
+function suggestion(word: string, known: Iterable<string>): string {
+  const names = [...known]
+  const meant = didYouMean(word, names)
+  return meant === undefined ? names.join(', ') : `a known name; did you mean ${JSON.stringify(meant)}?`
+}

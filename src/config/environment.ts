@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { childOf, isSet, overlay, type SourceNode } from './source-tree.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The environment of this process. Nothing else reads it. */
+export const processEnvironment: Environment = process.env
+
+/** Environment variable → the setting it sets. */
+export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['TURNPIKE_DATA_DIR', ['data_dir']],
+  ['HOST', ['server', 'host']],
+  ['PORT', ['server', 'port']],
+  ['TURNPIKE_PUBLIC_URL', ['server', 'public_url']],
+  ['DATABASE_URL', ['database_url']],
+  ['REDIS_URL', ['redis_url']],
+  ['TURNPIKE_SECRET', ['secret']],
+  ['LOG_LEVEL', ['log_level']],
+])
+
+/** The process's environment over the `.env` of its working directory. */
+export interface MergedEnvironment {
+  /** A variable that the process has, even an empty one, hides the file's. */
+  readonly get: (name: string) => string | undefined
+  /** Where a variable comes from, for messages. */
+  readonly origin: (name: string) => string
+  readonly problems: readonly string[]
+}
+
+/** @param cwd Where `.env` is looked for; it need not be there. */
+export function mergeEnvironment(env: Environment, cwd: string): MergedEnvironment {
+  const problems: string[] = []
+  const file = readDotEnv(cwd, problems)
+  const isHere = (name: string) => Object.hasOwn(env, name)
+  return {
+    get: (name) => (isHere(name) ? env[name] : Object.hasOwn(file, name) ? file[name] : undefined),
+    origin: (name) => `${isHere(name) ? 'environment' : '.env'}: ${name}`,
+    problems,
+  }
+}
+
+/** Puts what the environment sets over what the file says. An empty variable sets nothing. */
+export function overlayEnvironment(tree: SourceNode, environment: MergedEnvironment): void {
+  for (const [name, path] of SETTING_VARIABLES) {
+    const value = environment.get(name)
+    if (value !== undefined && value !== '') overlay(tree, path, { value, origin: environment.origin(name) })
+  }
+}
+
+/**
+ * Gives providers the keys that the environment has for them: a provider that the file does not name is switched on,
+ * one that it names without a key is completed. A provider under another name with `kind` is completed too, unless it
+ * has an address of its own, which must not be sent another host's key.
+ * @param providerVariables Environment variable → name of the built-in provider.
+ */
+export function overlayProviderKeys(
+  tree: SourceNode,
+  environment: MergedEnvironment,
+  providerVariables: Readonly<Record<string, string>>,
+): void {
+  for (const [variable, provider] of Object.entries(providerVariables)) {
+    const value = environment.get(variable)
+    if (value === undefined || value === '') continue
+    for (const name of [provider, ...namesOfKind(tree, provider)]) {
+      const configured = childOf(childOf(tree, 'providers'), name)
+      if (isSet(childOf(configured, 'api_key')) || isSet(childOf(configured, 'api_keys'))) continue
+      overlay(tree, ['providers', name, 'api_key'], { value, origin: environment.origin(variable) })
+    }
+  }
+}
+
+function namesOfKind(tree: SourceNode, kind: string): string[] {
+  const providers = childOf(tree, 'providers')
+  if (providers?.content.type !== 'mapping') return []
+  return [...providers.content.entries].flatMap(([name, { node }]) => {
+    const content = childOf(node, 'kind')?.content
+    const isOfKind = content?.type === 'scalar' && content.value === kind
+    return isOfKind && name !== kind && !isSet(childOf(node, 'base_url')) ? [name] : []
+  })
+}
+
+function readDotEnv(cwd: string, problems: string[]): Environment {
+  try {
+    return parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    if (code !== 'ENOENT') problems.push(`.env: cannot be read (${code})`)
+    return {}
+  }
+}

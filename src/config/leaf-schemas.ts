@@ -1,0 +1,50 @@
+/**
+ * The kinds of single values that settings are made of. `format` names a check of `formats.ts`; `writeOnly` marks
+ * what no message may show.
+ */
+import { type TProperties, Type } from 'typebox'
+
+/** The longest delay that a timer of Node.js can wait. */
+const LONGEST_DELAY_MS = 2_147_483_647
+
+/** Refuses names it does not know. */
+export function section<Properties extends TProperties>(properties: Properties, options: { description: string }) {
+  return Type.Object(properties, { additionalProperties: false, ...options })
+}
+
+/** A section that may be left out: its own defaults then hold. */
+export function defaultedSection<Properties extends TProperties>(
+  properties: Properties,
+  options: { description: string },
+) {
+  return Type.Object(properties, { additionalProperties: false, default: {}, ...options })
+}
+
+export function text(description: string, format = 'text') {
+  return Type.String({ description, format })
+}
+
+export function secret(description: string, format = 'credential') {
+  return Type.String({ description, format, writeOnly: true })
+}
+
+export function milliseconds(description: string, standard: number, minimum = 0) {
+  return Type.Integer({ description, minimum, maximum: LONGEST_DELAY_MS, default: standard })
+}
+
+export function count(description: string, limits: { minimum?: number; maximum?: number; default?: number } = {}) {
+  return Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...limits, description })
+}
+
+export function port(description: string, options: { default?: number } = {}) {
+  return Type.Integer({ minimum: 0, maximum: 65_535, ...options, description })
+}
+
+/** Dollars, as money counts them: not negative, at most 6 decimals. */
+export function usd(description: string, options: { default?: number } = {}) {
+  return Type.Number({ minimum: 0, format: 'usd', ...options, description })
+}
+
+export function flag(description: string, standard: boolean) {
+  return Type.Boolean({ description, default: standard })
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ConfigError } from './error.ts'
+import { loadConfig } from './load.ts'
+import { reloadable } from './reload.ts'
+
+const cwd = mkdtempSync(join(tmpdir(), 'turnpike-reload-'))
+after(() => rmSync(cwd, { recursive: true }))
+
+function load(yaml: string) {
+  writeFileSync(join(cwd, 'turnpike.yaml'), yaml)
+  return loadConfig({ env: {}, cwd, builtIn: { builtInProviders: ['openai'], providerVariables: {} } })
+}
+
+test('a reload takes providers, models, plans and routing, and nothing else', async () => {
+  const previous = await load('server: { port: 1 }\nlog_level: warn')
+  const next = await load(
+    'server: { port: 2 }\nlog_level: error\nproviders: { openai: {} }\nmodels: [ { id: a } ]\nplans: { gold: {} }\nrouting: { max_attempts: 1 }',
+  )
+  const { providers, models, plans, routing } = next
+  assert.deepEqual(reloadable(previous, next), { ...previous, providers, models, plans, routing })
+})
+
+test('a reload may not take away the plan that new accounts get', async () => {
+  const previous = await load('plans: { gold: {} }\naccounts: { default_plan: gold }')
+  const next = await load('accounts: { default_plan: pro }')
+  assert.throws(() => reloadable(previous, next), ConfigError)
+})

@@ -1,0 +1,104 @@
+/**
+ * The one description of the configuration: it makes the type, the validation, the JSON Schema and the check of
+ * `docs/configuration.md`. Names are those of the file. Knows no file, no environment, no provider.
+ */
+import { type Static, Type } from 'typebox'
+import { secret } from './leaf-schemas.ts'
+import type { SchemaNode } from './messages.ts'
+import {
+  ACCOUNTS_SCHEMA,
+  AGENTS_SCHEMA,
+  AUTH_SCHEMA,
+  LEDGER_SCHEMA,
+  PLAN_SCHEMA,
+  SERVER_SCHEMA,
+  STREAMS_SCHEMA,
+  WEBHOOKS_SCHEMA,
+} from './service-schemas.ts'
+import { MODEL_SCHEMA, NAME_PATTERN, PROVIDER_SCHEMA, ROUTING_SCHEMA } from './upstream-schemas.ts'
+
+export const CONFIG_SCHEMA = Type.Object(
+  {
+    data_dir: Type.String({
+      format: 'text',
+      default: './turnpike-data',
+      description:
+        "Folder of the SQLite database, of secrets made on first start, and of agents' workspaces; relative to the working directory.",
+    }),
+    log_level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      default: 'info',
+      description: 'Least important messages that are logged.',
+    }),
+    secret: Type.Optional(
+      secret(
+        'At least 32 bytes, from which the signing keys are derived; required with Postgres. Not set: made on first start, kept in the data directory.',
+        'secret',
+      ),
+    ),
+    database_url: Type.Optional(
+      secret('Address of a Postgres database. Not set: SQLite in the data directory.', 'postgres-url'),
+    ),
+    redis_url: Type.Optional(
+      secret('Address of a Valkey or Redis server for shared rate limits. Not set: in this process.', 'redis-url'),
+    ),
+    server: SERVER_SCHEMA,
+    providers: Type.Record(Type.String({ pattern: NAME_PATTERN }), PROVIDER_SCHEMA, {
+      default: {},
+      description: 'Where models are had, by name.',
+    }),
+    models: Type.Array(MODEL_SCHEMA, { default: [], description: 'Adds to and overrides the built-in catalogue.' }),
+    routing: ROUTING_SCHEMA,
+    plans: Type.Record(Type.String({ pattern: NAME_PATTERN }), PLAN_SCHEMA, {
+      default: {},
+      description: 'Limits and credit of accounts, by name, beside the built-in `free`, `pro` and `unlimited`.',
+    }),
+    ledger: LEDGER_SCHEMA,
+    streams: STREAMS_SCHEMA,
+    accounts: ACCOUNTS_SCHEMA,
+    auth: AUTH_SCHEMA,
+    webhooks: WEBHOOKS_SCHEMA,
+    agents: AGENTS_SCHEMA,
+  },
+  { additionalProperties: false, description: 'Configuration of Turnpike.' },
+)
+
+/** The same, for those who walk it. */
+export const CONFIG_SCHEMA_TREE: SchemaNode = CONFIG_SCHEMA
+
+type DeepReadonly<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+    : Value
+
+/** What a file says once its defaults are filled in; plans are not merged yet. */
+export type FileConfig = DeepReadonly<Static<typeof CONFIG_SCHEMA>>
+
+export type ProviderConfig = FileConfig['providers'][string]
+export type ModelConfig = FileConfig['models'][number]
+export type RoutingConfig = FileConfig['routing']
+export type AgentsConfig = FileConfig['agents']
+export type AuthConfig = FileConfig['auth']
+
+/** A plan as it holds. Absent limits do not limit. */
+export interface PlanConfig {
+  readonly monthly_credit_usd?: number
+  readonly requests_per_minute?: number
+  readonly tokens_per_minute?: number
+  readonly max_in_flight: number
+  readonly billing: 'prepaid' | 'postpaid'
+}
+
+export interface ServerConfig extends Omit<FileConfig['server'], 'public_url'> {
+  /** Without trailing slash. */
+  readonly public_url: string
+}
+
+/** The whole configuration, deeply frozen. Paths are absolute, URLs without trailing slash. */
+export interface Config extends Omit<FileConfig, 'server' | 'plans'> {
+  readonly server: ServerConfig
+  /** Built-in plans included. */
+  readonly plans: Readonly<Record<string, PlanConfig>>
+  /** The file that was read; absent when there was none. */
+  readonly file?: string
+}

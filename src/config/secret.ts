@@ -1,0 +1,54 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const FILE = 'secret'
+const BYTES = 32
+
+/**
+ * The installation's secret: what is configured, else the one in the data directory, made there (mode 0600) on first
+ * start. Two processes that start at once agree on the one that was there first.
+ */
+export async function loadSecret({ secret, data_dir }: { secret?: string; data_dir: string }): Promise<Buffer> {
+  if (secret !== undefined) return Buffer.from(secret, 'utf8')
+  await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  const path = join(data_dir, FILE)
+  const kept = (await readSecret(path)) ?? (await makeSecret(path))
+  if (kept.length < BYTES) throw new Error(`The secret in ${path} is damaged: it is shorter than ${BYTES} bytes.`)
+  return kept
+}
+
+async function readSecret(path: string): Promise<Buffer | undefined> {
+  try {
+    return Buffer.from((await readFile(path, 'utf8')).trim(), 'base64')
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+/** Linked into place when it is whole, and only if no other process was faster. */
+async function makeSecret(path: string): Promise<Buffer> {
+  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    const file = await open(draft, 'wx', 0o600)
+    await file.writeFile(`${randomBytes(BYTES).toString('base64')}\n`)
+    await file.sync()
+    await file.close()
+    await link(draft, path)
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return (await readSecret(path)) ?? Buffer.alloc(0)
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** A key of 32 bytes for one purpose; keys of different purposes tell nothing of each other (RFC 5869). */
+export function deriveKey(secret: Uint8Array, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `turnpike ${purpose}`, 32))
+}

@@ -1,0 +1,155 @@
+/** Settings of the service that Turnpike itself gives: its listener, sign-in, accounts, webhooks, agents. */
+import { Type } from 'typebox'
+import { count, defaultedSection, flag, milliseconds, port, secret, section, text, usd } from './leaf-schemas.ts'
+
+export const SERVER_SCHEMA = defaultedSection(
+  {
+    host: Type.String({ format: 'host', default: '127.0.0.1', description: 'Address to listen on.' }),
+    port: port('Port to listen on; 0 takes a free one.', { default: 7575 }),
+    public_url: Type.Optional(
+      text(
+        'Address in links, in OAuth metadata and in `verification_uri`. Not set: `http://localhost:` and the port.',
+        'http-url',
+      ),
+    ),
+    trust_proxy: Type.Array(text('Addresses in CIDR notation.', 'cidr'), {
+      default: [],
+      description: 'Proxies whose `X-Forwarded-For` is believed, as addresses or CIDR ranges.',
+    }),
+    body_limit_bytes: count('Largest request body, in bytes.', {
+      minimum: 1_024,
+      maximum: 1_073_741_824,
+      default: 33_554_432,
+    }),
+    drain_ms: milliseconds('How long running requests may take to end after SIGTERM, in milliseconds.', 600_000),
+    drain_delay_ms: milliseconds('How long the listener stays open after SIGTERM, in milliseconds.', 0),
+    cors_origins: Type.Array(text('An origin.', 'origin'), {
+      default: [],
+      description: 'Origins whose browsers may call the API; `*`: all.',
+    }),
+    metrics_port: Type.Optional(
+      port("Port of its own for `/metrics`. Not set: the service's, for loopback and operators."),
+    ),
+  },
+  { description: 'Where and how the service listens.' },
+)
+
+/** `billing` is left open here, since built-in plans bring their own. */
+export const PLAN_SCHEMA = section(
+  {
+    monthly_credit_usd: Type.Optional(usd('USD of credit granted each month. Not set: none.')),
+    requests_per_minute: Type.Optional(count('Requests a minute. Not set: no limit.')),
+    tokens_per_minute: Type.Optional(count('Tokens a minute. Not set: no limit.')),
+    max_in_flight: Type.Optional(count('Requests at once. Not set: 500.')),
+    billing: Type.Optional(
+      Type.Enum(['prepaid', 'postpaid'], { description: 'Paid before or after use. Not set: prepaid.' }),
+    ),
+  },
+  { description: 'One plan: its own, or overriding fields of a built-in one.' },
+)
+
+export const LEDGER_SCHEMA = defaultedSection(
+  {
+    outage_exposure_usd: usd('USD that an account may spend while the database is away; 0: nothing is admitted then.', {
+      default: 0,
+    }),
+  },
+  { description: 'Credit.' },
+)
+
+export const STREAMS_SCHEMA = defaultedSection(
+  {
+    keep_ms: milliseconds('How long an ended stream can be resumed, in milliseconds.', 600_000),
+    grace_ms: milliseconds('How long a stream runs on without its client, in milliseconds.', 15_000),
+  },
+  { description: 'Streams that can be resumed.' },
+)
+
+export const ACCOUNTS_SCHEMA = defaultedSection(
+  {
+    default_plan: Type.String({
+      format: 'text',
+      default: 'unlimited',
+      description: 'Plan of the account made on first start, and of accounts made without one.',
+    }),
+  },
+  { description: 'Accounts.' },
+)
+
+const identityProvider = section(
+  {
+    kind: Type.Enum(['oidc', 'github'], { description: 'How it speaks.' }),
+    name: text('Shown on the sign-in button.'),
+    issuer: Type.Optional(text('Address of the issuer; required with `oidc`.', 'http-url')),
+    client_id: text('ID under which Turnpike is registered there.'),
+    client_secret: secret('Secret that belongs to it.'),
+    allowed_domains: Type.Array(text('A domain.', 'host'), {
+      default: [],
+      description: 'Domains whose e-mail addresses may sign in. Empty: all.',
+    }),
+  },
+  { description: 'One identity provider.' },
+)
+
+const client = section(
+  { id: text('ID that the client sends.'), name: text('Shown to the person who approves.') },
+  { description: 'One client of the device flow.' },
+)
+
+export const AUTH_SCHEMA = defaultedSection(
+  {
+    providers: Type.Array(identityProvider, { default: [], description: 'Identity providers of the dashboard.' }),
+    clients: Type.Array(client, {
+      default: [],
+      description: 'Clients of the device flow, beside the built-in `turnpike-cli` and `turnpike-ide`.',
+    }),
+  },
+  { description: 'Sign-in.' },
+)
+
+export const WEBHOOKS_SCHEMA = defaultedSection(
+  { allow_private_networks: flag('Also deliver to http addresses, any port, private and loopback networks.', false) },
+  { description: 'Webhooks.' },
+)
+
+const gitCredential = section(
+  {
+    accounts: Type.Array(text('An account ID.'), { minItems: 1, description: 'Accounts whose agents may use it.' }),
+    repositories: Type.Array(text('A pattern.'), {
+      minItems: 1,
+      description: 'Repositories it is for, as `organisation/repository`; `*` stands for anything.',
+    }),
+    token: secret('Token for git over https.'),
+  },
+  { description: 'One credential for repositories.' },
+)
+
+const sandbox = defaultedSection(
+  {
+    backend: Type.Enum(['bubblewrap', 'none'], {
+      default: 'bubblewrap',
+      description: "What keeps agents' commands away from the machine.",
+    }),
+    network: Type.Array(text('A host.'), {
+      default: [],
+      description: "Hosts that agents' commands may reach. Empty: none.",
+    }),
+  },
+  { description: "Where agents' commands run." },
+)
+
+export const AGENTS_SCHEMA = defaultedSection(
+  {
+    git_url: Type.String({
+      format: 'git-url',
+      default: 'https://github.com/{repository}.git',
+      description: 'Clone address; `{repository}` stands for `organisation/repository`.',
+    }),
+    model: Type.Optional(text('Model of agents that name none.')),
+    concurrency: count('Agents that run at once.', { maximum: 1_000, default: 2 }),
+    allow_local_git: flag('Whether `git_url` may be `file://` or `http://`.', false),
+    sandbox,
+    git_credentials: Type.Array(gitCredential, { default: [], description: 'Credentials for repositories.' }),
+  },
+  { description: 'Agents.' },
+)

@@ -1,0 +1,100 @@
+/** What the operator wrote, before it is understood: a tree that remembers where each part of it stands. */
+
+export interface SourceNode {
+  /** Where it stands: `turnpike.yaml:3:5`, `environment: PORT`, `--port`. */
+  readonly origin: string
+  readonly content: SourceContent
+}
+
+export type SourceContent = SourceScalar | SourceList | SourceMapping | SourceUnreadable
+
+export interface SourceScalar {
+  readonly type: 'scalar'
+  readonly value: string | number | boolean | null
+  /** True of texts from outside the file, whose numbers and booleans are written as text. */
+  readonly loose: boolean
+  /** The text with its references unfilled, for messages: what fills them may be secret. */
+  readonly template?: string
+}
+export interface SourceList {
+  readonly type: 'list'
+  readonly items: readonly SourceNode[]
+}
+export interface SourceMapping {
+  readonly type: 'mapping'
+  readonly entries: Map<string, SourceEntry>
+}
+/** Already reported; says nothing more. */
+export interface SourceUnreadable {
+  readonly type: 'unreadable'
+}
+
+export interface SourceEntry {
+  readonly keyOrigin: string
+  readonly node: SourceNode
+}
+
+export type SettingPath = readonly (string | number)[]
+
+export function emptyTree(origin: string): SourceNode {
+  return { origin, content: { type: 'mapping', entries: new Map() } }
+}
+
+/** Whether it is there and says something: an empty text means that a setting is not set. */
+export function isSet(node: SourceNode | undefined): node is SourceNode {
+  return node !== undefined && !(node.content.type === 'scalar' && node.content.value === '')
+}
+
+export function childOf(node: SourceNode | undefined, name: string | number): SourceNode | undefined {
+  if (node?.content.type === 'mapping') return node.content.entries.get(String(name))?.node
+  if (node?.content.type === 'list') return node.content.items[Number(name)]
+  return undefined
+}
+
+/** Puts a text from outside the file at `path`, making the mappings on the way. What is no mapping is left alone. */
+export function overlay(tree: SourceNode, path: readonly string[], setting: { value: string; origin: string }): void {
+  const { value, origin } = setting
+  const [name, ...rest] = path
+  if (name === undefined || tree.content.type !== 'mapping') return
+  const entries = tree.content.entries
+  if (rest.length === 0) {
+    const content: SourceContent = { type: 'scalar', value, loose: true }
+    entries.set(name, { keyOrigin: origin, node: { origin, content } })
+    return
+  }
+  const child = entries.get(name)?.node
+  const node = child === undefined || isNothing(child) ? emptyTree(origin) : child
+  entries.set(name, { keyOrigin: entries.get(name)?.keyOrigin ?? origin, node })
+  overlay(node, rest, setting)
+}
+
+/** Where the setting stands, or the nearest thing above it that is there. */
+export function originOf(tree: SourceNode, path: SettingPath): string {
+  let node = tree
+  for (const name of path) {
+    const child = childOf(node, name)
+    if (child === undefined) break
+    node = child
+  }
+  return node.origin
+}
+
+/** The path as it is shown: `models[0].pricing`. */
+export function pathText(path: SettingPath): string {
+  return path
+    .map((part) => {
+      if (typeof part === 'number') return `[${part}]`
+      return /^[\w-]+$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`
+    })
+    .join('')
+    .replace(/^\./, '')
+}
+
+/** One line of a `ConfigError`. */
+export function problemText(tree: SourceNode, path: SettingPath, text: string): string {
+  return [originOf(tree, path), pathText(path), text].filter((part) => part !== '').join(': ')
+}
+
+function isNothing(node: SourceNode): boolean {
+  return node.content.type === 'scalar' && (node.content.value === null || node.content.value === '')
+}

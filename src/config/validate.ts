@@ -1,0 +1,131 @@
+/**
+ * Makes a value of a source tree as the schema says: right types, known names, defaults filled in. Reads the part of
+ * JSON Schema that the configuration's schema uses.
+ */
+import { didYouMean } from '../lib/nearest.ts'
+import { describeAllowed, describeFound, type SchemaNode } from './messages.ts'
+import { checkScalar } from './scalars.ts'
+import { isSet, pathText, type SettingPath, type SourceEntry, type SourceNode } from './source-tree.ts'
+
+interface Place {
+  readonly schema: SchemaNode
+  readonly node: SourceNode
+  readonly path: SettingPath
+}
+
+/**
+ * @param problems Takes what is wrong, one line each; the value is to be used only if nothing was added.
+ * @returns The value as the schema's type says; mappings with free names have no prototype.
+ */
+export function validate(place: Place, problems: string[]): unknown {
+  const { schema, node, path } = place
+  if (node.content.type === 'unreadable') return undefined
+  if (schema.anyOf !== undefined) {
+    if (node.content.type === 'scalar' && node.content.value === null) return null
+    const something = schema.anyOf.find((choice) => choice.type !== 'null')
+    return something === undefined ? null : validate({ schema: something, node, path }, problems)
+  }
+  if (schema.type === 'object') return validateMapping(place, problems)
+  if (schema.type === 'array') return validateList(place, problems)
+  const result = node.content.type === 'scalar' ? checkScalar(schema, node.content) : undefined
+  if (result === undefined) wrong(place, problems)
+  return result
+}
+
+function validateList(place: Place, problems: string[]): unknown {
+  const { schema, node, path } = place
+  const { items, minItems = 0 } = schema
+  if (node.content.type !== 'list' || items === undefined) return wrong(place, problems)
+  const values = node.content.items.flatMap((item, index) =>
+    isSet(item) ? [validate({ schema: items, node: item, path: [...path, index] }, problems)] : [],
+  )
+  if (values.length < minItems) problems.push(line(node, path, `found an empty list, allowed: ${minItems} or more`))
+  return values
+}
+
+function validateMapping(place: Place, problems: string[]): unknown {
+  const { schema, node } = place
+  if (node.content.type !== 'mapping') return wrong(place, problems)
+  const entries = node.content.entries
+  const [free] = Object.entries(schema.patternProperties ?? {})
+  if (free !== undefined) return validateFreeNames({ place, entries, pattern: free[0], each: free[1] }, problems)
+  reportUnknown(place, entries, problems)
+  const value: Record<string, unknown> = {}
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const result = validateProperty({ place, entry: entries.get(name), name, property }, problems)
+    if (result !== undefined) value[name] = result
+  }
+  return value
+}
+
+interface Property {
+  readonly place: Place
+  readonly entry: SourceEntry | undefined
+  readonly name: string
+  readonly property: SchemaNode
+}
+
+function validateProperty({ place, entry, name, property }: Property, problems: string[]): unknown {
+  const path = [...place.path, name]
+  const given = entry !== undefined && isSet(entry.node) && !isIgnoredNull(property, entry.node)
+  if (given) return validate({ schema: property, node: entry.node, path }, problems)
+  if (property.default !== undefined) return defaultValue(property, path)
+  if (place.schema.required?.includes(name)) {
+    const at = entry?.node ?? place.node
+    problems.push(line(at, path, `found nothing, but it is required; allowed: ${describeAllowed(property)}`))
+  }
+  return undefined
+}
+
+interface FreeNames {
+  readonly place: Place
+  readonly entries: ReadonlyMap<string, SourceEntry>
+  readonly pattern: string
+  readonly each: SchemaNode
+}
+
+function validateFreeNames({ place, entries, pattern, each }: FreeNames, problems: string[]): unknown {
+  const value: Record<string, unknown> = Object.create(null)
+  const allowed = new RegExp(pattern)
+  for (const [name, { keyOrigin, node }] of entries) {
+    const path = [...place.path, name]
+    if (!allowed.test(name)) {
+      const rule = 'names of lower-case letters, digits, ".", "_" and "-", at most 64'
+      problems.push(`${keyOrigin}: ${pathText(place.path)}: found the name ${JSON.stringify(name)}, allowed: ${rule}`)
+    } else if (isSet(node)) {
+      const nothing = isIgnoredNull(each, node)
+      const written: SourceNode = nothing ? { ...node, content: { type: 'mapping', entries: new Map() } } : node
+      value[name] = validate({ schema: each, node: written, path }, problems)
+    }
+  }
+  return value
+}
+
+function reportUnknown({ schema, path }: Place, entries: ReadonlyMap<string, SourceEntry>, problems: string[]): void {
+  const known = Object.keys(schema.properties ?? {})
+  for (const [name, { keyOrigin }] of entries) {
+    if (known.includes(name)) continue
+    const meant = didYouMean(name, known)
+    const hint = meant === undefined ? `allowed: ${known.join(', ')}` : `did you mean ${JSON.stringify(meant)}?`
+    problems.push(`${keyOrigin}: ${pathText([...path, name])}: found an unknown name, ${hint}`)
+  }
+}
+
+/** Defaults are written as the operator would write them; sections fill in their own. */
+function defaultValue(schema: SchemaNode, path: SettingPath): unknown {
+  if (schema.type !== 'object') return structuredClone(schema.default)
+  const node: SourceNode = { origin: 'default', content: { type: 'mapping', entries: new Map() } }
+  return validate({ schema, node, path }, [])
+}
+
+function isIgnoredNull(schema: SchemaNode, node: SourceNode): boolean {
+  return schema.anyOf === undefined && node.content.type === 'scalar' && node.content.value === null
+}
+
+function wrong({ schema, node, path }: Place, problems: string[]): undefined {
+  problems.push(line(node, path, `found ${describeFound(schema, node.content)}, allowed: ${describeAllowed(schema)}`))
+}
+
+function line(node: SourceNode, path: SettingPath, text: string): string {
+  return [node.origin, pathText(path), text].filter((part) => part !== '').join(': ')
+}

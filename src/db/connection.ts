@@ -1,0 +1,157 @@
+/**
+ * One SQLite connection with Turnpike's settings, for use inside a database thread: it blocks, so nothing on the main
+ * thread may import it.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { QueryRows, SqlValue, StatementGroup, ThreadOptions } from './message.ts'
+
+const BUSY_TIMEOUT_MS = 5_000
+const SQLITE_BUSY = 5
+const STATEMENT_CACHE_SIZE = 500
+const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024
+/** Exact money: such columns come back as bigint, all other integers as number. */
+const BIGINT_SUFFIX = '_nano_usd'
+
+/** What must be read back before a connection is used (DUR-1). */
+const REQUIRED_SETTINGS: readonly (readonly [string, (value: SqlValue | undefined) => boolean])[] = [
+  ['journal_mode', (value) => value === 'wal'],
+  ['synchronous', (value) => value === 2],
+  ['foreign_keys', (value) => value === 1],
+  ['busy_timeout', (value) => typeof value === 'number' && value >= BUSY_TIMEOUT_MS],
+]
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly returnsRows: boolean
+  /** Columns to turn back into numbers in a statement that reads bigints; undefined when none is read. */
+  readonly numberColumns: readonly string[] | undefined
+}
+
+export interface Connection {
+  query(sql: string, parameters: readonly SqlValue[]): QueryRows
+  /** All or nothing, in one transaction. */
+  batch(groups: readonly StatementGroup[]): void
+  begin(): void
+  commit(): void
+  rollback(): void
+  inTransaction(): boolean
+  /** Changes whenever another connection, of this process or another, has changed the file. */
+  dataVersion(): number
+  close(): void
+}
+
+/** Throws when the file cannot be opened or does not take the settings. The writer creates it (mode 0600). */
+export function openConnection({ path, role }: ThreadOptions): Connection {
+  if (role === 'writer') closeSync(openSync(path, 'a', 0o600))
+  const database = new DatabaseSync(path, { readOnly: role === 'reader', timeout: BUSY_TIMEOUT_MS })
+  if (role === 'writer') switchToWal(database)
+  database.exec(
+    `pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`,
+  )
+  assertSettings(database)
+  return createConnection(database)
+}
+
+function createConnection(database: DatabaseSync): Connection {
+  const prepare = createStatementCache(database)
+  const versionStatement = database.prepare('pragma data_version')
+  const rollback = () => {
+    if (database.isTransaction) database.exec('rollback')
+  }
+  return {
+    query: (sql, parameters) => run(prepare(sql), bindable(parameters)),
+    batch(groups) {
+      database.exec('begin immediate')
+      try {
+        for (const { sql, rows } of groups) {
+          const { statement } = prepare(sql)
+          for (const parameters of rows) statement.run(...bindable(parameters))
+        }
+        database.exec('commit')
+      } catch (error) {
+        rollback()
+        throw error
+      }
+    },
+    begin: () => database.exec('begin immediate'),
+    commit: () => database.exec('commit'),
+    rollback,
+    inTransaction: () => database.isTransaction,
+    dataVersion: () => Number(versionStatement.get()?.['data_version']),
+    close: () => database.close(),
+  }
+}
+
+/** The switch ignores the busy timeout while another process makes it too, so it is tried again until that has passed. */
+function switchToWal(database: DatabaseSync): void {
+  const deadline = Date.now() + BUSY_TIMEOUT_MS
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  for (;;) {
+    try {
+      database.exec('pragma journal_mode = wal')
+      return
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > deadline) throw error
+      Atomics.wait(pause, 0, 0, 10)
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY
+}
+
+function assertSettings(database: DatabaseSync): void {
+  for (const [name, accepts] of REQUIRED_SETTINGS) {
+    const row = database.prepare(`pragma ${name}`).get() ?? {}
+    const value = Object.values(row)[0]
+    if (!accepts(value)) throw new Error(`SQLite does not keep the setting ${name}: it is ${String(value)}.`)
+  }
+}
+
+function createStatementCache(database: DatabaseSync): (sql: string) => Prepared {
+  const cache = new Map<string, Prepared>()
+  return (sql) => {
+    const known = cache.get(sql)
+    if (known !== undefined) return known
+    const prepared = prepare(database, sql)
+    const oldest = cache.keys().next().value
+    if (cache.size >= STATEMENT_CACHE_SIZE && oldest !== undefined) cache.delete(oldest)
+    cache.set(sql, prepared)
+    return prepared
+  }
+}
+
+function prepare(database: DatabaseSync, sql: string): Prepared {
+  const statement = database.prepare(sql)
+  const columns = statement.columns().map(({ name }) => name)
+  const readsBigInts = columns.some((name) => name.endsWith(BIGINT_SUFFIX))
+  statement.setReadBigInts(readsBigInts)
+  const numberColumns = readsBigInts ? columns.filter((name) => !name.endsWith(BIGINT_SUFFIX)) : undefined
+  return { statement, returnsRows: columns.length > 0, numberColumns }
+}
+
+/** `node:sqlite` would take a leading object for a set of named parameters, and bind null where a value was meant. */
+function bindable(parameters: readonly SqlValue[]): readonly SqlValue[] {
+  for (const value of parameters) {
+    const type = value instanceof Uint8Array || value === null ? 'plain' : typeof value
+    if (type === 'object' || type === 'boolean' || type === 'undefined')
+      throw new TypeError(`SQLite cannot bind ${type}.`)
+  }
+  return parameters
+}
+
+function run({ statement, returnsRows, numberColumns }: Prepared, parameters: readonly SqlValue[]): QueryRows {
+  if (!returnsRows) return { rows: [], changes: Number(statement.run(...parameters).changes) }
+  const rows = statement.all(...parameters)
+  if (numberColumns !== undefined) for (const row of rows) bigintsToNumbers(row, numberColumns)
+  return { rows, changes: undefined }
+}
+
+function bigintsToNumbers(row: Record<string, SqlValue>, columns: readonly string[]): void {
+  for (const column of columns) {
+    const value = row[column]
+    if (typeof value === 'bigint') row[column] = Number(value)
+  }
+}

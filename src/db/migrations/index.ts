@@ -1,0 +1,10 @@
+/** All migrations in order. They are applied once, forward only, and never edited after a release. */
+import { firstSchema } from './0001-first-schema.ts'
+
+export interface Migration {
+  /** Number and name; the numbers count up without gaps. */
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+export const MIGRATIONS: readonly Migration[] = [{ name: '0001-first-schema', statements: firstSchema }]

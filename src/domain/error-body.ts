@@ -1,0 +1,38 @@
+/** How an error looks in the body of a response: one shape for every endpoint. */
+import type { GatewayError } from './errors.ts'
+
+const MIN_WAIT_SECONDS = 1
+const MAX_WAIT_SECONDS = 60
+
+/**
+ * Whole seconds, 1 to 60, that a 429 or 503 asks the client to wait, in the `retry-after` header and in the body alike;
+ * 1 when the error does not know. Undefined for every other status.
+ */
+export function retryAfterSeconds(error: GatewayError): number | undefined {
+  if (error.status !== 429 && error.status !== 503) return undefined
+  if (error.retryAfterMs === undefined) return MIN_WAIT_SECONDS
+  return Math.min(Math.max(Math.ceil(error.retryAfterMs / 1000), MIN_WAIT_SECONDS), MAX_WAIT_SECONDS)
+}
+
+/**
+ * `{"error":{type, message, code, param?, retry_after?, request_id}}` as JSON text. Where there is a wait, the message
+ * says "try again in N s", which some clients read instead of the header.
+ */
+export function renderErrorBody(error: GatewayError, requestId: string): string {
+  const seconds = retryAfterSeconds(error)
+  return JSON.stringify({
+    error: {
+      type: error.type,
+      message: withWait(error.message, seconds),
+      code: error.code,
+      param: error.param,
+      retry_after: seconds,
+      request_id: requestId,
+    },
+  })
+}
+
+function withWait(message: string, seconds: number | undefined): string {
+  if (seconds === undefined || /try again in \d/i.test(message)) return message
+  return `${message} Please try again in ${seconds} s.`
+}

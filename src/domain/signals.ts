@@ -1,0 +1,13 @@
+import type { CompletionRecord } from './completion.ts'
+
+/**
+ * What the data plane tells whoever listens: names of `node:diagnostics_channel` channels and what is published there.
+ * The data plane knows no log, no metric and no trace.
+ */
+export const COMPLETION_CHANNEL = 'turnpike:completion'
+
+export interface CompletionSignal {
+  readonly record: CompletionRecord
+  /** Milliseconds that were ours, not the provider's, until the first byte; undefined where nothing was answered. */
+  readonly overheadMs: number | undefined
+}

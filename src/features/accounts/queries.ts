@@ -1,0 +1,69 @@
+import type { Kysely, Selectable } from 'kysely'
+import { nextChangedAt } from '../../db/changed-at.ts'
+import type { AccountTable, Database } from '../../db/schema.ts'
+import type { AccountId, IdSource } from '../../domain/ids.ts'
+
+export interface Account {
+  readonly id: AccountId
+  readonly name: string
+  readonly plan: string
+  /** Unix milliseconds. */
+  readonly createdAt: number
+}
+
+/** An account as JSON answers show it. */
+export interface AccountView {
+  readonly id: AccountId
+  readonly object: 'account'
+  readonly name: string
+  readonly plan: string
+  readonly created_at: string
+}
+
+export async function createAccount(
+  db: Kysely<Database>,
+  { name, plan }: Pick<Account, 'name' | 'plan'>,
+  { now, ids }: { readonly now: () => number; readonly ids: Pick<IdSource, 'account'> },
+): Promise<Account> {
+  const time = now()
+  const row = await db
+    .insertInto('account')
+    .values({ id: ids.account(), name, plan, created_at: time, changed_at: nextChangedAt('account', time) })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return toAccount(row)
+}
+
+/** All, the oldest first. */
+export async function listAccounts(db: Kysely<Database>): Promise<readonly Account[]> {
+  const rows = await db.selectFrom('account').selectAll().orderBy('id').execute()
+  return rows.map(toAccount)
+}
+
+export async function findAccount(db: Kysely<Database>, id: AccountId): Promise<Account | undefined> {
+  const row = await db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? undefined : toAccount(row)
+}
+
+/** Undefined when there is no such account. The plan's name is not checked. `now` is Unix milliseconds. */
+export async function setAccountPlan(
+  db: Kysely<Database>,
+  { id, plan }: Pick<Account, 'id' | 'plan'>,
+  now: number,
+): Promise<Account | undefined> {
+  const row = await db
+    .updateTable('account')
+    .set({ plan, changed_at: nextChangedAt('account', now) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row === undefined ? undefined : toAccount(row)
+}
+
+export function renderAccount({ id, name, plan, createdAt }: Account): AccountView {
+  return { id, object: 'account', name, plan, created_at: new Date(createdAt).toISOString() }
+}
+
+function toAccount({ id, name, plan, created_at }: Selectable<AccountTable>): Account {
+  return { id, name, plan, createdAt: created_at }
+}

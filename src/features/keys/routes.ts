@@ -1,0 +1,121 @@
+/** `/keys`: what an account does with its API keys. */
+import { type FastifyPluginAsyncTypebox, type Static, Type } from '@fastify/type-provider-typebox'
+import type { Kysely } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { Caller } from '../../domain/caller.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { KeyId } from '../../domain/ids.ts'
+import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import type { FeatureDeps } from '../deps.ts'
+import type { ApiKey } from './key.ts'
+import { createKey, findKey, type KeyReference, listKeys, revokeKey, updateKey } from './queries.ts'
+import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
+import { CreatedKeyView, KeyCreate, KeyPatch, KeyView, parseRights, renderKey } from './shapes.ts'
+
+export interface KeysDeps extends FeatureDeps {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+  /** Called after every change and waited for: when it is done, this process acts on the change. */
+  readonly changed: () => void | Promise<void>
+}
+
+const KeyParams = Type.Object({ id: Type.Unsafe<KeyId>({ type: 'string' }) })
+const config = { scope: 'keys' } as const
+const tags = ['Keys']
+const listSchema = {
+  summary: 'List API keys',
+  description: 'All of the account, revoked ones included.',
+  tags,
+  querystring: Type.Object(PAGE_QUERY),
+  response: { 200: pageSchema(KeyView) },
+}
+const createSchema = {
+  summary: 'Create an API key',
+  description: 'The secret is in `key`, and shown this once. A key can give no more than it has itself.',
+  tags,
+  body: KeyCreate,
+  response: { 201: CreatedKeyView },
+}
+const updateSchema = {
+  summary: 'Change an API key',
+  description: 'Only the fields that are sent. `null` and empty lists remove a limit.',
+  tags,
+  params: KeyParams,
+  body: KeyPatch,
+  response: { 200: KeyView },
+}
+const revokeSchema = {
+  summary: 'Revoke an API key',
+  description: 'In force in every process within a second.',
+  tags,
+  params: KeyParams,
+  response: { 204: Type.Null() },
+}
+
+export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, changed } = deps
+  return async (app) => {
+    app.get('/keys', { config, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'keys' }
+      const page = readPageRequest(request.query, binding)
+      const keys = await listKeys(db, accountId, { ...page, limit: page.limit + 1 })
+      return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render: renderKey })
+    })
+    app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
+      const { key, secret } = await mintKey(deps, callerOf(request), request.body)
+      await changed()
+      return reply.code(201).send({ ...renderKey(key), key: secret })
+    })
+    app.patch('/keys/:id', { config, schema: updateSchema }, async (request) => {
+      const key = await changeKey(deps, { caller: callerOf(request), id: request.params.id, body: request.body })
+      await changed()
+      return renderKey(key)
+    })
+    app.delete('/keys/:id', { config, schema: revokeSchema }, async (request, reply) => {
+      const { accountId } = callerOf(request)
+      if (!(await revokeKey(db, { accountId, id: request.params.id }, now()))) throw unknownKey()
+      await changed()
+      return reply.code(204).send(null)
+    })
+  }
+}
+
+async function mintKey({ db, now, ids }: KeysDeps, caller: Caller, body: Static<typeof KeyCreate>) {
+  const asked = parseRights(body, now())
+  assertAddressList(asked.ipAllowlist ?? [])
+  const granter = await granterOf(db, caller)
+  const rights = grantRights(asked, granter)
+  assertGrantable(rights, granter)
+  return createKey(db, { accountId: caller.accountId, name: body.name, ...rights }, { now, ids })
+}
+
+interface Change extends Pick<KeyReference, 'id'> {
+  readonly caller: Caller
+  readonly body: Static<typeof KeyPatch>
+}
+
+/** In one transaction, so that two changes at once cannot add up to more than either was allowed. */
+async function changeKey({ db, now }: KeysDeps, { caller, id, body }: Change): Promise<ApiKey> {
+  const { accountId } = caller
+  const changes = parseRights(body, now())
+  assertAddressList(changes.ipAllowlist ?? [])
+  const changed = await db.transaction().execute(async (inside) => {
+    const before = await findKey(inside, { accountId, id })
+    if (before === undefined || before.revokedAt !== undefined) return undefined
+    const rights = { ...before, ...changes }
+    if (Object.keys(changes).length > 0) assertGrantable(rights, await granterOf(inside, caller))
+    return updateKey(inside, { accountId, id, name: body.name ?? before.name, rights }, now())
+  })
+  if (changed === undefined) throw unknownKey()
+  return changed
+}
+
+async function granterOf(db: Kysely<Database>, caller: Caller): Promise<Granter> {
+  return { caller, key: await findKey(db, { accountId: caller.accountId, id: caller.keyId }) }
+}
+
+/** The same for another account's key and for one that never was. */
+function unknownKey(): GatewayError {
+  return new GatewayError('not_found', 'No active key has this id.')
+}

@@ -1,0 +1,79 @@
+import type { Caller } from '../../domain/caller.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { countRequest, type GcraResult } from '../../lib/gcra.ts'
+
+/** Accounts and keys whose state is kept; beyond it those longest unseen are forgotten, and so rested. */
+export const MAX_LIMITED = 100_000
+
+const WINDOW_MS = 60_000
+
+/** The state of one limit after a request was counted. */
+export interface LimitState {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetMs: number
+}
+
+export interface Limiter {
+  /** Counts a request against the account's and the key's limit, or against neither. Throws when one is reached. */
+  admit(caller: Caller): { readonly requests: LimitState | undefined; readonly tokens: undefined; release(): void }
+}
+
+export interface LimiterInput {
+  /** Requests a minute of a plan; undefined: without limit. */
+  readonly requestsPerMinute: (plan: string) => number | undefined
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+}
+
+/** Rate limits of this process. */
+export function createLimiter({ requestsPerMinute, clock }: LimiterInput): Limiter {
+  const states = new Map<string, number>()
+  return {
+    admit(caller) {
+      const now = clock()
+      const account = count(states, { id: caller.accountId, limit: requestsPerMinute(caller.plan), now })
+      const key = count(states, { id: caller.keyId, limit: caller.requestsPerMinute, now })
+      const refused = [account, key].find((counted) => counted?.result.allowed === false)
+      if (refused !== undefined) throw tooMany(refused)
+      for (const counted of [account, key]) if (counted !== undefined) remember(states, counted)
+      return { requests: tighter(account, key), tokens: undefined, release: () => {} }
+    },
+  }
+}
+
+interface Counted {
+  readonly id: string
+  readonly limit: number
+  readonly result: GcraResult
+}
+
+function count(
+  states: ReadonlyMap<string, number>,
+  { id, limit, now }: { id: string; limit: number | undefined; now: number },
+): Counted | undefined {
+  if (limit === undefined) return undefined
+  return { id, limit, result: countRequest({ limit, windowMs: WINDOW_MS }, states.get(id), now) }
+}
+
+/** Re-inserted, so that the map is in order of last use. */
+function remember(states: Map<string, number>, { id, result }: Counted): void {
+  states.delete(id)
+  states.set(id, result.restedAt)
+  if (states.size <= MAX_LIMITED) return
+  const [oldest] = states.keys()
+  if (oldest !== undefined) states.delete(oldest)
+}
+
+function tighter(account: Counted | undefined, key: Counted | undefined): LimitState | undefined {
+  const [first, second] = [account, key].filter((counted) => counted !== undefined)
+  if (first === undefined) return undefined
+  const chosen = second !== undefined && second.result.remaining < first.result.remaining ? second : first
+  return { limit: chosen.limit, remaining: chosen.result.remaining, resetMs: chosen.result.resetMs }
+}
+
+function tooMany({ limit, result }: Counted): GatewayError {
+  const seconds = Math.min(60, Math.max(1, Math.ceil(result.retryAfterMs / 1000)))
+  const message = `The limit of ${limit} requests a minute is reached; try again in ${seconds} s.`
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: result.retryAfterMs })
+}

@@ -1,0 +1,77 @@
+import { Type } from '@fastify/type-provider-typebox'
+import type { Model } from '../../domain/model.ts'
+import type { Price } from '../../domain/money.ts'
+
+const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const Pricing = Type.Object(
+  {
+    input_per_million: Type.Number({ description: 'USD per million prompt tokens.' }),
+    output_per_million: Type.Number({ description: 'USD per million completion tokens.' }),
+    cached_input_per_million: Type.Optional(
+      Type.Number({ description: 'USD per million prompt tokens read from the cache. Absent: as input.' }),
+    ),
+    cache_write_per_million: Type.Optional(
+      Type.Number({ description: 'USD per million prompt tokens written to the cache. Absent: as input.' }),
+    ),
+  },
+  { description: 'Null: not known, and then the model cannot be called.' },
+)
+
+/** The wire shape of a model: the service interface's fields, and those that other tools read. */
+export const ListedModelSchema = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('model'),
+    created: Type.Integer({ description: 'Unix seconds of the release; 0: not known.' }),
+    owned_by: Type.String({ description: 'Who made the model.' }),
+    name: Type.String({ description: 'For people.' }),
+    capabilities: Type.Object({
+      streaming: Type.Boolean(),
+      function_calling: Type.Boolean(),
+      vision: Type.Boolean(),
+      json_mode: Type.Boolean(),
+    }),
+    context_window: Type.Integer({ description: 'Tokens of prompt and answer together.' }),
+    context_length: Type.Integer({ description: 'The same as context_window, under the name that other tools read.' }),
+    max_output_tokens: orNull(Type.Integer({ description: 'Tokens. Null: not known.' })),
+    pricing: orNull(Pricing),
+    alias_of: Type.Optional(Type.String({ description: 'The ID that this one stands for.' })),
+    architecture: Type.Object({
+      input_modalities: Type.Array(Type.String()),
+      output_modalities: Type.Array(Type.String()),
+    }),
+    supported_parameters: Type.Array(Type.String(), { description: 'Request fields that the model honours.' }),
+    deprecation_date: orNull(Type.String({ description: 'ISO date on which the provider shuts the model down.' })),
+  },
+  { description: 'A model that this key may use.' },
+)
+export type ListedModel = Type.Static<typeof ListedModelSchema>
+
+export function listModel(model: Model): ListedModel {
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.created,
+    owned_by: model.ownedBy,
+    name: model.name,
+    capabilities: { ...model.capabilities },
+    context_window: model.contextWindow,
+    context_length: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens ?? null,
+    pricing: model.price === undefined ? null : listPrice(model.price),
+    ...(model.aliasOf === undefined ? {} : { alias_of: model.aliasOf }),
+    architecture: { input_modalities: [...model.inputModalities], output_modalities: ['text'] },
+    supported_parameters: [...model.supportedParameters],
+    deprecation_date: model.deprecationDate ?? null,
+  }
+}
+
+function listPrice({ inputMicroUsd, outputMicroUsd, cachedInputMicroUsd, cacheWriteMicroUsd }: Price) {
+  return {
+    input_per_million: inputMicroUsd / 1e6,
+    output_per_million: outputMicroUsd / 1e6,
+    ...(cachedInputMicroUsd === undefined ? {} : { cached_input_per_million: cachedInputMicroUsd / 1e6 }),
+    ...(cacheWriteMicroUsd === undefined ? {} : { cache_write_per_million: cacheWriteMicroUsd / 1e6 }),
+  }
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { CATALOGUE } from '../../../catalogue/index.ts'
+import type { Caller } from '../../domain/caller.ts'
+import type { AccountId, KeyId, RequestId } from '../../domain/ids.ts'
+import { createHttpServer } from '../../http/server.ts'
+import { buildModelBook } from './book.ts'
+import { modelsRoutes } from './routes.ts'
+
+const FREE_CALLER: Caller = {
+  accountId: 'acc_test' as AccountId,
+  keyId: 'key_test' as KeyId,
+  plan: 'free',
+  models: undefined,
+  requestsPerMinute: undefined,
+  scopes: new Set(),
+}
+let caller = FREE_CALLER
+let models = buildModelBook({
+  catalogue: CATALOGUE,
+  providers: new Set(['openai', 'openrouter', 'simulator', 'local']),
+  models: [
+    { id: 'meta/llama 70%', deployments: [{ provider: 'local', model: 'llama' }] },
+    { id: 'team/sub/model', owned_by: 'team', deployments: [{ provider: 'local', model: 'llama' }] },
+  ],
+})
+
+const app = await createHttpServer({
+  newRequestId: () => 'req_test' as RequestId,
+  trustProxy: [],
+  corsOrigins: [],
+  onError: () => {},
+  draining: () => false,
+})
+await app.register(modelsRoutes({ callerOf: () => caller, models: () => models }))
+after(() => app.close())
+
+async function get(url: string, as: Partial<Caller> = {}) {
+  caller = { ...FREE_CALLER, ...as }
+  const { statusCode, body } = await app.inject({ method: 'GET', url })
+  return { status: statusCode, body: JSON.parse(body) }
+}
+async function listed(url: string, as: Partial<Caller> = {}): Promise<string[]> {
+  return (await get(url, as)).body.data.map(({ id }: { id: string }) => id)
+}
+
+test('a model has the fields of the interface and those that other tools read', async () => {
+  const { status, body } = await get('/models/gpt-4o')
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    id: 'gpt-4o',
+    object: 'model',
+    created: 1722902400,
+    owned_by: 'openai',
+    name: 'GPT-4o',
+    capabilities: { streaming: true, function_calling: true, vision: true, json_mode: true },
+    context_window: 128000,
+    context_length: 128000,
+    max_output_tokens: 16384,
+    pricing: { input_per_million: 2.5, output_per_million: 10, cached_input_per_million: 1.25 },
+    alias_of: 'gpt-4o-2024-08-06',
+    architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'] },
+    supported_parameters: [
+      'max_tokens',
+      'response_format',
+      'seed',
+      'stop',
+      'structured_outputs',
+      'temperature',
+      'tool_choice',
+      'tools',
+      'top_p',
+    ],
+    deprecation_date: '2027-01-14',
+  })
+})
+
+test('what is not known is null', async () => {
+  const { body } = await get('/models/team/sub/model')
+  assert.equal(body.pricing, null)
+  assert.equal(body.max_output_tokens, null)
+  assert.equal(body.deprecation_date, null)
+  assert.ok(!('alias_of' in body))
+})
+
+test('the list holds every model once, and each one under its own address', async () => {
+  const { status, body } = await get('/models')
+  assert.equal(status, 200)
+  assert.equal(body.object, 'list')
+  const ids = await listed('/models')
+  assert.equal(new Set(ids).size, models.all.length)
+  for (const entry of body.data) {
+    assert.deepEqual((await get(`/models/${encodeURIComponent(entry.id)}`)).body, entry)
+  }
+})
+
+test('IDs with slashes are found percent-encoded or not, with a trailing slash or without', async () => {
+  for (const path of ['team/sub/model', 'team%2Fsub%2Fmodel', 'team/sub%2Fmodel', 'team/sub/model/']) {
+    assert.equal((await get(`/models/${path}`)).body.id, 'team/sub/model', path)
+  }
+  assert.equal((await get('/models/meta/llama%2070%25')).body.id, 'meta/llama 70%')
+  assert.equal((await get('/models/')).body.object, 'list')
+})
+
+test('the filters keep what they name', async () => {
+  const all = await listed('/models')
+  const vision = await listed('/models?capability=vision')
+  assert.ok(vision.includes('gpt-4o') && !vision.includes('deepseek-v3') && all.includes('deepseek-v3'))
+  assert.deepEqual(await listed('/models?owned_by=team'), ['team/sub/model'])
+  assert.deepEqual(await listed('/models?owned_by=team&capability=vision'), [])
+  assert.deepEqual(await listed('/models?owned_by=nobody'), [])
+})
+
+test('an unknown capability is an error that names the known ones', async () => {
+  for (const name of ['telepathy', '', '__proto__']) {
+    const { status, body } = await get(`/models?capability=${name}`)
+    assert.equal(status, 400)
+    assert.equal(body.error.type, 'invalid_request')
+    assert.equal(body.error.param, 'capability')
+    assert.match(body.error.message, /streaming, function_calling, vision, json_mode/)
+  }
+  assert.equal((await get('/models?capability=vision&capability=streaming')).status, 400)
+})
+
+test('an unknown model is 404 and the message names the nearest', async () => {
+  const { status, body } = await get('/models/gpt-4o-mnii')
+  assert.equal(status, 404)
+  assert.equal(body.error.type, 'not_found')
+  assert.match(body.error.message, /gpt-4o-mini/)
+})
+
+test('a key that is limited to some models sees those alone, also in error messages', async () => {
+  const limited = { models: new Set(['gpt-4o-2024-08-06', 'turnpike-simulator']) }
+  assert.deepEqual((await listed('/models', limited)).sort(), ['gpt-4o', 'gpt-4o-2024-08-06', 'turnpike-simulator'])
+  const { status, body } = await get('/models/gpt-4o-mini', limited)
+  assert.equal(status, 404)
+  assert.ok(!body.error.message.includes('gpt-4o-mini-2024'))
+  assert.deepEqual(await listed('/models', { models: new Set(['gpt-4o']) }), ['gpt-4o'])
+})
+
+test('a reload is seen at once', async () => {
+  const before = models
+  models = buildModelBook({ catalogue: CATALOGUE, models: [], providers: new Set(['simulator']) })
+  assert.deepEqual(await listed('/models'), ['turnpike-simulator'])
+  models = before
+})

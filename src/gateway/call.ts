@@ -1,0 +1,260 @@
+/**
+ * One call to one provider: render, authorise, send, frames, parser, first event. It owns time-outs, size caps and
+ * abort; it knows no retry, no client and no money.
+ */
+import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import type { Model } from '../domain/model.ts'
+import { createSseDecoder, type SseDecoder } from '../protocols/framing/sse.ts'
+import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
+import type { UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import type { UpstreamProvider } from './ports.ts'
+
+/** One event of a provider's stream, in bytes. */
+export const MAX_EVENT_BYTES = 1024 * 1024
+/** A whole answer, streamed or not, in bytes. */
+export const MAX_COMPLETION_BYTES = 64 * 1024 * 1024
+/** What is read of an error answer. */
+export const MAX_ERROR_BYTES = 64 * 1024
+
+/** Where a request goes. */
+export interface Target {
+  readonly upstream: UpstreamProvider
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly credential: string
+}
+
+export interface CallInput {
+  readonly target: Target
+  readonly request: ChatRequest
+  readonly model: Model
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+}
+
+/** A call under way. `answered` must be awaited before `next`. */
+export interface Call {
+  /** Resolves once the first event is there; rejects with `ProviderError` when there will be none. */
+  readonly answered: Promise<void>
+  /**
+   * Moves the events of the next network read to `into`, the first ones at once.
+   * @returns false at the end of a complete answer. Rejects with `ProviderError` when the answer breaks off.
+   */
+  next(into: ChatEvent[]): Promise<boolean>
+  /** The reader is busy: silence of the provider does not count until the next `next`. */
+  suspend(): void
+  /** Ends the call at once, connection included. */
+  abort(): void
+  /** Names of parameters that were dropped or bent for this provider. */
+  readonly warnings: readonly string[]
+}
+
+/** Starts a call. Throws `GatewayError` when the request cannot be said in the provider's protocol. */
+export function startCall(input: CallInput): Call {
+  const { target, request, model } = input
+  const { provider, baseUrl } = target.upstream
+  const wire = provider.protocol.renderRequest(request, { model: target.model, maxOutputTokens: model.maxOutputTokens })
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: request.stream ? 'text/event-stream' : 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'turnpike',
+    ...wire.headers,
+  }
+  const open = (): UpstreamExchange => target.upstream.transport({ url: baseUrl + wire.path, headers, body: wire.body })
+  const authorised = provider.authorize(headers, target.credential, wire.body)
+  const state: CallState = { input, aborted: false, pending: [], finished: false }
+  const answered = authorised === undefined ? answer(state, open()) : authorised.then(() => answer(state, open()))
+  return {
+    answered,
+    next: (into) => nextEvents(state, into),
+    suspend: () => state.deadline?.suspend(),
+    abort: () => abort(state),
+    warnings: wire.warnings,
+  }
+}
+
+interface CallState {
+  readonly input: CallInput
+  exchange?: UpstreamExchange
+  deadline?: Deadline
+  stream?: StreamState
+  /** Came together with events that must be had first. */
+  failure?: Error
+  aborted: boolean
+  /** Events that came with the first one. */
+  pending: ChatEvent[]
+  finished: boolean
+}
+
+interface StreamState {
+  readonly decoder: SseDecoder
+  readonly parser: StreamParser
+  readonly frames: Frame[]
+  bytesRead: number
+}
+
+async function answer(state: CallState, exchange: UpstreamExchange): Promise<void> {
+  state.exchange = exchange
+  if (state.aborted) abort(state)
+  const { target, request, clock } = state.input
+  const { timeouts, provider } = target.upstream
+  const waits = request.stream ? timeouts : { ...timeouts, firstByte: timeouts.wholeAnswer }
+  state.deadline = startDeadline({ timeouts: waits, clock, onExpire: () => exchange.abort() })
+  try {
+    const head = await exchange.head
+    await refuseFailure(state, head, exchange)
+    if (!request.stream || isJson(head)) return await readWhole(state, exchange)
+    const decoder = createSseDecoder({ maxEventBytes: MAX_EVENT_BYTES })
+    state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
+    await readEvents(state, state.pending)
+  } catch (error) {
+    rejectAfter(state, state.pending, error)
+  }
+}
+
+async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean> {
+  if (state.pending.length > 0) {
+    for (const event of state.pending) into.push(event)
+    state.pending = []
+    return true
+  }
+  if (state.failure !== undefined) throw state.failure
+  if (state.finished) return false
+  try {
+    await readEvents(state, into)
+  } catch (error) {
+    rejectAfter(state, into, error)
+  }
+  return into.length > 0
+}
+
+/** What was generated before a failure in the same network read reaches the reader first. */
+function rejectAfter(state: CallState, events: readonly ChatEvent[], error: unknown): void {
+  const failure = endInFailure(state, error)
+  if (!events.some((event) => event.type !== 'usage')) throw failure
+  state.failure = failure
+}
+
+/** Reads until there is an event or the end. One await for each network read. */
+async function readEvents(state: CallState, into: ChatEvent[]): Promise<void> {
+  const { exchange, stream } = state
+  if (exchange === undefined || stream === undefined) return
+  while (!state.finished && into.length === 0) {
+    let bytes: Uint8Array | undefined
+    try {
+      bytes = await exchange.read()
+    } catch (error) {
+      endOfStream(state, into, error) // whether a broken connection cut the answer is the parser's to say
+      return
+    }
+    if (bytes === undefined) endOfStream(state, into)
+    else consume(state, stream, { bytes, into })
+  }
+}
+
+function consume(state: CallState, stream: StreamState, read: { bytes: Uint8Array; into: ChatEvent[] }): void {
+  const { decoder, parser, frames } = stream
+  stream.bytesRead += read.bytes.length
+  if (stream.bytesRead > MAX_COMPLETION_BYTES) throw failed('The answer is larger than the gateway accepts.')
+  decoder.push(read.bytes, frames)
+  if (frames.length > 0) state.deadline?.progress()
+  for (const frame of frames) {
+    if (!parser.push(frame, read.into)) continue
+    endOfStream(state, read.into)
+    if (state.exchange !== undefined) void drain(state.exchange)
+    break
+  }
+  frames.length = 0
+}
+
+function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void {
+  const { stream, input } = state
+  state.finished = true
+  state.deadline?.clear()
+  const residue = stream?.decoder.end() ?? ''
+  try {
+    stream?.parser.end(into)
+  } catch (error) {
+    if (!residue.trimStart().startsWith('{')) throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
+    const { protocol } = input.target.upstream.provider
+    throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
+  }
+}
+
+/** After the last event a little is left to read before the connection can serve again; not longer than a second. */
+async function drain(exchange: UpstreamExchange): Promise<void> {
+  const timer = setTimeout(() => exchange.abort(), 1000)
+  try {
+    while ((await exchange.read()) !== undefined);
+  } catch {
+    // The answer is whole; how its connection ends concerns nobody.
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function readWhole(state: CallState, exchange: UpstreamExchange): Promise<void> {
+  const body = await readText(exchange, MAX_COMPLETION_BYTES)
+  state.finished = true
+  state.deadline?.clear()
+  state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
+}
+
+async function refuseFailure(state: CallState, head: UpstreamHead, exchange: UpstreamExchange): Promise<void> {
+  const encoding = head.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw failed('The provider sent a compressed answer that it was not asked for.')
+  }
+  if (head.status >= 200 && head.status < 300) return
+  const body = await readText(exchange, MAX_ERROR_BYTES).catch(() => '')
+  const { protocol } = state.input.target.upstream.provider
+  throw new ProviderError(protocol.parseError({ status: head.status, headers: head.headers, body }, state.input.now()))
+}
+
+async function readText(exchange: UpstreamExchange, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const bytes = await exchange.read()
+    if (bytes === undefined) break
+    size += bytes.length
+    if (size > maxBytes) throw failed('The answer is larger than the gateway accepts.')
+    parts.push(bytes)
+  }
+  const whole = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+  return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString('utf8')
+}
+
+function abort(state: CallState): void {
+  state.aborted = true
+  state.deadline?.clear()
+  state.exchange?.abort()
+}
+
+/** What a failure is called depends on who caused it: a deadline's abort must not look like the provider's. */
+function endInFailure(state: CallState, error: unknown): Error {
+  const expired = state.deadline?.expired
+  abort(state)
+  if (expired !== undefined) return failed(TIMEOUT_MESSAGES[expired], error)
+  if (error instanceof ProviderError) return error
+  return failed('The connection to the provider failed.', error)
+}
+
+const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
+const TIMEOUT_MESSAGES = {
+  first_byte: 'The provider did not start to answer in time.',
+  idle: 'The provider stopped sending.',
+  total: 'The answer took longer than the total time allowed.',
+} as const
+
+function failed(message: string, cause?: unknown): ProviderError {
+  return new ProviderError({ kind: 'failed', message, status: 0 }, { cause })
+}
+
+function isJson(head: UpstreamHead): boolean {
+  return (head.headers['content-type'] ?? '').startsWith('application/json')
+}

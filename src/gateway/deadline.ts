@@ -1,0 +1,67 @@
+import type { UpstreamTimeouts } from './ports.ts'
+
+/** Which wait ran out. */
+export type TimeoutKind = 'first_byte' | 'idle' | 'total'
+
+export interface Deadline {
+  /** A data event came: the wait for the first one is over, the idle wait starts anew. Comments do not count. */
+  progress(): void
+  /** We are not listening (the client reads slowly): until the next progress only the total counts. */
+  suspend(): void
+  /** Nothing is awaited any more. */
+  clear(): void
+  /** Set once a wait has run out. */
+  readonly expired: TimeoutKind | undefined
+}
+
+interface DeadlineOptions {
+  readonly timeouts: UpstreamTimeouts
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  readonly onExpire: (kind: TimeoutKind) => void
+}
+
+/**
+ * The waits of one call, on one timer: progress only notes the time, and the timer, when it fires early, is set anew
+ * for the rest. A timer per data event would cost more than the event.
+ */
+export function startDeadline({ timeouts, clock, onExpire }: DeadlineOptions): Deadline {
+  const startedAt = clock()
+  let lastAt = startedAt
+  let waitMs = timeouts.firstByte
+  let started = false
+  let suspended = false
+  let expired: TimeoutKind | undefined
+  let timer = setTimeout(check, Math.min(timeouts.total, waitMs))
+
+  function check(): void {
+    const now = clock()
+    const total = startedAt + timeouts.total - now
+    const wait = suspended ? waitMs : lastAt + waitMs - now
+    if (total > 0.5 && wait > 0.5) {
+      timer = setTimeout(check, Math.min(total, wait))
+      return
+    }
+    expired = total <= 0.5 ? 'total' : started ? 'idle' : 'first_byte'
+    onExpire(expired)
+  }
+
+  return {
+    progress() {
+      lastAt = clock()
+      suspended = false
+      if (started) return
+      started = true
+      waitMs = timeouts.idle
+      clearTimeout(timer)
+      check()
+    },
+    suspend() {
+      suspended = true
+    },
+    clear: () => clearTimeout(timer),
+    get expired() {
+      return expired
+    },
+  }
+}

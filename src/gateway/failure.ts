@@ -1,0 +1,59 @@
+import { type ErrorCode, GatewayError } from '../domain/errors.ts'
+import { type FailureKind, ProviderError, type ProviderFailure } from '../protocols/protocol.ts'
+
+/** What a client is told of a provider's failure, once nothing more will be tried. */
+export function toGatewayError(error: unknown, providerName: string | undefined): GatewayError {
+  if (!(error instanceof ProviderError)) return GatewayError.from(error)
+  const { failure } = error
+  const code = codeOf(failure)
+  const options = { cause: error, param: isOurs(code) ? undefined : failure.param, retryAfterMs: failure.retryAfterMs }
+  return new GatewayError(code, messageFor(failure, { code, providerName }), options)
+}
+
+/** Whether another call, to this target or another, may do better. */
+export function mayBeTriedElsewhere(error: unknown): boolean {
+  return error instanceof ProviderError && !ABOUT_THE_REQUEST.has(error.failure.kind)
+}
+
+/** Whether the same target may do better after a moment. */
+export function mayBeTriedAgain(error: unknown): boolean {
+  return error instanceof ProviderError && TRANSIENT.has(error.failure.kind)
+}
+
+const ABOUT_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'context_length', 'content_filter'])
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(['rate_limited', 'overloaded', 'failed'])
+
+const CODES: Readonly<Record<FailureKind, ErrorCode>> = {
+  rejected: 'provider_rejected',
+  context_length: 'context_length_exceeded',
+  content_filter: 'content_filter',
+  credentials: 'provider_credentials',
+  quota: 'provider_error',
+  rate_limited: 'provider_rate_limited',
+  not_found: 'provider_error',
+  overloaded: 'provider_error',
+  failed: 'provider_error',
+}
+
+function codeOf({ kind, status }: ProviderFailure): ErrorCode {
+  return kind === 'quota' && status === 429 ? 'provider_rate_limited' : CODES[kind]
+}
+
+function isOurs(code: ErrorCode): boolean {
+  return code !== 'provider_rejected' && code !== 'context_length_exceeded' && code !== 'content_filter'
+}
+
+/** The provider's own words only where they are about the client's request; otherwise they may tell of our account. */
+function messageFor(
+  failure: ProviderFailure,
+  { code, providerName }: { code: ErrorCode; providerName: string | undefined },
+): string {
+  if (!isOurs(code)) return failure.message === '' ? 'The provider refused the request.' : failure.message
+  const provider = providerName === undefined ? 'The provider' : `The provider '${providerName}'`
+  if (code === 'provider_credentials') return `${provider} did not accept the gateway's credential.`
+  if (code === 'provider_rate_limited') return `${provider} is limiting the gateway's requests.`
+  if (failure.kind === 'quota') return `The gateway's account with ${provider.replace('The', 'the')} is used up.`
+  if (failure.kind === 'not_found') return `${provider} does not have this model.`
+  if (failure.status >= 300) return `${provider} answered with status ${failure.status}.`
+  return providerName === undefined ? failure.message : failure.message.replace('The provider', provider)
+}

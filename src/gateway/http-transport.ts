@@ -1,0 +1,130 @@
+/**
+ * Bytes to a provider and back over HTTP/1.1: `undici`'s dispatcher without its streams, one pool per provider.
+ * It knows no protocol, no deadline and no retry; those belong to its callers.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Dispatcher, Pool } from 'undici'
+import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
+
+/** Above this many unread bytes the provider is made to wait; below half of it, it may go on. */
+export const MAX_UNREAD_BYTES = 256 * 1024
+/** Upstream response headers beyond this are refused. */
+export const MAX_UPSTREAM_HEADER_BYTES = 16 * 1024
+
+export interface HttpTransport {
+  readonly transport: Transport
+  /** Closes idle connections; calls in flight end first. */
+  close(): Promise<void>
+}
+
+/** @param connectTimeoutMs For the connection alone, TLS included. */
+export function createHttpTransport(baseUrl: string, connectTimeoutMs: number): HttpTransport {
+  const { origin } = new URL(baseUrl)
+  const pool = new Pool(origin, {
+    allowH2: false,
+    connectTimeout: connectTimeoutMs,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: MAX_UPSTREAM_HEADER_BYTES,
+    pipelining: 1,
+  })
+  return {
+    transport: (call) => startExchange(pool, { path: call.url.slice(origin.length), call }),
+    close: () => pool.close(),
+  }
+}
+
+interface ExchangeState {
+  readonly chunks: Uint8Array[]
+  unreadBytes: number
+  ended: boolean
+  failure: Error | undefined
+  waiting: PromiseWithResolvers<Uint8Array | undefined> | undefined
+  controller: Dispatcher.DispatchController | undefined
+}
+
+function startExchange(pool: Pool, request: { path: string; call: UpstreamCall }): UpstreamExchange {
+  const state: ExchangeState = {
+    chunks: [],
+    unreadBytes: 0,
+    ended: false,
+    failure: undefined,
+    waiting: undefined,
+    controller: undefined,
+  }
+  const head = Promise.withResolvers<UpstreamHead>()
+  head.promise.catch(() => {}) // an exchange may be aborted before anybody asks for its head
+  const { headers, body } = request.call
+  pool.dispatch({ path: request.path, method: 'POST', headers, body }, createHandler(state, head))
+  return {
+    head: head.promise,
+    read: () => read(state),
+    abort: () => fail(state, head, new Error('The call was aborted.')),
+  }
+}
+
+function createHandler(state: ExchangeState, head: PromiseWithResolvers<UpstreamHead>): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller) {
+      state.controller = controller
+      if (state.failure !== undefined) controller.abort(state.failure)
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status >= 200) head.resolve({ status, headers: firstValues(headers) })
+    },
+    onResponseData(controller, chunk) {
+      if (state.waiting !== undefined) return wake(state, chunk)
+      state.chunks.push(chunk)
+      state.unreadBytes += chunk.length
+      if (state.unreadBytes > MAX_UNREAD_BYTES) controller.pause()
+    },
+    onResponseEnd() {
+      state.ended = true
+      wake(state, undefined)
+    },
+    onResponseError(_controller, error) {
+      fail(state, head, error)
+    },
+  }
+}
+
+function read(state: ExchangeState): Promise<Uint8Array | undefined> {
+  const { chunks } = state
+  if (chunks.length > 0) {
+    const bytes = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
+    chunks.length = 0
+    state.unreadBytes = 0
+    if (state.controller?.paused === true) state.controller.resume()
+    return Promise.resolve(bytes)
+  }
+  if (state.failure !== undefined) return Promise.reject(state.failure)
+  if (state.ended) return Promise.resolve(undefined)
+  state.waiting = Promise.withResolvers()
+  return state.waiting.promise
+}
+
+function wake(state: ExchangeState, bytes: Uint8Array | undefined): void {
+  const { waiting } = state
+  state.waiting = undefined
+  waiting?.resolve(bytes)
+}
+
+/** The first reason counts. What was received before it can still be read. */
+function fail(state: ExchangeState, head: PromiseWithResolvers<UpstreamHead>, error: Error): void {
+  if (state.failure !== undefined || state.ended) return
+  state.failure = error
+  state.controller?.abort(error)
+  head.reject(error)
+  state.waiting?.reject(error)
+  state.waiting = undefined
+}
+
+function firstValues(headers: IncomingHttpHeaders): Record<string, string> {
+  const first: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) first[name] = typeof value === 'string' ? value : (value[0] ?? '')
+  }
+  return first
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTokenCounter, MAX_COUNTED_CHARACTERS } from './token-counter.ts'
+
+test('text is counted as the tokenizer counts it', async (t) => {
+  const counter = createTokenCounter()
+  t.after(() => counter.close())
+  assert.equal(await counter.count(''), 0)
+  assert.equal(await counter.count('Hello, world!'), 4)
+  assert.equal((await counter.count('<|endoftext|> is text like any other')) > 5, true)
+})
+
+test('pieces neither lose nor add words', async (t) => {
+  const counter = createTokenCounter()
+  t.after(() => counter.close())
+  const words = 10_000
+  assert.equal(await counter.count(' token'.repeat(words)), words)
+})
+
+test('hostile text of one letter is counted in bounded time, and text beyond the cap in proportion', async (t) => {
+  const counter = createTokenCounter()
+  t.after(() => counter.close())
+  const once = await counter.count('a'.repeat(MAX_COUNTED_CHARACTERS))
+  const twice = await counter.count('a'.repeat(2 * MAX_COUNTED_CHARACTERS))
+  assert.ok(once > 0)
+  assert.equal(twice, 2 * once)
+})

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Caller, Scope } from '../domain/caller.ts'
+import { GatewayError } from '../domain/errors.ts'
+
+/** Who a credential belongs to. Throws or rejects with `GatewayError`. */
+export type Authenticate = (authorization: string | undefined, address: string) => Caller | Promise<Caller>
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The right a caller needs for this route. */
+    scope?: Scope
+    /** Largest request body in bytes, where it is not the usual one. */
+    bodyLimitBytes?: number
+  }
+}
+
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+/** The caller of a request that passed `requireCaller`. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request)
+  if (caller === undefined) throw new Error('a route without authentication asked for its caller')
+  return caller
+}
+
+/** Every route of `app` then needs a valid credential, with the scope that its `config.scope` names. */
+export function requireCaller(app: FastifyInstance, authenticate: Authenticate): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    let caller: Caller | Promise<Caller>
+    try {
+      caller = authenticate(request.headers.authorization, request.ip)
+      if (!(caller instanceof Promise)) accept(request, caller)
+    } catch (error) {
+      return done(error as Error)
+    }
+    if (!(caller instanceof Promise)) return done()
+    caller.then((found) => accept(request, found)).then(() => done(), done)
+  })
+}
+
+function accept(request: FastifyRequest, caller: Caller): void {
+  const { scope } = request.routeOptions.config
+  if (scope !== undefined && !caller.scopes.has(scope)) {
+    throw new GatewayError('insufficient_scope', `This key does not have the scope '${scope}'.`)
+  }
+  callers.set(request, caller)
+}

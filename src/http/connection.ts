@@ -1,0 +1,137 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply } from 'fastify'
+
+/** Without data for this long, a stream gets its head and a comment. */
+export const KEEP_ALIVE_MS = 10_000
+
+const KEEP_ALIVE = ': keep-alive\n\n'
+
+/** One answer on its way to a client: whole or as an event stream, written past Fastify for speed. */
+export interface HttpConnection {
+  onLeave(listener: () => void): void
+  readonly streaming: boolean
+  expectStream(headers: () => Record<string, string>): void
+  write(text: string): Promise<void> | undefined
+  endStream(): void
+  sendJson(body: string, headers: Record<string, string>): void
+  /** Whether the client went away, or was answered: then nobody else may answer. */
+  readonly over: boolean
+  /** Nothing more is expected of this connection by the one who asked for it. */
+  release(): void
+}
+
+/** What one connection knows of itself. */
+interface ConnectionState {
+  readonly reply: FastifyReply
+  leave: (() => void) | undefined
+  left: boolean
+  ended: boolean
+  headers: (() => Record<string, string>) | undefined
+  keepAlive: NodeJS.Timeout | undefined
+}
+
+export function openConnection(reply: FastifyReply): HttpConnection {
+  const response = reply.raw
+  const state: ConnectionState = {
+    reply,
+    leave: undefined,
+    left: false,
+    ended: false,
+    headers: undefined,
+    keepAlive: undefined,
+  }
+  response.once('close', () => noteClosed(state))
+  return {
+    onLeave(listener) {
+      if (state.left) listener()
+      else state.leave = listener
+    },
+    get streaming() {
+      return response.headersSent
+    },
+    get over() {
+      return state.left || state.ended
+    },
+    expectStream: (headers) => expectStream(state, headers),
+    write: (text) => write(state, text),
+    endStream() {
+      end(state)
+      response.end()
+    },
+    sendJson: (body, headers) => sendJson(state, body, headers),
+    release() {
+      clearInterval(state.keepAlive)
+      state.leave = undefined
+      if (state.left) reply.hijack()
+    },
+  }
+}
+
+function noteClosed(state: ConnectionState): void {
+  clearInterval(state.keepAlive)
+  if (state.ended) return
+  state.left = true
+  state.leave?.()
+}
+
+function end(state: ConnectionState): void {
+  state.ended = true
+  clearInterval(state.keepAlive)
+}
+
+function expectStream(state: ConnectionState, headers: () => Record<string, string>): void {
+  state.headers = headers
+  state.keepAlive = setInterval(() => {
+    if (!state.reply.raw.writableNeedDrain) write(state, KEEP_ALIVE)
+  }, KEEP_ALIVE_MS)
+}
+
+function write(state: ConnectionState, text: string): Promise<void> | undefined {
+  if (state.left || state.ended) return undefined
+  const response = state.reply.raw
+  if (!response.headersSent) openStream(state)
+  state.keepAlive?.refresh()
+  return response.write(text) ? undefined : drained(response)
+}
+
+function openStream({ reply, headers }: ConnectionState): void {
+  reply.hijack()
+  reply.raw.writeHead(200, {
+    ...replyHeaders(reply),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    ...headers?.(),
+  })
+}
+
+function sendJson(state: ConnectionState, body: string, headers: Record<string, string>): void {
+  const { reply } = state
+  end(state)
+  reply.hijack()
+  reply.raw.writeHead(200, {
+    ...replyHeaders(reply),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  })
+  reply.raw.end(body)
+}
+
+/** Until the socket takes more, or there is nobody left to take it. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      response.off('drain', go)
+      response.off('close', go)
+      resolve()
+    }
+    response.on('drain', go)
+    response.on('close', go)
+  })
+}
+
+/** What hooks have set: the request id, CORS. */
+function replyHeaders(reply: FastifyReply): Record<string, string> {
+  return reply.getHeaders() as Record<string, string>
+}

@@ -1,0 +1,88 @@
+/**
+ * The HTTP server: limits, request ids, one error shape, JSON bodies, CORS. It must not know any route's business.
+ */
+import fastifyCors from '@fastify/cors'
+import { type FastifyInstance, fastify } from 'fastify'
+import { GatewayError } from '../domain/errors.ts'
+import type { RequestId } from '../domain/ids.ts'
+import { answerClientError, EDGE_LIMITS, repeatedHeader, SERVER_OPTIONS } from './edge.ts'
+import { renderErrors } from './errors.ts'
+import { acceptJsonBodies } from './json-body.ts'
+
+export interface ServerInput {
+  readonly newRequestId: () => RequestId
+  /** Peers whose `X-Forwarded-For` is believed: addresses and CIDR ranges. */
+  readonly trustProxy: readonly string[]
+  /** Origins that browsers may call from; `*` for all. */
+  readonly corsOrigins: readonly string[]
+  /** Errors as clients see them, for the log. */
+  readonly onError: (error: GatewayError, requestId: string) => void
+  /** While true, new requests are turned away. */
+  readonly draining: () => boolean
+}
+
+export async function createHttpServer(input: ServerInput): Promise<FastifyInstance> {
+  const app = fastify({
+    http: SERVER_OPTIONS,
+    forceCloseConnections: false,
+    return503OnClosing: false,
+    logger: false,
+    genReqId: input.newRequestId,
+    trustProxy: input.trustProxy.length === 0 ? false : [...input.trustProxy],
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, input.newRequestId()),
+  })
+  app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders
+  app.server.maxConnections = EDGE_LIMITS.maxConnections
+  app.server.maxRequestsPerSocket = EDGE_LIMITS.maxRequestsPerSocket
+  renderErrors(app, input.onError)
+  acceptJsonBodies(app)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    if (input.draining()) {
+      reply.header('connection', 'close')
+      if (!PROBES.has(request.url)) return done(new GatewayError('shutting_down', SHUTTING_DOWN))
+    }
+    const repeated = repeatedHeader(request.raw)
+    if (repeated === undefined) return done()
+    reply.header('connection', 'close')
+    return done(new GatewayError('invalid_header', `The header '${repeated}' came more than once.`))
+  })
+  if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
+  return app
+}
+
+const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'
+/** Answered also while draining. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+/** For browsers with bearer keys: no cookies, the headers that the official SDKs send and read. */
+async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  await app.register(fastifyCors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    credentials: false,
+    methods: ['GET', 'POST', 'PATCH', 'DELETE'],
+    // Without a list the answer allows what the browser asks for; the SDKs send a dozen of their own.
+    exposedHeaders: [
+      'x-request-id',
+      'retry-after',
+      'retry-after-ms',
+      'x-should-retry',
+      'x-turnpike-attempts',
+      'x-turnpike-cost-usd',
+      'x-turnpike-overhead-ms',
+      'x-turnpike-provider',
+      'x-turnpike-warnings',
+      'x-ratelimit-limit-requests',
+      'x-ratelimit-remaining-requests',
+      'x-ratelimit-reset-requests',
+      'x-ratelimit-limit-tokens',
+      'x-ratelimit-remaining-tokens',
+      'x-ratelimit-reset-tokens',
+      'idempotent-replayed',
+    ],
+    maxAge: 7200,
+    strictPreflight: false,
+  })
+}

@@ -1,0 +1,51 @@
+/**
+ * IP addresses against lists of addresses and CIDR blocks. An IPv4 address written as IPv6 (`::ffff:a.b.c.d`, RFC 4291,
+ * 2.5.5.2) is that IPv4 address, in lists as well as on the wire.
+ */
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+const MAPPED_PREFIX_BITS = 96
+
+/** A block of addresses of one family. */
+export interface AddressRange {
+  readonly network: Address
+  /** Leading bits that must agree: 0 to 32, or 0 to 128. */
+  readonly bits: number
+}
+
+/**
+ * Reads `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32` and so on; bits behind the prefix may be set.
+ * @returns undefined for anything else: names, zones, shortened or octal IPv4.
+ */
+export function parseAddressRange(text: string): AddressRange | undefined {
+  const [addressText = '', bitsText, ...rest] = text.split('/')
+  if (isIP(addressText) === 0 || addressText.includes('%') || rest.length > 0) return undefined
+  const address = ipaddr.parse(addressText)
+  const size = address.kind() === 'ipv4' ? 32 : 128
+  if (bitsText !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bitsText)) return undefined
+  const bits = bitsText === undefined ? size : Number(bitsText)
+  if (bits > size) return undefined
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= MAPPED_PREFIX_BITS) {
+    return { network: address.toIPv4Address(), bits: bits - MAPPED_PREFIX_BITS }
+  }
+  return { network: address, bits }
+}
+
+/** Whether any of the ranges holds the address. An address that cannot be read is in none. */
+export function includesAddress(ranges: readonly AddressRange[], address: string): boolean {
+  const [withoutZone = ''] = address.split('%', 1)
+  const single = parseAddressRange(withoutZone)
+  return single !== undefined && ranges.some((range) => isWithin(single, range))
+}
+
+/** Whether every address of `inner` is also one of `outer`. */
+export function isWithin(inner: AddressRange, outer: AddressRange): boolean {
+  if (inner.bits < outer.bits) return false
+  if (inner.network instanceof ipaddr.IPv4) {
+    return outer.network instanceof ipaddr.IPv4 && inner.network.match(outer.network, outer.bits)
+  }
+  return outer.network instanceof ipaddr.IPv6 && inner.network.match(outer.network, outer.bits)
+}

@@ -1,0 +1,119 @@
+/**
+ * The process: opens what the configuration names, listens, and drains. No logic of its own.
+ */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type App, createApp } from './app.ts'
+import { reloadable } from './config/reload.ts'
+import type { Config } from './config/schema.ts'
+import { loadSecret } from './config/secret.ts'
+import { migrate } from './db/migrate.ts'
+import { type OpenedDatabase, openDatabase } from './db/open.ts'
+import { GatewayError } from './domain/errors.ts'
+import { logCompletions, type OpenedLog } from './http/log.ts'
+import type { Metrics } from './http/metrics.ts'
+
+export interface ServiceInput {
+  readonly config: Config
+  readonly log: OpenedLog
+  readonly version: string
+}
+
+export interface Service {
+  /** Without trailing slash. */
+  readonly url: string
+  readonly port: number
+  readonly database: OpenedDatabase
+  /** Takes over what of `config` can change while running. Rejects, and changes nothing, when it does not fit. */
+  reload(config: Config): Promise<void>
+  /** Ends in order: see `docs/operations.md`. Everything metered is written when it resolves. */
+  drain(): Promise<void>
+}
+
+export const DATABASE_FILE = 'turnpike.db'
+
+/** Rejects when a store cannot be opened or the port cannot be had; nothing is left open then. */
+export async function startService({ config, log, version }: ServiceInput): Promise<Service> {
+  let running = config
+  const [secret, database] = await Promise.all([
+    loadSecret(config),
+    openDatabase({ path: join(config.data_dir, DATABASE_FILE) }),
+  ])
+  try {
+    await migrate(database.db, Date.now)
+    const app = await createApp({ config, database, log: log.log, version, secret })
+    const metricsServer = await listenForMetrics(config, app.metrics)
+    await app.server.listen({ host: config.server.host, port: config.server.port })
+    const { port } = app.server.server.address() as AddressInfo
+    const stopLogging = logCompletions(log.log)
+    return {
+      url: `http://${config.server.host.includes(':') ? `[${config.server.host}]` : config.server.host}:${port}`,
+      port,
+      database,
+      async reload(next) {
+        const merged = reloadable(running, next)
+        await app.reload(merged)
+        running = merged
+      },
+      async drain() {
+        await drainServer(app, config.server)
+        metricsServer?.close()
+        await app.close()
+        await database.close()
+        stopLogging()
+        log.flush()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+const DRAIN_POLL_MS = 10
+/** How long interrupted requests may take to tell their clients. */
+const INTERRUPTION_MS = 2_000
+
+/** Turns new requests away, lets running ones end, interrupts what is left after `drain_ms`. */
+async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 'drain_delay_ms'>): Promise<void> {
+  const { server } = app.server
+  app.drain()
+  server.closeIdleConnections()
+  if (times.drain_delay_ms > 0) await sleep(times.drain_delay_ms)
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  await untilIdle(app, times.drain_ms)
+  app.gateway.interruptAll(new GatewayError('shutting_down', 'The gateway is shutting down.'))
+  await untilIdle(app, INTERRUPTION_MS)
+  server.closeIdleConnections()
+  await Promise.race([closed, sleep(INTERRUPTION_MS, undefined, { ref: false })])
+  server.closeAllConnections()
+  await app.server.close()
+}
+
+/** Waits until no request runs, at most `waitMs`; connections that fall idle meanwhile are closed. */
+async function untilIdle(app: App, waitMs: number): Promise<void> {
+  const until = performance.now() + waitMs
+  while (app.gateway.active > 0 && performance.now() < until) {
+    await sleep(DRAIN_POLL_MS)
+    app.server.server.closeIdleConnections()
+  }
+}
+
+async function listenForMetrics({ server: { host, metrics_port: port } }: Config, metrics: Metrics) {
+  if (port === undefined) return undefined
+  const server: Server = createServer((request, response) => {
+    if (request.url !== '/metrics') return void response.writeHead(404).end()
+    metrics.render().then(
+      (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  server.unref()
+  return server
+}

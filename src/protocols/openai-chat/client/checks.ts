@@ -1,0 +1,110 @@
+/**
+ * The checks that every field of a request is made of. Each returns the value with its type, or throws a `GatewayError`
+ * that names the field as a path and says what is allowed. They know nothing of single fields.
+ */
+import { type ErrorCode, GatewayError } from '../../../domain/errors.ts'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Both ends are allowed. */
+export interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+const SHOWN_CHARACTERS = 60
+
+export function refuse(code: ErrorCode, param: string, message: string): never {
+  throw new GatewayError(code, message, { param })
+}
+
+/** `missing_field` when there is nothing, else `invalid_type`. @param expected With its article: `a string`. */
+export function refuseType(value: unknown, param: string, expected: string): never {
+  if (value === undefined) refuse('missing_field', param, `\`${param}\` is missing; it must be ${expected}.`)
+  refuse('invalid_type', param, `\`${param}\` must be ${expected}, not ${kindOf(value)}.`)
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Absent, or null, which OpenAI's API takes for absent. */
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null
+}
+
+export function objectAt(value: unknown, param: string): JsonObject {
+  return isObject(value) ? value : refuseType(value, param, 'an object')
+}
+
+export function arrayAt(value: unknown, param: string): readonly unknown[] {
+  return Array.isArray(value) ? value : refuseType(value, param, 'an array')
+}
+
+export function stringAt(value: unknown, param: string): string {
+  return typeof value === 'string' ? value : refuseType(value, param, 'a string')
+}
+
+export function booleanAt(value: unknown, param: string): boolean {
+  return typeof value === 'boolean' ? value : refuseType(value, param, 'a boolean')
+}
+
+export function numberIn(value: unknown, param: string, range: Range): number {
+  if (typeof value !== 'number') refuseType(value, param, 'a number')
+  if (value >= range.min && value <= range.max) return value
+  refuse('out_of_range', param, `\`${param}\` must be ${rangeText(range)}, not ${shown(value)}.`)
+}
+
+/** Whole numbers beyond what JSON numbers hold exactly are out of range, whatever the range says. */
+export function integerIn(value: unknown, param: string, range: Range): number {
+  if (typeof value !== 'number') refuseType(value, param, 'an integer')
+  if (Number.isFinite(value) && !Number.isInteger(value)) {
+    refuse('invalid_type', param, `\`${param}\` must be an integer, not ${shown(value)}.`)
+  }
+  if (Number.isSafeInteger(value) && value >= range.min && value <= range.max) return value
+  refuse('out_of_range', param, `\`${param}\` must be ${rangeText(range)}, not ${shown(value)}.`)
+}
+
+export function oneOf<Allowed extends string>(value: unknown, param: string, allowed: readonly Allowed[]): Allowed {
+  const text = stringAt(value, param)
+  const found = allowed.find((candidate) => candidate === text)
+  return found ?? refuse('invalid_value', param, `\`${param}\` must be ${listText(allowed)}, not ${shown(text)}.`)
+}
+
+/** A name as OpenAI's API takes it for functions and schemas. */
+export function nameAt(value: unknown, param: string): string {
+  const name = stringAt(value, param)
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return name
+  refuse('invalid_value', param, `\`${param}\` must be 1 to 64 letters, digits, underscores or dashes.`)
+}
+
+/** The object without those of `names` that are null; itself when none is. */
+export function withoutNulls(object: JsonObject, names: readonly string[]): JsonObject {
+  if (!names.some((name) => object[name] === null)) return object
+  return Object.fromEntries(Object.entries(object).filter(([name, value]) => value !== null || !names.includes(name)))
+}
+
+/** The value as JSON, cut to a length that fits a message. */
+export function shown(value: unknown): string {
+  const text = value === Infinity || value === -Infinity ? String(value) : JSON.stringify(value)
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+function rangeText({ min, max }: Range): string {
+  const hasMin = min > -Infinity && min !== Number.MIN_SAFE_INTEGER
+  const hasMax = max < Infinity && max !== Number.MAX_SAFE_INTEGER
+  if (hasMin && hasMax) return `from ${min} to ${max}`
+  return hasMin ? `${min} or more` : 'a whole number that JSON carries exactly'
+}
+
+function listText(allowed: readonly string[]): string {
+  const quoted = allowed.map((value) => JSON.stringify(value))
+  const last = quoted.at(-1) ?? 'nothing'
+  return quoted.length > 1 ? `${quoted.slice(0, -1).join(', ')} or ${last}` : last
+}

@@ -1,0 +1,197 @@
+/**
+ * The chat-completions request as a client writes it, read into a `ChatRequest`. This is the one place where a request
+ * is validated: everything behind it trusts the types. It knows no provider and no model.
+ *
+ * Source: the OpenAI chat-completions API reference; what differs is decided in `docs/`.
+ */
+import type { ChatRequest, ReasoningEffort } from '../../../domain/chat.ts'
+import { GatewayError } from '../../../domain/errors.ts'
+import {
+  arrayAt,
+  booleanAt,
+  integerIn,
+  isAbsent,
+  isObject,
+  type JsonObject,
+  numberIn,
+  oneOf,
+  type Range,
+  refuse,
+  refuseType,
+  shown,
+  stringAt,
+} from './checks.ts'
+import { readPrediction, readResponseFormat } from './formats.ts'
+import { readMessages } from './messages.ts'
+import { readFunctionCall, readFunctions, readToolChoice, readTools } from './tools.ts'
+
+type Draft = { -readonly [Name in keyof ChatRequest]: ChatRequest[Name] }
+/** Reads a field that is present. What it needs of other fields stands before it in `FIELDS`. */
+type Read<Result> = (value: unknown, name: string, draft: Draft) => Result
+
+const TOKENS: Range = { min: 1, max: Number.MAX_SAFE_INTEGER }
+const ANY_INTEGER: Range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
+const BIAS: Range = { min: -100, max: 100 }
+const MAX_STOPS = 4
+const MAX_METADATA_PAIRS = 16
+const MAX_METADATA_NAME = 64
+const MAX_METADATA_VALUE = 512
+const MODALITIES = ['text', 'audio', 'image'] as const
+const EFFORTS: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const NO_EXTRA: Readonly<Record<string, unknown>> = Object.freeze(Object.create(null))
+
+/** In the order in which they are checked: the contract's own fields, then the rest of OpenAI's. */
+const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.entries({
+  temperature: into('temperature', numberFrom(0, 2)),
+  max_tokens: into('maxTokens', integerFrom(TOKENS)),
+  stream: into('stream', booleanAt),
+  top_p: into('topP', numberFrom(0, 1)),
+  stop: into('stop', readStop),
+  n: into('n', integerFrom({ min: 1, max: 16 })),
+  max_completion_tokens: into('maxTokens', readMaxCompletionTokens),
+  stream_options: into('includeUsage', readStreamOptions),
+  tools: readTools,
+  functions: readFunctions,
+  tool_choice: readToolChoice,
+  function_call: readFunctionCall,
+  parallel_tool_calls: readParallelToolCalls,
+  response_format: into('responseFormat', readResponseFormat),
+  seed: into('seed', integerFrom(ANY_INTEGER)),
+  logprobs: into('logprobs', booleanAt),
+  top_logprobs: into('topLogprobs', readTopLogprobs),
+  frequency_penalty: into('frequencyPenalty', numberFrom(-2, 2)),
+  presence_penalty: into('presencePenalty', numberFrom(-2, 2)),
+  logit_bias: into('logitBias', readLogitBias),
+  user: into('user', stringAt),
+  metadata: into('metadata', readMetadata),
+  reasoning_effort: into('reasoningEffort', (value, name) => oneOf(value, name, EFFORTS)),
+  service_tier: into('serviceTier', stringAt),
+  store: into('store', booleanAt),
+  prediction: into('prediction', readPrediction),
+  modalities: into('modalities', readModalities),
+})
+const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map(([name]) => name)])
+
+/**
+ * Validates a body that `guardBody` has passed. Messages and tools are the client's own objects, not copies, except
+ * where an older form or a null had to be replaced. Null stands for absent in every optional field.
+ * @throws GatewayError for the first fault: the body, `model`, `messages`, then the order of `FIELDS`.
+ */
+export function parseChatRequest(body: unknown): ChatRequest {
+  if (!isObject(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+  const draft: Draft = {
+    model: readModel(body['model']),
+    messages: readMessages(body['messages']),
+    stream: false,
+    includeUsage: false,
+    n: 1,
+    extra: readExtra(body),
+  }
+  for (const [name, read] of FIELDS) {
+    const value = body[name]
+    if (!isAbsent(value)) read(value, name, draft)
+  }
+  return draft
+}
+
+function into<Target extends keyof Draft>(target: Target, read: Read<Draft[Target]>): Read<void> {
+  return (value, name, draft) => {
+    draft[target] = read(value, name, draft)
+  }
+}
+
+function numberFrom(min: number, max: number): Read<number> {
+  const range = { min, max }
+  return (value, name) => numberIn(value, name, range)
+}
+
+function integerFrom(range: Range): Read<number> {
+  return (value, name) => integerIn(value, name, range)
+}
+
+function readModel(value: unknown): string {
+  const model = stringAt(value, 'model')
+  return model === '' ? refuse('invalid_value', 'model', '`model` must not be empty.') : model
+}
+
+function readExtra(body: JsonObject): Readonly<Record<string, unknown>> {
+  let extra: Record<string, unknown> | undefined
+  for (const name in body) {
+    if (KNOWN.has(name)) continue
+    extra ??= Object.create(null) as Record<string, unknown>
+    extra[name] = body[name]
+  }
+  return extra ?? NO_EXTRA
+}
+
+function readStop(value: unknown, name: string): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (!Array.isArray(value)) refuseType(value, name, 'a string or an array of strings')
+  if (value.length === 0 || value.length > MAX_STOPS) {
+    refuse('out_of_range', name, `\`${name}\` must have 1 to ${MAX_STOPS} strings, not ${value.length}.`)
+  }
+  return value.map((stop, at) => stringAt(stop, `${name}[${at}]`))
+}
+
+function readMaxCompletionTokens(value: unknown, name: string, draft: Draft): number {
+  const tokens = integerIn(value, name, TOKENS)
+  if (draft.maxTokens === undefined || draft.maxTokens === tokens) return tokens
+  refuse('invalid_value', name, `\`${name}\` (${tokens}) and \`max_tokens\` (${draft.maxTokens}) differ; send one.`)
+}
+
+function readStreamOptions(value: unknown, name: string, draft: Draft): boolean {
+  if (!isObject(value)) refuseType(value, name, 'an object')
+  if (!draft.stream) refuse('invalid_value', name, `\`${name}\` is only allowed with \`stream: true\`.`)
+  const asked = value['include_usage']
+  return isAbsent(asked) ? false : booleanAt(asked, `${name}.include_usage`)
+}
+
+/** Says nothing where there are no tools, so it is left out there. */
+function readParallelToolCalls(value: unknown, name: string, draft: Draft): void {
+  const parallel = booleanAt(value, name)
+  if (draft.tools !== undefined) draft.parallelToolCalls = parallel
+}
+
+function readTopLogprobs(value: unknown, name: string, draft: Draft): number {
+  const count = integerIn(value, name, { min: 0, max: 20 })
+  if (draft.logprobs === true) return count
+  refuse('invalid_value', name, `\`${name}\` is only allowed with \`logprobs: true\`.`)
+}
+
+function readLogitBias(value: unknown, name: string): Readonly<Record<string, number>> {
+  if (!isObject(value)) refuseType(value, name, 'an object')
+  for (const token in value) {
+    if (!/^\d{1,16}$/.test(token)) {
+      refuse('invalid_value', name, `\`${name}\` maps token IDs to numbers; ${shown(token)} is no token ID.`)
+    }
+    numberIn(value[token], `${name}.${token}`, BIAS)
+  }
+  return value as Readonly<Record<string, number>>
+}
+
+function readMetadata(value: unknown, name: string): Readonly<Record<string, string>> {
+  if (!isObject(value)) refuseType(value, name, 'an object')
+  const names = Object.keys(value)
+  if (names.length > MAX_METADATA_PAIRS) {
+    refuse('out_of_range', name, `\`${name}\` must have at most ${MAX_METADATA_PAIRS} pairs, not ${names.length}.`)
+  }
+  for (const key of names) {
+    if (key.length > MAX_METADATA_NAME) {
+      refuse('out_of_range', name, `Names in \`${name}\` must have at most ${MAX_METADATA_NAME} characters.`)
+    }
+    if (stringAt(value[key], `${name}.${key}`).length > MAX_METADATA_VALUE) {
+      refuse(
+        'out_of_range',
+        `${name}.${key}`,
+        `Values in \`${name}\` must have at most ${MAX_METADATA_VALUE} characters.`,
+      )
+    }
+  }
+  return value as Readonly<Record<string, string>>
+}
+
+function readModalities(value: unknown, name: string): readonly string[] {
+  const modalities = arrayAt(value, name)
+  if (modalities.length === 0) refuse('invalid_value', name, `\`${name}\` must not be empty.`)
+  return modalities.map((modality, at) => oneOf(modality, `${name}[${at}]`, MODALITIES))
+}

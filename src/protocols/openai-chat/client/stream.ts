@@ -1,0 +1,202 @@
+/**
+ * A streamed answer: each event becomes the text of its server-sent events. This is the hottest code of a stream, so
+ * everything that chunks have in common is made once, and a piece of text costs one `JSON.stringify` of that piece.
+ *
+ * The shapes are what the official SDKs and the common clients parse: role once per choice, id, type and name once per
+ * tool call, one finish reason per choice, usage last. A finish reason is held back until `close`, because what follows
+ * it upstream (usage, an error) decides what the client's last chunk says.
+ */
+import type { ChatEvent, ExtensionEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import { isObject } from './checks.ts'
+import { emptyArgumentsAreWhole, finishReason, isExtensionField, readLogprobs } from './choice.ts'
+import type { AnswerHead } from './json.ts'
+import { type Bill, renderUsage } from './usage.ts'
+
+export interface StreamHead extends AnswerHead {
+  /** Whether the client asked for usage as a chunk of its own (`stream_options.include_usage`). */
+  readonly includeUsage: boolean
+}
+
+/** An error inside a stream, where no status can be given any more. */
+export interface StreamFault {
+  readonly type: string
+  readonly message: string
+  readonly code: string
+}
+
+/** One per stream. Every method returns the text to send, which may be empty. */
+export interface StreamRenderer {
+  /** Finish reasons and extensions come out at `close`; usage events say nothing. */
+  push(event: ChatEvent): string
+  /** The end of a whole answer. Only right when every choice has finished: no finish reason is ever invented. */
+  close(bill: Bill): string
+  /** The end of a broken one. */
+  fail(fault: StreamFault): string
+  /** The choices that have finished, by index. `tool_calls` already wins over `stop`. */
+  finishReasons(): ReadonlyMap<number, FinishReason>
+}
+
+interface ChoiceState {
+  readonly index: number
+  /** A chunk of this choice up to the inside of its `delta`. */
+  readonly prefix: string
+  hasRole: boolean
+  /** Whether argument text has come, by tool call. */
+  readonly toolCalls: Map<number, boolean>
+  extensions: Map<string, unknown> | undefined
+  finish: FinishReason | undefined
+}
+
+interface StreamState {
+  /** A chunk up to its `choices`. */
+  readonly prefix: string
+  readonly includeUsage: boolean
+  readonly choices: Map<number, ChoiceState>
+}
+
+/** Closes the delta, the choice and the chunk. */
+const UNFINISHED = '},"finish_reason":null}]}\n\n'
+const DONE = 'data: [DONE]\n\n'
+const NO_CONTENT = '"role":"assistant","content":null'
+const EMPTY_CONTENT = '"role":"assistant","content":""'
+
+export function createStreamRenderer({ id, created, model, includeUsage }: StreamHead): StreamRenderer {
+  const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
+  const state: StreamState = { prefix: `data: ${head.slice(0, -1)},"choices":[`, includeUsage, choices: new Map() }
+  return {
+    push: (event) => renderEvent(state, event),
+    close: (bill) => renderEnd(state, bill),
+    fail: ({ type, message, code }) => `data: ${JSON.stringify({ error: { type, message, code } })}\n\n${DONE}`,
+    finishReasons: () => finishReasons(state),
+  }
+}
+
+function renderEvent(state: StreamState, event: ChatEvent): string {
+  if (event.type === 'usage') return ''
+  const choice = state.choices.get(event.index) ?? addChoice(state, event.index)
+  switch (event.type) {
+    case 'text':
+      return renderText(choice, '"content":', event)
+    case 'reasoning':
+      return renderText(choice, '"reasoning_content":', event)
+    case 'refusal':
+      return renderText(choice, '"refusal":', event)
+    case 'tool-call':
+      return renderToolCall(choice, event)
+    case 'extension':
+      holdExtension(choice, event)
+      return ''
+    case 'finish':
+      choice.finish = event.reason
+      return ''
+  }
+}
+
+function addChoice(state: StreamState, index: number): ChoiceState {
+  const choice: ChoiceState = {
+    index,
+    prefix: `${state.prefix}{"index":${index},"delta":{`,
+    hasRole: false,
+    toolCalls: new Map(),
+    extensions: undefined,
+    finish: undefined,
+  }
+  state.choices.set(index, choice)
+  return choice
+}
+
+function renderText(choice: ChoiceState, field: string, event: { text: string; logprobs?: unknown }): string {
+  const role = choice.hasRole ? '' : renderRole(choice, EMPTY_CONTENT)
+  const end = event.logprobs === undefined ? UNFINISHED : endWithLogprobs(event.logprobs)
+  return role + choice.prefix + field + JSON.stringify(event.text) + end
+}
+
+/** A chunk of its own, so that no client has to find text beside the role. */
+function renderRole(choice: ChoiceState, delta: string): string {
+  choice.hasRole = true
+  return choice.prefix + delta + UNFINISHED
+}
+
+function endWithLogprobs(value: unknown): string {
+  const logprobs = readLogprobs(value)
+  if (logprobs === undefined) return UNFINISHED
+  return `},"logprobs":${JSON.stringify(logprobs)},"finish_reason":null}]}\n\n`
+}
+
+function renderToolCall(choice: ChoiceState, event: ToolCallEvent): string {
+  const role = choice.hasRole ? '' : renderRole(choice, NO_CONTENT)
+  const isFirst = !choice.toolCalls.has(event.toolIndex)
+  if (isFirst || event.arguments !== '') choice.toolCalls.set(event.toolIndex, event.arguments !== '')
+  const call = `${choice.prefix}"tool_calls":[{"index":${event.toolIndex},`
+  const name = isFirst ? `"name":${JSON.stringify(event.name)},` : ''
+  const identity = isFirst ? `"id":${JSON.stringify(event.id)},"type":"function",` : ''
+  return `${role}${call}${identity}"function":{${name}"arguments":${JSON.stringify(event.arguments)}}}]${UNFINISHED}`
+}
+
+/** Later values replace earlier ones, while clients join what they get in deltas: each is sent once, when it is final. */
+function holdExtension(choice: ChoiceState, { field, value }: ExtensionEvent): void {
+  if (!isExtensionField(field)) return
+  choice.extensions ??= new Map()
+  choice.extensions.set(field, value)
+}
+
+function renderEnd(state: StreamState, bill: Bill): string {
+  const finished = [...state.choices.values()].filter(({ finish }) => finish !== undefined)
+  finished.sort((a, b) => a.index - b.index)
+  const usage = `,"usage":${renderUsage(bill)}}\n\n`
+  const last = finished.at(-1)
+  let text = ''
+  for (const choice of finished) {
+    text += renderFinish(choice) + (choice === last && !state.includeUsage ? usage : '}\n\n')
+  }
+  return text + (state.includeUsage ? `${state.prefix}]${usage}` : '') + DONE
+}
+
+/** What is left to say of a choice, up to the closing brace of its last chunk. */
+function renderFinish(choice: ChoiceState): string {
+  const role = choice.hasRole ? '' : renderRole(choice, EMPTY_CONTENT)
+  const reason = JSON.stringify(finishOf(choice))
+  return `${role}${renderEmptyArguments(choice)}${renderExtensions(choice)}${choice.prefix}},"finish_reason":${reason}}]`
+}
+
+function finishOf(choice: ChoiceState): FinishReason | undefined {
+  return choice.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls.size > 0)
+}
+
+function renderEmptyArguments({ toolCalls, prefix, finish }: ChoiceState): string {
+  if (toolCalls.size === 0 || !emptyArgumentsAreWhole(finish)) return ''
+  let text = ''
+  for (const [toolIndex, hasArguments] of toolCalls) {
+    if (hasArguments) continue
+    text += `${prefix}"tool_calls":[{"index":${toolIndex},"function":{"arguments":"{}"}}]${UNFINISHED}`
+  }
+  return text
+}
+
+function renderExtensions({ extensions, prefix }: ChoiceState): string {
+  let text = ''
+  for (const [field, value] of extensions ?? []) {
+    const delta = deltaValue(value)
+    if (delta !== undefined) text += `${prefix}${JSON.stringify(field)}:${JSON.stringify(delta)}${UNFINISHED}`
+  }
+  return text
+}
+
+/**
+ * What accumulating clients can take in a delta: text, an object, or a list of objects that each say their `index`.
+ * @returns undefined for anything else: numbers would be added up, and other lists stop the Python SDK's helper.
+ */
+function deltaValue(value: unknown): unknown {
+  if (typeof value === 'string' || isObject(value)) return value
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isObject)) return undefined
+  return value.map((entry, index) => (Number.isInteger(entry['index']) ? entry : { ...entry, index }))
+}
+
+function finishReasons(state: StreamState): ReadonlyMap<number, FinishReason> {
+  const reasons = new Map<number, FinishReason>()
+  for (const choice of state.choices.values()) {
+    const reason = finishOf(choice)
+    if (reason !== undefined) reasons.set(choice.index, reason)
+  }
+  return reasons
+}

@@ -1,0 +1,213 @@
+/**
+ * What a host's error means, in the gateway's terms: by status, then by structured code and type, and by the words of
+ * its message only where a host says it nowhere else.
+ */
+import { retryAfterMs } from '../../lib/retry-after.ts'
+import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { isRecord, textOf } from './wire.ts'
+
+const MAX_MESSAGE_LENGTH = 500
+
+/** Codes and types, in lower case, that mean the same at every host that uses them. */
+const CODES: Readonly<Record<string, FailureKind>> = {
+  context_length_exceeded: 'context_length',
+  content_filter: 'content_filter',
+  content_policy_violation: 'content_filter',
+  responsibleaipolicyviolation: 'content_filter',
+  invalid_api_key: 'credentials',
+  authentication_error: 'credentials',
+  permission_error: 'credentials',
+  insufficient_quota: 'quota',
+  credit_balance_exhausted: 'quota',
+  billing_error: 'quota',
+  billing_not_active: 'quota',
+  billing_hard_limit_reached: 'quota',
+  model_not_found: 'not_found',
+  deploymentnotfound: 'not_found',
+  not_found_error: 'not_found',
+  notfounderror: 'not_found',
+  rate_limit_exceeded: 'rate_limited',
+  rate_limit_reached: 'rate_limited',
+  rate_limit_error: 'rate_limited',
+  rate_limited: 'rate_limited',
+  ratelimitreached: 'rate_limited',
+  slow_down: 'rate_limited',
+  server_is_overloaded: 'overloaded',
+  server_overloaded: 'overloaded',
+  overloaded_error: 'overloaded',
+  service_unavailable_error: 'overloaded',
+  insufficient_system_resource: 'overloaded',
+  invalid_request_error: 'rejected',
+  badrequesterror: 'rejected',
+}
+
+interface MessageRule {
+  readonly pattern: RegExp
+  readonly kind: FailureKind
+  /** The recorded answer that shows the words. */
+  readonly recording: string
+}
+
+/** The only place where the words of a message count. */
+export const MESSAGE_RULES: readonly MessageRule[] = [
+  { pattern: /maximum context length/i, kind: 'context_length', recording: 'deepseek/error-400.json' },
+  { pattern: /exceeded max context length/i, kind: 'context_length', recording: 'ollama/error-400-2.json' },
+  { pattern: /maximum prompt length/i, kind: 'context_length', recording: 'xai/error-400.json' },
+  { pattern: /^incorrect api key/i, kind: 'credentials', recording: 'openai/error-401.json' },
+  { pattern: /used all available credits|monthly spending limit/i, kind: 'quota', recording: 'xai/error-429.json' },
+]
+
+/** Kinds that a code or the message may give to a refusal (4xx) whose status alone says less. */
+const WITHIN_REFUSALS: readonly FailureKind[] = [
+  'context_length',
+  'content_filter',
+  'credentials',
+  'quota',
+  'not_found',
+]
+
+/** What a status means when the body says nothing more particular. */
+const STATUSES: Readonly<Record<number, FailureKind>> = {
+  400: 'rejected',
+  401: 'credentials',
+  402: 'quota',
+  403: 'credentials',
+  404: 'not_found',
+  410: 'not_found',
+  413: 'rejected',
+  422: 'rejected',
+  429: 'rate_limited',
+  498: 'overloaded',
+  503: 'overloaded',
+  529: 'overloaded',
+}
+
+/** @param now Unix milliseconds. */
+export function parseError({ status, headers, body }: WireError, now: number): ProviderFailure {
+  const retryAfter = retryAfterMs(headers, now)
+  const failure = failureOf(parseBody(body), status)
+  return retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }
+}
+
+/**
+ * Of an error in a body of any status, or in a chunk of a stream.
+ * @param body Parsed JSON, or text. @param status Of the answer; a 2xx gives way to a status in the body.
+ */
+export function failureOf(body: unknown, status: number): ProviderFailure {
+  const { said, codes, message, param } = describe(body)
+  const actual = status >= 200 && status < 300 ? (said ?? status) : status
+  const kind = classify({ status: actual, codes, message: message ?? '' })
+  const unsaid = actual < 300 ? 'The provider reported an error.' : `The provider answered with status ${actual}.`
+  const shown = clean(message) ?? unsaid
+  return param === undefined
+    ? { kind, message: shown, status: actual }
+    : { kind, message: shown, status: actual, param }
+}
+
+function classify(error: {
+  readonly status: number
+  readonly codes: readonly string[]
+  readonly message: string
+}): FailureKind {
+  const { status, codes, message } = error
+  const byStatus = STATUSES[status]
+  const particular = kindOfCodes(codes) ?? MESSAGE_RULES.find((rule) => rule.pattern.test(message))?.kind
+  if (byStatus === undefined) {
+    if (status < 300) return particular ?? 'failed'
+    return particular === 'overloaded' ? 'overloaded' : 'failed'
+  }
+  if (status === 402 || status === 404 || status >= 498) return byStatus
+  return particular !== undefined && WITHIN_REFUSALS.includes(particular) ? particular : byStatus
+}
+
+/** The most particular meaning of several codes: hosts say `invalid_request_error` beside nearly everything. */
+function kindOfCodes(codes: readonly string[]): FailureKind | undefined {
+  const kinds = codes.map((code) => (Object.hasOwn(CODES, code.toLowerCase()) ? CODES[code.toLowerCase()] : undefined))
+  return kinds.find((kind) => kind !== undefined && kind !== 'rejected') ?? kinds.find((kind) => kind !== undefined)
+}
+
+function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}
+
+interface Description {
+  /** An HTTP status that the body names. */
+  readonly said: number | undefined
+  readonly codes: readonly string[]
+  readonly message: string | undefined
+  readonly param: string | undefined
+}
+
+const NOTHING: Description = { said: undefined, codes: [], message: undefined, param: undefined }
+
+/** All the shapes: `{error: {…}}`, `{error: text}`, flat, `{detail}`, a list of one of them, text. */
+function describe(body: unknown): Description {
+  if (Array.isArray(body)) return describe(body[0])
+  if (typeof body === 'string') return { ...NOTHING, message: body }
+  if (!isRecord(body)) return NOTHING
+  const error = isRecord(body.error) ? body.error : body
+  const inner = isRecord(error.innererror) ? error.innererror : {}
+  const relayed = relayedError(error.metadata)
+  const detail = detailOf(isRecord(error.message) ? error.message.detail : error.detail)
+  const first = isRecord(body.error) ? error.message : body.error
+  const message = [relayed.message, first, body.message, detail.message].map(textOf).find((text) => text !== '')
+  return {
+    said: [error.status_code, error.status, error.code, body.code].map(statusOf).find((code) => code !== undefined),
+    codes: [...relayed.codes, ...[inner.code, error.code, error.type, body.code, body.type].map(textOf)],
+    message,
+    param: textOf(error.param) || detail.param,
+  }
+}
+
+/**
+ * A router's word about the host behind it: the host's own body as text (`raw`), and why a moderator refused
+ * (`reasons`). Source: https://openrouter.ai/docs/api-reference/errors
+ */
+function relayedError(metadata: unknown): Description {
+  if (!isRecord(metadata)) return NOTHING
+  if (Array.isArray(metadata.reasons)) return { ...NOTHING, codes: ['content_filter'] }
+  return typeof metadata.raw === 'string' ? describe(parseBody(metadata.raw)) : NOTHING
+}
+
+/** FastAPI's `detail`: a text, or a list of `{msg, loc}`. */
+function detailOf(detail: unknown): { readonly message?: string; readonly param?: string } {
+  if (typeof detail === 'string') return { message: detail }
+  const first: unknown = Array.isArray(detail) ? detail[0] : undefined
+  if (!isRecord(first)) return {}
+  const place = Array.isArray(first.loc) ? first.loc.filter((step) => step !== 'body').join('.') : ''
+  const message = textOf(first.msg)
+  return place === '' ? { message } : { message: `${message} (${place})`, param: place }
+}
+
+function statusOf(value: unknown): number | undefined {
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined
+}
+
+/** Readable, one line, without mark-up and without what identifies an account. Undefined for what is no message. */
+function clean(message: string | undefined): string | undefined {
+  if (message === undefined || /^\s*<|<html|<!doctype/i.test(message)) return undefined
+  const line = message
+    .slice(0, 4 * MAX_MESSAGE_LENGTH)
+    .replace(/\s+/g, ' ')
+    .trim()
+  const safe = redact(line)
+  if (safe === '') return undefined
+  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
+}
+
+/** Keys by their usual prefixes, as bearer tokens or masked with stars; ids of organisations, projects and users. */
+function redact(text: string): string {
+  return text
+    .replace(/\b(?:sk|pk|rk|gsk|xai|tgp|fw|key|hf|tp|nvapi|pplx|csk)[-_](?=[\w.-]*[\d*])[\w*.-]{6,}/g, '[redacted]')
+    .replace(/\bAIza[\w-]{10,}/g, '[redacted]')
+    .replace(/(\bbearer\s+)[\w.~+/=-]{8,}/gi, '$1[redacted]')
+    .replace(/(\bapi key(?: provided)?: *)[^\s,;]+?(?=[.,;]?(?:\s|$))/gi, '$1[redacted]')
+    .replace(/\borg[-_][\w-]{3,}/g, '[redacted]')
+    .replace(/\b(?:proj|user|acct|team)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{10,}/g, '[redacted]')
+    .replace(/\b[\w-]{2,}\*{3,}[\w-]*/g, '[redacted]')
+}

@@ -1,0 +1,13 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { bearer, type Provider } from './provider.ts'
+
+/** Models are named `accounts/…/models/…`. */
+export const fireworks: Provider = {
+  id: 'fireworks',
+  name: 'Fireworks AI',
+  baseUrl: 'https://api.fireworks.ai/inference/v1',
+  apiKeyVariable: 'FIREWORKS_API_KEY',
+  protocol: openaiChat({ dropped: ['store', 'service_tier'], refused: ['modalities'] }),
+  authorize: bearer,
+  source: { url: 'https://docs.fireworks.ai/api-reference/post-chatcompletions', read: '2026-11-20' },
+}

@@ -1,0 +1,22 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { bearer, type Provider } from './provider.ts'
+
+/** Temperature 0 is turned into 1e-8 by the host itself; saying so keeps the change visible. */
+export const groq: Provider = {
+  id: 'groq',
+  name: 'Groq',
+  baseUrl: 'https://api.groq.com/openai/v1',
+  apiKeyVariable: 'GROQ_API_KEY',
+  protocol: openaiChat({
+    maxTokensField: 'max_completion_tokens',
+    severalChoices: false,
+    reasoningField: 'reasoning',
+    messageFields: ['role', 'content', 'tool_calls', 'tool_call_id', 'reasoning'],
+    namedRoles: [],
+    minimumTemperature: 1e-8,
+    dropped: ['metadata', 'store', 'prediction'],
+    refused: ['logprobs', 'top_logprobs', 'logit_bias', 'modalities'],
+  }),
+  authorize: bearer,
+  source: { url: 'https://console.groq.com/docs/openai', read: '2026-11-20' },
+}

@@ -1,0 +1,133 @@
+/** The hosts we know by name, the protocols one may name in the configuration, and what an operator's entry makes of them. */
+
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { deepseek } from './deepseek.ts'
+import { fireworks } from './fireworks.ts'
+import { groq } from './groq.ts'
+import { mistral } from './mistral.ts'
+import { ollama } from './ollama.ts'
+import { openai } from './openai.ts'
+import { openrouter } from './openrouter.ts'
+import { bearer, type Provider } from './provider.ts'
+import { simulator } from './simulator.ts'
+import { together } from './together.ts'
+import { vllm } from './vllm.ts'
+import { xai } from './xai.ts'
+
+/** By id, which is also the name under which the configuration knows them. */
+export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
+  [openai, deepseek, mistral, groq, xai, together, fireworks, openrouter, ollama, vllm, simulator].map((provider) => [
+    provider.id,
+    provider,
+  ]),
+)
+
+/** What any server is taken for that claims the protocol and is not known by name. */
+const compatible: Provider = {
+  id: 'openai-compatible',
+  name: 'OpenAI-compatible',
+  protocol: openaiChat(),
+  authorize: bearer,
+  source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
+}
+
+/** By the name that the configuration's `protocol` uses: a host that is nothing but its protocol. */
+export const PROTOCOLS: Readonly<Record<string, Provider>> = { openai: compatible, simulator }
+
+const DEFAULT_FIRST_BYTE_MS = 60_000
+
+/** An operator's entry under `providers`. */
+export interface ProviderConfig {
+  /** Id of the host whose dialect this is; the entry's own name unless said. */
+  readonly kind?: string | undefined
+  readonly protocol?: string | undefined
+  readonly base_url?: string | undefined
+  readonly api_key?: string | undefined
+  readonly api_keys?: readonly string[] | undefined
+  readonly timeout_ms: {
+    readonly connect: number
+    /** 60 s for streams, and as long as `total` for whole answers, unless said. */
+    readonly first_byte?: number | undefined
+    readonly idle: number
+    readonly total: number
+  }
+  /** Calls at once. */
+  readonly max_in_flight?: number | undefined
+  readonly on_disconnect: 'cancel' | 'drain'
+}
+
+/** What the gateway calls. */
+export interface ResolvedProvider {
+  /** The operator's name for it. */
+  readonly name: string
+  readonly provider: Provider
+  /** Without trailing slash. */
+  readonly baseUrl: string
+  /** At least one; [''] for hosts without keys. */
+  readonly credentials: readonly string[]
+  /** Milliseconds. */
+  readonly timeouts: {
+    readonly connect: number
+    readonly firstByte: number
+    /** Of an answer that is not streamed, whose first byte comes when all of it is there. */
+    readonly wholeAnswer: number
+    readonly idle: number
+    readonly total: number
+  }
+  readonly onDisconnect: 'cancel' | 'drain'
+  readonly maxInFlight: number | undefined
+}
+
+/**
+ * The registry's facts under the operator's settings. A `protocol` that the named host speaks anyway leaves it its
+ * dialect; another one makes it a host that is nothing but that protocol.
+ * @throws Error that says what is missing: a host or protocol of that name, or the address.
+ */
+export function resolveProvider(name: string, config: ProviderConfig): ResolvedProvider {
+  const provider = providerOf(name, config)
+  const baseUrl = (config.base_url || provider.baseUrl)?.replace(/\/+$/, '')
+  if (baseUrl === undefined && provider.transport === undefined) {
+    throw new Error(`Provider '${name}' needs a base_url: no address is known for it.`)
+  }
+  const { connect, first_byte: firstByte, idle, total } = config.timeout_ms
+  const waits = { firstByte: firstByte ?? DEFAULT_FIRST_BYTE_MS, wholeAnswer: firstByte ?? total }
+  return {
+    name,
+    provider,
+    baseUrl: baseUrl ?? '',
+    credentials: credentialsOf(config),
+    timeouts: { connect, ...waits, idle, total },
+    onDisconnect: config.on_disconnect,
+    maxInFlight: config.max_in_flight,
+  }
+}
+
+function providerOf(name: string, config: ProviderConfig): Provider {
+  const known = entry(PROVIDERS, config.kind ?? name)
+  if (known === undefined && config.kind !== undefined) throw unknown('kind', config.kind, PROVIDERS)
+  if (config.protocol === undefined) {
+    if (known !== undefined) return known
+    throw new Error(`Provider '${name}' is not known by name, so it needs a protocol and a base_url.`)
+  }
+  const template = entry(PROTOCOLS, config.protocol)
+  if (template === undefined) throw unknown('protocol', config.protocol, PROTOCOLS)
+  if (known !== undefined && speaks(known, template)) return known
+  return { ...template, id: name, name }
+}
+
+function speaks(provider: Provider, template: Provider): boolean {
+  return provider.protocol.id === template.protocol.id && provider.transport === template.transport
+}
+
+function credentialsOf({ api_key: key, api_keys: keys }: ProviderConfig): readonly string[] {
+  const given = [...(keys ?? []), ...(key === undefined ? [] : [key])].filter((secret) => secret !== '')
+  return given.length === 0 ? [''] : [...new Set(given)]
+}
+
+function entry(table: Readonly<Record<string, Provider>>, name: string): Provider | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}
+
+function unknown(setting: string, value: string, table: Readonly<Record<string, Provider>>): Error {
+  return new Error(`Unknown ${setting} '${value}'; known are ${Object.keys(table).join(', ')}.`)
+}

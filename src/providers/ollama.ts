@@ -1,0 +1,18 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { bearer, type Provider } from './provider.ts'
+
+/** Runs on one's own machine, or at ollama.com with a key. Parameters it does not know it ignores without a word. */
+export const ollama: Provider = {
+  id: 'ollama',
+  name: 'Ollama',
+  baseUrl: 'http://127.0.0.1:11434/v1',
+  protocol: openaiChat({
+    severalChoices: false,
+    reasoningField: 'reasoning',
+    reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+    dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
+    refused: ['tool_choice', 'parallel_tool_calls', 'logit_bias', 'modalities'],
+  }),
+  authorize: bearer,
+  source: { url: 'https://docs.ollama.com/api/openai-compatibility', read: '2026-11-20' },
+}

@@ -1,0 +1,18 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { bearer, type Provider } from './provider.ts'
+
+/** The originator of the format. Its reasoning models refuse `max_tokens`; all its models take the newer name. */
+export const openai: Provider = {
+  id: 'openai',
+  name: 'OpenAI',
+  baseUrl: 'https://api.openai.com/v1',
+  apiKeyVariable: 'OPENAI_API_KEY',
+  protocol: openaiChat({
+    maxTokensField: 'max_completion_tokens',
+    developerRole: true,
+    allowedTools: true,
+    reasoningField: 'none',
+  }),
+  authorize: bearer,
+  source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-20' },
+}

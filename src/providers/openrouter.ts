@@ -1,0 +1,19 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { bearer, type Provider } from './provider.ts'
+
+/** A router over many hosts; it reports its own errors, and those of the hosts, also within streams. */
+export const openrouter: Provider = {
+  id: 'openrouter',
+  name: 'OpenRouter',
+  baseUrl: 'https://openrouter.ai/api/v1',
+  apiKeyVariable: 'OPENROUTER_API_KEY',
+  protocol: openaiChat({
+    maxTokensField: 'max_completion_tokens',
+    severalChoices: false,
+    developerRole: true,
+    reasoningField: 'reasoning',
+    dropped: ['store'],
+  }),
+  authorize: bearer,
+  source: { url: 'https://openrouter.ai/docs/api-reference/overview', read: '2026-11-20' },
+}

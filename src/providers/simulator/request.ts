@@ -1,0 +1,110 @@
+import { type Directives, MAX_TOKENS, parseDirectives } from './directives.ts'
+import { countTokens } from './tokens.ts'
+
+/** What the simulator looks at in a chat-completions body. */
+export interface SimulatorRequest {
+  readonly model: string
+  readonly stream: boolean
+  readonly includesUsage: boolean
+  readonly n: number
+  readonly maxTokens: number
+  readonly stop: readonly string[]
+  readonly tools: ReadonlyMap<string, JsonObject>
+  /** Names of the tools of which one must be called; undefined: none must. */
+  readonly requiredTools: readonly string[] | undefined
+  readonly mayCallTools: boolean
+  readonly parallelToolCalls: boolean
+  /** Undefined: text. `schema` is undefined for any JSON object. */
+  readonly json: { readonly schema: unknown } | undefined
+  /** How many alternatives each token is given; undefined: no log probabilities. */
+  readonly topLogprobs: number | undefined
+  readonly directives: Directives
+  /** What the tools said since the last user message. */
+  readonly toolResults: readonly string[]
+  readonly images: number
+  readonly promptTokens: number
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Tokens that a message costs beside its text, and an image. */
+const MESSAGE_TOKENS = 4
+const IMAGE_TOKENS = 85
+
+/** Reads a body that a protocol rendered: its shape is known, and what is missing is taken as not said. */
+export function readRequest(body: string): SimulatorRequest {
+  const wire = asObject(JSON.parse(body))
+  const messages = asList(wire['messages']).map(asObject)
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  const sinceUser = messages.slice(lastUser + 1)
+  const maximum = Number(wire['max_completion_tokens'] ?? wire['max_tokens'] ?? MAX_TOKENS)
+  return {
+    model: String(wire['model']),
+    stream: wire['stream'] === true,
+    includesUsage: asObject(wire['stream_options'])['include_usage'] === true,
+    n: Number(wire['n'] ?? 1),
+    maxTokens: Math.min(MAX_TOKENS, maximum),
+    stop: typeof wire['stop'] === 'string' ? [wire['stop']] : asList(wire['stop']).map(String),
+    ...readTools(wire),
+    json: readFormat(asObject(wire['response_format'])),
+    topLogprobs: wire['logprobs'] === true ? Number(wire['top_logprobs'] ?? 0) : undefined,
+    directives: parseDirectives(textOf(messages[lastUser]?.['content'])),
+    toolResults: sinceUser.filter(({ role }) => role === 'tool').map(({ content }) => textOf(content)),
+    images: partsOf(messages[lastUser]?.['content']).filter(({ type }) => type === 'image_url').length,
+    promptTokens: messages.reduce((sum, message) => sum + messageTokens(message), 0),
+  }
+}
+
+function readTools(wire: JsonObject) {
+  const choice = wire['tool_choice']
+  const functions = asList(wire['tools']).map((tool) => asObject(asObject(tool)['function']))
+  return {
+    tools: new Map(functions.map((tool) => [String(tool['name']), asObject(tool['parameters'])])),
+    requiredTools: requiredTools(
+      choice,
+      functions.map((tool) => String(tool['name'])),
+    ),
+    mayCallTools: choice !== 'none',
+    parallelToolCalls: wire['parallel_tool_calls'] !== false,
+  }
+}
+
+function requiredTools(choice: unknown, all: readonly string[]): readonly string[] | undefined {
+  if (choice === 'required') return all
+  const { type, function: named, allowed_tools: allowed } = asObject(choice)
+  if (type === 'function') return [String(asObject(named)['name'])]
+  if (type !== 'allowed_tools' || asObject(allowed)['mode'] !== 'required') return undefined
+  return asList(asObject(allowed)['tools']).map((tool) => String(asObject(asObject(tool)['function'])['name']))
+}
+
+function readFormat(format: JsonObject): SimulatorRequest['json'] {
+  if (format['type'] === 'json_object') return { schema: undefined }
+  if (format['type'] !== 'json_schema') return undefined
+  return { schema: asObject(format['json_schema'])['schema'] }
+}
+
+function messageTokens(message: JsonObject): number {
+  const calls = asList(message['tool_calls']).map((call) => JSON.stringify(asObject(call)['function'] ?? ''))
+  const images = partsOf(message['content']).filter(({ type }) => type === 'image_url').length
+  return MESSAGE_TOKENS + countTokens(textOf(message['content']) + calls.join('')) + images * IMAGE_TOKENS
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  return partsOf(content)
+    .map(({ text }) => text)
+    .filter((text) => typeof text === 'string')
+    .join('\n')
+}
+
+function partsOf(content: unknown): JsonObject[] {
+  return asList(content).map(asObject)
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}

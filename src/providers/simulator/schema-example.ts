@@ -1,0 +1,159 @@
+/**
+ * A small value that a JSON Schema allows. It understands what tool and answer schemas are made of: types, `const`,
+ * `enum`, properties, items, bounds, `format`, `anyOf`, `oneOf`, `allOf` and references within the schema. It does not
+ * look at `pattern`, `not`, `if`, `uniqueItems` and dependencies. A schema is data: nothing of it is ever compiled.
+ */
+import { asObject, type JsonObject } from './request.ts'
+
+/** Values made for one schema; then everything is null, so that hostile schemas end too. */
+const MAX_VALUES = 2_000
+/** From this depth on, alternatives that end at once are preferred. */
+const DEEP = 6
+const MAX_DEPTH = 40
+const MAX_LENGTH = 10_000
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': '2026-01-01T00:00:00Z',
+  date: '2026-01-01',
+  time: '00:00:00Z',
+  duration: 'P1D',
+  email: 'someone@example.com',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uri: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000000',
+}
+
+interface Walk {
+  readonly root: unknown
+  readonly depth: number
+  readonly budget: { left: number }
+}
+
+export function exampleOf(schema: unknown): unknown {
+  return make(schema, { root: schema, depth: 0, budget: { left: MAX_VALUES } })
+}
+
+function make(given: unknown, walk: Walk): unknown {
+  walk.budget.left -= 1
+  if (walk.budget.left < 0 || walk.depth > MAX_DEPTH) return null
+  const schema = resolve(given, walk)
+  const { const: constant, enum: choices, anyOf, oneOf } = schema
+  if (constant !== undefined) return constant
+  if (Array.isArray(choices) && choices.length > 0) return choices[0]
+  const branches = Array.isArray(anyOf) ? anyOf : oneOf
+  if (!Array.isArray(branches) || branches.length === 0) return makeTyped(schema, walk)
+  const { anyOf: _anyOf, oneOf: _oneOf, ...common } = schema
+  return make(merge(common, resolve(chooseBranch(branches, walk), walk)), deeper(walk))
+}
+
+/** Follows references and folds `allOf` in; a chain of references longer than any honest one is given up. */
+function resolve(given: unknown, walk: Walk): JsonObject {
+  let schema = asObject(given)
+  for (let hops = 0; typeof schema['$ref'] === 'string' && hops < 20; hops++) {
+    const { $ref: reference, ...siblings } = schema
+    schema = merge(asObject(lookUp(String(reference), walk.root)), siblings)
+  }
+  const { allOf, ...rest } = schema
+  if (!Array.isArray(allOf) || walk.budget.left < 0) return schema
+  walk.budget.left -= allOf.length
+  return allOf.reduce<JsonObject>((sum, part) => merge(sum, resolve(part, deeper(walk))), rest)
+}
+
+/** @param reference A JSON pointer behind `#`. */
+function lookUp(reference: string, root: unknown): unknown {
+  const keys = reference
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((key) => key !== '')
+  return keys.reduce<unknown>((value, key) => {
+    const name = key.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(value)) return value[Number(name)]
+    return Object.hasOwn(asObject(value), name) ? asObject(value)[name] : undefined
+  }, root)
+}
+
+function merge(one: JsonObject, other: JsonObject): JsonObject {
+  const properties = { ...asObject(one['properties']), ...asObject(other['properties']) }
+  const required = [...new Set([...namesIn(one['required']), ...namesIn(other['required'])])]
+  return { ...one, ...other, properties, required }
+}
+
+function chooseBranch(branches: readonly unknown[], walk: Walk): unknown {
+  if (walk.depth < DEEP) return branches[0]
+  return branches.find((branch) => endsAtOnce(resolve(branch, walk))) ?? branches[0]
+}
+
+function endsAtOnce(schema: JsonObject): boolean {
+  if (schema['const'] !== undefined || schema['enum'] !== undefined) return true
+  return ['string', 'integer', 'number', 'boolean', 'null'].includes(typeOf(schema) ?? '')
+}
+
+function makeTyped(schema: JsonObject, walk: Walk): unknown {
+  switch (typeOf(schema)) {
+    case 'object':
+      return makeObject(schema, walk)
+    case 'array':
+      return makeArray(schema, walk)
+    case 'string':
+      return makeString(schema)
+    case 'integer':
+      return makeNumber(schema, 1)
+    case 'number':
+      return makeNumber(schema, 0)
+    case 'boolean':
+      return true
+    default:
+      return null
+  }
+}
+
+function typeOf({ type, properties, required, items, prefixItems }: JsonObject): string | undefined {
+  if (typeof type === 'string') return type
+  if (Array.isArray(type)) return type.find((name) => name !== 'null') ?? 'null'
+  if (Object.keys(asObject(properties)).length > 0 || namesIn(required).length > 0) return 'object'
+  return items === undefined && prefixItems === undefined ? undefined : 'array'
+}
+
+function makeObject({ properties, required }: JsonObject, walk: Walk): JsonObject {
+  const schemas = asObject(properties)
+  const entries = namesIn(required).map((name) => [name, make(schemas[name], deeper(walk))])
+  return Object.fromEntries(entries)
+}
+
+function makeArray({ items, prefixItems, minItems }: JsonObject, walk: Walk): unknown[] {
+  const first = Array.isArray(prefixItems) ? prefixItems : []
+  const length = Math.min(Math.max(first.length, Number(minItems ?? 0)), MAX_LENGTH, Math.max(0, walk.budget.left))
+  return Array.from({ length }, (_, at) => make(first[at] ?? items, deeper(walk)))
+}
+
+function makeString({ format, minLength, maxLength }: JsonObject): string {
+  if (typeof format === 'string' && Object.hasOwn(FORMATS, format)) return FORMATS[format] ?? ''
+  const text = 'text'.padEnd(Math.min(Number(minLength ?? 0), MAX_LENGTH), 'text')
+  return text.slice(0, Number(maxLength ?? text.length))
+}
+
+/** The smallest that is allowed at or above zero, else the largest below. @param step 1 for integers, 0 for any. */
+function makeNumber(schema: JsonObject, step: number): number {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema
+  const grid = typeof multipleOf === 'number' && multipleOf > 0 ? multipleOf : step
+  const nudge = grid === 0 ? 0.5 : grid
+  const low = Math.max(Number(minimum ?? -Infinity), Number(exclusiveMinimum ?? -Infinity))
+  const high = Math.min(Number(maximum ?? Infinity), Number(exclusiveMaximum ?? Infinity))
+  const tooLow = (value: number) => value < low || value === exclusiveMinimum
+  const tooHigh = (value: number) => value > high || value === exclusiveMaximum
+  const onGrid = (value: number, round: (value: number) => number) => (grid === 0 ? value : round(value / grid) * grid)
+  let value = onGrid(tooLow(0) ? low : tooHigh(0) ? high : 0, tooLow(0) ? Math.ceil : Math.floor)
+  if (tooLow(value)) value = grid === 0 && Number.isFinite(high) ? (low + high) / 2 : value + nudge
+  if (tooHigh(value)) value = grid === 0 && Number.isFinite(low) ? (low + high) / 2 : value - nudge
+  return value
+}
+
+function namesIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+}
+
+function deeper(walk: Walk): Walk {
+  return { ...walk, depth: walk.depth + 1 }
+}

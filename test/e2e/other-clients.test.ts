@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { HumanMessage } from '@langchain/core/messages'
+import { tool as langchainTool } from '@langchain/core/tools'
+import { ChatOpenAI } from '@langchain/openai'
+import { generateText, streamText, tool } from 'ai'
+import { z } from 'zod'
+import {
+  bodyOf,
+  chunk,
+  completion,
+  counts,
+  frame,
+  ordinary,
+  SSE_HEAD,
+  sendFrames,
+  textChunks,
+  usageChunk,
+} from '../support/answers.ts'
+import { type Script, startFakeProvider } from '../support/fake-provider.ts'
+import { oneModel, startGateway } from '../support/gateway.ts'
+
+const provider = await startFakeProvider(ordinary)
+const gateway = await startGateway({ config: oneModel(provider.url) })
+const key = await gateway.key()
+after(async () => {
+  await gateway.stop()
+  await provider.close()
+})
+
+const ai = createOpenAICompatible({ name: 'turnpike', baseURL: `${gateway.url}/v1`, apiKey: key, includeUsage: true })
+const langchain = new ChatOpenAI({
+  model: 'm1',
+  apiKey: key,
+  maxRetries: 0,
+  configuration: { baseURL: `${gateway.url}/v1` },
+})
+
+const TOOL_CALL = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } }
+
+/** Calls the tool when there is no result in the conversation yet, and answers with the result when there is. */
+const weatherModel: Script = async (call, reply) => {
+  const { messages, stream } = bodyOf(call)
+  const result = messages.find(({ role }) => role === 'tool')
+  const said = { content: `It is ${JSON.stringify(result?.content)}.` }
+  if (stream !== true) {
+    reply.head(200, { 'content-type': 'application/json' })
+    reply.end(JSON.stringify(completion(result ? said : { content: null, tool_calls: [TOOL_CALL] })))
+    return
+  }
+  reply.head(200, SSE_HEAD)
+  const delta = result ? said : { tool_calls: [{ index: 0, ...TOOL_CALL }] }
+  const frames = [
+    chunk({ role: 'assistant' }),
+    chunk(delta),
+    chunk({}, result ? 'stop' : 'tool_calls'),
+    usageChunk(counts(7, 3)),
+  ]
+  if (await sendFrames(reply, frames)) reply.end(frame('[DONE]'))
+}
+
+test('the AI SDK generates text and reads its usage', async () => {
+  provider.answer(ordinary)
+  const answer = await generateText({ model: ai('m1'), prompt: 'hi', maxRetries: 0 })
+  assert.equal(answer.text, 'Hello from upstream')
+  assert.equal(answer.finishReason, 'stop')
+  assert.deepEqual([answer.usage.inputTokens, answer.usage.outputTokens], [10, 5])
+})
+
+test('the AI SDK streams text and reads its usage', async () => {
+  provider.answer(async (_, reply) => {
+    reply.head(200, SSE_HEAD)
+    if (await sendFrames(reply, textChunks(4))) reply.end(frame('[DONE]'))
+  })
+  const answer = streamText({ model: ai('m1'), prompt: 'hi', maxRetries: 0 })
+  const pieces: string[] = []
+  for await (const piece of answer.textStream) pieces.push(piece)
+  assert.equal(pieces.join(''), 't0 t1 t2 t3 ')
+  assert.equal((await answer.usage).outputTokens, 4)
+})
+
+for (const mode of ['whole', 'streamed'] as const) {
+  test(`the AI SDK runs a tool and sends its result back, ${mode}`, async () => {
+    provider.answer(weatherModel)
+    const weather = tool({
+      inputSchema: z.object({ city: z.string() }),
+      execute: async ({ city }) => `rain in ${city}`,
+    })
+    const settings = { model: ai('m1'), prompt: 'Weather?', tools: { weather }, maxRetries: 0 }
+    const run = mode === 'whole' ? await generateText(settings) : streamText(settings)
+    const [call] = await run.toolCalls
+    assert.deepEqual(call?.input, { city: 'Oslo' })
+    const [result] = await run.toolResults
+    assert.equal(result?.output, 'rain in Oslo')
+  })
+}
+
+test('LangChain invokes and streams', async () => {
+  provider.answer(ordinary)
+  const answer = await langchain.invoke([new HumanMessage('hi')])
+  assert.equal(answer.content, 'Hello from upstream')
+  assert.equal((answer.usage_metadata as { readonly total_tokens: number } | undefined)?.total_tokens, 15)
+  const pieces: string[] = []
+  for await (const piece of await langchain.stream('hi')) pieces.push(String(piece.content))
+  assert.equal(pieces.join(''), 't0 t1 t2 t3 t4 ')
+})
+
+for (const mode of ['whole', 'streamed'] as const) {
+  test(`LangChain reads tool calls, ${mode}`, async () => {
+    provider.answer(weatherModel)
+    const weather = langchainTool(({ city }: { city: string }) => `rain in ${city}`, {
+      name: 'weather',
+      schema: z.object({ city: z.string() }),
+    })
+    const bound = langchain.bindTools([weather])
+    let calls: readonly { name: string; args: unknown }[] | undefined
+    if (mode === 'whole') calls = (await bound.invoke('Weather?')).tool_calls
+    else {
+      const stream = await bound.stream('Weather?')
+      let all: Awaited<ReturnType<typeof bound.invoke>> | undefined
+      for await (const piece of stream) all = all === undefined ? piece : all.concat(piece)
+      calls = all?.tool_calls
+    }
+    assert.deepEqual(
+      calls?.map(({ name, args }) => [name, args]),
+      [['weather', { city: 'Oslo' }]],
+    )
+  })
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ordinary, silent, slowStream } from '../support/answers.ts'
+import { CHAT, errorOf, eventually, hello, open, send, usageReport } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { oneModel, startGateway } from '../support/gateway.ts'
+import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+
+const provider = await startFakeProvider(ordinary)
+after(() => provider.close())
+
+async function withDataDir(use: (dataDir: string) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-data-'))
+  try {
+    await use(dataDir)
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+test('R-A15, F17: SIGTERM lets 20 streams end, turns new work away, meters all, and exits with 0', async () => {
+  await withDataDir(async (dataDir) => {
+    const config = oneModel(provider.url, {}, { server: { drain_delay_ms: 700 } })
+    const gateway = await startGateway({ config, dataDir })
+    const key = await gateway.key()
+    provider.answer(slowStream(40, 25))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => open(gateway, CHAT, { key, body: hello({ stream: true }) })),
+    )
+    const texts = Promise.all(answers.map(({ body }) => body.text()))
+    gateway.signal('SIGTERM')
+    const probe = await eventually(
+      () => send(gateway, '/readyz'),
+      ({ status }) => status === 503,
+    )
+    assert.equal(probe.status, 503)
+    const refused = await send(gateway, CHAT, { key, body: hello() })
+    assert.deepEqual([refused.status, errorOf(refused).code], [503, 'shutting_down'])
+    assert.equal(refused.headers['connection'], 'close')
+    assert.match(refused.headers['retry-after'] ?? '', /^[1-9]\d?$/)
+    for (const text of await texts) {
+      const stream = readStream(text)
+      assertWireRules(stream, { model: 'm1' })
+      assert.equal(assemble(stream).content, ' hello'.repeat(40))
+      assert.equal(assemble(stream).finishReason, 'stop')
+    }
+    assert.equal(await gateway.exited, 0)
+
+    const again = await startGateway({ config, dataDir })
+    const { total_tokens, total_cost_usd } = await usageReport(again, key)
+    assert.equal(total_tokens, 20 * (10 + 40))
+    assert.equal(total_cost_usd, (20 * (10 * 1 + 40 * 2)) / 1e6)
+    assert.equal(await again.stop(), 0)
+  })
+})
+
+test('R-A15: what is left when the drain time is over gets the in-band error and [DONE], and is metered', async () => {
+  await withDataDir(async (dataDir) => {
+    const config = oneModel(provider.url, {}, { server: { drain_ms: 300 } })
+    const gateway = await startGateway({ config, dataDir })
+    const key = await gateway.key()
+    provider.answer(slowStream(5000, 10))
+    const answer = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
+    const text = answer.body.text()
+    gateway.signal('SIGTERM')
+    const stream = readStream(await text)
+    assertWireRules(stream, { model: 'm1' })
+    assert.equal(stream.error?.type, 'upstream_error')
+    assert.match(stream.error?.message ?? '', /incomplete/i)
+    assert.equal(await gateway.exited, 0)
+
+    const again = await startGateway({ config, dataDir })
+    const { total_tokens } = await usageReport(again, key)
+    assert.ok(total_tokens > 5 && total_tokens < 500, `${total_tokens} tokens`)
+    assert.equal(await again.stop(), 0)
+  })
+})
+
+test('R-A15: a whole answer that outlasts the drain time is told 503, not cut', async () => {
+  const gateway = await startGateway({ config: oneModel(provider.url, {}, { server: { drain_ms: 300 } }) })
+  const key = await gateway.key()
+  provider.answer(silent)
+  const called = provider.call(provider.calls.length)
+  const answer = send(gateway, CHAT, { key, body: hello() })
+  await called
+  gateway.signal('SIGTERM')
+  const { status, text } = await answer
+  assert.equal(status, 503, text)
+  assert.equal(await gateway.exited, 0)
+  await gateway.stop()
+})
+
+test('F17: an idle kept-alive connection does not hold up the end', async () => {
+  const gateway = await startGateway({ config: oneModel(provider.url) })
+  const key = await gateway.key()
+  provider.answer(ordinary)
+  await send(gateway, CHAT, { key, body: hello() }) // leaves its connection open, for 75 s if nobody closes it
+  const startedAt = performance.now()
+  assert.equal(await gateway.stop(), 0)
+  assert.ok(performance.now() - startedAt < 10_000)
+})

@@ -1,0 +1,136 @@
+/** A plain HTTP client with kept-alive connections, for what the official SDKs hide. */
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, type Dispatcher, request } from 'undici'
+import type { Gateway } from './gateway.ts'
+import type { WireError, WireUsage } from './sse.ts'
+
+const agent = new Agent({ connections: 64, keepAliveTimeout: 4000, bodyTimeout: 0, headersTimeout: 0 })
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+export interface Call {
+  readonly key?: string
+  readonly method?: string
+  /** An object is sent as JSON. */
+  readonly body?: object | string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** Sends a request and returns as soon as the head is there. */
+export function open(gateway: Gateway, path: string, call: Call = {}): Promise<Dispatcher.ResponseData> {
+  const { key, body, headers, signal } = call
+  return request(gateway.url + path, {
+    dispatcher: agent,
+    method: (call.method ?? (body === undefined ? 'GET' : 'POST')) as Dispatcher.HttpMethod,
+    body: typeof body === 'object' ? JSON.stringify(body) : (body ?? null),
+    signal: signal ?? null,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  })
+}
+
+export async function send(gateway: Gateway, path: string, call: Call = {}): Promise<Answer> {
+  const response = await open(gateway, path, call)
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(response.headers)) headers[name] = [value].flat().join(', ')
+  return { status: response.statusCode, headers, text: await response.body.text() }
+}
+
+export const CHAT = '/v1/chat/completions'
+
+/** A small request to the model `m1`; `over` adds and replaces fields. */
+export function hello(over: Readonly<Record<string, unknown>> = {}): object {
+  return { model: 'm1', messages: [{ role: 'user', content: 'hi' }], ...over }
+}
+
+export interface WireCompletion {
+  readonly id: string
+  readonly object: string
+  readonly created: number
+  readonly model: string
+  readonly choices: readonly {
+    readonly index: number
+    readonly finish_reason: string
+    readonly logprobs?: unknown
+    readonly message: {
+      readonly role: string
+      readonly content: string | null
+      readonly reasoning_content?: string
+      readonly refusal?: string | null
+      readonly tool_calls?: readonly {
+        readonly id: string
+        readonly type: string
+        readonly function: { readonly name: string; readonly arguments: string }
+      }[]
+    }
+  }[]
+  readonly usage: WireUsage
+}
+
+export function completionOf(answer: Answer): WireCompletion {
+  return JSON.parse(answer.text) as WireCompletion
+}
+
+export function errorOf(answer: Answer): WireError {
+  return (JSON.parse(answer.text) as { readonly error: WireError }).error
+}
+
+export interface UsageReport {
+  readonly total_tokens: number
+  readonly total_cost_usd: number
+  readonly breakdown_by_model: readonly { readonly model: string; readonly tokens: number; readonly cost_usd: number }[]
+}
+
+export async function usageReport(gateway: Gateway, key: string): Promise<UsageReport> {
+  const answer = await send(gateway, '/v1/usage', { key })
+  if (answer.status !== 200) throw new Error(`/v1/usage answered ${answer.status}: ${answer.text}`)
+  return JSON.parse(answer.text) as UsageReport
+}
+
+/** Asks again until the answer is as wished, at most `withinMs`; returns the last answer either way. */
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isThere: (value: T) => boolean,
+  withinMs = 3000,
+): Promise<T> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    const value = await ask()
+    if (isThere(value) || performance.now() > until) return value
+    await sleep(25)
+  }
+}
+
+/** Writes bytes on a socket of its own and returns everything that comes back until the server closes it. */
+export function raw(gateway: Gateway, pieces: readonly (string | Uint8Array)[], stayMs = 30_000): Promise<string> {
+  return new Promise((resolve) => {
+    let received = ''
+    const socket = connect(gateway.port, '127.0.0.1', () => {
+      for (const piece of pieces) socket.write(piece)
+    })
+    const timer = setTimeout(() => socket.destroy(), stayMs)
+    socket.on('data', (bytes) => {
+      received += bytes.toString()
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve(received)
+    })
+  })
+}
+
+/** The status of a raw answer; undefined when there was none. */
+export function rawStatus(text: string): number | undefined {
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]
+  return status === undefined ? undefined : Number(status)
+}

@@ -1,0 +1,26 @@
+/** Databases of a test's own: real SQLite files in temporary folders, gone when the test ends. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { migrate } from '../../src/db/migrate.ts'
+import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
+import { createIdSource } from '../../src/domain/ids.ts'
+
+export const testIds = createIdSource(Date.now, randomBytes)
+
+/** A path for a database in a folder that is removed after the test. */
+export async function temporaryPath(test: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
+  test.after(() => rm(folder, { recursive: true, force: true }))
+  return join(folder, 'turnpike.db')
+}
+
+/** Opened with the current schema; closed after the test. */
+export async function temporaryDatabase(test: TestContext, path?: string): Promise<OpenedDatabase> {
+  const database = await openDatabase({ path: path ?? (await temporaryPath(test)) })
+  test.after(() => database.close())
+  await migrate(database.db, Date.now)
+  return database
+}

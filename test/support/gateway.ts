@@ -1,0 +1,195 @@
+/** The real thing: a server process of its own, with its own port, data directory and configuration file. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
+const READY_WITHIN_MS = 30_000
+const PORT_ATTEMPTS = 3
+
+export interface GatewayOptions {
+  /** The configuration file; JSON is YAML. */
+  readonly config?: object
+  readonly env?: Readonly<Record<string, string>>
+  /** Of an earlier start, to go on with; it is then kept at `stop`. */
+  readonly dataDir?: string
+  readonly args?: readonly string[]
+  /** Where what the process prints goes; without it, into `output`. */
+  readonly logFile?: string
+}
+
+export interface Gateway {
+  /** Without trailing slash. */
+  readonly url: string
+  readonly port: number
+  readonly dataDir: string
+  readonly pid: number
+  /** Everything the process has printed. */
+  readonly output: () => string
+  /** Runs a command of `turnpike` on the same data. */
+  readonly cli: (...args: string[]) => Promise<string>
+  /** Makes an API key; `flags` are those of `turnpike keys create`. */
+  readonly key: (...flags: string[]) => Promise<string>
+  readonly signal: (name: NodeJS.Signals) => void
+  /** Resolves with the exit code; null after a signal that killed it. */
+  readonly exited: Promise<number | null>
+  /** SIGTERM, wait, remove the data. Kills after 20 s. */
+  readonly stop: () => Promise<number | null>
+}
+
+interface Launched {
+  readonly child: ChildProcess
+  readonly exited: Promise<number | null>
+  readonly output: () => string
+}
+
+export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
+  const dataDir = options.dataDir ?? join(folder, 'data')
+  const configFile = join(folder, 'turnpike.yaml')
+  writeFileSync(configFile, JSON.stringify(options.config ?? {}))
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort()
+    const env = environment({ port, dataDir, configFile, own: options.env ?? {} })
+    const launched = launch({ env, cwd: folder, args: options.args ?? [], logFile: options.logFile })
+    if (await ready(port, launched)) return handle({ port, dataDir, folder, env, launched })
+    if (attempt === PORT_ATTEMPTS || !launched.output().includes('EADDRINUSE')) {
+      launched.child.kill('SIGKILL')
+      throw new Error(`The gateway did not become ready:\n${launched.output()}`)
+    }
+  }
+}
+
+/** Nothing of the surroundings gets in but what a process needs to run. */
+function environment(parts: {
+  port: number
+  dataDir: string
+  configFile: string
+  own: Readonly<Record<string, string>>
+}): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    HOME: parts.dataDir,
+    HOST: '127.0.0.1',
+    PORT: String(parts.port),
+    TURNPIKE_DATA_DIR: parts.dataDir,
+    TURNPIKE_CONFIG: parts.configFile,
+    LOG_LEVEL: 'warn',
+    NO_COLOR: '1',
+    ...parts.own,
+  }
+}
+
+function launch(parts: {
+  env: Record<string, string>
+  cwd: string
+  args: readonly string[]
+  logFile: string | undefined
+}): Launched {
+  const { env, cwd, args, logFile } = parts
+  const target = logFile === undefined ? 'pipe' : openSync(logFile, 'a')
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { env, cwd, stdio: ['ignore', target, target] })
+  if (typeof target === 'number') closeSync(target)
+  let output = ''
+  const gather = (piece: Buffer): void => {
+    output += piece.toString()
+  }
+  child.stdout?.on('data', gather)
+  child.stderr?.on('data', gather)
+  const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  return { child, exited, output: () => (logFile === undefined ? output : readFileSync(logFile, 'utf8')) }
+}
+
+async function ready(port: number, { child }: Launched): Promise<boolean> {
+  const until = performance.now() + READY_WITHIN_MS
+  while (performance.now() < until && child.exitCode === null && child.signalCode === null) {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response?.ok) return true
+    await sleep(20)
+  }
+  return false
+}
+
+function handle(parts: {
+  port: number
+  dataDir: string
+  folder: string
+  env: Record<string, string>
+  launched: Launched
+}): Gateway {
+  const { port, dataDir, folder, env, launched } = parts
+  const { child, exited, output } = launched
+  const kill = (): void => {
+    child.kill('SIGKILL')
+  }
+  process.once('exit', kill)
+  const cli = async (...args: string[]): Promise<string> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env, cwd: folder })
+    return stdout.trim()
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    dataDir,
+    pid: child.pid ?? 0,
+    output,
+    cli,
+    key: (...flags) => cli('keys', 'create', '--name', 'test', ...flags),
+    signal: (name) => child.kill(name),
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM')
+      const killer = setTimeout(kill, 20_000)
+      const code = await exited
+      clearTimeout(killer)
+      process.removeListener('exit', kill)
+      if (dataDir.startsWith(folder)) rmSync(folder, { recursive: true, force: true })
+      return code
+    },
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export interface ProviderSettings {
+  readonly timeout_ms?: Readonly<Partial<Record<'connect' | 'first_byte' | 'idle' | 'total', number>>>
+  readonly [setting: string]: unknown
+}
+
+/** A configuration with one OpenAI-compatible provider `up` at `url` and one model `m1`, which can do everything. */
+export function oneModel(
+  url: string,
+  provider: ProviderSettings = {},
+  over: Readonly<Record<string, unknown>> = {},
+): object {
+  return {
+    providers: { up: { protocol: 'openai', base_url: `${url}/v1`, api_key: 'sk-up', ...provider } },
+    models: [model('m1', 'up', 'up-model')],
+    ...over,
+  }
+}
+
+/** A model at one provider, with every capability and a price of 1 and 2 dollars per million tokens. */
+export function model(id: string, provider: string, upstreamModel: string): Readonly<Record<string, unknown>> {
+  return {
+    id,
+    owned_by: provider,
+    capabilities: { streaming: true, function_calling: true, vision: true, json_mode: true },
+    context_window: 128_000,
+    max_output_tokens: 1000,
+    pricing: { input_per_million: 1, output_per_million: 2 },
+    deployments: [{ provider, model: upstreamModel }],
+  }
+}
