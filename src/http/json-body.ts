@@ -30,46 +30,51 @@ function refuseEncoding({ headers }: FastifyRequest): void {
 
 async function readBody(request: FastifyRequest, payload: NodeJS.ReadableStream, limit: number): Promise<string> {
   const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > limit) throw refuseRest(payload, { limit, received: 0 })
-  return await new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let received = 0
-    const settle = (act: () => void): void => {
-      payload.removeAllListeners('data')
-      act()
-    }
-    payload.on('data', (chunk: Buffer) => {
-      received += chunk.length
-      if (received > limit) settle(() => reject(refuseRest(payload, { limit, received })))
-      else chunks.push(chunk)
-    })
-    payload.once('end', () => settle(() => resolve(joinText(chunks))))
-    payload.once('error', (error) => settle(() => reject(error)))
-    payload.once('close', () => settle(() => reject(new GatewayError('invalid_json', 'The body was cut off.'))))
-  })
-}
-
-function joinText(chunks: readonly Buffer[]): string {
+  const chunks = declared > limit ? undefined : await gather(payload, limit)
+  if (chunks === undefined) {
+    await discardRest(payload, 2 * limit)
+    const message = `The request body is larger than the ${limit} bytes that are accepted.`
+    throw new GatewayError('body_too_large', message)
+  }
   const [only] = chunks
   return chunks.length === 1 && only !== undefined ? only.toString('utf8') : Buffer.concat(chunks).toString('utf8')
 }
 
-/** Goes on reading, up to twice the limit and for 10 s: a socket closed on a writing client loses our answer. */
-function refuseRest(payload: NodeJS.ReadableStream, { limit, received }: { limit: number; received: number }): Error {
-  let discarded = received
-  const stop = (): void => {
-    clearTimeout(timer)
-    payload.removeAllListeners('data')
-    payload.pause()
-  }
-  const timer = setTimeout(stop, MAX_DISCARD_MS)
-  timer.unref()
-  payload.on('data', (chunk: Buffer) => {
-    discarded += chunk.length
-    if (discarded > 2 * limit) stop()
+/** @returns the whole body; undefined, with the rest unread, once it is larger than `limit` bytes. */
+function gather(payload: NodeJS.ReadableStream, limit: number): Promise<readonly Buffer[] | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let received = 0
+    payload.on('data', (chunk: Buffer) => {
+      received += chunk.length
+      chunks.push(chunk)
+      if (received <= limit) return
+      payload.removeAllListeners('data')
+      resolve(undefined)
+    })
+    payload.once('end', () => resolve(chunks))
+    payload.once('error', reject)
+    payload.once('close', () => reject(new GatewayError('invalid_json', 'The body was cut off.')))
   })
-  payload.once('end', stop)
-  payload.once('close', stop)
-  payload.resume()
-  return new GatewayError('body_too_large', `The request body is larger than the ${limit} bytes that are accepted.`)
+}
+
+/** Goes on reading, up to `maxBytes` and for 10 s: a client that is still writing does not read an answer. */
+function discardRest(payload: NodeJS.ReadableStream, maxBytes: number): Promise<void> {
+  return new Promise((resolve) => {
+    let discarded = 0
+    const stop = (): void => {
+      clearTimeout(timer)
+      payload.removeAllListeners('data')
+      payload.pause()
+      resolve()
+    }
+    const timer = setTimeout(stop, MAX_DISCARD_MS)
+    payload.on('data', (chunk: Buffer) => {
+      discarded += chunk.length
+      if (discarded > maxBytes) stop()
+    })
+    payload.once('end', stop)
+    payload.once('close', stop)
+    payload.resume()
+  })
 }
