@@ -47,9 +47,9 @@ async function examineProvider(id: string, config: ProviderConfig): Promise<Prov
     if (needsKey && credential === '') {
       return { id, state: 'no key', fix: `Set ${provider.apiKeyVariable}, or providers.${id}.api_key.` }
     }
-    const headers: Record<string, string> = { accept: 'application/json' }
-    await provider.authorize(headers, credential, '')
-    return describeStatus(id, await statusOf(`${baseUrl}/models`, headers))
+    const call = { url: `${baseUrl}/models`, headers: { accept: 'application/json' }, body: '' }
+    await provider.authorize(call, credential)
+    return describeStatus(id, await statusOf(call.url, call.headers))
   } catch (error) {
     const fix = `Check providers.${id}.base_url and the network between.`
     return { id, state: `unreachable (${reasonOf(error)})`, fix }

@@ -64,8 +64,9 @@ export function startCall(input: CallInput): Call {
     'user-agent': 'turnpike',
     ...wire.headers,
   }
-  const open = (): UpstreamExchange => target.upstream.transport({ url: baseUrl + wire.path, headers, body: wire.body })
-  const authorised = provider.authorize(headers, target.credential, wire.body)
+  const call = { url: baseUrl + wire.path, headers, body: wire.body }
+  const open = (): UpstreamExchange => target.upstream.transport(call)
+  const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, aborted: false, pending: [], finished: false }
   const answered = authorised === undefined ? answer(state, open()) : authorised.then(() => answer(state, open()))
   return {

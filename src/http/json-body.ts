@@ -45,16 +45,21 @@ function gather(payload: NodeJS.ReadableStream, limit: number): Promise<readonly
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let received = 0
+    const cut = (): void => reject(new GatewayError('invalid_json', 'The body was cut off.'))
     payload.on('data', (chunk: Buffer) => {
       received += chunk.length
       chunks.push(chunk)
       if (received <= limit) return
       payload.removeAllListeners('data')
+      payload.removeListener('close', cut)
       resolve(undefined)
     })
-    payload.once('end', () => resolve(chunks))
+    payload.once('end', () => {
+      payload.removeListener('close', cut)
+      resolve(chunks)
+    })
     payload.once('error', reject)
-    payload.once('close', () => reject(new GatewayError('invalid_json', 'The body was cut off.')))
+    payload.once('close', cut)
   })
 }
 

@@ -31,8 +31,8 @@ export interface UpstreamExchange {
 /** How bytes get there and back: HTTP for all but the simulator. */
 export type Transport = (call: UpstreamCall) => UpstreamExchange
 
-/** Adds the credential to the headers of a call that is otherwise ready. */
-export type Authorize = (headers: Record<string, string>, credential: string, body: string) => void | Promise<void>
+/** Adds the credential to the headers of a call that is otherwise ready: whoever signs must see the bytes sent. */
+export type Authorize = (call: UpstreamCall, credential: string) => void | Promise<void>
 
 export interface Provider {
   readonly id: string
@@ -50,7 +50,7 @@ export interface Provider {
   readonly source: { readonly url: string; readonly read: string }
 }
 
-export const bearer: Authorize = (headers, credential) => {
+export const bearer: Authorize = ({ headers }, credential) => {
   if (credential !== '') headers['authorization'] = `Bearer ${credential}`
 }
 

@@ -58,6 +58,7 @@ test('OVL-3, F10: while the client does not read, the provider is made to wait a
     contents += text.split('"x').length - 1 - (tail.slice(-8).split('"x').length - 1)
     tail = text.slice(-400)
   })
+  socket.resume()
   await new Promise((resolve) => socket.on('close', resolve))
   assert.equal(contents, EVENTS, 'nothing was lost')
   assert.match(tail, /data: \[DONE\]/)

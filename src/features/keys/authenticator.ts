@@ -59,10 +59,11 @@ export function createAuthenticator({ db, batch, onChange, now }: AuthenticatorI
     authenticate(authorization, address) {
       if (authorization === undefined || authorization === '') throw missingCredential()
       const secret = readSecret(authorization)
-      const digest = digestText(secret ?? authorization)
+      const digest = digestText(secret ?? authorization) // the same work for what cannot be a key
+      if (secret === undefined) throw invalidCredential()
       const found = keys.find(digest)
       if (found !== undefined) return admit(found, digest, address)
-      if (secret === undefined || !isWellFormed(secret) || keys.isStranger(digest)) throw invalidCredential()
+      if (!isWellFormed(secret) || keys.isStranger(digest)) throw invalidCredential()
       return keys.load(digest).then((key) => admit(key, digest, address))
     },
     refresh: keys.refresh,

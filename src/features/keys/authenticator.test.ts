@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
+import { openDatabase } from '../../db/open.ts'
+import type { Caller } from '../../domain/caller.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { createAuthenticator } from './authenticator.ts'
+import { createKey, FULL_ACCESS, findKey, type NewKey, revokeKey, updateKey } from './queries.ts'
+import { mintSecret } from './secret.ts'
+
+const ADDRESS = '203.0.113.7'
+const ACCOUNT = 'acc_a' as AccountId
+
+async function setUp(t: TestContext) {
+  let time = Date.UTC(2026, 0, 1)
+  const path = await temporaryPath(t)
+  const database = await temporaryDatabase(t, path)
+  const now = () => time
+  await database.db
+    .insertInto('account')
+    .values({ id: ACCOUNT, name: 'a', plan: 'free', created_at: 1, changed_at: 1 })
+    .execute()
+  const { db, batch, onChange } = database
+  const authenticator = createAuthenticator({ db, batch, onChange, now })
+  const create = (rights: Partial<NewKey> = {}) =>
+    createKey(db, { accountId: ACCOUNT, name: 'k', ...FULL_ACCESS, ...rights }, { now, ids: testIds })
+  return { path, database, db, authenticator, create, now, advance: (ms: number) => (time += ms) }
+}
+
+type SetUp = Awaited<ReturnType<typeof setUp>>
+
+function caller({ authenticator }: SetUp, secret: string, address = ADDRESS): Promise<Caller> {
+  return Promise.resolve().then(() => authenticator.authenticate(`Bearer ${secret}`, address))
+}
+async function refusal(
+  { authenticator }: SetUp,
+  authorization: string | undefined,
+  address = ADDRESS,
+): Promise<GatewayError> {
+  try {
+    await authenticator.authenticate(authorization, address)
+  } catch (error) {
+    assert.ok(error instanceof GatewayError)
+    return error
+  }
+  throw new Error('was let in')
+}
+/** Asks again until it is so; the test runner's time-out ends it. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+test('Bearer and Basic are understood, the scheme in any case; a password is not', async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create()
+  const basic = (pair: string) => Buffer.from(pair).toString('base64')
+  for (const header of [
+    `Bearer ${secret}`,
+    `bearer ${secret}`,
+    `BEARER  ${secret} `,
+    `Basic ${basic(`${secret}:`)}`,
+    `basic ${basic(`${secret}:`)}`,
+  ]) {
+    assert.equal((await it.authenticator.authenticate(header, ADDRESS)).keyId, key.id, header)
+  }
+  for (const header of [
+    secret,
+    `Basic ${basic(`${secret}:x`)}`,
+    `Basic ${basic(secret)}`,
+    `Basic ${basic(`:${secret}`)}`,
+    `Digest ${secret}`,
+  ]) {
+    assert.equal((await refusal(it, header)).code, 'invalid_credential', header)
+  }
+})
+
+test('no header at all is missing_credential', async (t) => {
+  const it = await setUp(t)
+  assert.equal((await refusal(it, undefined)).code, 'missing_credential')
+  assert.equal((await refusal(it, '')).code, 'missing_credential')
+})
+
+test('KEY-5: unknown, revoked, expired and malformed keys get the very same answer', async (t) => {
+  const it = await setUp(t)
+  const revoked = await it.create()
+  await revokeKey(it.db, { accountId: ACCOUNT, id: revoked.key.id }, it.now())
+  const expired = await it.create({ expiresAt: it.now() + 10 })
+  it.advance(10)
+  const unknown = mintSecret((length) => 'x'.repeat(length))
+  const malformed = ['x', 'tp_', `tp_${'a'.repeat(46)}`, 'é'.repeat(49), 'x'.repeat(5000), 'a b c', '\u0000']
+  for (let round = 0; round < 2; round++) {
+    for (const secret of [unknown, revoked.secret, expired.secret, ...malformed]) {
+      const { status, code, type, message, param } = await refusal(it, `Bearer ${secret}`)
+      assert.deepEqual(
+        [status, code, type, param],
+        [401, 'invalid_credential', 'authentication_error', undefined],
+        secret,
+      )
+      assert.equal(message, 'The API key is not valid: it is wrong, expired or revoked.')
+    }
+  }
+})
+
+test('KEY-1: a key with a wrong checksum is refused without asking the database', async (t) => {
+  const it = await setUp(t)
+  await it.authenticator.refresh()
+  await it.database.close()
+  assert.equal((await refusal(it, `Bearer tp_${'a'.repeat(46)}`)).code, 'invalid_credential')
+  const wellFormed = mintSecret((length) => 'x'.repeat(length))
+  assert.equal((await refusal(it, `Bearer ${wellFormed}`)).code, 'database_unavailable')
+})
+
+test('a known key is answered at once, with one frozen caller for all its requests', async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create({ scopes: ['chat'], models: ['m1'], requestsPerMinute: 5 })
+  const first = await caller(it, secret)
+  const second = it.authenticator.authenticate(`Bearer ${secret}`, ADDRESS)
+  assert.equal(second, first)
+  assert.ok(Object.isFrozen(first))
+  assert.deepEqual(first, {
+    accountId: ACCOUNT,
+    keyId: key.id,
+    plan: 'free',
+    models: new Set(['m1']),
+    requestsPerMinute: 5,
+    scopes: new Set(['chat']),
+  })
+})
+
+test('a key without scopes has full access to its account, and not operator', async (t) => {
+  const it = await setUp(t)
+  const { scopes, models, requestsPerMinute } = await caller(it, (await it.create()).secret)
+  assert.deepEqual(
+    [...scopes],
+    ['chat', 'models:read', 'usage:read', 'agents:read', 'agents:write', 'webhooks', 'keys', 'billing'],
+  )
+  assert.deepEqual([models, requestsPerMinute], [undefined, undefined])
+})
+
+test('a hundred requests at once with a new key all get in', async (t) => {
+  const it = await setUp(t)
+  const { secret } = await it.create()
+  const callers = await Promise.all(Array.from({ length: 100 }, () => caller(it, secret)))
+  assert.equal(new Set(callers).size, 1)
+})
+
+test('an expired key is refused from the millisecond of its expiry, also when it is known', async (t) => {
+  const it = await setUp(t)
+  const { secret } = await it.create({ expiresAt: it.now() + 100 })
+  await caller(it, secret)
+  it.advance(99)
+  await caller(it, secret)
+  it.advance(1)
+  assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
+})
+
+test('IP-1: the allowlist takes v4, v6 and blocks, and a mapped address is its v4 address', async (t) => {
+  const it = await setUp(t)
+  const { secret } = await it.create({ ipAllowlist: ['203.0.113.0/24', '2001:db8::/32', '::ffff:198.51.100.7'] })
+  for (const address of ['203.0.113.7', '::ffff:203.0.113.7', '::FFFF:cb00:7107', '2001:db8:1::5', '198.51.100.7']) {
+    assert.ok(await caller(it, secret, address), address)
+  }
+  for (const address of ['203.0.114.7', '::ffff:203.0.114.7', '2001:db9::1', '198.51.100.8', '', 'unknown', '::1']) {
+    const { code, status, type } = await refusal(it, `Bearer ${secret}`, address)
+    assert.deepEqual([code, status, type], ['address_not_allowed', 403, 'permission_denied'], address)
+  }
+})
+
+test('an allowlist that cannot be read lets nobody in', async (t) => {
+  const it = await setUp(t)
+  for (const list of ['["203.0.113.0/24", "nonsense"]', '[null]', '[{}]']) {
+    const { key, secret } = await it.create()
+    await it.db.updateTable('api_key').set({ ip_allowlist: list }).where('id', '=', key.id).execute()
+    assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'address_not_allowed', list)
+  }
+})
+
+test("own changes are in force as soon as refresh has resolved: revocation, rights, the account's plan", async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create()
+  const other = await it.create()
+  await it.authenticator.refresh()
+  await caller(it, secret)
+  const untouched = await caller(it, other.secret)
+  const rights = { ...FULL_ACCESS, scopes: ['chat'] as const }
+  await updateKey(it.db, { accountId: ACCOUNT, id: key.id, name: 'k', rights }, it.now())
+  await it.authenticator.refresh()
+  assert.deepEqual((await caller(it, secret)).scopes, new Set(['chat']))
+  assert.equal(await caller(it, other.secret), untouched)
+  await it.db.updateTable('account').set({ plan: 'pro', changed_at: sql`changed_at + 1` }).execute()
+  await it.authenticator.refresh()
+  assert.equal((await caller(it, other.secret)).plan, 'pro')
+  await revokeKey(it.db, { accountId: ACCOUNT, id: key.id }, it.now())
+  await it.authenticator.refresh()
+  assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
+})
+
+test('a change with a clock that went back is not missed', async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create()
+  await caller(it, secret)
+  await it.authenticator.refresh()
+  await revokeKey(it.db, { accountId: ACCOUNT, id: key.id }, it.now() - 86_400_000)
+  await it.authenticator.refresh()
+  assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
+})
+
+test('a secret that was a stranger a moment ago is known once its key exists', async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create()
+  const credential = await it.db.selectFrom('credential').selectAll().executeTakeFirstOrThrow()
+  await it.db.deleteFrom('credential').execute()
+  assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
+  await it.db.insertInto('credential').values(credential).execute()
+  await updateKey(it.db, { accountId: ACCOUNT, id: key.id, name: 'again', rights: FULL_ACCESS }, it.now())
+  await it.authenticator.refresh()
+  assert.equal((await caller(it, secret)).keyId, key.id)
+})
+
+test('KEY-4: what another process revokes is refused here', async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create()
+  await caller(it, secret)
+  const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+  const code = `import { openDatabase } from ${module('../../db/open.ts')}
+    import { revokeKey } from ${module('./queries.ts')}
+    const { db, close } = await openDatabase({ path: ${JSON.stringify(it.path)} })
+    await revokeKey(db, { accountId: '${ACCOUNT}', id: '${key.id}' }, Date.now())
+    await close()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' })
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  await eventually(async () => {
+    try {
+      await caller(it, secret)
+      return false
+    } catch (error) {
+      return error instanceof GatewayError && error.code === 'invalid_credential'
+    }
+  })
+})
+
+test('the last use is written when the authenticator closes, and never goes back', async (t) => {
+  const it = await setUp(t)
+  const { key, secret } = await it.create()
+  const lastUsedAt = async () => (await findKey(it.db, { accountId: ACCOUNT, id: key.id }))?.lastUsedAt
+  await caller(it, secret)
+  it.advance(1234)
+  await caller(it, secret)
+  assert.equal(await lastUsedAt(), undefined)
+  await it.authenticator.close()
+  assert.equal(await lastUsedAt(), it.now())
+  const earlier = createAuthenticator({ ...it.database, now: () => it.now() - 1000 })
+  await earlier.authenticate(`Bearer ${secret}`, ADDRESS)
+  await earlier.close()
+  assert.equal(await lastUsedAt(), it.now())
+})
+
+test('a database that is away is 503 for unknown keys, while known ones go on', async (t) => {
+  const path = await temporaryPath(t)
+  await temporaryDatabase(t, path)
+  const it = await setUp(t)
+  const known = await it.create()
+  const later = await it.create()
+  await caller(it, known.secret)
+  await it.database.close()
+  assert.ok(await caller(it, known.secret))
+  assert.equal((await refusal(it, `Bearer ${later.secret}`)).code, 'database_unavailable')
+})
+
+test('KEY-2: no secret is anywhere in the file', async (t) => {
+  const it = await setUp(t)
+  const { secret } = await it.create()
+  await caller(it, secret)
+  await it.authenticator.close()
+  await it.database.close()
+  const { readFile } = await import('node:fs/promises')
+  const bytes = await readFile(it.path)
+  assert.ok(!bytes.includes(secret) && !bytes.includes(secret.slice(8, -4)))
+  assert.ok(bytes.includes(secret.slice(0, 8)))
+  const again = await openDatabase({ path: it.path })
+  await again.close()
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Caller, SCOPES, type Scope } from '../../domain/caller.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { isWithin, parseAddressRange } from '../../lib/address-ranges.ts'
+import { effectiveScopes, type KeyRights } from './key.ts'
+import { FULL_ACCESS } from './queries.ts'
+import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
+
+function granter(rights: Partial<KeyRights>): Granter {
+  const key: KeyRights = { ...FULL_ACCESS, ...rights }
+  const caller: Caller = {
+    accountId: 'acc_1' as AccountId,
+    keyId: 'key_1' as KeyId,
+    plan: 'free',
+    models: key.models.length === 0 ? undefined : new Set(key.models),
+    requestsPerMinute: key.requestsPerMinute,
+    scopes: effectiveScopes(key.scopes),
+  }
+  return { caller, key }
+}
+
+function mint(asked: Partial<KeyRights>, from: Granter): KeyRights {
+  const rights = grantRights(asked, from)
+  assertGrantable(rights, from)
+  return rights
+}
+
+test('an unrestricted key that asks for nothing gives full access, never operator', () => {
+  assert.deepEqual(mint({}, granter({})), FULL_ACCESS)
+  assert.deepEqual(mint({}, granter({ scopes: SCOPES })).scopes, [])
+})
+
+test('a restricted key that asks for nothing gives what it has', () => {
+  const own: KeyRights = {
+    scopes: ['keys', 'chat'],
+    ipAllowlist: ['10.0.0.0/8'],
+    models: ['m1'],
+    monthlyBudgetNanoUsd: 5n,
+    requestsPerMinute: 7,
+    expiresAt: 9,
+  }
+  assert.deepEqual(mint({}, granter(own)), own)
+  assert.deepEqual(mint({}, granter({ scopes: ['keys', 'operator'] })).scopes, ['keys'])
+})
+
+test('KEY-3: asking for more is refused with 403 and the field', () => {
+  const cases: readonly [Partial<KeyRights>, Partial<KeyRights>, string][] = [
+    [{ scopes: ['keys'] }, { scopes: ['chat'] }, 'scopes'],
+    [{}, { scopes: ['operator'] }, 'scopes'],
+    [{ models: ['m1'] }, { models: ['m1', 'm2'] }, 'models'],
+    [{ ipAllowlist: ['10.0.0.0/8'] }, { ipAllowlist: ['10.1.0.0/16', '11.0.0.0/16'] }, 'ip_allowlist'],
+    [{ ipAllowlist: ['10.0.0.0/8'] }, { ipAllowlist: ['0.0.0.0/0'] }, 'ip_allowlist'],
+    [{ requestsPerMinute: 5 }, { requestsPerMinute: 6 }, 'requests_per_minute'],
+    [{ monthlyBudgetNanoUsd: 5n }, { monthlyBudgetNanoUsd: 6n }, 'monthly_budget_usd'],
+    [{ expiresAt: 5 }, { expiresAt: 6 }, 'expires_at'],
+  ]
+  for (const [own, asked, param] of cases) {
+    const refused = (error: unknown) =>
+      error instanceof GatewayError && error.status === 403 && error.param === param && error.message.length > 20
+    assert.throws(() => mint(asked, granter(own)), refused, param)
+  }
+})
+
+test('an allowlist with an entry that cannot be read is refused by its place', () => {
+  assertAddressList(['203.0.113.7', '10.0.0.0/8', '::1', '2001:db8::/32', '::ffff:1.2.3.4'])
+  for (const entry of [
+    '',
+    'example.com',
+    '10.0.0.0/33',
+    '1.2.3',
+    '::/129',
+    '10.0.0.0/8/8',
+    '010.0.0.1',
+    'fe80::1%eth0',
+    '1.2.3.4/',
+  ]) {
+    const refused = { code: 'invalid_value', param: 'ip_allowlist[1]' }
+    assert.throws(() => assertAddressList(['::1', entry]), refused, entry)
+  }
+})
+
+const rightsArbitrary: fc.Arbitrary<Partial<KeyRights>> = fc.record(
+  {
+    scopes: fc.subarray<Scope>([...SCOPES]),
+    ipAllowlist: fc.subarray(['10.0.0.0/8', '10.1.0.0/16', '10.1.2.3', '::/0', '2001:db8::/32', '::ffff:10.0.0.0/104']),
+    models: fc.subarray(['m1', 'm2', 'm3']),
+    monthlyBudgetNanoUsd: fc.option(fc.bigInt(0n, 5n), { nil: undefined }),
+    requestsPerMinute: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+    expiresAt: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+  },
+  { requiredKeys: [] },
+)
+
+test('KEY-3: rights never grow along any chain of keys that make keys', () => {
+  fc.assert(
+    fc.property(rightsArbitrary, fc.array(rightsArbitrary, { maxLength: 6 }), (first, requests) => {
+      const root: KeyRights = { ...FULL_ACCESS, ...first }
+      let holder = root
+      for (const asked of requests) {
+        try {
+          holder = mint(asked, granter(holder))
+        } catch (error) {
+          assert.ok(error instanceof GatewayError && error.status === 403)
+        }
+        assertNotStronger(holder, root)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+/** Written without the rules under test. */
+function assertNotStronger(key: KeyRights, root: KeyRights): void {
+  const everything = SCOPES.filter((scope) => scope !== 'operator')
+  const all = (scopes: readonly Scope[]) => (scopes.length === 0 ? everything : scopes)
+  for (const scope of all(key.scopes)) assert.ok(all(root.scopes).includes(scope), scope)
+  if (root.models.length > 0)
+    assert.ok(key.models.length > 0 && key.models.every((model) => root.models.includes(model)))
+  const limits = [
+    [key.requestsPerMinute, root.requestsPerMinute],
+    [key.monthlyBudgetNanoUsd, root.monthlyBudgetNanoUsd],
+    [key.expiresAt, root.expiresAt],
+  ]
+  for (const [own, limit] of limits) assert.ok(limit === undefined || (own !== undefined && own <= limit))
+  if (root.ipAllowlist.length === 0) return
+  assert.ok(key.ipAllowlist.length > 0)
+  for (const entry of key.ipAllowlist) {
+    const inner = parseAddressRange(entry)
+    const covered = root.ipAllowlist.some((outerEntry) => {
+      const outer = parseAddressRange(outerEntry)
+      return inner !== undefined && outer !== undefined && isWithin(inner, outer)
+    })
+    assert.ok(covered, entry)
+  }
+}
