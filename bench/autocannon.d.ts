@@ -10,6 +10,8 @@ declare module 'autocannon' {
     readonly duration: number
     /** Seconds. */
     readonly timeout: number
+    /** Requests after which a connection is opened anew. */
+    readonly reconnectRate: number
   }
   interface Result {
     readonly '2xx': number

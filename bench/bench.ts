@@ -106,7 +106,8 @@ function rowsOf(name: string, { forwarder, gateway }: Compared, parts: { count: 
     figure: `${name}: ${figure}`,
     forwarder: of(forwarder).toFixed(digits),
     gateway: of(gateway).toFixed(digits),
-    ratio: `${(of(gateway) / of(forwarder)).toFixed(2)} ×`,
+    // The load counts whole milliseconds: below one there is nothing to compare.
+    ratio: of(forwarder) < 1 ? '' : `${(of(gateway) / of(forwarder)).toFixed(2)} ×`,
   })
   return [
     row(`CPU µs per ${parts.unit}`, (measured) => cpuEach(measured, parts.count)),

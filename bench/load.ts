@@ -24,6 +24,9 @@ export function bodyOf({ model, stream }: Work): string {
   return JSON.stringify({ model, messages: [system, user], temperature: 0.7, max_tokens: 500, stream })
 }
 
+/** The gateway asks for a new connection every 1 000 requests; the load does not wait to be told. */
+const REQUESTS_PER_CONNECTION = 900
+
 export interface Measured {
   readonly requests: number
   readonly perSecond: number
@@ -47,6 +50,7 @@ export async function saturate(
     connections: load.inFlight,
     duration: load.seconds,
     timeout: 30,
+    reconnectRate: REQUESTS_PER_CONNECTION,
   })
   if (result.non2xx + result.errors + result.timeouts > 0) {
     throw new Error(`${target.name}: ${result.non2xx} not 2xx, ${result.errors} errors, ${result.timeouts} time-outs`)
@@ -60,32 +64,40 @@ export async function saturate(
   }
 }
 
-/** A connection that is used again and again; resolves with the milliseconds to the first byte of each answer. */
+/** Asks on one connection at a time; resolves with the milliseconds to the first byte of each answer. */
 interface Lane {
   ask(bytes: string): Promise<number>
   close(): void
 }
 
 async function openLane(port: number): Promise<Lane> {
-  const socket = await opened(port)
-  let waiting: { startedAt: number; resolve: (ms: number) => void; firstMs: number | undefined } | undefined
-  socket.on('data', (bytes) => {
-    if (waiting === undefined) return
-    waiting.firstMs ??= performance.now() - waiting.startedAt
-    // Answers of the bench are one JSON object that ends the last packet.
-    if (bytes.at(-1) !== 0x7d) return
-    const { resolve, firstMs } = waiting
-    waiting = undefined
-    resolve(firstMs)
-  })
+  let socket = await opened(port)
+  let asked = 0
   return {
-    ask: (bytes) =>
-      new Promise((resolve) => {
-        waiting = { startedAt: performance.now(), resolve, firstMs: undefined }
-        socket.write(bytes)
-      }),
+    async ask(bytes) {
+      if (++asked % REQUESTS_PER_CONNECTION === 0) {
+        socket.destroy()
+        socket = await opened(port)
+      }
+      return await firstByteMs(socket, bytes)
+    },
     close: () => socket.destroy(),
   }
+}
+
+function firstByteMs(socket: Socket, bytes: string): Promise<number> {
+  return new Promise((resolve) => {
+    const startedAt = performance.now()
+    let firstMs: number | undefined
+    socket.on('data', function read(piece) {
+      firstMs ??= performance.now() - startedAt
+      // Answers of the bench are one JSON object that ends the last packet.
+      if (piece.at(-1) !== 0x7d) return
+      socket.off('data', read)
+      resolve(firstMs)
+    })
+    socket.write(bytes)
+  })
 }
 
 function opened(port: number): Promise<Socket> {

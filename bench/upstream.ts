@@ -30,7 +30,10 @@ async function stream(response: ServerResponse, model: string): Promise<void> {
   const chunks = Number(count)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(FIRST)
-  if (kind === 'idle') return
+  if (kind === 'idle') {
+    response.write(WORD)
+    return
+  }
   for (let i = 0; i < chunks && !response.destroyed; i++) {
     if (kind === 'paced') await sleep(1)
     response.write(WORD)

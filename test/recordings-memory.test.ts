@@ -3,8 +3,8 @@
  * `../shared/fixtures` beside the project; without them the project's own fixtures run alone.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ChatEvent, Usage } from '../src/domain/chat.ts'
 import { createSseDecoder } from '../src/protocols/framing/sse.ts'
@@ -12,52 +12,33 @@ import { MESSAGE_RULES } from '../src/protocols/openai-chat/errors.ts'
 import { openaiChat } from '../src/protocols/openai-chat/index.ts'
 import { type Frame, ProviderError } from '../src/protocols/protocol.ts'
 import { type ReadChoice, readStream, readWhole } from './support/recording-reader.ts'
+import { loadRecordings } from './support/recordings.ts'
 
-interface Recording {
-  readonly name: string
+interface Recorded {
+  /** `provider/case.ext`, or `own/case.ext`. */
+  readonly file: string
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer
 }
 
-const ROOT = join(import.meta.dirname, '..')
-const RECORDINGS = resolve(process.env['TURNPIKE_RECORDINGS'] ?? join(ROOT, '../shared/fixtures'))
-const OWN = join(ROOT, 'src/protocols/openai-chat/fixtures')
+const OWN = join(import.meta.dirname, '../src/protocols/openai-chat/fixtures')
 const codec = openaiChat()
 
-interface ManifestEntry {
-  readonly file: string
-  readonly protocol: string
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-function recorded(): { readonly recordings: readonly Recording[]; readonly others: number } {
-  const manifest = join(RECORDINGS, 'manifest.json')
-  if (!existsSync(manifest)) return { recordings: [], others: 0 }
-  const { entries }: { entries: readonly ManifestEntry[] } = JSON.parse(readFileSync(manifest, 'utf8'))
-  const ours = entries.filter(({ protocol }) => protocol === 'openai-chat')
-  const recordings = ours.map(({ file, status, headers = {} }) => ({
-    name: file,
-    status,
-    headers,
-    bytes: readFileSync(join(RECORDINGS, file)),
-  }))
-  return { recordings, others: entries.length - ours.length }
-}
-
-function own(): readonly Recording[] {
+function own(): readonly Recorded[] {
   const files = readdirSync(OWN).filter((file) => /\.(sse|answer\.json)$/.test(file))
-  return files.map((file) => ({ name: `own/${file}`, status: 200, headers: {}, bytes: readFileSync(join(OWN, file)) }))
+  return files.map((file) => ({ file: `own/${file}`, status: 200, bytes: readFileSync(join(OWN, file)) }))
 }
 
-/** Frames and events of a body given in these parts; as the caller of a codec would do it. */
-function stream(parts: readonly Uint8Array[]): ChatEvent[] {
+function framesOf(parts: readonly Uint8Array[]): Frame[] {
   const decoder = createSseDecoder()
-  const parser = codec.streamParser()
-  const events: ChatEvent[] = []
   const frames: Frame[] = []
   for (const part of parts) decoder.push(part, frames)
+  return frames
+}
+
+function eventsOf(frames: readonly Frame[]): ChatEvent[] {
+  const parser = codec.streamParser()
+  const events: ChatEvent[] = []
   for (const frame of frames) if (parser.push(frame, events)) break
   parser.end(events)
   return events
@@ -78,7 +59,8 @@ function collect(events: readonly ChatEvent[]): Collected {
     }
     const choice = choices[event.index] ?? { text: '', reasoning: '', refusal: '', toolCalls: [], finish: undefined }
     choices[event.index] = choice
-    if (event.type === 'text' || event.type === 'reasoning' || event.type === 'refusal') choice[event.type] += event.text
+    if (event.type === 'text' || event.type === 'reasoning' || event.type === 'refusal')
+      choice[event.type] += event.text
     else if (event.type === 'finish') choice.finish = event.reason
     else if (event.type === 'tool-call') choice.toolCalls = withFragment(choice, event)
   }
@@ -98,7 +80,10 @@ function withFragment(choice: ReadChoice, event: ChatEvent & { type: 'tool-call'
 }
 
 /** Legacy calls have no id on the wire; the codec's is any that is not empty. */
-function withoutMadeUpIds(read: Readonly<Record<number, ReadChoice>>, found: Record<number, ReadChoice>): Collected['choices'] {
+function withoutMadeUpIds(
+  read: Readonly<Record<number, ReadChoice>>,
+  found: Record<number, ReadChoice>,
+): Collected['choices'] {
   const pairs = Object.entries(found).map(([index, choice]) => {
     const toolCalls = choice.toolCalls.map((call, position) => {
       assert.notEqual(call.id, '')
@@ -117,45 +102,59 @@ function assertSame(events: readonly ChatEvent[], read: ReturnType<typeof readWh
 
 const isProviderError = (error: unknown): boolean => error instanceof ProviderError
 
-function runStream({ name, bytes }: Recording): void {
+function runStream({ file, bytes }: Recorded): void {
   const read = readStream(bytes)
-  const whole = tryStream([bytes])
-  if (read.isError || read.terminalOffset === undefined) assert.ok(whole instanceof ProviderError, `${name} must fail`)
-  else assertSame(eventsOf(whole), read)
+  const frames = framesOf([bytes])
+  if (read.isError || read.terminalOffset === undefined) assert.throws(() => eventsOf(frames), isProviderError, file)
+  else assertSame(eventsOf(frames), read)
+  assertSplits(bytes, frames)
+}
+
+/**
+ * Split once at each offset there is. A split touches only the frame it falls in and what that frame's end leaves
+ * behind, so each is tried in the company of its neighbours; and all splits at once, byte by byte.
+ */
+function assertSplits(bytes: Buffer, frames: readonly Frame[]): void {
+  const counts = countsByOffset(bytes)
+  const ends = counts.flatMap((count, offset) => (offset > 0 && count > (counts[offset - 1] ?? 0) ? [offset] : []))
+  assert.deepEqual(framesOf([...bytes].map((_, at) => bytes.subarray(at, at + 1))), frames)
   for (let cut = 1; cut < bytes.length; cut++) {
-    const split = tryStream([bytes.subarray(0, cut), bytes.subarray(cut)])
-    assert.deepEqual(outcome(split), outcome(whole), `${name}, split at ${cut}`)
+    const within = counts[cut] ?? 0
+    const from = ends[within - 2] ?? 0
+    const to = ends[within + 1] ?? bytes.length
+    const split = framesOf([bytes.subarray(from, cut), bytes.subarray(cut, to)])
+    const first = Math.max(0, within - 1)
+    const same = split.every(
+      ({ event, data }, at) => event === frames[first + at]?.event && data === frames[first + at]?.data,
+    )
+    assert.ok(same && split.length === Math.min(frames.length, within + 2) - first, `split at ${cut}`)
   }
 }
 
-function runCuts({ name, bytes }: Recording): void {
+/** How many frames are whole after so many bytes. */
+function countsByOffset(bytes: Buffer): number[] {
+  const decoder = createSseDecoder()
+  const frames: Frame[] = []
+  const counts = [0]
+  for (let at = 0; at < bytes.length; at++) {
+    decoder.push(bytes.subarray(at, at + 1), frames)
+    counts.push(frames.length)
+  }
+  return counts
+}
+
+/** Every cut, in two steps: how many frames arrive for each, and what the codec makes of each such number. */
+function runCuts({ file, bytes }: Recorded): void {
   const { terminalOffset, isError } = readStream(bytes)
-  const end = isError ? bytes.length : (terminalOffset ?? bytes.length + 1)
-  for (let cut = 0; cut < end; cut++) {
-    assert.throws(() => stream([bytes.subarray(0, cut)]), isProviderError, `${name}, cut at ${cut} of ${end}`)
+  const frames = framesOf([bytes])
+  const counts = countsByOffset(bytes).slice(0, terminalOffset ?? bytes.length + 1)
+  for (const count of new Set(counts)) {
+    assert.throws(() => eventsOf(frames.slice(0, count)), isProviderError, `${file}, cut after ${count} frames`)
   }
-  if (!isError && terminalOffset !== undefined) stream([bytes.subarray(0, terminalOffset)])
+  if (!isError && terminalOffset !== undefined) eventsOf(framesOf([bytes.subarray(0, terminalOffset)]))
 }
 
-function tryStream(parts: readonly Uint8Array[]): ChatEvent[] | ProviderError {
-  try {
-    return stream(parts)
-  } catch (error) {
-    assert.ok(error instanceof ProviderError, String(error))
-    return error
-  }
-}
-
-function eventsOf(result: ChatEvent[] | ProviderError): ChatEvent[] {
-  if (result instanceof ProviderError) throw result
-  return result
-}
-
-function outcome(result: ChatEvent[] | ProviderError): unknown {
-  return result instanceof ProviderError ? result.failure : result
-}
-
-function runWhole({ bytes }: Recording): void {
+function runWhole({ bytes }: Recorded): void {
   const body = bytes.toString('utf8')
   const read = readWhole(body)
   if (read.isError) assert.throws(() => codec.parseResponse(body), isProviderError)
@@ -164,6 +163,7 @@ function runWhole({ bytes }: Recording): void {
 
 /** Kinds of the recorded errors, by what the decisions say of each status and by what each body says. */
 const SPECIAL_KINDS: Readonly<Record<string, string>> = {
+  'azure/content-filter.json': 'content_filter',
   'deepseek/error-400.json': 'context_length',
   'ollama/error-400-2.json': 'context_length',
   'openrouter/error-400.json': 'context_length',
@@ -187,41 +187,41 @@ const KINDS: Readonly<Record<number, string>> = {
   503: 'overloaded',
 }
 
-function runError({ name, status, headers, bytes }: Recording): void {
-  const failure = codec.parseError({ status, headers, body: bytes.toString('utf8') }, 0)
+function runError({ file, status, bytes }: Recorded): void {
+  const failure = codec.parseError({ status, headers: {}, body: bytes.toString('utf8') }, 0)
   const shown = failure.message
-  assert.equal(failure.kind, SPECIAL_KINDS[name] ?? KINDS[status], name)
+  assert.equal(failure.kind, SPECIAL_KINDS[file] ?? KINDS[status], file)
   assert.equal(failure.status, status)
   assert.ok(shown.length > 0 && shown.length <= 500)
   assert.doesNotMatch(shown, /<[a-z]|org-[A-Za-z0-9]{8}|sk-[A-Za-z0-9]/i)
 }
 
-function run(recording: Recording): void {
+function run(recording: Recorded): void {
   if (recording.status !== 200) runError(recording)
-  else if (recording.name.endsWith('.sse')) runStream(recording)
+  else if (recording.file.endsWith('.sse')) runStream(recording)
   else runWhole(recording)
 }
 
-const { recordings, others } = recorded()
+const recordings: readonly Recorded[] = loadRecordings('openai-chat') ?? []
 const all = [...recordings, ...own()]
 
-for (const recording of all) test(`recorded: ${recording.name} means the same to the codec as to a plain reader`, () => run(recording))
+for (const recording of all) {
+  test(`recorded: ${recording.file} means the same to the codec as to a plain reader`, () => run(recording))
+}
 
-for (const recording of all.filter(({ name }) => name.endsWith('.sse'))) {
-  test(`recorded: ${recording.name} is an error wherever it is cut before its end`, () => runCuts(recording))
+for (const recording of all.filter(({ file }) => file.endsWith('.sse'))) {
+  test(`recorded: ${recording.file} is an error wherever it is cut before its end`, () => runCuts(recording))
 }
 
 test('every rule about the words of a message has a recording that shows them', () => {
-  const known = recordings.map(({ name }) => name)
   for (const rule of MESSAGE_RULES) {
-    if (!known.includes(rule.recording)) continue
-    const body = recordings.find(({ name }) => name === rule.recording)?.bytes.toString('utf8') ?? ''
-    const { error } = JSON.parse(body)
+    const recording = recordings.find(({ file }) => file === rule.recording)
+    if (recording === undefined) continue
+    const { error } = JSON.parse(recording.bytes.toString('utf8'))
     assert.match(typeof error === 'string' ? error : error.message, rule.pattern)
   }
 })
 
 const count = recordings.length
 console.log(count === 0 ? 'recordings: not found, 0 of N run' : `recordings: ${count} of ${count} run (openai-chat)`)
-if (others > 0) console.log(`recordings: ${others} not run here: of another protocol`)
 console.log(`own fixtures: ${all.length - count} run`)

@@ -14,6 +14,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { databaseFailure, isUniqueViolation } from './failure.ts'
 import { type OpenedDatabase, openDatabase } from './open.ts'
+import { MAX_WAITING_MESSAGES } from './thread.ts'
 
 const OPEN_MODULE = new URL('./open.ts', import.meta.url).href
 
@@ -137,6 +138,17 @@ test('while a transaction is open, other writes wait for it in the order they ca
   release.resolve()
   await Promise.all([holder, ...rest])
   assert.deepEqual(order, ['holder', 'x', 'y'])
+})
+
+test('what waits for its turn is capped: beyond that, writes are refused at once and the others still happen', async (t) => {
+  const database = await temporaryDatabase(t)
+  const waiting: Promise<void>[] = []
+  await database.db.transaction().execute(async (inside) => {
+    await inside.selectFrom('account').select('id').execute()
+    for (let count = 0; count < MAX_WAITING_MESSAGES; count++) waiting.push(database.batch([]))
+    await assert.rejects(database.batch([]), { code: 'database_unavailable' })
+  })
+  await Promise.all(waiting)
 })
 
 test('a batch is all or nothing', async (t) => {

@@ -54,11 +54,21 @@ function createWatcher(onChanged: () => void) {
       if (intervalMs === undefined) return
       let seen = connection.dataVersion()
       timer = setInterval(() => {
-        const version = connection.dataVersion()
-        if (version !== seen) onChanged()
+        const version = versionOf(connection)
+        if (version === undefined || version === seen) return
         seen = version
+        onChanged()
       }, intervalMs)
     },
+  }
+}
+
+/** Undefined while the file cannot be read: the next look tells. */
+function versionOf(connection: Connection): number | undefined {
+  try {
+    return connection.dataVersion()
+  } catch {
+    return undefined
   }
 }
 

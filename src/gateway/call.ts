@@ -4,7 +4,7 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { Model } from '../domain/model.ts'
-import { createSseDecoder, type SseDecoder } from '../protocols/framing/sse.ts'
+import { createDecoder, type FrameDecoder } from '../protocols/framing/index.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
 import type { UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
@@ -92,7 +92,7 @@ interface CallState {
 }
 
 interface StreamState {
-  readonly decoder: SseDecoder
+  readonly decoder: FrameDecoder
   readonly parser: StreamParser
   readonly frames: Frame[]
   bytesRead: number
@@ -109,7 +109,7 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
     const head = await exchange.head
     await refuseFailure(state, head, exchange)
     if (!request.stream || isJson(head)) return await readWhole(state, exchange)
-    const decoder = createSseDecoder({ maxEventBytes: MAX_EVENT_BYTES })
+    const decoder = createDecoder(provider.protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
     state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
     await readEvents(state, state.pending)
   } catch (error) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isIP } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { includesAddress, isWithin, parseAddressRange } from './address-ranges.ts'
@@ -55,3 +56,36 @@ function edges(address: string, bits: number): [number, number] {
   const first = Math.floor(value / size) * size
   return [first, first + size - 1]
 }
+
+test('what node:net takes for an address is one here, and nothing else', () => {
+  const part = fc.constantFrom(
+    '',
+    '0',
+    '1',
+    '00',
+    '01',
+    '255',
+    '256',
+    '.',
+    ':',
+    '::',
+    'ffff',
+    'fffff',
+    'g',
+    '%',
+    'x',
+    ' ',
+  )
+  const text = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')),
+  )
+  fc.assert(
+    fc.property(text, (address) => {
+      fc.pre(!address.includes('%'))
+      assert.equal(parseAddressRange(address) !== undefined, isIP(address) !== 0, address)
+    }),
+    { numRuns: 5000 },
+  )
+})

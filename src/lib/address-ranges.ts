@@ -2,12 +2,14 @@
  * IP addresses against lists of addresses and CIDR blocks. An IPv4 address written as IPv6 (`::ffff:a.b.c.d`, RFC 4291,
  * 2.5.5.2) is that IPv4 address, in lists as well as on the wire.
  */
-import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 const MAPPED_PREFIX_BITS = 96
+/** Four decimal parts; a leading zero would mean octal to some readers. */
+const IPV4 = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
+const IPV6 = /^[\da-f]*:[\da-f:]*(?:(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2}))?$/i
 
 /** A block of addresses of one family. */
 export interface AddressRange {
@@ -22,8 +24,8 @@ export interface AddressRange {
  */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const [addressText = '', bitsText, ...rest] = text.split('/')
-  if (isIP(addressText) === 0 || addressText.includes('%') || rest.length > 0) return undefined
-  const address = ipaddr.parse(addressText)
+  const address = parseAddress(addressText)
+  if (address === undefined || rest.length > 0) return undefined
   const size = address.kind() === 'ipv4' ? 32 : 128
   if (bitsText !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bitsText)) return undefined
   const bits = bitsText === undefined ? size : Number(bitsText)
@@ -48,4 +50,10 @@ export function isWithin(inner: AddressRange, outer: AddressRange): boolean {
     return outer.network instanceof ipaddr.IPv4 && inner.network.match(outer.network, outer.bits)
   }
   return outer.network instanceof ipaddr.IPv6 && inner.network.match(outer.network, outer.bits)
+}
+
+/** `ipaddr.js` alone would also take `10.1`, `0x7f.1` and zones. */
+function parseAddress(text: string): Address | undefined {
+  const isPlain = IPV4.test(text) || IPV6.test(text)
+  return isPlain && ipaddr.isValid(text) ? ipaddr.parse(text) : undefined
 }

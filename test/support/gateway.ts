@@ -128,7 +128,7 @@ function handle(parts: {
   const kill = (): void => {
     child.kill('SIGKILL')
   }
-  process.once('exit', kill)
+  killAtExit(kill)
   const cli = async (...args: string[]): Promise<string> => {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env, cwd: folder })
     return stdout.trim()
@@ -148,11 +148,25 @@ function handle(parts: {
       const killer = setTimeout(kill, 20_000)
       const code = await exited
       clearTimeout(killer)
-      process.removeListener('exit', kill)
+      atExit.delete(kill)
       if (dataDir.startsWith(folder)) rmSync(folder, { recursive: true, force: true })
       return code
     },
   }
+}
+
+const atExit = new Set<() => void>()
+let watchesExit = false
+
+/** No server outlives the process that started it, even when that one is told to end. */
+function killAtExit(kill: () => void): void {
+  atExit.add(kill)
+  if (watchesExit) return
+  watchesExit = true
+  process.once('exit', () => {
+    for (const each of atExit) each()
+  })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
 }
 
 export async function freePort(): Promise<number> {

@@ -74,11 +74,11 @@ export function readStream(bytes: Uint8Array): ReadStream {
 
 const BROKEN = new Set(['error', 'insufficient_system_resource'])
 
-/** Byte-wise, so that offsets are those of the file: the end of a frame is after its blank line. */
+/** Byte-wise, so that offsets are those of the file. A frame ends with its blank line, of which the CR is enough. */
 function framesOf(bytes: Uint8Array): { chunk: Anything; end: number }[] {
   const latin = Buffer.from(bytes).toString('latin1')
   const frames: { chunk: Anything; end: number }[] = []
-  const blankLine = /\r\n\r\n|\n\n|\r\r/g
+  const blankLine = /\r\n\r|\n\n|\r\r/g
   let from = 0
   for (let match = blankLine.exec(latin); match !== null; match = blankLine.exec(latin)) {
     const end = match.index + match[0].length
@@ -128,7 +128,8 @@ function finished(drafts: Record<number, Draft>): Record<number, ReadChoice> {
 function finishOf(raw: string | undefined, hasCalls: boolean): string | undefined {
   if (raw === undefined) return undefined
   if (raw === 'function_call' || raw === 'tool_calls') return 'tool_calls'
-  if (raw === 'length' || raw === 'content_filter') return raw
+  if (raw === 'length' || raw === 'model_length') return 'length'
+  if (raw === 'content_filter') return raw
   return hasCalls ? 'tool_calls' : 'stop'
 }
 

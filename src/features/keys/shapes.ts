@@ -22,7 +22,7 @@ const RIGHTS = {
   ip_allowlist: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 100,
-      description: 'Addresses and CIDR blocks; empty: any.',
+      description: 'Addresses and CIDR blocks; empty: from anywhere.',
     }),
   ),
   monthly_budget_usd: Type.Optional(nullable<number>({ type: 'number', minimum: 0, maximum: MAX_BUDGET_USD })),

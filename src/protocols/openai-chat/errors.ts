@@ -111,7 +111,7 @@ function classify(error: {
 }): FailureKind {
   const { status, codes, message } = error
   const byStatus = STATUSES[status]
-  const particular = kindOfCodes(codes) ?? MESSAGE_RULES.find((rule) => rule.pattern.test(message))?.kind
+  const particular = kindOf(codes, message)
   if (byStatus === undefined) {
     if (status < 300) return particular ?? 'failed'
     return particular === 'overloaded' ? 'overloaded' : 'failed'
@@ -120,10 +120,16 @@ function classify(error: {
   return particular !== undefined && WITHIN_REFUSALS.includes(particular) ? particular : byStatus
 }
 
-/** The most particular meaning of several codes: hosts say `invalid_request_error` beside nearly everything. */
-function kindOfCodes(codes: readonly string[]): FailureKind | undefined {
-  const kinds = codes.map((code) => (Object.hasOwn(CODES, code.toLowerCase()) ? CODES[code.toLowerCase()] : undefined))
-  return kinds.find((kind) => kind !== undefined && kind !== 'rejected') ?? kinds.find((kind) => kind !== undefined)
+/** Codes, then the message, then the codes that hosts send beside nearly everything (`invalid_request_error`). */
+function kindOf(codes: readonly string[], message: string): FailureKind | undefined {
+  const kinds = codes
+    .map((code) => code.toLowerCase())
+    .map((code) => (Object.hasOwn(CODES, code) ? CODES[code] : undefined))
+  return (
+    kinds.find((kind) => kind !== undefined && kind !== 'rejected') ??
+    MESSAGE_RULES.find((rule) => rule.pattern.test(message))?.kind ??
+    kinds.find((kind) => kind !== undefined)
+  )
 }
 
 function parseBody(body: string): unknown {

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryDatabase } from '../../test/support/database.ts'
+import { createAuthenticator } from '../features/keys/authenticator.ts'
+import { SECRET_PATTERN } from '../features/keys/secret.ts'
+
+const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly error: string
+}
+
+/** The command line with a data directory of the test's own, which does not exist yet. */
+async function installation(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-cli-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const dataDir = join(folder, 'data')
+  await writeFile(join(folder, 'turnpike.yaml'), 'accounts: { default_plan: pro }\n')
+  const env = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1' }
+  const turnpike = (...words: string[]): Promise<Ended> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env }, (error, out, errors) =>
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: errors }),
+      )
+    })
+  const json = async (...words: string[]) => JSON.parse((await turnpike(...words, '--json')).out)
+  return { dataDir, path: join(dataDir, 'turnpike.db'), turnpike, json }
+}
+
+test('keys create works before the service ever ran, and prints nothing but the key', async (t) => {
+  const { dataDir, path, turnpike, json } = await installation(t)
+  const { code, out, error } = await turnpike('keys', 'create', '--name', 'first')
+  assert.deepEqual([code, error], [0, ''])
+  assert.match(out, new RegExp(`${SECRET_PATTERN.source.slice(0, -1)}\\n$`))
+  assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
+  const accounts = await json('accounts', 'list')
+  assert.deepEqual(
+    accounts.data.map(({ plan }: { plan: string }) => plan),
+    ['pro'],
+  )
+  const { db, batch, onChange } = await temporaryDatabase(t, path)
+  const authenticator = createAuthenticator({ db, batch, onChange, now: Date.now })
+  const { accountId, plan } = await authenticator.authenticate(`Bearer ${out.trim()}`, '127.0.0.1')
+  assert.deepEqual([accountId, plan], [accounts.data[0].id, 'pro'])
+  await authenticator.close()
+})
+
+test('every flag of keys create ends up in the key', async (t) => {
+  const { json, turnpike } = await installation(t)
+  const before = Date.now()
+  const flags = [
+    '--scopes',
+    'chat,keys',
+    '--ip-allowlist',
+    '10.0.0.0/8,::1',
+    '--expires-in',
+    '30d',
+    '--models',
+    'a,b/c',
+  ]
+  const limits = ['--monthly-budget-usd', '12.5', '--requests-per-minute', '7', '--operator']
+  const made = await json('keys', 'create', '--name', 'full', ...flags, ...limits)
+  const { key, ...view } = made
+  assert.match(key, SECRET_PATTERN)
+  assert.deepEqual(made.scopes, ['chat', 'keys', 'operator'])
+  assert.deepEqual(
+    [made.ip_allowlist, made.models],
+    [
+      ['10.0.0.0/8', '::1'],
+      ['a', 'b/c'],
+    ],
+  )
+  assert.deepEqual([made.monthly_budget_usd, made.requests_per_minute], [12.5, 7])
+  const lastsMs = Date.parse(made.expires_at) - before
+  assert.ok(lastsMs >= 30 * 86_400_000 && lastsMs < 31 * 86_400_000)
+  assert.deepEqual(await json('keys', 'list'), { data: [view], has_more: false, next_cursor: null })
+  const { out } = await turnpike('keys', 'list')
+  assert.ok(out.includes(made.id) && out.includes('full') && !out.includes(key))
+})
+
+test('--operator alone is full access and operator', async (t) => {
+  const { json } = await installation(t)
+  const { scopes } = await json('keys', 'create', '--name', 'o', '--operator')
+  assert.ok(scopes.includes('operator') && scopes.includes('chat') && scopes.includes('keys'))
+})
+
+test('a key is made for the account that is named, and revoked by its id', async (t) => {
+  const { json, turnpike } = await installation(t)
+  const { code, out } = await turnpike('accounts', 'create', '--name', 'team', '--plan', 'free')
+  assert.equal(code, 0)
+  const account = out.trim()
+  assert.match(out, /^acc_[0-9A-Za-z]{20,}\n$/)
+  const { id } = await json('keys', 'create', '--name', 'x', '--account', account)
+  assert.deepEqual((await json('keys', 'list')).data, [])
+  assert.equal((await json('keys', 'list', '--account', account)).data[0].id, id)
+  assert.equal((await turnpike('keys', 'revoke', id)).code, 0)
+  assert.ok((await json('keys', 'list', '--account', account)).data[0].revoked_at !== null)
+  assert.equal((await turnpike('keys', 'revoke', id)).code, 1)
+  assert.equal((await json('accounts', 'set-plan', account, 'pro')).plan, 'pro')
+})
+
+test('what is not there fails with 1, wrong usage with 2, each with one line that says why', async (t) => {
+  const { turnpike } = await installation(t)
+  const cases: readonly [number, RegExp, ...string[]][] = [
+    [1, /no key key_x/, 'keys', 'revoke', 'key_x'],
+    [1, /no account acc_x/, 'keys', 'create', '--name', 'x', '--account', 'acc_x'],
+    [1, /no account acc_x/, 'accounts', 'set-plan', 'acc_x', 'free'],
+    [2, /no plan.*free, pro, unlimited/, 'accounts', 'create', '--name', 'x', '--plan', 'gold'],
+    [2, /none of chat/, 'keys', 'create', '--name', 'x', '--scopes', 'everything'],
+    [2, /--operator/, 'keys', 'create', '--name', 'x', '--scopes', 'operator'],
+    [2, /CIDR/, 'keys', 'create', '--name', 'x', '--ip-allowlist', '10.0.0.0/99'],
+    [2, /at least 1/, 'keys', 'create', '--name', 'x', '--requests-per-minute', '0'],
+  ]
+  for (const [expected, message, ...words] of cases) {
+    const { code, out, error } = await turnpike(...words)
+    assert.deepEqual([code, out], [expected, ''], words.join(' '))
+    assert.match(error, message)
+    assert.equal(error.trimEnd().split('\n').length, 1, error)
+  }
+})
+
+test('migrate says what it applies; with --dry-run it makes nothing', async (t) => {
+  const { path, turnpike } = await installation(t)
+  assert.match((await turnpike('migrate', '--dry-run')).out, /^would apply 0001-/)
+  await assert.rejects(stat(path), { code: 'ENOENT' })
+  assert.match((await turnpike('migrate')).out, /^applied 0001-/)
+  assert.equal((await turnpike('migrate')).out, 'The schema is current.\n')
+})
+
+test('login-link prints nothing but a link to the public address', async (t) => {
+  const { turnpike } = await installation(t)
+  const { out } = await turnpike('login-link')
+  assert.match(out, /^http:\/\/localhost:7575\/app\/sign-in#token=[\w-]{43}\n$/)
+})
+
+test('commands work at the same time and while the database is open elsewhere', async (t) => {
+  const { path, turnpike, json } = await installation(t)
+  await turnpike('migrate')
+  await temporaryDatabase(t, path)
+  const ended = await Promise.all(['a', 'b', 'c', 'd'].map((name) => turnpike('keys', 'create', '--name', name)))
+  assert.deepEqual(
+    ended.map(({ code }) => code),
+    [0, 0, 0, 0],
+  )
+  assert.equal((await json('keys', 'list')).data.length, 4)
+  assert.equal((await json('accounts', 'list')).data.length, 1)
+})

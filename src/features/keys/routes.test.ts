@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { callerOf, requireCaller } from '../../http/caller.ts'
+import { createHttpServer } from '../../http/server.ts'
+import { createAuthenticator } from './authenticator.ts'
+import { createKey, FULL_ACCESS, type NewKey } from './queries.ts'
+import { keysRoutes } from './routes.ts'
+
+interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
+  readonly body: any
+  readonly text: string
+}
+
+async function setUp(t: TestContext) {
+  let time = Date.UTC(2026, 0, 1)
+  const now = () => time++
+  const { db, batch, onChange } = await temporaryDatabase(t)
+  for (const name of ['a', 'b']) {
+    await db
+      .insertInto('account')
+      .values({ id: `acc_${name}` as AccountId, name, plan: 'free', created_at: 1, changed_at: 1 })
+      .execute()
+  }
+  const authenticator = createAuthenticator({ db, batch, onChange, now })
+  const app = await createHttpServer({
+    newRequestId: testIds.request,
+    trustProxy: [],
+    corsOrigins: [],
+    onError: () => {},
+    draining: () => false,
+  })
+  t.after(() => app.close())
+  requireCaller(app, authenticator.authenticate)
+  const deps = { db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1), changed: authenticator.refresh }
+  await app.register(keysRoutes(deps))
+  const create = (rights: Partial<NewKey> = {}) =>
+    createKey(db, { accountId: 'acc_a' as AccountId, name: 'k', ...FULL_ACCESS, ...rights }, { now, ids: testIds })
+  const ask = async (
+    secret: string,
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    url: string,
+    body?: object,
+  ): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${secret}` }
+    const response = await app.inject({ method, url, headers, ...(body === undefined ? {} : { payload: body }) })
+    return {
+      status: response.statusCode,
+      body: response.body === '' ? undefined : response.json(),
+      text: response.body,
+    }
+  }
+  return { create, ask, now }
+}
+
+test('a key is created with 201, its secret is shown once and works at once', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const { status, body } = await ask(secret, 'POST', '/keys', { name: 'ci' })
+  assert.equal(status, 201)
+  const { id, key, prefix, last4, created_at, ...rest } = body
+  assert.match(id, /^key_[0-9A-Za-z]{20,}$/)
+  assert.match(key, /^tp_[0-9A-Za-z]{46}$/)
+  assert.ok(key.startsWith(prefix) && key.endsWith(last4) && last4.length === 4)
+  assert.match(created_at, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  assert.deepEqual(rest, {
+    object: 'key',
+    name: 'ci',
+    scopes: [],
+    ip_allowlist: [],
+    monthly_budget_usd: null,
+    requests_per_minute: null,
+    models: [],
+    last_used_at: null,
+    expires_at: null,
+    revoked_at: null,
+  })
+  const list = await ask(key, 'GET', '/keys')
+  assert.equal(list.status, 200)
+  assert.ok(!list.text.includes(key) && !list.text.includes(secret))
+  assert.deepEqual(list.body.data[0], { id, prefix, last4, created_at, ...rest })
+  assert.equal(list.body.data.length, 2)
+})
+
+test('every right can be given at creation and comes back as it was given', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const rights = {
+    scopes: ['chat', 'usage:read'],
+    ip_allowlist: ['203.0.113.0/24', '2001:db8::1'],
+    monthly_budget_usd: 12.345678901,
+    requests_per_minute: 30,
+    models: ['m1', 'vendor/m2'],
+    expires_at: '2030-01-01T00:00:00.000Z',
+  }
+  const { status, body } = await ask(secret, 'POST', '/keys', { name: 'x', ...rights })
+  assert.equal(status, 201)
+  for (const [field, value] of Object.entries(rights)) assert.deepEqual(body[field], value, field)
+})
+
+test('what is wrong with a body is 400 with the name of the field', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const cases: readonly [object, string, string][] = [
+    [{}, 'name', 'missing_field'],
+    [{ name: 5 }, 'name', 'invalid_type'],
+    [{ name: '' }, 'name', 'out_of_range'],
+    [{ name: 'x', account_id: 'acc_b' }, 'account_id', 'unknown_field'],
+    [{ name: 'x', key: 'tp_mine' }, 'key', 'unknown_field'],
+    [{ name: 'x', scopes: ['chat', 'root'] }, 'scopes[1]', 'invalid_value'],
+    [{ name: 'x', scopes: 'chat' }, 'scopes', 'invalid_type'],
+    [{ name: 'x', ip_allowlist: ['10.0.0.0/8', '10.0.0.0/40'] }, 'ip_allowlist[1]', 'invalid_value'],
+    [{ name: 'x', requests_per_minute: 0 }, 'requests_per_minute', 'out_of_range'],
+    [{ name: 'x', requests_per_minute: 1.5 }, 'requests_per_minute', 'invalid_type'],
+    [{ name: 'x', monthly_budget_usd: -1 }, 'monthly_budget_usd', 'out_of_range'],
+    [{ name: 'x', expires_at: 'tomorrow' }, 'expires_at', 'invalid_value'],
+    [{ name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'out_of_range'],
+  ]
+  for (const [body, param, code] of cases) {
+    const answer = await ask(secret, 'POST', '/keys', body)
+    assert.deepEqual(
+      [answer.status, answer.body.error.param, answer.body.error.code],
+      [400, param, code],
+      JSON.stringify(body),
+    )
+    if (param === 'name' && code === 'missing_field') continue
+    const { name: _, ...patch } = { name: '', ...body }
+    const patched = await ask(secret, 'PATCH', '/keys/key_x', param === 'name' ? body : patch)
+    assert.deepEqual([patched.status, patched.body.error.param], [400, param], JSON.stringify(body))
+  }
+})
+
+test('KEY-3: a key gives no more than it has, by creating or by changing', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { key: strong } = await create({ ipAllowlist: ['10.0.0.0/8'] })
+  const { key, secret } = await create({
+    scopes: ['keys', 'chat'],
+    models: ['m1'],
+    ipAllowlist: ['127.0.0.0/8'],
+    requestsPerMinute: 9,
+  })
+  const inherited = await ask(secret, 'POST', '/keys', { name: 'x' })
+  assert.deepEqual(
+    [inherited.body.scopes, inherited.body.models, inherited.body.ip_allowlist, inherited.body.requests_per_minute],
+    [['keys', 'chat'], ['m1'], ['127.0.0.0/8'], 9],
+  )
+  const refused: readonly [object, string][] = [
+    [{ scopes: ['operator'] }, 'scopes'],
+    [{ scopes: ['billing'] }, 'scopes'],
+    [{ models: ['m2'] }, 'models'],
+    [{ ip_allowlist: ['128.0.0.1'] }, 'ip_allowlist'],
+    [{ requests_per_minute: 10 }, 'requests_per_minute'],
+  ]
+  for (const [body, param] of refused) {
+    for (const [method, url] of [
+      ['POST', '/keys'],
+      ['PATCH', `/keys/${key.id}`],
+    ] as const) {
+      const answer = await ask(secret, method, url, { name: 'x', ...body })
+      assert.deepEqual(
+        [answer.status, answer.body.error.type, answer.body.error.param],
+        [403, 'permission_denied', param],
+      )
+    }
+  }
+  for (const body of [{ scopes: [] }, { models: [] }, { ip_allowlist: [] }, { requests_per_minute: null }]) {
+    assert.equal((await ask(secret, 'PATCH', `/keys/${key.id}`, body)).status, 403, JSON.stringify(body))
+  }
+  assert.equal((await ask(secret, 'PATCH', `/keys/${strong.id}`, { ip_allowlist: ['127.0.0.1'] })).status, 403)
+  assert.equal((await ask(secret, 'PATCH', `/keys/${strong.id}`, { name: 'renamed' })).status, 200)
+})
+
+test('operator is given over HTTP only by a key that has it, and only when asked for', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret: plain } = await create()
+  assert.equal((await ask(plain, 'POST', '/keys', { name: 'x', scopes: ['operator'] })).status, 403)
+  const { secret } = await create({ scopes: ['keys', 'operator'] })
+  assert.deepEqual((await ask(secret, 'POST', '/keys', { name: 'x', scopes: ['operator'] })).body.scopes, ['operator'])
+  assert.deepEqual((await ask(secret, 'POST', '/keys', { name: 'x' })).body.scopes, ['keys'])
+})
+
+test('changing a key changes only what is sent, and is in force with the answer', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const made = (await ask(secret, 'POST', '/keys', { name: 'x', models: ['m1'], requests_per_minute: 5 })).body
+  const { status, body } = await ask(secret, 'PATCH', `/keys/${made.id}`, {
+    scopes: ['chat'],
+    requests_per_minute: null,
+  })
+  assert.equal(status, 200)
+  const { key, ...before } = made
+  assert.deepEqual(body, { ...before, scopes: ['chat'], requests_per_minute: null })
+  const answer = await ask(key, 'GET', '/keys')
+  assert.deepEqual([answer.status, answer.body.error.code], [403, 'insufficient_scope'])
+})
+
+test('a revoked key is refused with the answer to its revocation, and stays in the list', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const { id, key } = (await ask(secret, 'POST', '/keys', { name: 'x' })).body
+  assert.equal((await ask(key, 'GET', '/keys')).status, 200)
+  const { status, text } = await ask(secret, 'DELETE', `/keys/${id}`)
+  assert.deepEqual([status, text], [204, ''])
+  assert.equal((await ask(key, 'GET', '/keys')).status, 401)
+  const [first] = (await ask(secret, 'GET', '/keys')).body.data
+  assert.equal(first.id, id)
+  assert.ok(first.revoked_at !== null)
+  assert.equal((await ask(secret, 'DELETE', `/keys/${id}`)).status, 404)
+  assert.equal((await ask(secret, 'PATCH', `/keys/${id}`, { name: 'y' })).status, 404)
+})
+
+test("TEN-2: another account's key is answered exactly like one that never was", async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const foreign = await create({ accountId: 'acc_b' as AccountId })
+  for (const [method, body] of [
+    ['PATCH', { name: 'x' }],
+    ['PATCH', { scopes: [] }],
+    ['DELETE', undefined],
+  ] as const) {
+    const [theirs, nobodys] = await Promise.all(
+      [foreign.key.id, 'key_0000000000000000000000'].map((id) => ask(secret, method, `/keys/${id}`, body)),
+    )
+    assert.equal(theirs?.status, 404)
+    const withoutId = ({ body: { error } }: Answer) => ({ ...error, request_id: '' })
+    assert.deepEqual(theirs && withoutId(theirs), nobodys && withoutId(nobodys))
+  }
+  assert.ok(!(await ask(secret, 'GET', '/keys')).text.includes(foreign.key.id))
+  assert.equal((await ask(foreign.secret, 'GET', '/keys')).status, 200)
+})
+
+test('the list goes page by page in both directions, and a cursor is good for its account only', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  for (let count = 0; count < 6; count++) await create({ name: `k${count}` })
+  const walk = async (order: string) => {
+    const ids: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await ask(secret, 'GET', `/keys?limit=3&order=${order}${cursor}`)
+      ids.push(...body.data.map(({ id }: { id: string }) => id))
+      assert.equal(body.has_more, body.next_cursor !== null)
+      if (body.next_cursor === null) return ids
+      cursor = `&cursor=${body.next_cursor}`
+    }
+  }
+  const ascending = await walk('asc')
+  assert.equal(new Set(ascending).size, 7)
+  assert.deepEqual(await walk('desc'), [...ascending].reverse())
+  const { next_cursor } = (await ask(secret, 'GET', '/keys?limit=3')).body
+  const other = await create({ accountId: 'acc_b' as AccountId })
+  const stolen = await ask(other.secret, 'GET', `/keys?cursor=${next_cursor}`)
+  assert.deepEqual([stolen.status, stolen.body.error.param], [400, 'cursor'])
+  for (const [query, param] of [
+    ['limit=0', 'limit'],
+    ['limit=x', 'limit'],
+    ['limit=101', 'limit'],
+    ['order=up', 'order'],
+  ] as const) {
+    const answer = await ask(secret, 'GET', `/keys?${query}`)
+    assert.deepEqual([answer.status, answer.body.error.param], [400, param], query)
+  }
+})
+
+test('every route of keys needs the scope keys', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { key, secret } = await create({ scopes: ['chat'] })
+  for (const [method, url] of [
+    ['GET', '/keys'],
+    ['POST', '/keys'],
+    ['PATCH', `/keys/${key.id}`],
+    ['DELETE', `/keys/${key.id}`],
+  ] as const) {
+    assert.equal((await ask(secret, method, url, method === 'GET' ? undefined : { name: 'x' })).status, 403, method)
+  }
+})

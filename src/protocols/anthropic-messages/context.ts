@@ -1,0 +1,107 @@
+/**
+ * Signed thinking, on its way to the client and back. The API wants the thinking of a tool loop returned unmodified and
+ * in its place; it travels as `provider_context.anthropic.blocks`, in the order of the answer:
+ *
+ * - `{type: 'thinking', thinking, signature}` and `{type: 'redacted_thinking', data}`, as the provider sent them;
+ * - only where thinking came after something else, also `{type: 'text', length}` (decimal UTF-16 units of the message's
+ *   content) and `{type: 'tool_use', id}`, which say where text and calls belong between it.
+ *
+ * Every entry has its `index`, without which clients that join deltas refuse a list. What comes back is a client's word:
+ * entries of any other shape make the whole context unusable, which is the same as its absence.
+ */
+import type { ChatMessage } from '../../domain/chat.ts'
+import { type Block, isRecord, type Json, textOf } from './wire.ts'
+
+/** The key of this protocol in `provider_context`. */
+export const CONTEXT_KEY = 'anthropic'
+
+export type ContextEntry =
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | { readonly type: 'text'; readonly length: number }
+  | { readonly type: 'tool_use'; readonly id: string }
+
+/**
+ * The value of the answer's `provider_context`; undefined when there is nothing to return. What the API would not take
+ * back is left out: thinking without a signature, and thinking that nothing follows.
+ * @param entries All blocks of the answer that the client sees or must return, in order.
+ */
+export function renderContext(entries: readonly ContextEntry[]): Json | undefined {
+  const last = entries.findLastIndex((entry) => !isThinking(entry))
+  const usable = entries.slice(0, last + 1).filter((entry) => entry.type !== 'thinking' || entry.signature !== '')
+  const thinkingCount = usable.filter(isThinking).length
+  if (thinkingCount === 0) return undefined
+  const leads = usable.slice(0, thinkingCount).every(isThinking)
+  const kept = leads ? usable.slice(0, thinkingCount) : usable
+  return { [CONTEXT_KEY]: { blocks: kept.map((entry, index) => ({ ...renderEntry(entry), index })) } }
+}
+
+function renderEntry(entry: ContextEntry): Json {
+  return entry.type === 'text' ? { type: 'text', length: String(entry.length) } : entry
+}
+
+function isThinking(entry: ContextEntry): boolean {
+  return entry.type === 'thinking' || entry.type === 'redacted_thinking'
+}
+
+/** @returns undefined where there is none, none that can be read, or none that fits the message as it is now. */
+export function contextOf(message: ChatMessage): readonly ContextEntry[] | undefined {
+  const ours = message.provider_context?.[CONTEXT_KEY]
+  if (!isRecord(ours) || !Array.isArray(ours['blocks']) || ours['blocks'].length === 0) return undefined
+  const entries: ContextEntry[] = []
+  for (const block of ours['blocks']) {
+    const entry = isRecord(block) ? readEntry(block) : undefined
+    if (entry === undefined) return undefined
+    entries.push(entry)
+  }
+  return entries.every(isThinking) || fits(entries, message) ? entries : undefined
+}
+
+function readEntry(block: Json): ContextEntry | undefined {
+  const { type, thinking, signature, data, length, id } = block
+  if (type === 'thinking' && typeof thinking === 'string' && textOf(signature) !== '') {
+    return { type, thinking, signature: textOf(signature) }
+  }
+  if (type === 'redacted_thinking' && textOf(data) !== '') return { type, data: textOf(data) }
+  if (type === 'text' && /^\d{1,9}$/.test(textOf(length))) return { type, length: Number(length) }
+  if (type === 'tool_use' && typeof id === 'string') return { type, id }
+  return undefined
+}
+
+/** Whether text and calls are still those that the places were noted for. */
+function fits(entries: readonly ContextEntry[], message: ChatMessage): boolean {
+  const ids = entries.flatMap((entry) => (entry.type === 'tool_use' ? [entry.id] : []))
+  const called = (message.tool_calls ?? []).map((call) => call.id)
+  const length = entries.reduce((sum, entry) => sum + (entry.type === 'text' ? entry.length : 0), 0)
+  const content = message.content ?? ''
+  return typeof content === 'string' && content.length === length && ids.join('\n') === called.join('\n')
+}
+
+export interface Parts {
+  readonly text: string
+  /** Rendered content, for messages whose thinking came first. */
+  readonly content: readonly Block[]
+  /** Rendered calls, in order. */
+  readonly calls: readonly Block[]
+}
+
+/** The blocks of an assistant's message with its thinking in place. Blank text is left out: the API refuses it. */
+export function weave(entries: readonly ContextEntry[], { text, content, calls }: Parts): readonly Block[] {
+  if (entries.every(isThinking)) return [...entries.map((entry) => ({ ...entry })), ...content, ...calls]
+  const blocks: Block[] = []
+  let from = 0
+  let called = 0
+  for (const entry of entries) {
+    if (entry.type === 'text') {
+      const piece = text.slice(from, from + entry.length)
+      from += entry.length
+      if (piece.trim() !== '') blocks.push({ type: 'text', text: piece })
+    } else if (entry.type === 'tool_use') {
+      const call = calls[called++]
+      if (call !== undefined) blocks.push(call)
+    } else {
+      blocks.push({ ...entry })
+    }
+  }
+  return blocks
+}

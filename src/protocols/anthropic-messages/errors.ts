@@ -1,0 +1,112 @@
+/**
+ * What the provider's error means, in the gateway's terms: by its type and status, and by the words of its message
+ * only where it says it nowhere else.
+ *
+ * Source: https://platform.claude.com/docs/en/api/errors
+ */
+import { retryAfterMs } from '../../lib/retry-after.ts'
+import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { isRecord, parseJson, textOf } from './wire.ts'
+
+const MAX_MESSAGE_LENGTH = 500
+
+const TYPES: Readonly<Record<string, FailureKind>> = {
+  invalid_request_error: 'rejected',
+  request_too_large: 'rejected',
+  authentication_error: 'credentials',
+  permission_error: 'credentials',
+  billing_error: 'quota',
+  not_found_error: 'not_found',
+  rate_limit_error: 'rate_limited',
+  overloaded_error: 'overloaded',
+  conflict_error: 'failed',
+  timeout_error: 'failed',
+  api_error: 'failed',
+}
+
+/** What a status means when the body does not say; what is not listed failed. */
+const STATUSES: Readonly<Record<number, FailureKind>> = {
+  400: 'rejected',
+  401: 'credentials',
+  402: 'quota',
+  403: 'credentials',
+  404: 'not_found',
+  413: 'rejected',
+  422: 'rejected',
+  429: 'rate_limited',
+  503: 'overloaded',
+  529: 'overloaded',
+}
+
+interface MessageRule {
+  readonly pattern: RegExp
+  readonly kind: FailureKind
+  /** The recorded answer that shows the words. */
+  readonly recording: string
+}
+
+/** The only place where the words of a message count. They make a refusal more particular, never anything else. */
+export const MESSAGE_RULES: readonly MessageRule[] = [
+  { pattern: /^prompt is too long/i, kind: 'context_length', recording: 'anthropic/error-400-3.json' },
+  { pattern: /credit balance is too low/i, kind: 'quota', recording: 'anthropic/error-402.json' },
+]
+
+/** The limits whose state comes with every answer, as `anthropic-ratelimit-<name>-remaining` and `-reset`. */
+const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'] as const
+
+/** @param now Unix milliseconds. */
+export function parseError({ status, headers, body }: WireError, now: number): ProviderFailure {
+  const failure = failureOf(parseJson(body), status)
+  const asked = retryAfterMs(headers, now)
+  const wait = asked ?? (failure.kind === 'rate_limited' ? limitResetMs(headers, now) : undefined)
+  return wait === undefined ? failure : { ...failure, retryAfterMs: wait }
+}
+
+/**
+ * Of an error in a body of any status, or in an event of a stream.
+ * @param body Parsed JSON; anything else reads as no message. @param status Of the answer.
+ */
+export function failureOf(body: unknown, status: number): ProviderFailure {
+  const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {}
+  const type = textOf(error['type'])
+  const said = textOf(error['message'])
+  const unsaid = status < 300 ? 'The provider reported an error.' : `The provider answered with status ${status}.`
+  return { kind: classify({ status, type, said }), message: clean(said) ?? unsaid, status }
+}
+
+function classify({ status, type, said }: { status: number; type: string; said: string }): FailureKind {
+  const byType = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
+  const kind = status >= 200 && status < 300 ? (byType ?? 'failed') : kindOfStatus(status, byType)
+  if (kind !== 'rejected') return kind
+  return MESSAGE_RULES.find(({ pattern }) => pattern.test(said))?.kind ?? kind
+}
+
+/** The type is the more particular of the two, unless it says that the request was wrong and the status does not. */
+function kindOfStatus(status: number, byType: FailureKind | undefined): FailureKind {
+  const byStatus = STATUSES[status] ?? 'failed'
+  if (byType === undefined) return byStatus
+  return byType === 'rejected' || status >= 500 ? (byType === 'overloaded' ? byType : byStatus) : byType
+}
+
+/** When the limits that are used up are open again; undefined when none says so. */
+function limitResetMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const resets = LIMITS.filter((name) => headers[`anthropic-ratelimit-${name}-remaining`] === '0')
+    .map((name) => Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''))
+    .filter((at) => !Number.isNaN(at))
+  return resets.length === 0 ? undefined : Math.max(0, Math.max(...resets) - now)
+}
+
+/** Readable, one line, without mark-up, keys or the names of accounts. Undefined for what is no message. */
+function clean(message: string): string | undefined {
+  if (/^\s*<|<html|<!doctype/i.test(message)) return undefined
+  const line = message
+    .slice(0, 4 * MAX_MESSAGE_LENGTH)
+    .replace(/\s+/g, ' ')
+    .trim()
+  const safe = line
+    .replace(/\bsk-[\w*-]{6,}/g, '[redacted]')
+    .replace(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '[redacted]')
+    .replace(/\b(?:org|wrkspc)_[\w-]{3,}/g, '[redacted]')
+  if (safe === '') return undefined
+  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
+}

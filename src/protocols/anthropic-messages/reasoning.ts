@@ -1,0 +1,124 @@
+/** `reasoning_effort` as thinking: by budget or by effort, as the model has it, and off where the API would refuse it. */
+import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../domain/chat.ts'
+import { contextOf } from './context.ts'
+import type { Effort, ModelTraits } from './models.ts'
+import type { Block } from './wire.ts'
+
+/** The API's own least budget. A budget must be smaller than `max_tokens`. */
+const MIN_BUDGET = 1024
+/** The share of the answer's limit that thinking may take, so that something is left for the answer. */
+const BUDGET_SHARE = 0.8
+const BUDGETS: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 10_000,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+}
+/** From the wanted word to weaker and stronger ones, the first that a model knows being taken. */
+const WORDS: Readonly<Record<Exclude<ReasoningEffort, 'none'>, readonly Effort[]>> = {
+  minimal: ['low'],
+  low: ['low'],
+  medium: ['medium'],
+  high: ['high'],
+  xhigh: ['xhigh', 'max', 'high'],
+  max: ['max', 'high'],
+}
+const BINDING_BETA = 'thinking-binding-controls-2026-08-01'
+
+export interface ThinkingPlan {
+  /** The request's `thinking`. */
+  readonly thinking: Block | undefined
+  /** `output_config.effort`. */
+  readonly effort: Effort | undefined
+  /** In tokens, where thinking has one. */
+  readonly budget: number | undefined
+  /** Whether the model will think, so that earlier thinking belongs into the conversation. */
+  readonly isOn: boolean
+}
+
+export interface ThinkingPlanning {
+  readonly traits: ModelTraits
+  /** The most that the answer may be, in tokens. */
+  readonly limit: number
+  /** Whether a tool call is demanded. */
+  readonly isForced: boolean
+  readonly warnings: Set<string>
+  readonly betas: Set<string>
+}
+
+const OFF: ThinkingPlan = { thinking: undefined, effort: undefined, budget: undefined, isOn: false }
+
+export function planThinking(request: ChatRequest, planning: ThinkingPlanning): ThinkingPlan {
+  const { traits } = planning
+  const plan = planEffort(request, planning)
+  const type = plan.thinking === undefined ? 'adaptive' : plan.thinking['type']
+  if (!plan.isOn || !traits.bindsThinking || type !== 'adaptive') return plan
+  if (!request.messages.some((message) => contextOf(message) !== undefined)) return plan
+  planning.betas.add(BINDING_BETA)
+  // Clients shorten and edit their conversations; then the thinking is to go, not the request.
+  const binding = { block_binding: { prefix_mismatch_behavior: 'drop_block' } }
+  return { ...plan, thinking: { type, ...plan.thinking, ...binding } }
+}
+
+function planEffort(request: ChatRequest, planning: ThinkingPlanning): ThinkingPlan {
+  const { reasoningEffort: effort, messages } = request
+  const { traits, warnings } = planning
+  if (effort === undefined) return { ...OFF, isOn: traits.thinksUnasked }
+  if (effort === 'none') return switchOff(planning)
+  if (traits.thinking === 'adaptive') return planAdaptive(effort, planning)
+  const { limit, isForced } = planning
+  if (traits.thinking === 'none' || isForced || limit <= MIN_BUDGET || hasLostThinking(messages)) {
+    warnings.add('reasoning_effort')
+    return OFF
+  }
+  const budget = Math.min(BUDGETS[effort], Math.max(MIN_BUDGET, Math.floor(limit * BUDGET_SHARE)))
+  return { ...OFF, thinking: { type: 'enabled', budget_tokens: budget }, budget, isOn: true }
+}
+
+function switchOff({ traits, warnings }: ThinkingPlanning): ThinkingPlan {
+  if (traits.thinking === 'none') return OFF
+  const { thinkingOff } = traits
+  if (thinkingOff !== undefined) return { ...OFF, thinking: { type: thinkingOff }, isOn: thinkingOff !== 'disabled' }
+  warnings.add('reasoning_effort')
+  return { ...OFF, effort: 'low', isOn: true }
+}
+
+function planAdaptive(effort: Exclude<ReasoningEffort, 'none'>, { traits, warnings }: ThinkingPlanning): ThinkingPlan {
+  const word = WORDS[effort].find((candidate) => traits.efforts.includes(candidate))
+  if (word !== effort) warnings.add('reasoning_effort')
+  const thinking = traits.hidesThinking ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' }
+  return { ...OFF, thinking, effort: word, isOn: true }
+}
+
+/**
+ * With a budget, a turn that goes on after tool results must have begun with thinking, and the client must have sent
+ * that back. Where it has not, this turn can only go on without.
+ */
+function hasLostThinking(messages: readonly ChatMessage[]): boolean {
+  const start = startOfToolLoop(messages)
+  if (start === undefined) return false
+  const first = contextOf(start)?.[0]?.type
+  return first !== 'thinking' && first !== 'redacted_thinking'
+}
+
+/** The assistant's message that began the turn which the last messages are results of; undefined outside of a turn. */
+function startOfToolLoop(messages: readonly ChatMessage[]): ChatMessage | undefined {
+  let start: ChatMessage | undefined
+  let isAfterAssistant = false
+  let hasResults = false
+  for (const message of messages.toReversed()) {
+    if (message.role === 'system' || message.role === 'developer') continue
+    if (message.role === 'assistant') {
+      if (!hasResults) return start
+      start = message
+      isAfterAssistant = true
+    } else {
+      if (isAfterAssistant) hasResults = false
+      isAfterAssistant = false
+      if (message.role === 'tool') hasResults = true
+    }
+  }
+  return start
+}

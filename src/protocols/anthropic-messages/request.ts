@@ -1,0 +1,160 @@
+/** Our request as a Messages request. Nothing is dropped in silence. */
+import type { ChatRequest } from '../../domain/chat.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { RenderTarget, WireRequest } from '../protocol.ts'
+import type { Gathering } from './content.ts'
+import { planFormat } from './format.ts'
+import { renderConversation } from './messages.ts'
+import { type ModelTraits, traitsOf } from './models.ts'
+import type { AnthropicMessagesOptions } from './options.ts'
+import { planThinking, type ThinkingPlan } from './reasoning.ts'
+import { planTools } from './tools.ts'
+import type { Block } from './wire.ts'
+
+const VERSION = '2023-06-01'
+/** Room for an answer where neither client nor catalogue say how long it may be, in tokens. */
+const ANSWER_ROOM = 8192
+/** Beside the answer's, where the model decides how long it thinks. */
+const THINKING_ROOM = 24_576
+
+/** @throws GatewayError with `param`, for what the API cannot do. */
+export function renderRequest(
+  request: ChatRequest,
+  target: RenderTarget,
+  options: AnthropicMessagesOptions,
+): WireRequest {
+  const traits = (options.traitsOf ?? traitsOf)(target.model)
+  const gathering: Gathering = { warnings: new Set(), betas: new Set(), cached: [] }
+  const body = renderBody(request, { target, traits, gathering })
+  const { betas, warnings } = gathering
+  const headers: Record<string, string> = { 'anthropic-version': VERSION }
+  if (betas.size > 0) headers['anthropic-beta'] = [...betas].join(',')
+  return { path: '/v1/messages', body: JSON.stringify(body), headers, warnings: [...warnings] }
+}
+
+interface Rendering {
+  readonly target: RenderTarget
+  readonly traits: ModelTraits
+  readonly gathering: Gathering
+}
+
+function renderBody(request: ChatRequest, { target, traits, gathering }: Rendering): Block {
+  const { warnings, betas } = gathering
+  refuseUnsayable(request)
+  const format = planFormat(request.responseFormat, traits, warnings)
+  const { outputFormat, answerTool } = format
+  const tools = planTools(request, { traits, answerTool, warnings })
+  const asked = limitAsked(request, target, warnings)
+  const limit = asked ?? target.maxOutputTokens ?? traits.maxOutputTokens
+  const plan = planThinking(request, { traits, limit, isForced: tools.isForced, warnings, betas })
+  const conversation = renderConversation(request.messages, {
+    ...gathering,
+    thinking: plan.isOn,
+    prefill: traits.prefill && !plan.isOn && outputFormat === undefined,
+    instructions: [format.instruction, tools.instruction].filter((text) => text !== undefined),
+  })
+  const hasOutputConfig = plan.effort !== undefined || outputFormat !== undefined
+  return {
+    model: target.model,
+    max_tokens: asked ?? target.maxOutputTokens ?? roomFor(plan, traits),
+    ...conversation,
+    tools: tools.tools,
+    tool_choice: tools.choice,
+    thinking: plan.thinking,
+    output_config: hasOutputConfig ? { effort: plan.effort, format: outputFormat } : undefined,
+    ...renderSampling(request, { traits, isThinking: plan.isOn, warnings }),
+    stop_sequences: request.stop,
+    ...renderHints(request, warnings),
+    stream: request.stream ? true : undefined,
+  }
+}
+
+function limitAsked(
+  { maxTokens }: ChatRequest,
+  { maxOutputTokens: most }: RenderTarget,
+  warnings: Set<string>,
+): number | undefined {
+  if (maxTokens === undefined || most === undefined || maxTokens <= most) return maxTokens
+  warnings.add('max_tokens')
+  return most
+}
+
+function roomFor({ budget, isOn }: ThinkingPlan, { maxOutputTokens }: ModelTraits): number {
+  const forThinking = budget ?? (isOn ? THINKING_ROOM : 0)
+  return Math.min(maxOutputTokens, ANSWER_ROOM + forThinking)
+}
+
+/** What changes the answer and has no counterpart. Values that ask for nothing pass. */
+function refuseUnsayable(request: ChatRequest): void {
+  const { logprobs, topLogprobs = 0, frequencyPenalty = 0, presencePenalty = 0, logitBias = {}, modalities } = request
+  if (logprobs === true) throw unsupported('logprobs')
+  if (topLogprobs !== 0) throw unsupported('top_logprobs')
+  if (frequencyPenalty !== 0) throw unsupported('frequency_penalty')
+  if (presencePenalty !== 0) throw unsupported('presence_penalty')
+  if (Object.keys(logitBias).length > 0) throw unsupported('logit_bias')
+  if (modalities?.some((modality) => modality !== 'text')) throw unsupported('modalities')
+  if (request.stop?.some((stop) => stop.trim() === '')) {
+    const message = "The provider of this model does not take a 'stop' sequence of nothing but white space."
+    throw new GatewayError('unsupported_parameter', message, { param: 'stop' })
+  }
+}
+
+function unsupported(param: string): GatewayError {
+  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
+}
+
+interface SamplingRules {
+  readonly traits: ModelTraits
+  readonly isThinking: boolean
+  readonly warnings: Set<string>
+}
+
+interface Sampling {
+  readonly temperature?: number | undefined
+  readonly top_p?: number | undefined
+  readonly top_k?: number | undefined
+}
+
+/** 1 is the default of both `temperature` and `top_p`, so leaving it out says the same. */
+function renderSampling(request: ChatRequest, { traits, isThinking, warnings }: SamplingRules): Sampling {
+  const { temperature, topP, extra } = request
+  const topK = typeof extra['top_k'] === 'number' ? extra['top_k'] : undefined
+  const isFree = traits.sampling !== 'none' && !isThinking
+  const drop = (name: string, value: number | undefined): undefined => {
+    if (value !== undefined && value !== 1) warnings.add(name)
+    return undefined
+  }
+  if (!isFree) {
+    const mayNarrow = traits.sampling !== 'none' && topP !== undefined && topP >= 0.95
+    drop('temperature', temperature)
+    drop('top_k', topK)
+    return { top_p: mayNarrow ? topP : drop('top_p', topP) }
+  }
+  if (temperature !== undefined && temperature > 1) warnings.add('temperature')
+  const heat = temperature === undefined ? undefined : Math.min(temperature, 1)
+  if (traits.sampling === 'both' || heat === undefined || topP === undefined)
+    return { temperature: heat, top_p: topP, top_k: topK }
+  return heat === 1 ? { top_p: topP, top_k: topK } : { temperature: heat, top_p: drop('top_p', topP), top_k: topK }
+}
+
+const SERVICE_TIERS: Readonly<Record<string, string>> = { auto: 'auto', default: 'standard_only' }
+
+interface Hints {
+  readonly metadata?: { readonly user_id: string } | undefined
+  readonly service_tier?: string | undefined
+}
+
+function renderHints(request: ChatRequest, warnings: Set<string>): Hints {
+  const { user, metadata, seed, store, prediction, serviceTier: tier = '', extra } = request
+  const identifier = typeof extra['safety_identifier'] === 'string' ? extra['safety_identifier'] : user
+  if (metadata !== undefined) warnings.add('metadata')
+  if (seed !== undefined) warnings.add('seed')
+  if (store === true) warnings.add('store')
+  if (prediction !== undefined) warnings.add('prediction')
+  const known = Object.hasOwn(SERVICE_TIERS, tier)
+  if (tier !== '' && !known) warnings.add('service_tier')
+  return {
+    metadata: identifier === undefined ? undefined : { user_id: identifier },
+    service_tier: known ? SERVICE_TIERS[tier] : undefined,
+  }
+}

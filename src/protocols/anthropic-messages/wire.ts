@@ -1,0 +1,66 @@
+/**
+ * The parts of the wire that several files read, checked by hand. What is not what it should be reads as absent, unless
+ * the answer would lose something by it.
+ *
+ * Source: https://platform.claude.com/docs/en/api/messages, and recorded answers.
+ */
+import type { FinishReason } from '../../domain/chat.ts'
+import { ProviderError } from '../protocol.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** A content block on its way out. */
+export type Block = Record<string, unknown>
+
+/**
+ * The tool that stands for the answer itself, on models that cannot be held to a JSON Schema otherwise: a call of it is
+ * text. Requests with a tool of this name are refused.
+ */
+export const ANSWER_TOOL = 'turnpike_json_answer'
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+}
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** '' for everything that is not a string. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** @returns undefined for what is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * An unknown reason is a normal end: new ones are added.
+ * @param calledTools Whether the client's tools were called; `tool_use` alone may be the answer tool.
+ */
+export function parseFinish(raw: string, calledTools: boolean): FinishReason {
+  const reason = Object.hasOwn(FINISH_REASONS, raw) ? FINISH_REASONS[raw] : undefined
+  return (reason ?? 'stop') === 'stop' ? (calledTools ? 'tool_calls' : 'stop') : (reason ?? 'stop')
+}
+
+/** For hosts that give calls no id: unique within a conversation as far as the host's message ids are. */
+export function madeUpCallId(messageId: string, toolIndex: number): string {
+  return `toolu_${messageId.replace(/[^A-Za-z0-9_-]/g, '').slice(-24)}_${toolIndex}`
+}
+
+/** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
+export function brokenAnswer(message: string): ProviderError {
+  return new ProviderError({ kind: 'failed', message, status: 200 })
+}

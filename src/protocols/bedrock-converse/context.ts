@@ -1,0 +1,96 @@
+/**
+ * Signed reasoning, on its way to the client and back. Models that sign it want it returned unmodified and in its place;
+ * it travels as `provider_context.bedrock.blocks`, in the order of the answer:
+ *
+ * - `{text, signature}` or `{redacted}` (base64), as the provider sent them;
+ * - only where something came before it, also `text_before` (UTF-16 units of the message's content) and `calls_before`
+ *   (tool calls), decimal texts that say where between them it belongs.
+ *
+ * Every entry has its `index`, without which clients that join deltas refuse a list. What comes back is a client's word:
+ * an entry of any other shape makes the whole context unusable, which is the same as its absence.
+ */
+import type { ChatMessage } from '../../domain/chat.ts'
+import { type Block, isRecord, type Json, textOf } from './wire.ts'
+
+/** The key of this protocol in `provider_context`. */
+export const CONTEXT_KEY = 'bedrock'
+
+/** Where in the message: behind this much of its text and this many of its tool calls. */
+export interface Place {
+  readonly textBefore: number
+  readonly callsBefore: number
+}
+export type Reasoning = { readonly text: string; readonly signature: string } | { readonly redacted: string }
+export type ContextEntry = Reasoning & Place
+
+/** The value of the answer's `provider_context`; undefined when there is nothing to return. */
+export function renderContext(entries: readonly ContextEntry[]): Json | undefined {
+  if (entries.length === 0) return undefined
+  const blocks = entries.map(({ textBefore, callsBefore, ...reasoning }, index) => ({
+    ...reasoning,
+    ...(textBefore === 0 ? {} : { text_before: String(textBefore) }),
+    ...(callsBefore === 0 ? {} : { calls_before: String(callsBefore) }),
+    index,
+  }))
+  return { [CONTEXT_KEY]: { blocks } }
+}
+
+/** @returns undefined where there is none, or none that can be read. */
+export function contextOf(message: ChatMessage): readonly ContextEntry[] | undefined {
+  const ours = message.provider_context?.[CONTEXT_KEY]
+  if (!isRecord(ours) || !Array.isArray(ours['blocks']) || ours['blocks'].length === 0) return undefined
+  const entries = ours['blocks'].map((block: unknown) => (isRecord(block) ? readEntry(block) : undefined))
+  return entries.every((entry) => entry !== undefined) ? entries : undefined
+}
+
+function readEntry(block: Json): ContextEntry | undefined {
+  const textBefore = readCount(block['text_before'])
+  const callsBefore = readCount(block['calls_before'])
+  if (textBefore === undefined || callsBefore === undefined) return undefined
+  const redacted = textOf(block['redacted'])
+  if (redacted !== '') return { redacted, textBefore, callsBefore }
+  const { text, signature } = block
+  if (typeof text !== 'string' || textOf(signature) === '') return undefined
+  return { text, signature: textOf(signature), textBefore, callsBefore }
+}
+
+function readCount(value: unknown): number | undefined {
+  if (value === undefined) return 0
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined
+}
+
+export interface Parts {
+  /** Undefined where the content was in parts; reasoning then comes first. */
+  readonly text: string | undefined
+  /** The content as blocks, for messages whose reasoning came first. */
+  readonly content: readonly Block[]
+  /** Rendered calls, in order. */
+  readonly calls: readonly Block[]
+}
+
+/** The blocks of an assistant's message with its reasoning in place. Blank text is left out: the API refuses it. */
+export function weave(entries: readonly ContextEntry[], { text, content, calls }: Parts): Block[] {
+  const leads = entries.every(({ textBefore, callsBefore }) => textBefore === 0 && callsBefore === 0)
+  if (leads || text === undefined) return [...entries.map(renderReasoning), ...content, ...calls]
+  const blocks: Block[] = []
+  let from = 0
+  let called = 0
+  const advance = (toText: number, toCall: number): void => {
+    const piece = text.slice(from, toText)
+    if (piece.trim() !== '') blocks.push({ text: piece })
+    blocks.push(...calls.slice(called, toCall))
+    from = Math.max(from, toText)
+    called = Math.max(called, toCall)
+  }
+  for (const entry of entries) {
+    advance(entry.textBefore, entry.callsBefore)
+    blocks.push(renderReasoning(entry))
+  }
+  advance(text.length, calls.length)
+  return blocks
+}
+
+function renderReasoning(entry: ContextEntry): Block {
+  if ('redacted' in entry) return { reasoningContent: { redactedContent: entry.redacted } }
+  return { reasoningContent: { reasoningText: { text: entry.text, signature: entry.signature } } }
+}

@@ -1,0 +1,68 @@
+/**
+ * The parts of the wire that several files read, checked by hand. What is not what it should be reads as absent, unless
+ * the answer would lose something by it.
+ *
+ * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and recorded answers.
+ */
+import type { FinishReason } from '../../domain/chat.ts'
+import { ProviderError } from '../protocol.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** A content block on its way out. */
+export type Block = Record<string, unknown>
+
+/**
+ * The tool that stands for the answer itself, on models that cannot be held to a JSON Schema otherwise: a call of it is
+ * text. Requests with a tool of this name are refused.
+ */
+export const ANSWER_TOOL = 'turnpike_json_answer'
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+}
+
+/** Words in the place of a stop reason that say that there is no whole answer. */
+const BREAKDOWNS: readonly string[] = ['malformed_model_output', 'malformed_tool_use']
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** '' for everything that is not a string. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** @returns undefined for what is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * An unknown reason is a normal end: new ones are added. Throws `ProviderError` for those that say that the model broke
+ * down.
+ * @param calledTools Whether the client's tools were called; `tool_use` alone may be the answer tool.
+ */
+export function parseFinish(raw: string, calledTools: boolean): FinishReason {
+  if (BREAKDOWNS.includes(raw)) throw brokenAnswer('The model wrote an answer that could not be read.')
+  const reason = Object.hasOwn(FINISH_REASONS, raw) ? FINISH_REASONS[raw] : undefined
+  return reason ?? (calledTools ? 'tool_calls' : 'stop')
+}
+
+/** Calls of tools that the service runs by itself are none of the client's. */
+export function isClientCall(toolUse: Json): boolean {
+  return toolUse['type'] !== 'server_tool_use'
+}
+
+/** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
+export function brokenAnswer(message: string): ProviderError {
+  return new ProviderError({ kind: 'failed', message, status: 200 })
+}

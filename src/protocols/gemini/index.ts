@@ -1,0 +1,28 @@
+/**
+ * Gemini's generateContent, as the Gemini API and Vertex AI speak it. A pure codec; who is spoken to, and with which
+ * options, is in `providers/`.
+ */
+import type { UpstreamProtocol } from '../protocol.ts'
+import { parseError } from './errors.ts'
+import type { GeminiOptions } from './options.ts'
+import { renderRequest } from './request.ts'
+import { parseResponse } from './response.ts'
+import { streamParser } from './stream.ts'
+
+export type { GeminiOptions } from './options.ts'
+
+/**
+ * Several choices are several calls: the API gives at most 8 candidates a call, fewer than may be asked for, and on
+ * many models only one. An answer that has several all the same is read.
+ */
+export function gemini(options: GeminiOptions = {}): UpstreamProtocol {
+  return {
+    id: 'gemini',
+    framing: 'sse',
+    severalChoices: false,
+    renderRequest: (request, target) => renderRequest(request, target, options),
+    parseResponse,
+    streamParser,
+    parseError,
+  }
+}

@@ -1,0 +1,10 @@
+/** What differs between the hosts that speak this format. */
+export interface GeminiOptions {
+  /**
+   * What comes between the base URL and `/models/…`; `/v1beta` unless said. '' where the base URL has it all, as on
+   * Vertex AI: `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google`.
+   */
+  readonly pathPrefix?: string
+  /** Whether the body may have `serviceTier`; true unless said. Elsewhere the tier is a hint that is dropped. */
+  readonly serviceTier?: boolean
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ChatRequest, Tool } from '../../domain/chat.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { type OpenAiChatOptions, openaiChat } from './index.ts'
+
+const BASE: ChatRequest = {
+  model: 'ours',
+  messages: [{ role: 'user', content: 'Hi' }],
+  stream: false,
+  includeUsage: false,
+  n: 1,
+  extra: {},
+}
+const tool = (name: string): Tool => ({ type: 'function', function: { name } })
+
+function render(request: Partial<ChatRequest>, options: OpenAiChatOptions = {}) {
+  const { body, ...rest } = openaiChat(options).renderRequest(
+    { ...BASE, ...request },
+    { model: 'theirs', maxOutputTokens: undefined },
+  )
+  return { ...rest, body: JSON.parse(body) as Record<string, unknown> }
+}
+
+const refuses =
+  (param: string, code = 'unsupported_parameter') =>
+  (error: unknown): boolean =>
+    error instanceof GatewayError && error.code === code && error.status === 422 && error.param === param
+
+test('the least request is model and messages', () => {
+  assert.deepEqual(render({}), {
+    path: '/chat/completions',
+    warnings: [],
+    body: { model: 'theirs', messages: BASE.messages },
+  })
+})
+
+test('a stream always asks for usage, unless the host knows no such option', () => {
+  assert.deepEqual(render({ stream: true }).body['stream_options'], { include_usage: true })
+  const { body } = render({ stream: true }, { streamOptions: false })
+  assert.equal(body['stream'], true)
+  assert.equal('stream_options' in body, false)
+})
+
+test('every parameter goes under its name on the wire', () => {
+  const { body, warnings } = render({
+    maxTokens: 5,
+    temperature: 0,
+    topP: 1,
+    stop: ['a'],
+    parallelToolCalls: false,
+    seed: 7,
+    logprobs: true,
+    topLogprobs: 2,
+    frequencyPenalty: 1,
+    presencePenalty: -1,
+    logitBias: { '1': 2 },
+    user: 'u',
+    metadata: { a: 'b' },
+    reasoningEffort: 'low',
+    serviceTier: 'auto',
+    store: false,
+    prediction: { type: 'content', content: 'x' },
+    modalities: ['text'],
+    n: 3,
+    responseFormat: { type: 'json_object' },
+    tools: [tool('f')],
+    toolChoice: 'required',
+    extra: { top_k: 4 },
+  })
+  assert.deepEqual(warnings, [])
+  assert.deepEqual(body, {
+    model: 'theirs',
+    messages: BASE.messages,
+    max_tokens: 5,
+    temperature: 0,
+    top_p: 1,
+    stop: ['a'],
+    parallel_tool_calls: false,
+    seed: 7,
+    logprobs: true,
+    top_logprobs: 2,
+    frequency_penalty: 1,
+    presence_penalty: -1,
+    logit_bias: { '1': 2 },
+    user: 'u',
+    metadata: { a: 'b' },
+    reasoning_effort: 'low',
+    service_tier: 'auto',
+    store: false,
+    modalities: ['text'],
+    n: 3,
+    prediction: { type: 'content', content: 'x' },
+    response_format: { type: 'json_object' },
+    tools: [tool('f')],
+    tool_choice: 'required',
+    top_k: 4,
+  })
+})
+
+test('the length limit goes under the name the host knows', () => {
+  assert.equal(render({ maxTokens: 9 }, { maxTokensField: 'max_completion_tokens' }).body['max_completion_tokens'], 9)
+})
+
+test('unknown fields are passed on, never over ours, and only where wanted', () => {
+  assert.equal(render({ extra: { model: 'other', top_k: 4 } }).body['model'], 'theirs')
+  assert.equal('top_k' in render({ extra: { top_k: 4 } }, { passUnknown: false }).body, false)
+})
+
+test('hints that a host does not take are dropped and named', () => {
+  const { body, warnings } = render({ user: 'u', store: true }, { dropped: ['user', 'metadata', 'store'] })
+  assert.deepEqual(warnings, ['user', 'store'])
+  assert.deepEqual(Object.keys(body), ['model', 'messages'])
+})
+
+test('a hint with another name goes under it', () => {
+  const { body, warnings } = render({ seed: 7 }, { renamed: { seed: 'random_seed' } })
+  assert.deepEqual([body['random_seed'], body['seed'], warnings], [7, undefined, []])
+})
+
+test('what changes the answer and cannot be honoured is refused by name', () => {
+  const cases: readonly [Partial<ChatRequest>, NonNullable<OpenAiChatOptions['refused']>[number]][] = [
+    [{ logprobs: true }, 'logprobs'],
+    [{ topLogprobs: 1 }, 'top_logprobs'],
+    [{ logitBias: { '1': 1 } }, 'logit_bias'],
+    [{ frequencyPenalty: 1 }, 'frequency_penalty'],
+    [{ presencePenalty: 1 }, 'presence_penalty'],
+    [{ tools: [tool('f')], toolChoice: 'required' }, 'tool_choice'],
+    [{ parallelToolCalls: false }, 'parallel_tool_calls'],
+    [{ modalities: ['text', 'audio'] }, 'modalities'],
+    [{ reasoningEffort: 'low' }, 'reasoning_effort'],
+  ]
+  for (const [request, name] of cases) assert.throws(() => render(request, { refused: [name] }), refuses(name), name)
+})
+
+test('values that ask for nothing are let go without a word', () => {
+  const { body, warnings } = render(
+    {
+      logprobs: false,
+      topLogprobs: 0,
+      logitBias: {},
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      parallelToolCalls: true,
+      modalities: ['text'],
+      tools: [tool('f')],
+      toolChoice: 'auto',
+    },
+    {
+      refused: [
+        'logprobs',
+        'top_logprobs',
+        'logit_bias',
+        'frequency_penalty',
+        'presence_penalty',
+        'parallel_tool_calls',
+        'modalities',
+        'tool_choice',
+      ],
+    },
+  )
+  assert.deepEqual(Object.keys(body).sort(), ['messages', 'model', 'tools'])
+  assert.deepEqual(warnings, [])
+})
+
+test('where a host cannot be told to call no tool, it is offered none', () => {
+  const { body, warnings } = render({ tools: [tool('f')], toolChoice: 'none' }, { refused: ['tool_choice'] })
+  assert.deepEqual([body['tools'], body['tool_choice'], warnings], [undefined, undefined, ['tool_choice']])
+})
+
+test('allowed tools are the tools that are offered, unless the host knows the choice itself', () => {
+  const toolChoice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('g')] } } as const
+  const request = { tools: [tool('f'), tool('g')], toolChoice }
+  const { body } = render(request, { requiredToolChoice: 'any' })
+  assert.deepEqual([body['tools'], body['tool_choice']], [[tool('g')], 'any'])
+  assert.deepEqual(render(request, { allowedTools: true }).body['tool_choice'], toolChoice)
+})
+
+test('an empty list of tools is no list', () => {
+  const { body } = render({ tools: [], toolChoice: 'auto' })
+  assert.deepEqual(Object.keys(body), ['model', 'messages'])
+})
+
+test('efforts and temperatures that a host has no word for go to the nearest, and are named', () => {
+  const options: OpenAiChatOptions = { reasoningEfforts: { minimal: 'low' }, minimumTemperature: 1e-8 }
+  const { body, warnings } = render({ reasoningEffort: 'minimal', temperature: 0 }, options)
+  assert.deepEqual([body['reasoning_effort'], body['temperature']], ['low', 1e-8])
+  assert.deepEqual([...warnings].sort(), ['reasoning_effort', 'temperature'])
+  assert.deepEqual(render({ reasoningEffort: 'high', temperature: 1 }, options).warnings, [])
+})
+
+test('a response format that a host cannot keep is refused', () => {
+  const schema = { type: 'json_schema', json_schema: { name: 'x' } } as const
+  assert.throws(
+    () => render({ responseFormat: schema }, { responseFormats: ['json_object'] }),
+    refuses('response_format'),
+  )
+  render({ responseFormat: { type: 'text' } }, { responseFormats: [] })
+})
+
+test('several choices are asked for only where one call can give them', () => {
+  assert.equal(render({ n: 2 }).body['n'], 2)
+  assert.equal(render({ n: 2 }, { severalChoices: false }).body['n'], undefined)
+  assert.equal(openaiChat({ severalChoices: false }).severalChoices, false)
+})
+
+test('a developer speaks as system where the host does not know the role', () => {
+  const messages = [{ role: 'developer', content: 'Be brief.' }, ...BASE.messages] as const
+  assert.deepEqual(render({ messages }).body['messages'], [{ role: 'system', content: 'Be brief.' }, ...BASE.messages])
+  assert.deepEqual(render({ messages }, { developerRole: true }).body['messages'], messages)
+})
+
+test('earlier reasoning goes back under the host’s name for it, or is left out and named', () => {
+  const messages = [{ role: 'assistant', content: 'x', reasoning_content: 'r' }] as const
+  assert.deepEqual(render({ messages }).body['messages'], messages)
+  const renamed = render({ messages }, { reasoningField: 'reasoning' })
+  assert.deepEqual(
+    [renamed.body['messages'], renamed.warnings],
+    [[{ role: 'assistant', content: 'x', reasoning: 'r' }], []],
+  )
+  const left = render({ messages }, { reasoningField: 'none' })
+  assert.deepEqual(left.body['messages'], [{ role: 'assistant', content: 'x' }])
+  assert.deepEqual(left.warnings, ['messages[].reasoning_content'])
+})
+
+test('a strict host gets only the fields it knows: empty ones go silently, a refusal becomes text, others are named', () => {
+  const strange = {
+    role: 'assistant',
+    content: null,
+    refusal: 'No.',
+    annotations: [],
+    audio: null,
+    mood: 'calm',
+  } as const
+  const { body, warnings } = render({ messages: [strange] }, { messageFields: ['role', 'content'] })
+  assert.deepEqual(body['messages'], [{ role: 'assistant', content: 'No.' }])
+  assert.deepEqual(warnings, ['messages[].mood'])
+})
+
+test('names of speakers are refused where a host cannot read them, a tool’s name is not missed', () => {
+  const named = [...BASE.messages, { role: 'user', name: 'Ann', content: 'x' }] as const
+  assert.throws(() => render({ messages: named }, { namedRoles: ['tool'] }), refuses('messages[1].name'))
+  const result = [{ role: 'tool', name: 'f', tool_call_id: 'c', content: '1' }] as const
+  assert.deepEqual(render({ messages: result }, { namedRoles: [] }).body['messages'], [
+    { role: 'tool', tool_call_id: 'c', content: '1' },
+  ])
+  assert.deepEqual(render({ messages: named }).body['messages'], named)
+})
+
+test('content that a host cannot read is refused with its place', () => {
+  const image = { type: 'image_url', image_url: { url: 'data:,' } } as const
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'x' }, image] }] as const
+  const isRefused = refuses('messages[0].content[1]', 'unsupported_content')
+  assert.throws(() => render({ messages }, { refusedParts: ['image_url'] }), isRefused)
+  assert.deepEqual(render({ messages }).body['messages'], messages)
+})

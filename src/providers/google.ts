@@ -1,0 +1,17 @@
+import { gemini } from '../protocols/gemini/index.ts'
+import type { Authorize, Provider } from './provider.ts'
+
+/** A header, never the address's `key` parameter: addresses end up in logs. */
+const apiKeyHeader: Authorize = (headers, credential) => {
+  if (credential !== '') headers['x-goog-api-key'] = credential
+}
+
+export const google: Provider = {
+  id: 'google',
+  name: 'Google',
+  baseUrl: 'https://generativelanguage.googleapis.com',
+  apiKeyVariable: 'GEMINI_API_KEY',
+  protocol: gemini(),
+  authorize: apiKeyHeader,
+  source: { url: 'https://ai.google.dev/api/generate-content', read: '2026-11-20' },
+}
