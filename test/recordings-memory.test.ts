@@ -10,7 +10,8 @@ import type { ChatEvent, Usage } from '../src/domain/chat.ts'
 import { createSseDecoder } from '../src/protocols/framing/sse.ts'
 import { MESSAGE_RULES } from '../src/protocols/openai-chat/errors.ts'
 import { openaiChat } from '../src/protocols/openai-chat/index.ts'
-import { type Frame, ProviderError } from '../src/protocols/protocol.ts'
+import { type Frame, ProviderError, type UpstreamProtocol } from '../src/protocols/protocol.ts'
+import { PROVIDERS } from '../src/providers/index.ts'
 import { type ReadChoice, readStream, readWhole } from './support/recording-reader.ts'
 import { loadRecordings } from './support/recordings.ts'
 
@@ -22,7 +23,14 @@ interface Recorded {
 }
 
 const OWN = join(import.meta.dirname, '../src/protocols/openai-chat/fixtures')
-const codec = openaiChat()
+
+/** Each host's recordings are read as that host's; others, and our own fixtures, as the plain format's. */
+const PLAIN = openaiChat({ vendorField: 'x_vendor' })
+
+function codecOf(file: string): UpstreamProtocol {
+  const [host = ''] = file.split('/')
+  return PROVIDERS[host]?.protocol ?? PLAIN
+}
 
 function own(): readonly Recorded[] {
   const files = readdirSync(OWN).filter((file) => /\.(sse|answer\.json)$/.test(file))
@@ -36,8 +44,8 @@ function framesOf(parts: readonly Uint8Array[]): Frame[] {
   return frames
 }
 
-function eventsOf(frames: readonly Frame[]): ChatEvent[] {
-  const parser = codec.streamParser()
+function eventsOf(file: string, frames: readonly Frame[]): ChatEvent[] {
+  const parser = codecOf(file).streamParser()
   const events: ChatEvent[] = []
   for (const frame of frames) if (parser.push(frame, events)) break
   parser.end(events)
@@ -105,8 +113,9 @@ const isProviderError = (error: unknown): boolean => error instanceof ProviderEr
 function runStream({ file, bytes }: Recorded): void {
   const read = readStream(bytes)
   const frames = framesOf([bytes])
-  if (read.isError || read.terminalOffset === undefined) assert.throws(() => eventsOf(frames), isProviderError, file)
-  else assertSame(eventsOf(frames), read)
+  if (read.isError || read.terminalOffset === undefined)
+    assert.throws(() => eventsOf(file, frames), isProviderError, file)
+  else assertSame(eventsOf(file, frames), read)
   assertSplits(bytes, frames)
 }
 
@@ -149,16 +158,16 @@ function runCuts({ file, bytes }: Recorded): void {
   const frames = framesOf([bytes])
   const counts = countsByOffset(bytes).slice(0, terminalOffset ?? bytes.length + 1)
   for (const count of new Set(counts)) {
-    assert.throws(() => eventsOf(frames.slice(0, count)), isProviderError, `${file}, cut after ${count} frames`)
+    assert.throws(() => eventsOf(file, frames.slice(0, count)), isProviderError, `${file}, cut after ${count} frames`)
   }
-  if (!isError && terminalOffset !== undefined) eventsOf(framesOf([bytes.subarray(0, terminalOffset)]))
+  if (!isError && terminalOffset !== undefined) eventsOf(file, framesOf([bytes.subarray(0, terminalOffset)]))
 }
 
-function runWhole({ bytes }: Recorded): void {
+function runWhole({ file, bytes }: Recorded): void {
   const body = bytes.toString('utf8')
   const read = readWhole(body)
-  if (read.isError) assert.throws(() => codec.parseResponse(body), isProviderError)
-  else assertSame(codec.parseResponse(body), read)
+  if (read.isError) assert.throws(() => codecOf(file).parseResponse(body), isProviderError)
+  else assertSame(codecOf(file).parseResponse(body), read)
 }
 
 /** Kinds of the recorded errors, by what the decisions say of each status and by what each body says. */
@@ -188,7 +197,7 @@ const KINDS: Readonly<Record<number, string>> = {
 }
 
 function runError({ file, status, bytes }: Recorded): void {
-  const failure = codec.parseError({ status, headers: {}, body: bytes.toString('utf8') }, 0)
+  const failure = codecOf(file).parseError({ status, headers: {}, body: bytes.toString('utf8') }, 0)
   const shown = failure.message
   assert.equal(failure.kind, SPECIAL_KINDS[file] ?? KINDS[status], file)
   assert.equal(failure.status, status)
@@ -213,9 +222,19 @@ for (const recording of all.filter(({ file }) => file.endsWith('.sse'))) {
   test(`recorded: ${recording.file} is an error wherever it is cut before its end`, () => runCuts(recording))
 }
 
+/** Where each rule's words were seen, in the order of the rules. */
+const EVIDENCE: readonly string[] = [
+  'deepseek/error-400.json',
+  'ollama/error-400-2.json',
+  'xai/error-400.json',
+  'openai/error-401.json',
+  'xai/error-429.json',
+]
+
 test('every rule about the words of a message has a recording that shows them', () => {
-  for (const rule of MESSAGE_RULES) {
-    const recording = recordings.find(({ file }) => file === rule.recording)
+  assert.equal(EVIDENCE.length, MESSAGE_RULES.length)
+  for (const [position, rule] of MESSAGE_RULES.entries()) {
+    const recording = recordings.find(({ file }) => file === EVIDENCE[position])
     if (recording === undefined) continue
     const { error } = JSON.parse(recording.bytes.toString('utf8'))
     assert.match(typeof error === 'string' ? error : error.message, rule.pattern)

@@ -47,6 +47,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly param?: string | undefined
   /** How long to wait before a repeat makes sense. */
   readonly retryAfterMs?: number | undefined
+  /** Response headers that belong to this error beside the usual ones. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export class GatewayError extends Error {
@@ -54,6 +56,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined
   readonly retryAfterMs: number | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
 
   /** @param message Shown to clients. Secrets and upstream bodies go in `options.cause`, which is only logged. */
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -61,6 +64,7 @@ export class GatewayError extends Error {
     this.code = code
     this.param = options.param
     this.retryAfterMs = options.retryAfterMs
+    this.headers = options.headers
   }
   get status(): number {
     return CATALOGUE[this.code].status

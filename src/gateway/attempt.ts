@@ -57,7 +57,8 @@ async function attempt(completion: Completion, ports: GatewayPorts, target: Targ
   const { request, model } = completion
   const spread = request.n > 1 && !target.upstream.provider.protocol.severalChoices
   const startedAt = clock()
-  const calls = requestsOf(request, spread).map((each) => startCall({ target, request: each, model, now, clock }))
+  const asked = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
+  const calls = requestsOf(asked, spread).map((each) => startCall({ target, request: each, model, now, clock }))
   completion.attempts += 1
   completion.target = target
   const answering = { calls, spread, abort: () => abortAll(calls) }

@@ -19,6 +19,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
+import { checkCapabilities } from './capabilities.ts'
 import type { ClientConnection } from './client.ts'
 import { type Completion, createCompletion, interruptCompletion, leaveCompletion } from './completion.ts'
 import { createDelivery, deliverStream, type StreamDelivery } from './deliver-stream.ts'
@@ -77,6 +78,7 @@ export function createGateway(ports: GatewayPorts, settings: () => AttemptSettin
 function admit(ports: GatewayPorts, { caller, body, clientRequestId, receivedAt }: Incoming): Completion {
   const request = parseChatRequest(body)
   const model = findModel(ports, caller, request)
+  checkCapabilities(request, model)
   const targets = routeTargets(model, ports)
   const admission = ports.admit(caller)
   return createCompletion({ ports, caller, request, model, admission, targets, receivedAt, clientRequestId })

@@ -5,6 +5,7 @@
 import type { Caller } from '../domain/caller.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
 import type { IdSource } from '../domain/ids.ts'
+import type { LimitStates } from '../domain/limits.ts'
 import type { Model } from '../domain/model.ts'
 import type { Provider, Transport } from '../providers/provider.ts'
 
@@ -43,17 +44,8 @@ export interface ModelBook {
   readonly all: readonly Model[]
 }
 
-/** The state of one limit after a request was counted. */
-export interface LimitState {
-  readonly limit: number
-  readonly remaining: number
-  readonly resetMs: number
-}
-
-export interface Admission {
-  readonly requests: LimitState | undefined
-  readonly tokens: LimitState | undefined
-  /** Once, at the end: what was really used. */
+export interface Admission extends LimitStates {
+  /** Once, at the end. */
   release(): void
 }
 

@@ -22,11 +22,11 @@ export function renderErrors(app: FastifyInstance, onError: (error: GatewayError
 
 /** Headers of an error answer beside the usual ones. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
-  if (!error.retryable) return { 'x-should-retry': 'false' }
+  if (!error.retryable) return { ...error.headers, 'x-should-retry': 'false' }
   const seconds = retryAfterSeconds(error)
-  if (seconds === undefined) return {}
+  if (seconds === undefined) return { ...error.headers }
   const milliseconds = Math.min(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
-  return { 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(milliseconds)) }
+  return { ...error.headers, 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(milliseconds)) }
 }
 
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {

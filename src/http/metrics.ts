@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
 
@@ -100,16 +100,14 @@ function timeCompletions(registry: Registry): (signal: CompletionSignal) => void
   }
 }
 
-/** `GET /metrics`, for whom `allowed` lets through: throws otherwise. */
+/** `GET /metrics`, for whom `allow` lets through: it throws otherwise. */
 export function metricsRoute(
   app: FastifyInstance,
   metrics: Metrics,
-  allowed: (request: { address: string; authorization: string | undefined }) => void | Promise<void>,
+  allow: (request: FastifyRequest) => void | Promise<void>,
 ): void {
   app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
-    // The peer's own address: what a proxy says of somebody else opens nothing.
-    const address = request.socket.remoteAddress ?? ''
-    await allowed({ address, authorization: request.headers.authorization })
+    await allow(request)
     return reply.type(metrics.contentType).send(await metrics.render())
   })
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { Authenticate } from './caller.ts'
 
@@ -39,15 +39,19 @@ async function outcome(check: () => Promise<void>): Promise<string> {
 }
 
 /** Metrics are for this machine and for operators: lets a request through or throws. */
-export function metricsGuard(authenticate: Authenticate) {
-  return async ({ address, authorization }: { address: string; authorization: string | undefined }): Promise<void> => {
-    if (authorization === undefined && isLoopback(address)) return
-    const caller = await authenticate(authorization, address)
+export function metricsGuard(authenticate: Authenticate): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const { authorization } = request.headers
+    if (authorization === undefined && isLocal(request)) return
+    const caller = await authenticate(authorization, request.ip)
     if (caller.scopes.has('operator')) return
     throw new GatewayError('insufficient_scope', "Metrics need a key with the scope 'operator'.")
   }
 }
 
-function isLoopback(address: string): boolean {
+/** The peer is this machine, and not a proxy on it that speaks for somebody else. */
+function isLocal({ socket, headers }: FastifyRequest): boolean {
+  if (headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined) return false
+  const address = socket.remoteAddress ?? ''
   return address === '::1' || address.replace(/^::ffff:/, '').startsWith('127.')
 }

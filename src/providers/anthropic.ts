@@ -1,7 +1,7 @@
 import { anthropicMessages } from '../protocols/anthropic-messages/index.ts'
 import type { Authorize, Provider } from './provider.ts'
 
-const authorize: Authorize = (headers, credential) => {
+const authorize: Authorize = ({ headers }, credential) => {
   if (credential !== '') headers['x-api-key'] = credential
 }
 

@@ -2,7 +2,7 @@ import { gemini } from '../protocols/gemini/index.ts'
 import type { Authorize, Provider } from './provider.ts'
 
 /** A header, never the address's `key` parameter: addresses end up in logs. */
-const apiKeyHeader: Authorize = (headers, credential) => {
+const apiKeyHeader: Authorize = ({ headers }, credential) => {
   if (credential !== '') headers['x-goog-api-key'] = credential
 }
 

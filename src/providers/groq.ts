@@ -14,6 +14,7 @@ export const groq: Provider = {
     messageFields: ['role', 'content', 'tool_calls', 'tool_call_id', 'reasoning'],
     namedRoles: [],
     minimumTemperature: 1e-8,
+    vendorField: 'x_groq',
     dropped: ['metadata', 'store', 'prediction'],
     refused: ['logprobs', 'top_logprobs', 'logit_bias', 'modalities'],
   }),

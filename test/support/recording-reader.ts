@@ -65,7 +65,7 @@ export function readStream(bytes: Uint8Array): ReadStream {
     if (chunk.error) isError = true
     if (isError) break
     for (const choice of chunk.choices ?? []) add(drafts, choice.index, choice.delta ?? {}, choice.finish_reason)
-    usage = chunk.usage ?? chunk.x_groq?.usage ?? usage
+    usage = chunk.usage ?? (chunk.x_groq ?? chunk.x_vendor)?.usage ?? usage
     const isOver = indices.size > 0 && [...indices].every((index) => drafts[index]?.finish)
     if (isOver) terminalOffset ??= end
   }

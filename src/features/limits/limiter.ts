@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { type LimitState, type LimitStates, limitHeaders } from '../../domain/limits.ts'
 import { countRequest, type GcraResult } from '../../lib/gcra.ts'
 
 /** Accounts and keys whose state is kept; beyond it those longest unseen are forgotten, and so rested. */
@@ -7,16 +8,9 @@ export const MAX_LIMITED = 100_000
 
 const WINDOW_MS = 60_000
 
-/** The state of one limit after a request was counted. */
-export interface LimitState {
-  readonly limit: number
-  readonly remaining: number
-  readonly resetMs: number
-}
-
 export interface Limiter {
   /** Counts a request against the account's and the key's limit, or against neither. Throws when one is reached. */
-  admit(caller: Caller): { readonly requests: LimitState | undefined; readonly tokens: undefined; release(): void }
+  admit(caller: Caller): LimitStates & { release(): void }
 }
 
 export interface LimiterInput {
@@ -68,12 +62,19 @@ function remember(states: Map<string, number>, { id, result }: Counted): void {
 function tighter(account: Counted | undefined, key: Counted | undefined): LimitState | undefined {
   const [first, second] = [account, key].filter((counted) => counted !== undefined)
   if (first === undefined) return undefined
-  const chosen = second !== undefined && second.result.remaining < first.result.remaining ? second : first
-  return { limit: chosen.limit, remaining: chosen.result.remaining, resetMs: chosen.result.resetMs }
+  return stateOf(second !== undefined && second.result.remaining < first.result.remaining ? second : first)
 }
 
-function tooMany({ limit, result }: Counted): GatewayError {
+function stateOf({ limit, result }: Counted): LimitState {
+  return { limit, remaining: result.remaining, resetMs: result.resetMs }
+}
+
+function tooMany(refused: Counted): GatewayError {
+  const { limit, result } = refused
   const seconds = Math.min(60, Math.max(1, Math.ceil(result.retryAfterMs / 1000)))
   const message = `The limit of ${limit} requests a minute is reached; try again in ${seconds} s.`
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: result.retryAfterMs })
+  return new GatewayError('rate_limit_exceeded', message, {
+    retryAfterMs: result.retryAfterMs,
+    headers: limitHeaders({ requests: stateOf(refused), tokens: undefined }),
+  })
 }

@@ -53,7 +53,9 @@ interface Conversation {
 /** @throws GatewayError for content that cannot be read, and for calls and results that do not belong together. */
 export function renderConversation(messages: readonly ChatMessage[], options: TurnOptions): RenderedConversation {
   const conversation: Conversation = { options, system: [], turns: [], usedIds: new Set() }
-  messages.forEach((message, position) => addMessage(conversation, message, `messages[${position}]`))
+  messages.forEach((message, position) => {
+    addMessage(conversation, message, `messages[${position}]`)
+  })
   for (const text of options.instructions) conversation.system.push({ type: 'text', text })
   checkPairs(conversation.turns)
   const system = closeTurns(conversation)

@@ -22,8 +22,11 @@ interface OpenBlock {
 }
 
 interface State {
-  /** In order of their start; the index of a block on the wire is its key as long as it is open. */
+  /** Where the current push appends. */
+  events: ChatEvent[]
+  /** In order of their start. */
   readonly blocks: OpenBlock[]
+  /** By their index on the wire. */
   readonly open: Map<unknown, OpenBlock>
   messageId: string
   toolCount: number
@@ -44,6 +47,7 @@ interface State {
  */
 export function streamParser(): StreamParser {
   const state: State = {
+    events: [],
     blocks: [],
     open: new Map(),
     messageId: '',
@@ -59,7 +63,8 @@ export function streamParser(): StreamParser {
     push(frame, events) {
       if (state.isDone) return true
       const event = parseFrame(frame)
-      if (event !== undefined) readEvent(state, event, events)
+      state.events = events
+      if (event !== undefined) readEvent(state, event)
       return state.isDone
     },
     end() {
@@ -78,22 +83,28 @@ function parseFrame({ event, data }: Frame): Json | undefined {
   throw brokenAnswer('The provider sent an event that cannot be read.')
 }
 
-function readEvent(state: State, event: Json, events: ChatEvent[]): void {
+function readEvent(state: State, event: Json): void {
   switch (event['type']) {
     case 'content_block_delta':
-      return readDelta(state, event, events)
+      readDelta(state, event)
+      break
     case 'content_block_start':
-      return startBlock(state, event, events)
+      startBlock(state, event)
+      break
     case 'content_block_stop':
-      return stopBlock(state, event, events)
+      stopBlock(state, event)
+      break
     case 'message_start':
-      return startMessage(state, event)
+      startMessage(state, event)
+      break
     case 'message_delta':
-      return readMessageDelta(state, event, events)
+      readMessageDelta(state, event)
+      break
     case 'message_stop':
-      return stopMessage(state, events)
+      stopMessage(state)
+      break
     case 'error':
-      tellCounts(state, events)
+      tellCounts(state)
       throw new ProviderError(failureOf(event, 200))
   }
 }
@@ -103,6 +114,7 @@ function startMessage(state: State, { message }: Json): void {
   if (state.hasTold) throw brokenAnswer('The provider began its answer anew in the middle of it.')
   state.blocks.length = 0
   state.open.clear()
+  state.stopReason = ''
   state.hasBegun = true
   if (!isRecord(message)) return
   const { output: _, thinking: __, ...input } = readCounts(message['usage'])
@@ -116,26 +128,26 @@ function addCounts(state: State, counts: Counts): void {
   state.hasNewCounts = true
 }
 
-function tellCounts(state: State, events: ChatEvent[]): void {
+function tellCounts(state: State): void {
   if (!state.hasNewCounts) return
   state.hasNewCounts = false
   const usage = usageOf(state.counts)
-  if (usage !== undefined) events.push({ type: 'usage', usage })
+  if (usage !== undefined) state.events.push({ type: 'usage', usage })
 }
 
-function startBlock(state: State, event: Json, events: ChatEvent[]): void {
+function startBlock(state: State, event: Json): void {
   const wire = isRecord(event['content_block']) ? event['content_block'] : {}
   const block = openBlock(state, wire)
   state.open.set(event['index'], block)
   state.blocks.push(block)
-  if (block.kind === 'tool') {
-    const { toolIndex, id } = block
-    tell(state, events, { type: 'tool-call', index: 0, toolIndex, id, name: textOf(wire['name']), arguments: '' })
-  } else if (block.kind === 'text') {
-    tellText(state, block, { text: textOf(wire['text']), events })
-  } else if (block.kind !== 'answer') {
-    tellCounts(state, events) // the model is at work
-    if (block.thinking !== '') tell(state, events, { type: 'reasoning', index: 0, text: block.thinking })
+  const { kind, toolIndex, id, thinking } = block
+  if (kind === 'tool') {
+    tell(state, { type: 'tool-call', index: 0, toolIndex, id, name: textOf(wire['name']), arguments: '' })
+  } else if (kind === 'text') {
+    tellText(state, block, textOf(wire['text']))
+  } else if (kind !== 'answer') {
+    tellCounts(state) // the model is at work
+    if (kind === 'thinking' && thinking !== '') tell(state, { type: 'reasoning', index: 0, text: thinking })
   }
 }
 
@@ -162,19 +174,19 @@ function kindOf(type: unknown, name: unknown): OpenBlock['kind'] {
   return type === 'text' || type === 'thinking' || type === 'redacted_thinking' ? type : 'other'
 }
 
-function readDelta(state: State, event: Json, events: ChatEvent[]): void {
+function readDelta(state: State, event: Json): void {
   const block = state.open.get(event['index'])
   const { delta } = event
   if (block === undefined || !isRecord(delta)) return
   switch (delta['type']) {
     case 'text_delta':
-      if (block.kind === 'text') tellText(state, block, { text: textOf(delta['text']), events })
+      if (block.kind === 'text') tellText(state, block, textOf(delta['text']))
       break
     case 'input_json_delta':
-      tellInput(state, block, { text: textOf(delta['partial_json']), events })
+      tellInput(state, block, textOf(delta['partial_json']))
       break
     case 'thinking_delta':
-      tellThinking(state, block, { text: textOf(delta['thinking']), events })
+      tellThinking(state, block, textOf(delta['thinking']))
       break
     case 'signature_delta':
       block.signature += textOf(delta['signature'])
@@ -182,56 +194,51 @@ function readDelta(state: State, event: Json, events: ChatEvent[]): void {
   }
 }
 
-interface Telling {
-  readonly text: string
-  readonly events: ChatEvent[]
-}
-
-function tellText(state: State, block: OpenBlock, { text, events }: Telling): void {
+function tellText(state: State, block: OpenBlock, text: string): void {
   if (text === '') return
   block.toldLength += text.length
-  tell(state, events, { type: 'text', index: 0, text })
+  tell(state, { type: 'text', index: 0, text })
 }
 
-function tellInput(state: State, block: OpenBlock, { text, events }: Telling): void {
-  if (block.kind === 'answer') tellText(state, block, { text, events })
+function tellInput(state: State, block: OpenBlock, text: string): void {
+  if (block.kind === 'answer') tellText(state, block, text)
   if (block.kind !== 'tool' || text === '') return
   block.toldLength += text.length
-  tell(state, events, { type: 'tool-call', index: 0, toolIndex: block.toolIndex, arguments: text })
+  tell(state, { type: 'tool-call', index: 0, toolIndex: block.toolIndex, arguments: text })
 }
 
-function tellThinking(state: State, block: OpenBlock, { text, events }: Telling): void {
+function tellThinking(state: State, block: OpenBlock, text: string): void {
   if (block.kind !== 'thinking' || text === '') return
   block.thinking += text
-  tell(state, events, { type: 'reasoning', index: 0, text })
+  tell(state, { type: 'reasoning', index: 0, text })
 }
 
-function tell(state: State, events: ChatEvent[], event: ChatEvent): void {
-  tellCounts(state, events)
+function tell(state: State, event: ChatEvent): void {
+  tellCounts(state)
   state.hasTold = true
-  events.push(event)
+  state.events.push(event)
 }
 
-function stopBlock(state: State, event: Json, events: ChatEvent[]): void {
+function stopBlock(state: State, event: Json): void {
   const block = state.open.get(event['index'])
   if (block === undefined) return
   state.open.delete(event['index'])
-  if (block.toldLength === 0) tellInput(state, block, { text: block.input, events })
+  if (block.toldLength === 0) tellInput(state, block, block.input)
 }
 
-function readMessageDelta(state: State, { delta, usage }: Json, events: ChatEvent[]): void {
+function readMessageDelta(state: State, { delta, usage }: Json): void {
   if (isRecord(delta)) state.stopReason = textOf(delta['stop_reason']) || state.stopReason
   addCounts(state, readCounts(usage))
-  tellCounts(state, events)
+  tellCounts(state)
 }
 
-function stopMessage(state: State, events: ChatEvent[]): void {
-  const { stopReason: raw, blocks } = state
+function stopMessage(state: State): void {
+  const { stopReason: raw, blocks, events } = state
   if (!state.hasBegun || raw === '') throw brokenAnswer('The provider ended its answer without a stop reason.')
   const reason = parseFinish(raw, state.toolCount > 0)
   // A call without parameters comes without any text. Where the answer was cut off, the text is missing instead.
   if (reason !== 'length') {
-    for (const block of blocks) if (block.toldLength === 0) tellInput(state, block, { text: '{}', events })
+    for (const block of blocks) if (block.toldLength === 0) tellInput(state, block, '{}')
   }
   const context = renderContext(blocks.flatMap(contextEntry))
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })

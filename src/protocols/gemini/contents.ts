@@ -45,7 +45,9 @@ interface Draft extends ConversationSettings {
  */
 export function renderConversation(messages: readonly ChatMessage[], settings: ConversationSettings): Conversation {
   const draft: Draft = { ...settings, system: [], contents: [], calls: new Map(), results: [] }
-  messages.forEach((message, position) => addMessage(draft, message, position))
+  messages.forEach((message, position) => {
+    addMessage(draft, message, position)
+  })
   addResults(draft)
   const { system, contents, warnings } = draft
   if (contents.length > 0) return { contents, systemInstruction: system.length > 0 ? { parts: system } : undefined }
@@ -80,7 +82,9 @@ function renderParts({ warnings }: Draft, { content }: ChatMessage, path: string
 /** Successive assistant messages are one turn: a call must follow upon what the user said. */
 function addModelTurn(draft: Draft, message: ChatMessage, path: string): void {
   const { contents, calls, demandsSignatures, warnings } = draft
-  message.tool_calls?.forEach(({ id, function: { name } }, order) => void calls.set(id, { name, order }))
+  message.tool_calls?.forEach(({ id, function: { name } }, order) => {
+    calls.set(id, { name, order })
+  })
   const parts = renderModelTurn(message, { path, demandsSignatures, warnings })
   const last = contents.at(-1)
   if (parts.length === 0) return

@@ -138,7 +138,8 @@ function imagesOf(message: ChatMessage): readonly Part[] {
   if (!Array.isArray(images)) return []
   return images.flatMap((image: unknown) => {
     const source = isRecord(image) && isRecord(image.image_url) ? textOf(image.image_url.url) : ''
-    return inlineData(source) ?? []
+    const part = inlineData(source)
+    return part === undefined ? [] : [part]
   })
 }
 

@@ -79,14 +79,14 @@ function parsePath(path: string): readonly Step[] {
     const match = pattern.exec(path)
     if (match === null) throw misplaced()
     const [, name, position, single, double] = match
-    steps.push(name ?? (position === undefined ? unescape(single ?? double ?? '') : Number(position)))
+    steps.push(name ?? (position === undefined ? unquoted(single ?? double ?? '') : Number(position)))
     pattern.lastIndex = match.index + match[0].length
   }
   if (!path.startsWith('$') || steps.length === 0 || steps.length === MAX_PATH_STEPS) throw misplaced()
   return steps
 }
 
-function unescape(quoted: string): string {
+function unquoted(quoted: string): string {
   const name = parseJson(`"${quoted.replaceAll("\\'", "'").replace(/(?<!\\)"/g, '\\"')}"`)
   if (typeof name !== 'string') throw misplaced()
   return name

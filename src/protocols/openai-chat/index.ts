@@ -19,7 +19,7 @@ export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
     severalChoices: options.severalChoices ?? true,
     renderRequest: (request, target) => renderRequest(request, target, options),
     parseResponse,
-    streamParser,
+    streamParser: () => streamParser(options),
     parseError,
   }
 }

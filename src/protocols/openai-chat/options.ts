@@ -52,6 +52,8 @@ export interface OpenAiChatOptions {
   readonly reasoningEfforts?: Readonly<Partial<Record<ReasoningEffort, string>>>
   /** Sent for smaller temperatures, on hosts that want them greater than zero. */
   readonly minimumTemperature?: number
+  /** A chunk's field of the host's own that holds usage, or an error, instead of the standard ones. */
+  readonly vendorField?: string
   /** Whether fields unknown to us are passed on; true unless said. */
   readonly passUnknown?: boolean
 }

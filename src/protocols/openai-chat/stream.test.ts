@@ -15,7 +15,7 @@ function readFixture(name: string): ChatEvent[] {
 }
 
 function readFrames(frames: readonly Frame[]): ChatEvent[] {
-  const parser = streamParser()
+  const parser = streamParser({ vendorField: 'x_vendor' })
   const events: ChatEvent[] = []
   for (const frame of frames) if (parser.push(frame, events)) break
   parser.end(events)
@@ -161,7 +161,7 @@ test('usage is found on the finish chunk, on its own, in a choice or under the v
     ],
     [{ choices: [done] }, { usage }],
     [{ choices: [{ ...done, usage }] }],
-    [{ choices: [done], x_groq: { usage } }],
+    [{ choices: [done], x_vendor: { usage } }],
   ]
   for (const parts of chunks) {
     const found = readFrames(parts.map((part) => frame(part))).filter(({ type }) => type === 'usage')
@@ -231,7 +231,7 @@ test('an error in a chunk ends the call with the kind it says', () => {
   assert.throws(error('busy', 'error'), failsWith('failed'))
   assert.throws(error({ error: 'busy' }), failsWith('failed'))
   assert.throws(error({ object: 'error', message: 'x', code: 503 }), failsWith('overloaded'))
-  assert.throws(error({ x_groq: { error: 'over capacity' }, choices: [] }), failsWith('failed'))
+  assert.throws(error({ x_vendor: { error: 'over capacity' }, choices: [] }), failsWith('failed'))
   assert.throws(
     error({ choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'x' } }] }),
     failsWith('failed'),

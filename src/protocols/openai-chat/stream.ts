@@ -5,6 +5,7 @@
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { failureOf } from './errors.ts'
+import type { OpenAiChatOptions } from './options.ts'
 import { madeUpCallId } from './response.ts'
 import { parseUsage } from './usage.ts'
 import {
@@ -51,6 +52,7 @@ interface State {
   readonly choices: (Choice | undefined)[]
   answerId: string
   isDone: boolean
+  readonly vendorField: string | undefined
 }
 
 /**
@@ -59,8 +61,8 @@ interface State {
  * counts. Annotations and other extensions are passed piece by piece, as they come. Usage in a chunk that reports an
  * error is still appended before the throw, so that it can be settled.
  */
-export function streamParser(): StreamParser {
-  const state: State = { choices: [], answerId: '', isDone: false }
+export function streamParser({ vendorField }: Pick<OpenAiChatOptions, 'vendorField'> = {}): StreamParser {
+  const state: State = { choices: [], answerId: '', isDone: false, vendorField }
   return {
     push(frame, events) {
       if (state.isDone) return true
@@ -105,7 +107,8 @@ function parseJson(data: string): unknown {
 }
 
 function readChunk(state: State, chunk: Json, events: ChatEvent[]): void {
-  const { choices, usage, x_groq: vendor } = chunk
+  const { choices, usage } = chunk
+  const vendor = state.vendorField === undefined ? undefined : chunk[state.vendorField]
   if (hasError(chunk)) {
     readUsage(usage, events)
     throw new ProviderError(failureOf(chunk, 200))
