@@ -159,20 +159,15 @@ async function measureLatency({ targets, upstream, rows, verdicts }: Stage, satu
   }
 }
 
-async function measureIdleStreams({ targets, rows, verdicts }: Stage): Promise<void> {
-  const each: number[] = []
-  for (const target of targets) {
-    const close = await openIdleStreams(target, 50) // what grows once is grown before the count
-    await sleep(500)
-    const before = residentKib(target.pid)
-    const closeMore = await openIdleStreams(target, IDLE_STREAMS)
-    await sleep(1000)
-    each.push((residentKib(target.pid) - before) / IDLE_STREAMS)
-    close()
-    closeMore()
-    await sleep(500)
-  }
-  const [bare = 0, own = 0] = each
+/** Of processes that have done nothing else: freed memory of an earlier load would be used again and hide the growth. */
+async function measureIdleStreams(upstreamPort: number, { rows, verdicts }: Stage): Promise<void> {
+  const forwarder = await start('forwarder.ts', String(upstreamPort))
+  const gateway = await startGateway({ config: configOf(upstreamPort), logFile: join(folder, 'idle.log') })
+  const key = await gateway.key()
+  const bare = await kibPerStream({ name: 'forwarder', port: forwarder.port, pid: forwarder.pid, key })
+  const own = await kibPerStream({ name: 'gateway', port: gateway.port, pid: gateway.pid, key })
+  await gateway.stop()
+  forwarder.stop()
   rows.push({
     figure: 'memory per open idle stream, KiB',
     forwarder: bare.toFixed(1),
@@ -180,6 +175,19 @@ async function measureIdleStreams({ targets, rows, verdicts }: Stage): Promise<v
     ratio: '',
   })
   verdicts.push({ figure: 'memory per open idle stream, KiB', measured: own, budget: BUDGETS.idleStreamKib })
+}
+
+async function kibPerStream(target: Target): Promise<number> {
+  const closeFirst = await openIdleStreams(target, 50) // what grows once is grown before the count
+  await sleep(500)
+  const before = residentKib(target.pid)
+  const closeCounted = await openIdleStreams(target, IDLE_STREAMS)
+  await sleep(1000)
+  const grown = residentKib(target.pid) - before
+  closeFirst()
+  closeCounted()
+  await sleep(500)
+  return grown / IDLE_STREAMS
 }
 
 async function soak({ targets, verdicts }: Stage): Promise<void> {
@@ -217,7 +225,7 @@ async function main(): Promise<boolean> {
     const saturation = await measureCpu(stage)
     await measureLatency(stage, saturation)
     const ranKib = residentKib(gateway.pid)
-    await measureIdleStreams(stage)
+    await measureIdleStreams(upstream.port, stage)
     if (process.argv.includes('--soak')) await soak(stage)
     const memory = (figure: string, kib: number): Row => ({
       figure,

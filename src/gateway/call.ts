@@ -108,9 +108,12 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
   try {
     const head = await exchange.head
     await refuseFailure(state, head, exchange)
-    if (!request.stream || isJson(head)) return await readWhole(state, exchange)
+    if (!request.stream) return await readWhole(state, [])
+    const first = isJson(head) ? await exchange.read() : undefined
+    if (first !== undefined && JSON_START.test(decodeStart(first))) return await readWhole(state, [first])
     const decoder = createDecoder(provider.protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
     state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
+    if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
     await readEvents(state, state.pending)
   } catch (error) {
     rejectAfter(state, state.pending, error)
@@ -180,7 +183,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   try {
     stream?.parser.end(into)
   } catch (error) {
-    if (!residue.trimStart().startsWith('{')) throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
+    if (!JSON_START.test(residue)) throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
     const { protocol } = input.target.upstream.provider
     throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
   }
@@ -198,8 +201,10 @@ async function drain(exchange: UpstreamExchange): Promise<void> {
   }
 }
 
-async function readWhole(state: CallState, exchange: UpstreamExchange): Promise<void> {
-  const body = await readText(exchange, MAX_COMPLETION_BYTES)
+/** @param begun What was read of the body already. */
+async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
+  if (state.exchange === undefined) return
+  const body = await readText(state.exchange, { maxBytes: MAX_COMPLETION_BYTES, begun })
   state.finished = true
   state.deadline?.clear()
   state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
@@ -211,13 +216,17 @@ async function refuseFailure(state: CallState, head: UpstreamHead, exchange: Ups
     throw failed('The provider sent a compressed answer that it was not asked for.')
   }
   if (head.status >= 200 && head.status < 300) return
-  const body = await readText(exchange, MAX_ERROR_BYTES).catch(() => '')
+  const body = await readText(exchange, { maxBytes: MAX_ERROR_BYTES, begun: [] }).catch(() => '')
   const { protocol } = state.input.target.upstream.provider
   throw new ProviderError(protocol.parseError({ status: head.status, headers: head.headers, body }, state.input.now()))
 }
 
-async function readText(exchange: UpstreamExchange, maxBytes: number): Promise<string> {
-  const parts: Uint8Array[] = []
+interface BodyInput {
+  readonly maxBytes: number
+  readonly begun: Uint8Array[]
+}
+
+async function readText(exchange: UpstreamExchange, { maxBytes, begun: parts }: BodyInput): Promise<string> {
   let size = 0
   for (;;) {
     const bytes = await exchange.read()
@@ -256,6 +265,13 @@ function failed(message: string, cause?: unknown): ProviderError {
   return new ProviderError({ kind: 'failed', message, status: 0 }, { cause })
 }
 
+const JSON_START = /^\s*[{[]/
+
+function decodeStart(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1')
+}
+
+/** What the head says; some hosts say it of event streams too, so the first bytes decide. */
 function isJson(head: UpstreamHead): boolean {
   return (head.headers['content-type'] ?? '').startsWith('application/json')
 }
