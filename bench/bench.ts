@@ -20,7 +20,7 @@ import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
 const quick = process.argv.includes('--quick')
 const SECONDS = quick ? 1 : 4
 const ROUNDS = quick ? 1 : 3
-const IDLE_STREAMS = 500
+const IDLE_STREAMS = 1000
 const CHUNKS = 300
 const JSON_WORK: Work = { model: 'json', stream: false }
 const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]
@@ -178,7 +178,7 @@ async function measureIdleStreams(upstreamPort: number, { rows, verdicts }: Stag
 }
 
 async function kibPerStream(target: Target): Promise<number> {
-  const closeFirst = await openIdleStreams(target, 50) // what grows once is grown before the count
+  const closeFirst = await openIdleStreams(target, 300) // what grows once is grown before the count
   await sleep(500)
   const before = residentKib(target.pid)
   const closeCounted = await openIdleStreams(target, IDLE_STREAMS)

@@ -28,7 +28,7 @@ import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
 import { type Log, logError } from './http/log.ts'
 import { createMetrics, type Metrics, metricsRoute } from './http/metrics.ts'
-import { serveOpenApi } from './http/openapi.ts'
+import { documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsGuard, probeRoutes } from './http/operator-routes.ts'
 import { createHttpServer } from './http/server.ts'
 import { welcomeRoutes } from './http/welcome.ts'
@@ -117,6 +117,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   const { database, secret } = input
   const { world, authenticator } = parts
   const deps: FeatureDeps = { db: database.db, now: world.now, ids: world.ids, callerOf }
+  documentErrors(app)
   await addModelApi(app, input, parts)
   const cursorKey = deriveKey(secret, 'cursors')
   await app.register(keysRoutes({ ...deps, cursorKey, changed: authenticator.refresh }))

@@ -1,4 +1,3 @@
-import { Type } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { callerOf } from './caller.ts'
@@ -31,7 +30,7 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
           'chunks that ends with `data: [DONE]`; a failure after it began is an event with `error`, then `[DONE]`.',
         tags: ['Chat'],
         body: ChatCompletionRequest,
-        response: { 200: ChatCompletion, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 200: ChatCompletion },
       },
     },
     async (request, reply) => {

@@ -1,10 +1,21 @@
 import fastifySwagger from '@fastify/swagger'
+import { Type } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-schema.ts'
 
 export interface OpenApiInput {
   readonly version: string
   readonly publicUrl: string
+}
+
+/** Every route of `app` registered after it documents that it may answer with the error shape. */
+export function documentErrors(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { schema } = route
+    if (schema === undefined) return
+    const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+    route.schema = { ...schema, response: { ...(schema.response as object | undefined), ...errors } }
+  })
 }
 
 /** Collects the schemas of all routes registered after it, and serves them as `GET /openapi.json` (OpenAPI 3.1). */

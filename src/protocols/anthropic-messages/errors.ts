@@ -41,14 +41,15 @@ const STATUSES: Readonly<Record<number, FailureKind>> = {
 interface MessageRule {
   readonly pattern: RegExp
   readonly kind: FailureKind
-  /** The recorded answer that shows the words. */
-  readonly recording: string
 }
 
-/** The only place where the words of a message count. They make a refusal more particular, never anything else. */
+/**
+ * The only place where the words of a message count; each was seen in a recorded answer, which the test names. They make
+ * a refusal more particular, never anything else.
+ */
 export const MESSAGE_RULES: readonly MessageRule[] = [
-  { pattern: /^prompt is too long/i, kind: 'context_length', recording: 'anthropic/error-400-3.json' },
-  { pattern: /credit balance is too low/i, kind: 'quota', recording: 'anthropic/error-402.json' },
+  { pattern: /^prompt is too long/i, kind: 'context_length' },
+  { pattern: /credit balance is too low/i, kind: 'quota' },
 ]
 
 /** The limits whose state comes with every answer, as `anthropic-ratelimit-<name>-remaining` and `-reset`. */

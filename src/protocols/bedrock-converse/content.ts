@@ -112,8 +112,16 @@ function renderFile({ file }: FilePart, place: string, { documentNames }: Gather
  * has no format: that is said beside it.
  */
 function documentName(filename = '', used: Set<string>): string {
-  const bare = filename.replace(/\.[A-Za-z0-9]{1,5}$/, '').normalize('NFKD').replace(/\p{M}/gu, '')
-  const clean = bare.replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim().slice(0, MAX_NAME_LENGTH - 8).trim() || 'document'
+  const bare = filename
+    .replace(/\.[A-Za-z0-9]{1,5}$/, '')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+  const clean =
+    bare
+      .replace(/[^A-Za-z0-9()[\]-]+/g, ' ')
+      .trim()
+      .slice(0, MAX_NAME_LENGTH - 8)
+      .trim() || 'document'
   let name = clean
   for (let copy = 2; used.has(name); copy++) name = `${clean} (${copy})`
   used.add(name)

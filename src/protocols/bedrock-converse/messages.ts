@@ -69,7 +69,7 @@ export function renderConversation(messages: readonly ChatMessage[], options: Tu
     turns: [],
     usedIds: new Set(),
   }
-  messages.forEach((message, position) => addMessage(conversation, message, `messages[${position}]`))
+  for (const [position, message] of messages.entries()) addMessage(conversation, message, `messages[${position}]`)
   for (const text of options.instructions) conversation.system.push({ text })
   checkPairs(conversation)
   const system = closeTurns(conversation)
@@ -159,8 +159,8 @@ function addAssistant(conversation: Conversation, message: ChatMessage, place: s
   if (said.length === 0 && calls.length === 0 && kept === undefined) return
   const turn = assistantTurn(conversation)
   const rendered = calls.map((call) => renderCall(conversation, turn, { call, param: `${place}.tool_calls` }))
-  const text = Array.isArray(content) ? undefined : (content ?? '')
-  turn.content.push(...weave(kept ?? [], { text: text as string | undefined, content: said, calls: rendered }))
+  const text = typeof content === 'string' ? content : content === null || content === undefined ? '' : undefined
+  turn.content.push(...weave(kept ?? [], { text, content: said, calls: rendered }))
 }
 
 function renderCall(

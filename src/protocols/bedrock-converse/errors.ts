@@ -1,0 +1,127 @@
+/**
+ * What the service's error means, in the gateway's terms: by its type, which comes in a header, in the body or as the
+ * name of an exception in a stream; then by status; and by the words of its message only where it says it nowhere else.
+ *
+ * Source: https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html
+ */
+import { retryAfterMs } from '../../lib/retry-after.ts'
+import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { isRecord, parseJson, textOf } from './wire.ts'
+
+const MAX_MESSAGE_LENGTH = 500
+
+interface Meaning {
+  readonly kind: FailureKind
+  /** Of an exception in a stream, which has none of its own. */
+  readonly status: number
+}
+
+/** By type in lower case, without `exception`. */
+const TYPES: Readonly<Record<string, Meaning>> = {
+  validation: { kind: 'rejected', status: 400 },
+  validationerror: { kind: 'rejected', status: 400 },
+  serialization: { kind: 'rejected', status: 400 },
+  requestentitytoolarge: { kind: 'rejected', status: 413 },
+  accessdenied: { kind: 'credentials', status: 403 },
+  expiredtoken: { kind: 'credentials', status: 403 },
+  incompletesignature: { kind: 'credentials', status: 403 },
+  invalidclienttokenid: { kind: 'credentials', status: 403 },
+  invalidsignature: { kind: 'credentials', status: 403 },
+  missingauthenticationtoken: { kind: 'credentials', status: 403 },
+  notauthorized: { kind: 'credentials', status: 403 },
+  optinrequired: { kind: 'credentials', status: 403 },
+  unrecognizedclient: { kind: 'credentials', status: 403 },
+  resourcenotfound: { kind: 'not_found', status: 404 },
+  unknownoperation: { kind: 'not_found', status: 404 },
+  ftuformnotfilled: { kind: 'not_found', status: 404 },
+  throttling: { kind: 'rate_limited', status: 429 },
+  toomanyrequests: { kind: 'rate_limited', status: 429 },
+  servicequotaexceeded: { kind: 'rate_limited', status: 429 },
+  modelnotready: { kind: 'overloaded', status: 429 },
+  serviceunavailable: { kind: 'overloaded', status: 503 },
+  modeltimeout: { kind: 'failed', status: 408 },
+  modelerror: { kind: 'failed', status: 424 },
+  modelstreamerror: { kind: 'failed', status: 424 },
+  internalserver: { kind: 'failed', status: 500 },
+  internalfailure: { kind: 'failed', status: 500 },
+}
+
+/** What a status means when no known type comes with it; what is not listed failed. */
+const STATUSES: Readonly<Record<number, FailureKind>> = {
+  400: 'rejected',
+  401: 'credentials',
+  403: 'credentials',
+  404: 'not_found',
+  413: 'rejected',
+  429: 'rate_limited',
+  503: 'overloaded',
+}
+
+interface MessageRule {
+  readonly pattern: RegExp
+  readonly kind: FailureKind
+  /** The recorded answer that shows the words. */
+  readonly recording: string
+}
+
+/** The only place where the words of a message count. They make a refusal more particular, never anything else. */
+export const MESSAGE_RULES: readonly MessageRule[] = [
+  { pattern: /input tokens exceeded/i, kind: 'context_length', recording: 'bedrock/converse-error-400-2.json' },
+]
+
+/** @param now Unix milliseconds. */
+export function parseError({ status, headers, body }: WireError, now: number): ProviderFailure {
+  const failure = failureOf({ status, type: headers['x-amzn-errortype'] ?? '', body: parseJson(body) })
+  const wait = retryAfterMs(headers, now)
+  return wait === undefined ? failure : { ...failure, retryAfterMs: wait }
+}
+
+export interface ServiceError {
+  /** Of the answer; a 2xx gives way to what the type usually has. */
+  readonly status: number
+  /** As it came, namespace included; '' where it is in the body. */
+  readonly type: string
+  /** Parsed JSON; anything else reads as no message. */
+  readonly body: unknown
+}
+
+export function failureOf({ status, type, body }: ServiceError): ProviderFailure {
+  const fields = isRecord(body) ? body : {}
+  const output = isRecord(fields['Output']) ? fields['Output'] : {}
+  const meaning = [type, textOf(fields['__type']), textOf(output['__type']), textOf(fields['code'])]
+    .map(meaningOf)
+    .find((known) => known !== undefined)
+  const said = textOf(fields['message']) || textOf(fields['Message']) || textOf(fields['originalMessage'])
+  const isInStream = status >= 200 && status < 300
+  const actual = isInStream ? (meaning?.status ?? status) : status
+  const kind = meaning?.kind ?? (isInStream ? 'failed' : (STATUSES[status] ?? 'failed'))
+  const unsaid = actual < 300 ? 'The provider reported an error.' : `The provider answered with status ${actual}.`
+  return { kind: particular(kind, said), message: clean(said) ?? unsaid, status: actual }
+}
+
+/** `ThrottlingException:http://…`, `com.amazon.coral.service#UnknownOperationException`, `throttlingException`. */
+function meaningOf(type: string): Meaning | undefined {
+  const name = (type.split(':')[0] ?? '').split('#').at(-1) ?? ''
+  const key = name.toLowerCase().replace(/exception$/, '')
+  return Object.hasOwn(TYPES, key) ? TYPES[key] : undefined
+}
+
+function particular(kind: FailureKind, said: string): FailureKind {
+  if (kind !== 'rejected') return kind
+  return MESSAGE_RULES.find(({ pattern }) => pattern.test(said))?.kind ?? kind
+}
+
+/** Readable, one line, without mark-up and without what identifies an account. Undefined for what is no message. */
+function clean(message: string): string | undefined {
+  if (/^\s*<|<html|<!doctype/i.test(message)) return undefined
+  const line = message
+    .slice(0, 4 * MAX_MESSAGE_LENGTH)
+    .replace(/\s+/g, ' ')
+    .trim()
+  const safe = line
+    .replace(/\barn:aws[\w-]*:[^\s,;)]+/g, '[redacted]')
+    .replace(/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[redacted]')
+    .replace(/\b\d{12}\b/g, '[redacted]')
+  if (safe === '') return undefined
+  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
+}

@@ -1,0 +1,119 @@
+/**
+ * Reads a recorded answer in the Messages format for tests: puts the message together as the format's description says
+ * and looks at it. Written apart from the codec on purpose, so that the two cannot share a mistake.
+ */
+
+export interface ReadMessage {
+  readonly text: string
+  readonly reasoning: string
+  readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+  readonly finish: string | undefined
+  readonly usage: Readonly<Record<string, number>>
+  /** Signatures and opaque data of the thinking, in order. */
+  readonly seals: readonly string[]
+  /** The answer is an error, ends in one, or cannot be told as one answer. */
+  readonly isError: boolean
+}
+export interface ReadMessageStream extends ReadMessage {
+  /** Bytes after which the message is complete; undefined when that never comes. */
+  readonly terminalOffset: number | undefined
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a recording is any JSON
+type Anything = any
+
+export function readWholeMessage(body: string): ReadMessage {
+  const answer: Anything = JSON.parse(body)
+  return { ...describe(answer, (block) => JSON.stringify(block.input)), isError: answer.type === 'error' }
+}
+
+export function readMessageStream(bytes: Uint8Array): ReadMessageStream {
+  let message: Anything = { content: [], usage: {} }
+  let seen = false
+  for (const { event, end } of eventsOf(bytes)) {
+    if (event.type === 'error') return broken()
+    if (event.type === 'message_start') {
+      if (seen) return broken()
+      message = { ...event.message, content: [] }
+    }
+    if (event.type === 'content_block_start') message.content[event.index] = { ...event.content_block, json: '' }
+    if (event.type === 'content_block_delta') {
+      grow(message.content[event.index], event.delta)
+      seen ||= ['text', 'thinking', 'tool_use'].includes(message.content[event.index].type)
+    }
+    if (event.type === 'message_delta') {
+      message.stop_reason = event.delta.stop_reason
+      message.usage = { ...message.usage, ...event.usage }
+    }
+    if (event.type === 'message_stop') {
+      return { ...describe(message, (block) => block.json || '{}'), isError: false, terminalOffset: end }
+    }
+  }
+  return broken()
+}
+
+function broken(): ReadMessageStream {
+  const nothing = describe({ content: [], usage: {} }, () => '')
+  return { ...nothing, isError: true, terminalOffset: undefined }
+}
+
+function grow(block: Anything, delta: Anything): void {
+  if (delta.type === 'text_delta') block.text += delta.text
+  if (delta.type === 'thinking_delta') block.thinking += delta.thinking
+  if (delta.type === 'signature_delta') block.signature = (block.signature ?? '') + delta.signature
+  if (delta.type === 'input_json_delta') block.json += delta.partial_json
+}
+
+/** Byte-wise, so that offsets are those of the file: the end of an event is after its blank line. */
+function eventsOf(bytes: Uint8Array): { event: Anything; end: number }[] {
+  const latin = Buffer.from(bytes).toString('latin1')
+  const events: { event: Anything; end: number }[] = []
+  const blankLine = /\r?\n\r?\n/g
+  let from = 0
+  for (let match = blankLine.exec(latin); match !== null; match = blankLine.exec(latin)) {
+    const end = match.index + match[0].length
+    const block = Buffer.from(latin.slice(from, match.index), 'latin1').toString('utf8')
+    from = end
+    const data = block.split(/\r?\n/).find((line) => line.startsWith('data:'))
+    if (data !== undefined) events.push({ event: JSON.parse(data.slice(5)), end })
+  }
+  return events
+}
+
+function describe(message: Anything, argumentsOf: (block: Anything) => string): Omit<ReadMessage, 'isError'> {
+  const blocks = (message.content ?? []).filter((block: Anything) => block !== undefined)
+  const of = (type: string): Anything[] => blocks.filter((block: Anything) => block.type === type)
+  const toolCalls = of('tool_use').map((block) => ({ id: block.id, name: block.name, arguments: argumentsOf(block) }))
+  return {
+    text: of('text').reduce((text, block) => text + block.text, ''),
+    reasoning: of('thinking').reduce((text, block) => text + block.thinking, ''),
+    toolCalls,
+    finish: finishOf(message.stop_reason, toolCalls.length > 0),
+    usage: usageOf(message.usage ?? {}),
+    seals: blocks.flatMap((block: Anything) =>
+      block.type === 'thinking' ? [block.signature] : block.type === 'redacted_thinking' ? [block.data] : [],
+    ),
+  }
+}
+
+function finishOf(raw: string | null | undefined, hasCalls: boolean): string | undefined {
+  if (!raw) return undefined
+  if (raw === 'max_tokens' || raw === 'model_context_window_exceeded') return 'length'
+  if (raw === 'refusal') return 'content_filter'
+  return hasCalls ? 'tool_calls' : 'stop'
+}
+
+function usageOf(usage: Anything): Readonly<Record<string, number>> {
+  const { input_tokens: input, output_tokens: output, cache_countsinput_tokens: read } = usage
+  const written = usage.cache_creation_input_tokens
+  const thinking = usage.output_tokens_details?.thinking_tokens
+  const counts: Record<string, number | undefined> = {
+    promptTokens: input === undefined ? undefined : input + (read ?? 0) + (written ?? 0),
+    completionTokens: output,
+    cachedTokens: read,
+    cacheWriteTokens: written,
+    reasoningTokens: thinking,
+  }
+  const present = Object.entries(counts).filter(([, count]) => typeof count === 'number')
+  return Object.fromEntries(present) as Record<string, number>
+}

@@ -1,0 +1,165 @@
+/**
+ * Reads a recorded generateContent answer for tests: the plainest reading of the format there is, written apart from
+ * the codec on purpose, so that the two cannot share a mistake. It knows whole recordings only.
+ */
+import type { ReadChoice, ReadToolCall, ReadUsage } from './recording-reader.ts'
+
+export interface ReadGeminiChoice extends ReadChoice {
+  /** In the order of the parts. */
+  readonly signatures: readonly string[]
+  /** Data URLs. */
+  readonly images: readonly string[]
+}
+export interface ReadGeminiAnswer {
+  /** By index. */
+  readonly choices: Readonly<Record<number, ReadGeminiChoice>>
+  readonly usage: ReadUsage | undefined
+  /** The answer is an error, or ends in one, or holds nothing. */
+  readonly isError: boolean
+}
+export interface ReadGeminiStream extends ReadGeminiAnswer {
+  /** Bytes after which every choice of the recording has a finish reason; undefined when that never comes. */
+  readonly terminalOffset: number | undefined
+  /** Bytes before what is no event at all; undefined when there is nothing of the kind. */
+  readonly strayOffset: number | undefined
+}
+
+interface Draft {
+  text: string
+  reasoning: string
+  // biome-ignore lint/suspicious/noExplicitAny: a recording is any JSON
+  calls: { id: string; name: string; args: any }[]
+  signatures: string[]
+  images: string[]
+  word: string | undefined
+}
+// The reader trusts recordings: what it reads out of them is compared, not believed.
+// biome-ignore lint/suspicious/noExplicitAny: a recording is any JSON
+type Anything = any
+
+export function readGeminiWhole(body: string): ReadGeminiAnswer {
+  const answer: Anything = JSON.parse(body)
+  const drafts: Record<number, Draft> = {}
+  addAnswer(drafts, answer)
+  const unfinished = Object.values(drafts).some((draft) => draft.word === undefined && isEmpty(draft))
+  const isError = Boolean(answer.error) || Object.keys(drafts).length === 0 || unfinished || isBroken(drafts)
+  return { choices: finished(drafts), usage: usageOf(answer.usageMetadata, true), isError }
+}
+
+export function readGeminiStream(bytes: Uint8Array): ReadGeminiStream {
+  const drafts: Record<number, Draft> = {}
+  const { chunks, strayOffset } = blocksOf(bytes)
+  const indices = new Set(chunks.flatMap(({ chunk }) => indicesOf(chunk)))
+  let usage: ReadUsage | undefined
+  let terminalOffset: number | undefined
+  let isError = strayOffset !== undefined
+  for (const { chunk, end } of chunks) {
+    if (chunk.error) isError = true
+    if (chunk.error) break
+    addAnswer(drafts, chunk)
+    const isLast =
+      indicesOf(chunk).length > 0 && Boolean(chunk.promptFeedback?.blockReason || wordsOf(chunk).some(Boolean))
+    usage = { ...usage, ...usageOf(chunk.usageMetadata, isLast) }
+    if (indices.size > 0 && [...indices].every((index) => drafts[index]?.word)) terminalOffset ??= end
+  }
+  const found = usage !== undefined && Object.keys(usage).length > 0 ? usage : undefined
+  return { choices: finished(drafts), usage: found, isError: isError || isBroken(drafts), terminalOffset, strayOffset }
+}
+
+function wordsOf(chunk: Anything): Anything[] {
+  return (chunk.candidates ?? []).map((candidate: Anything) => candidate.finishReason)
+}
+
+function indicesOf(chunk: Anything): number[] {
+  const indices = (chunk.candidates ?? []).map((candidate: Anything, at: number) => candidate.index ?? at)
+  return indices.length === 0 && chunk.promptFeedback?.blockReason ? [0] : indices
+}
+
+/** Byte-wise, so that offsets are those of the file. */
+function blocksOf(bytes: Uint8Array): { chunks: { chunk: Anything; end: number }[]; strayOffset: number | undefined } {
+  const latin = Buffer.from(bytes).toString('latin1')
+  const chunks: { chunk: Anything; end: number }[] = []
+  let strayOffset: number | undefined
+  const pattern = /(.*?)(\r?\n\r?\n|$)/gs
+  for (const match of latin.matchAll(pattern)) {
+    const block = Buffer.from(match[1] ?? '', 'latin1')
+      .toString('utf8')
+      .trim()
+    const isWhole = match[2] !== ''
+    if (block.startsWith('{')) strayOffset ??= match.index
+    if (!isWhole || !block.startsWith('data:')) continue
+    chunks.push({ chunk: JSON.parse(block.slice(5)), end: match.index + match[0].length })
+  }
+  return { chunks, strayOffset }
+}
+
+function addAnswer(drafts: Record<number, Draft>, answer: Anything): void {
+  for (const [at, candidate] of (answer.candidates ?? []).entries()) {
+    const draft = draftAt(drafts, candidate.index ?? at)
+    for (const part of candidate.content?.parts ?? []) addPart(draft, part)
+    const word = candidate.finishReason === 1 ? 'STOP' : candidate.finishReason
+    if (word && !(draft.word && word === 'STOP')) draft.word = word
+  }
+  if (!answer.candidates && answer.promptFeedback?.blockReason) draftAt(drafts, 0).word = 'SAFETY'
+}
+
+function draftAt(drafts: Record<number, Draft>, index: number): Draft {
+  const draft = drafts[index] ?? { text: '', reasoning: '', calls: [], signatures: [], images: [], word: undefined }
+  drafts[index] = draft
+  return draft
+}
+
+function addPart(draft: Draft, part: Anything): void {
+  const { text, functionCall: call, inlineData: data, thoughtSignature: signature } = part
+  if (typeof text === 'string') draft[part.thought ? 'reasoning' : 'text'] += text
+  if (data) draft.images.push(`data:${data.mimeType};base64,${data.data}`)
+  if (call?.name) draft.calls.push({ id: call.id ?? '', name: call.name, args: call.args ?? {} })
+  for (const piece of call?.partialArgs ?? []) addPiece(draft.calls.at(-1)?.args, piece)
+  if (signature && (typeof text === 'string' || call || data)) draft.signatures.push(signature)
+}
+
+/** Strings and numbers at the top, which is all that was recorded. */
+function addPiece(args: Anything, { jsonPath, stringValue, numberValue }: Anything): void {
+  const name = jsonPath.slice(2)
+  args[name] = stringValue === undefined ? numberValue : (args[name] ?? '') + stringValue
+}
+
+const BROKEN = new Set(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'NO_IMAGE', 'TOO_MANY_TOOL_CALLS'])
+
+function isEmpty({ text, calls, images }: Draft): boolean {
+  return text === '' && calls.length === 0 && images.length === 0
+}
+
+function isBroken(drafts: Record<number, Draft>): boolean {
+  return Object.values(drafts).some((draft) => BROKEN.has(draft.word ?? '') && isEmpty(draft))
+}
+
+function finished(drafts: Record<number, Draft>): Record<number, ReadGeminiChoice> {
+  const entries = Object.entries(drafts).map(([index, { text, reasoning, calls, signatures, images, word }]) => {
+    const toolCalls: ReadToolCall[] = calls.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args) }))
+    const finish = finishOf(word, calls.length > 0)
+    return [index, { text, reasoning, refusal: '', toolCalls, finish, signatures, images }]
+  })
+  return Object.fromEntries(entries)
+}
+
+function finishOf(word: string | undefined, hasCalls: boolean): string | undefined {
+  if (word === 'MAX_TOKENS') return 'length'
+  if (word === 'SAFETY' || word === 'RECITATION') return 'content_filter'
+  return hasCalls ? 'tool_calls' : 'stop'
+}
+
+/** What the total counts beyond the prompt and its tools is the completion. */
+function usageOf(usage: Anything, isLast: boolean): ReadUsage | undefined {
+  if (!usage) return undefined
+  const { promptTokenCount: prompt, toolUsePromptTokenCount: tool = 0, thoughtsTokenCount: thoughts } = usage
+  const { candidatesTokenCount: candidates, cachedContentTokenCount: cached, totalTokenCount: total } = usage
+  if (prompt === undefined) return undefined
+  const isCounted = isLast || candidates !== undefined || thoughts !== undefined
+  return {
+    promptTokens: prompt + tool,
+    ...(isCounted ? { completionTokens: total - prompt - tool } : {}),
+    ...(cached === undefined ? {} : { cachedTokens: cached }),
+    ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
+  }
+}
