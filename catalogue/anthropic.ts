@@ -15,13 +15,53 @@ const COMMON = {
   capabilities: ALL_CAPABILITIES,
   input_modalities: TEXT_AND_IMAGES,
   supported_parameters: HYBRID_PARAMETERS,
+  aliases: [],
+  deprecation_date: null,
   source: PRICE_LIST,
 } as const
 
+const READ = '2026-11-20'
+
+const REASONING_WITHOUT_FORCING = [
+  'max_tokens',
+  'reasoning_effort',
+  'response_format',
+  'structured_outputs',
+  'tools',
+] as const
+
 const upstream = (model: string) => [{ provider: 'anthropic', model }] as const
+
+/**
+ * The maker first, then a cloud that asks the same (models.dev, 2026-07-01).
+ * @param profile The cloud's own name: an inference profile, which says where the model may run.
+ */
+const upstreams = (model: string, profile: string) =>
+  [
+    { provider: 'anthropic', model },
+    { provider: 'bedrock', model: profile, priority: 1 },
+  ] as const
 
 /** Cache writes are those that live five minutes; the provider asks more for an hour. */
 export const ANTHROPIC: readonly CatalogueEntry[] = [
+  {
+    ...COMMON,
+    id: 'claude-fable-5-1',
+    name: 'Claude Fable 5.1',
+    created: released('2026-09-01'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 10,
+      output_per_million: 50,
+      cached_input_per_million: 0.25,
+      cache_write_per_million: 12.5,
+    },
+    supported_parameters: REASONING_WITHOUT_FORCING,
+    deployments: upstream('claude-fable-5-1'),
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+    note: 'It refuses tool choices that force a call.',
+  },
   {
     ...COMMON,
     id: 'claude-opus-5-5',
@@ -63,6 +103,24 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
   },
   {
     ...COMMON,
+    id: 'claude-haiku-5-5',
+    name: 'Claude Haiku 5.5',
+    created: released('2026-10-07'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 0.1,
+      output_per_million: 0.5,
+      cached_input_per_million: 0.01,
+      cache_write_per_million: 0.125,
+    },
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: upstream('claude-haiku-5-5'),
+    source: { url: 'https://platform.claude.com/docs/en/models/haiku-5-5/overview.md', read: READ },
+    note: 'For prompts above 100 000 tokens the provider asks five times as much, which this price list cannot say.',
+  },
+  {
+    ...COMMON,
     id: 'claude-opus-5',
     name: 'Claude Opus 5',
     created: released('2026-07-24'),
@@ -81,6 +139,74 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
   },
   {
     ...COMMON,
+    id: 'claude-sonnet-5',
+    name: 'Claude Sonnet 5',
+    created: released('2026-06-30'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 2,
+      output_per_million: 10,
+      cached_input_per_million: 0.2,
+      cache_write_per_million: 2.5,
+    },
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: upstreams('claude-sonnet-5', 'global.anthropic.claude-sonnet-5'),
+    source: { url: 'https://platform.claude.com/docs/en/models/sonnet-5/overview.md', read: READ },
+  },
+  {
+    ...COMMON,
+    id: 'claude-fable-5',
+    name: 'Claude Fable 5',
+    created: released('2026-06-09'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 10,
+      output_per_million: 50,
+      cached_input_per_million: 1,
+      cache_write_per_million: 12.5,
+    },
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: upstreams('claude-fable-5', 'global.anthropic.claude-fable-5'),
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+  },
+  {
+    ...COMMON,
+    id: 'claude-opus-4-8',
+    name: 'Claude Opus 4.8',
+    created: released('2026-05-28'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 5,
+      output_per_million: 25,
+      cached_input_per_million: 0.5,
+      cache_write_per_million: 6.25,
+    },
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: upstreams('claude-opus-4-8', 'global.anthropic.claude-opus-4-8'),
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+  },
+  {
+    ...COMMON,
+    id: 'claude-opus-4-7',
+    name: 'Claude Opus 4.7',
+    created: released('2026-04-16'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 5,
+      output_per_million: 25,
+      cached_input_per_million: 0.5,
+      cache_write_per_million: 6.25,
+    },
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: upstreams('claude-opus-4-7', 'global.anthropic.claude-opus-4-7'),
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+  },
+  {
+    ...COMMON,
     id: 'claude-sonnet-4-6',
     name: 'Claude Sonnet 4.6',
     created: released('2026-02-17'),
@@ -94,7 +220,23 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     },
     aliases: [],
     deprecation_date: null,
-    deployments: upstream('claude-sonnet-4-6'),
+    deployments: upstreams('claude-sonnet-4-6', 'global.anthropic.claude-sonnet-4-6'),
+  },
+  {
+    ...COMMON,
+    id: 'claude-opus-4-6',
+    name: 'Claude Opus 4.6',
+    created: released('2026-02-05'),
+    context_window: 1_000_000,
+    max_output_tokens: 128_000,
+    pricing: {
+      input_per_million: 5,
+      output_per_million: 25,
+      cached_input_per_million: 0.5,
+      cache_write_per_million: 6.25,
+    },
+    deployments: upstreams('claude-opus-4-6', 'global.anthropic.claude-opus-4-6-v1'),
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
   },
   {
     ...COMMON,
@@ -111,7 +253,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     },
     aliases: ['claude-opus-4-5'],
     deprecation_date: null,
-    deployments: upstream('claude-opus-4-5-20251101'),
+    deployments: upstreams('claude-opus-4-5-20251101', 'global.anthropic.claude-opus-4-5-20251101-v1:0'),
   },
   {
     ...COMMON,
@@ -128,7 +270,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     },
     aliases: ['claude-haiku-4-5'],
     deprecation_date: null,
-    deployments: upstream('claude-haiku-4-5-20251001'),
+    deployments: upstreams('claude-haiku-4-5-20251001', 'global.anthropic.claude-haiku-4-5-20251001-v1:0'),
   },
   {
     ...COMMON,
@@ -145,7 +287,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     },
     aliases: ['claude-sonnet-4-5'],
     deprecation_date: '2026-11-30',
-    deployments: upstream('claude-sonnet-4-5-20250929'),
+    deployments: upstreams('claude-sonnet-4-5-20250929', 'global.anthropic.claude-sonnet-4-5-20250929-v1:0'),
   },
   {
     ...COMMON,
@@ -162,7 +304,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     },
     aliases: ['claude-opus-4-1'],
     deprecation_date: '2026-08-05',
-    deployments: upstream('claude-opus-4-1-20250805'),
+    deployments: upstreams('claude-opus-4-1-20250805', 'us.anthropic.claude-opus-4-1-20250805-v1:0'),
     note: 'The last release at this price; partner clouds serve it longer than the provider itself.',
   },
   {

@@ -38,6 +38,8 @@ export interface CatalogueEntry {
   readonly max_output_tokens: number | null
   /** Null: no price with a source; the model may not be called until the operator sets one. */
   readonly pricing: CataloguePricing | null
+  /** ISO date: the last day of a price that the provider has limited in time; absent: it stands until further notice. */
+  readonly price_ends?: string
   /** Other IDs of the same release: undated for dated and the other way round. */
   readonly aliases: readonly string[]
   /** ISO date on which the provider shuts the model down; null: none announced. */

@@ -15,12 +15,67 @@ const COMMON = {
   max_output_tokens: 65_536,
   input_modalities: ['text', 'image', 'audio', 'video', 'file'],
   supported_parameters: HYBRID_PARAMETERS,
+  aliases: [],
+  deprecation_date: null,
 } as const
+
+const READ = '2026-11-20'
+
+const INTRODUCTORY = 'An introductory price; from 2027-01-01 the provider asks twice as much.'
 
 const upstream = (model: string) => [{ provider: 'google', model }] as const
 
+/** The maker's two doors, where they ask the same (models.dev, 2026-07-01). */
+const upstreams = (model: string) =>
+  [
+    { provider: 'google', model },
+    { provider: 'vertex', model, priority: 1 },
+  ] as const
+
 /** Prices are those of text, images and video; the provider asks more for audio. */
 export const GOOGLE: readonly CatalogueEntry[] = [
+  {
+    ...COMMON,
+    id: 'gemini-3.8-flash',
+    name: 'Gemini 3.8 Flash',
+    created: released('2026-09-02'),
+    pricing: { input_per_million: 0.75, output_per_million: 3.75, cached_input_per_million: 0.075 },
+    price_ends: '2026-12-31',
+    deployments: upstream('gemini-3.8-flash'),
+    source: { url: 'https://github.com/BerriAI/litellm/discussions/39357', read: READ },
+    note: INTRODUCTORY,
+  },
+  {
+    ...COMMON,
+    id: 'gemini-3.7-flash',
+    name: 'Gemini 3.7 Flash',
+    created: released('2026-08-13'),
+    pricing: { input_per_million: 0.75, output_per_million: 3.75, cached_input_per_million: 0.075 },
+    price_ends: '2026-12-31',
+    deployments: upstream('gemini-3.7-flash'),
+    source: genaiPrices('google'),
+    note: INTRODUCTORY,
+  },
+  {
+    ...COMMON,
+    id: 'gemini-3.6-flash',
+    name: 'Gemini 3.6 Flash',
+    created: released('2026-07-21'),
+    pricing: { input_per_million: 0.75, output_per_million: 3.75, cached_input_per_million: 0.075 },
+    price_ends: '2026-12-31',
+    deployments: upstream('gemini-3.6-flash'),
+    source: genaiPrices('google'),
+    note: INTRODUCTORY,
+  },
+  {
+    ...COMMON,
+    id: 'gemini-3.5-flash-lite',
+    name: 'Gemini 3.5 Flash-Lite',
+    created: released('2026-07-21'),
+    pricing: { input_per_million: 0.3, output_per_million: 2.5, cached_input_per_million: 0.03 },
+    deployments: upstream('gemini-3.5-flash-lite'),
+    source: genaiPrices('google'),
+  },
   {
     ...COMMON,
     id: 'gemini-3.5-flash',
@@ -29,8 +84,37 @@ export const GOOGLE: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 1.5, output_per_million: 9, cached_input_per_million: 0.15 },
     aliases: [],
     deprecation_date: null,
-    deployments: upstream('gemini-3.5-flash'),
+    deployments: upstreams('gemini-3.5-flash'),
     source: modelsDev('google/models/gemini-3.5-flash'),
+  },
+  {
+    ...COMMON,
+    id: 'gemini-3.1-pro-preview',
+    name: 'Gemini 3.1 Pro Preview',
+    created: released('2026-02-19'),
+    pricing: { input_per_million: 2, output_per_million: 12, cached_input_per_million: 0.2 },
+    deployments: upstreams('gemini-3.1-pro-preview'),
+    source: modelsDev('google/models/gemini-3.1-pro-preview'),
+    note: 'For prompts above 200 000 tokens the provider asks 4 and 18 dollars, which this price list cannot say.',
+  },
+  {
+    ...COMMON,
+    id: 'gemini-3.1-flash-lite',
+    name: 'Gemini 3.1 Flash-Lite',
+    created: released('2026-05-07'),
+    pricing: { input_per_million: 0.25, output_per_million: 1.5, cached_input_per_million: 0.025 },
+    deprecation_date: '2027-05-07',
+    deployments: upstreams('gemini-3.1-flash-lite'),
+    source: modelsDev('google/models/gemini-3.1-flash-lite'),
+  },
+  {
+    ...COMMON,
+    id: 'gemini-3-flash-preview',
+    name: 'Gemini 3 Flash Preview',
+    created: released('2025-12-17'),
+    pricing: { input_per_million: 0.5, output_per_million: 3, cached_input_per_million: 0.05 },
+    deployments: upstreams('gemini-3-flash-preview'),
+    source: modelsDev('google/models/gemini-3-flash-preview'),
   },
   {
     ...COMMON,
@@ -40,7 +124,7 @@ export const GOOGLE: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 0.1, output_per_million: 0.4, cached_input_per_million: 0.01 },
     aliases: [],
     deprecation_date: null,
-    deployments: upstream('gemini-2.5-flash-lite'),
+    deployments: upstreams('gemini-2.5-flash-lite'),
     source: modelsDev('google/models/gemini-2.5-flash-lite'),
   },
   {
@@ -51,7 +135,7 @@ export const GOOGLE: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.125 },
     aliases: [],
     deprecation_date: '2026-12-01',
-    deployments: upstream('gemini-2.5-pro'),
+    deployments: upstreams('gemini-2.5-pro'),
     source: modelsDev('google/models/gemini-2.5-pro'),
     note: 'For prompts above 200 000 tokens the provider asks 2.50 and 15 dollars, which this price list cannot say.',
   },

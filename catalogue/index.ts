@@ -1,10 +1,17 @@
+import { ALIBABA } from './alibaba.ts'
+import { AMAZON } from './amazon.ts'
 import { ANTHROPIC } from './anthropic.ts'
+import { DEEPSEEK } from './deepseek.ts'
 import type { CatalogueEntry } from './entry.ts'
 import { GOOGLE } from './google.ts'
+import { MISTRAL } from './mistral.ts'
+import { MOONSHOT } from './moonshot.ts'
 import { OPEN_WEIGHT } from './open-weight.ts'
 import { OPENAI } from './openai.ts'
+import { PERPLEXITY } from './perplexity.ts'
 import { SIMULATOR } from './simulator.ts'
 import { XAI } from './xai.ts'
+import { ZAI } from './zai.ts'
 
 export type { CatalogueDeployment, CatalogueEntry, CataloguePricing } from './entry.ts'
 
@@ -13,7 +20,14 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   ...ANTHROPIC,
   ...OPENAI,
   ...GOOGLE,
-  ...OPEN_WEIGHT,
+  ...DEEPSEEK,
+  ...MISTRAL,
   ...XAI,
+  ...MOONSHOT,
+  ...ZAI,
+  ...ALIBABA,
+  ...PERPLEXITY,
+  ...AMAZON,
+  ...OPEN_WEIGHT,
   ...SIMULATOR,
 ]

@@ -1,6 +1,7 @@
 import {
   ALL_CAPABILITIES,
   type CatalogueEntry,
+  CHAT_PARAMETERS,
   HYBRID_PARAMETERS,
   modelsDev,
   released,
@@ -17,7 +18,31 @@ const COMMON = {
   note: 'For prompts above 200 000 tokens the provider asks twice as much, which this price list cannot say.',
 } as const
 
+const READ = '2026-11-20'
+
 export const XAI: readonly CatalogueEntry[] = [
+  {
+    ...COMMON,
+    id: 'grok-4.7',
+    name: 'Grok 4.7',
+    created: released('2026-09-21'),
+    context_window: 500_000,
+    max_output_tokens: null,
+    pricing: { input_per_million: 2, output_per_million: 6, cached_input_per_million: 0.5 },
+    deployments: [{ provider: 'xai', model: 'grok-4.7' }],
+    source: { url: 'https://apidog.com/blog/how-to-use-grok-4-7-api/', read: READ },
+  },
+  {
+    ...COMMON,
+    id: 'grok-4.6',
+    name: 'Grok 4.6',
+    created: released('2026-08-07'),
+    context_window: 500_000,
+    max_output_tokens: null,
+    pricing: { input_per_million: 2, output_per_million: 6, cached_input_per_million: 0.5 },
+    deployments: [{ provider: 'xai', model: 'grok-4.6' }],
+    source: { url: 'https://docs.apiyi.com/ja/models/grok-4-6.md', read: READ },
+  },
   {
     ...COMMON,
     id: 'grok-4.5',
@@ -39,5 +64,39 @@ export const XAI: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 1.25, output_per_million: 2.5, cached_input_per_million: 0.2 },
     deployments: [{ provider: 'xai', model: 'grok-4.3' }],
     source: modelsDev('xai/models/grok-4.3'),
+  },
+  {
+    ...COMMON,
+    id: 'grok-4.20-0309-reasoning',
+    name: 'Grok 4.20',
+    created: released('2026-03-09'),
+    context_window: 1_000_000,
+    max_output_tokens: 30_000,
+    pricing: { input_per_million: 1.25, output_per_million: 2.5, cached_input_per_million: 0.2 },
+    deployments: [{ provider: 'xai', model: 'grok-4.20-0309-reasoning' }],
+    source: modelsDev('xai/models/grok-4.20-0309-reasoning'),
+  },
+  {
+    ...COMMON,
+    id: 'grok-4.20-0309-non-reasoning',
+    name: 'Grok 4.20, without reasoning',
+    created: released('2026-03-09'),
+    context_window: 1_000_000,
+    max_output_tokens: 30_000,
+    pricing: { input_per_million: 1.25, output_per_million: 2.5, cached_input_per_million: 0.2 },
+    supported_parameters: CHAT_PARAMETERS,
+    deployments: [{ provider: 'xai', model: 'grok-4.20-0309-non-reasoning' }],
+    source: modelsDev('xai/models/grok-4.20-0309-non-reasoning'),
+  },
+  {
+    ...COMMON,
+    id: 'grok-build-0.1',
+    name: 'Grok Build 0.1',
+    created: released('2026-04-16'),
+    context_window: 256_000,
+    max_output_tokens: null,
+    pricing: { input_per_million: 1, output_per_million: 2, cached_input_per_million: 0.2 },
+    deployments: [{ provider: 'xai', model: 'grok-build-0.1' }],
+    source: modelsDev('xai/models/grok-build-0.1'),
   },
 ]

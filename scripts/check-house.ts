@@ -73,15 +73,17 @@ function providerIds(files: readonly SourceFile[]): string[] {
   return names.filter((name) => name !== 'provider' && name !== 'index' && !PROTOCOL_NAMES.has(name))
 }
 
+/** The id as a word of its own, inside a camel-case name, or in capitals: `groq`, `groqDialect`, `isGroq`, `GROQ_KEY`. */
 function providerPattern(id: string): string {
   if (ENGLISH_WORDS.has(id)) return `(?<=['"\`])${id}(?=['"\`])`
-  return id.length < 4 ? `\\b${id}(?=\\b|[A-Z])` : id
+  const capitalised = id.charAt(0).toUpperCase() + id.slice(1)
+  return `(?<![A-Za-z])${id}(?![a-z])|${capitalised}(?![a-z])|(?<![A-Z])${id.toUpperCase()}(?![A-Z])`
 }
 
 function providerNames(files: readonly SourceFile[]): string[] {
   const ids = providerIds(files)
   if (ids.length === 0) return []
-  const pattern = new RegExp(ids.map(providerPattern).join('|'), 'gi')
+  const pattern = new RegExp(ids.map(providerPattern).join('|'), 'g')
   return files
     .filter(({ path }) => !path.startsWith('src/providers/'))
     .flatMap((file) => {

@@ -84,6 +84,7 @@ const BROKEN_HOUSE: readonly (readonly [why: string, file: string, text: string]
   ['a class that is no error', 'src/gateway/a.ts', 'export class Pipeline {}\n'],
   ["a provider's name in a string", 'src/gateway/a.ts', "export const a = (id: string) => id === 'groq'\n"],
   ["a provider's name in a name", 'src/protocols/a.ts', 'export const groqDialect = 1\n'],
+  ["a provider's name inside a name", 'src/gateway/a.ts', 'export const isGroq = 1\n'],
   ["a provider's name that is a word", 'src/gateway/a.ts', "export const a = 'together'\n"],
 ]
 for (const [why, file, text] of BROKEN_HOUSE) {
@@ -100,7 +101,8 @@ for (const [why, file, text] of BROKEN_HOUSE) {
 
 test('comments may name providers and clocks', () => {
   const { status, output } = checkOver('check-house.ts', {
-    'src/domain/a.ts': '/** Groq sends it so; never Date.now() here. */\nexport const a = 1 // together with groq\n',
+    'src/domain/a.ts':
+      '/** Groq sends it so; never Date.now() here. */\nexport const a = /groqapis/ // together with groq\n',
     'src/providers/groq.ts': "export const groq = { id: 'groq' }\n",
     'src/providers/together.ts': '',
   })

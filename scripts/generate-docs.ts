@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type ErrorCode } from '../src/domain/errors.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
+import { providersPage } from './kit/providers-page.ts'
 import { ROOT, report } from './source-files.ts'
 
 const ERRORS_HEAD = `# Errors
@@ -44,7 +45,10 @@ function errorsPage(): string {
   return `${ERRORS_HEAD}${table.join('\n')}\n`
 }
 
-const PAGES: Readonly<Record<string, () => string>> = { 'docs/errors.md': errorsPage }
+const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/errors.md': errorsPage,
+  'docs/providers.md': providersPage,
+}
 
 const findings: string[] = []
 for (const [path, page] of Object.entries(PAGES)) {

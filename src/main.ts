@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type App, createApp } from './app.ts'
+import type { App } from './app.ts'
 import { reloadable } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { loadSecret } from './config/secret.ts'
@@ -37,9 +37,11 @@ export const DATABASE_FILE = 'turnpike.db'
 /** Rejects when a store cannot be opened or the port cannot be had; nothing is left open then. */
 export async function startService({ config, log, version }: ServiceInput): Promise<Service> {
   let running = config
-  const [secret, database] = await Promise.all([
+  // The database's threads start while this one still reads the rest of the program.
+  const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
     openDatabase({ path: join(config.data_dir, DATABASE_FILE) }),
+    import('./app.ts'),
   ])
   try {
     await migrate(database.db, Date.now)

@@ -12,5 +12,12 @@ function registry(): BuiltIn {
   const variables = Object.entries(PROVIDERS).flatMap(([name, { apiKeyVariable }]) =>
     apiKeyVariable === undefined ? [] : [[apiKeyVariable, name] as const],
   )
-  return { builtInProviders: Object.keys(PROVIDERS), providerVariables: Object.fromEntries(variables) }
+  const settings = Object.entries(PROVIDERS).flatMap(([name, { settingVariables }]) =>
+    settingVariables === undefined ? [] : [[name, settingVariables] as const],
+  )
+  return {
+    builtInProviders: Object.keys(PROVIDERS),
+    providerVariables: Object.fromEntries(variables),
+    settingVariables: Object.fromEntries(settings),
+  }
 }

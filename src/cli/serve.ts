@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/schema.ts'
 import { createIdSource } from '../domain/ids.ts'
@@ -23,6 +24,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   log.log.info({ url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   process.on('SIGHUP', () => void reload(service, options, log))
   endOnSignals(service, log)
+  // Also a process that is killed leaves the next start a warm one.
+  flushCompileCache()
 }
 
 async function reload(service: Service, options: ServeOptions, { log }: OpenedLog): Promise<void> {

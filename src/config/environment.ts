@@ -71,6 +71,31 @@ export function overlayProviderKeys(
   }
 }
 
+/**
+ * Fills settings that the file leaves open in entries it has. The variables switch nothing on, since they are set on
+ * machines for other reasons too. A provider under another name with `kind` is completed too, unless it has an address
+ * of its own, which must not be sent another host's key.
+ * @param settingVariables Name of the built-in provider → setting → environment variable.
+ */
+export function overlayProviderSettings(
+  tree: SourceNode,
+  environment: MergedEnvironment,
+  settingVariables: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): void {
+  for (const [provider, variables] of Object.entries(settingVariables)) {
+    for (const name of [provider, ...namesOfKind(tree, provider)]) {
+      if (childOf(childOf(tree, 'providers'), name) === undefined) continue
+      for (const [setting, variable] of Object.entries(variables)) {
+        const value = environment.get(variable)
+        const entry = childOf(childOf(tree, 'providers'), name)
+        const hasKeys = setting === 'api_key' && isSet(childOf(entry, 'api_keys'))
+        if (value === undefined || value === '' || hasKeys || isSet(childOf(entry, setting))) continue
+        overlay(tree, ['providers', name, setting], { value, origin: environment.origin(variable) })
+      }
+    }
+  }
+}
+
 function namesOfKind(tree: SourceNode, kind: string): string[] {
   const providers = childOf(tree, 'providers')
   if (providers?.content.type !== 'mapping') return []

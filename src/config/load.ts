@@ -11,6 +11,7 @@ import {
   mergeEnvironment,
   overlayEnvironment,
   overlayProviderKeys,
+  overlayProviderSettings,
 } from './environment.ts'
 import { ConfigError } from './error.ts'
 import { mergePlans } from './plans.ts'
@@ -27,6 +28,8 @@ export interface BuiltIn {
   readonly builtInProviders: readonly string[]
   /** Environment variable → name of the built-in provider that it switches on. */
   readonly providerVariables: Readonly<Record<string, string>>
+  /** Name of a built-in provider → setting → environment variable that fills it where the file leaves it open. */
+  readonly settingVariables?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 /** Command-line flags; they win over everything. */
@@ -51,6 +54,7 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
   const { tree, problems, file } = await readFileSource({ environment, cwd, named: flags.config })
   overlayEnvironment(tree, environment)
   overlayProviderKeys(tree, environment, builtIn.providerVariables)
+  overlayProviderSettings(tree, environment, builtIn.settingVariables ?? {})
   overlayFlags(tree, flags)
   const fileConfig = check(tree, builtIn, [...environment.problems, ...problems])
   const config: Config = {

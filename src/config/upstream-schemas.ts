@@ -35,6 +35,10 @@ export const PROVIDER_SCHEMA = section(
     api_keys: Type.Optional(
       Type.Array(secret('A key.'), { description: 'Several keys, over which calls are spread.', writeOnly: true }),
     ),
+    region: Type.Optional(text('Region of a cloud whose address is made of it.')),
+    project: Type.Optional(text('Project of a cloud that bills by project.')),
+    api_version: Type.Optional(text('Version of the API, where the address has one.')),
+    credentials_file: Type.Optional(text("File with the cloud's credentials. Not set: those of the machine.")),
     timeout_ms: timeouts,
     max_in_flight: Type.Optional(count('Most calls at once. Not set: no limit.')),
     on_disconnect: Type.Enum(['cancel', 'drain'], {

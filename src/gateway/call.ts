@@ -64,7 +64,7 @@ export function startCall(input: CallInput): Call {
     'user-agent': 'turnpike',
     ...wire.headers,
   }
-  const call = { url: baseUrl + wire.path, headers, body: wire.body }
+  const call = { url: joinUrl(baseUrl, wire.path), headers, body: wire.body }
   const open = (): UpstreamExchange => target.upstream.transport(call)
   const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, aborted: false, pending: [], finished: false }
@@ -76,6 +76,12 @@ export function startCall(input: CallInput): Call {
     abort: () => abort(state),
     warnings: wire.warnings,
   }
+}
+
+/** Operators write base URLs with and without the version that a protocol's paths begin with: it is taken once. */
+function joinUrl(baseUrl: string, path: string): string {
+  const version = /^\/v\d\w*(?=\/)/.exec(path)?.[0]
+  return version !== undefined && baseUrl.endsWith(version) ? baseUrl + path.slice(version.length) : baseUrl + path
 }
 
 interface CallState {

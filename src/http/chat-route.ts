@@ -22,7 +22,6 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
     {
       config: { scope: 'chat', bodyLimitBytes },
       validatorCompiler: () => () => true,
-      serializerCompiler: () => JSON.stringify,
       schema: {
         summary: 'Create a chat completion',
         description:

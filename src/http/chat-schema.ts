@@ -1,4 +1,4 @@
-import { Type } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 
 /** The chat-completions contract for the OpenAPI document; the gateway's own parser is what checks requests. */
 

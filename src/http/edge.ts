@@ -23,9 +23,7 @@ export const EDGE_LIMITS = {
 
 export const SERVER_OPTIONS: ServerOptions = {
   headersTimeout: EDGE_LIMITS.headersTimeoutMs,
-  requestTimeout: EDGE_LIMITS.requestTimeoutMs,
   connectionsCheckingInterval: EDGE_LIMITS.checkIntervalMs,
-  keepAliveTimeout: EDGE_LIMITS.keepAliveTimeoutMs,
   maxHeaderSize: EDGE_LIMITS.maxHeaderBytes,
   noDelay: true,
 }

@@ -1,6 +1,6 @@
 import fastifySwagger from '@fastify/swagger'
-import { Type } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-schema.ts'
 
 export interface OpenApiInput {

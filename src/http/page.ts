@@ -3,7 +3,7 @@
  * account, list, filter and order they were given out for.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type TSchema, Type } from '@fastify/type-provider-typebox'
+import { type TSchema, Type } from 'typebox'
 import { GatewayError } from '../domain/errors.ts'
 
 const DEFAULT_LIMIT = 20

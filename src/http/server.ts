@@ -24,6 +24,10 @@ export interface ServerInput {
 export async function createHttpServer(input: ServerInput): Promise<FastifyInstance> {
   const app = fastify({
     http: SERVER_OPTIONS,
+    // Fastify sets these on the server itself, over what `http` says.
+    requestTimeout: EDGE_LIMITS.requestTimeoutMs,
+    keepAliveTimeout: EDGE_LIMITS.keepAliveTimeoutMs,
+    maxRequestsPerSocket: EDGE_LIMITS.maxRequestsPerSocket,
     forceCloseConnections: false,
     return503OnClosing: false,
     logger: false,
@@ -35,7 +39,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   })
   app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders
   app.server.maxConnections = EDGE_LIMITS.maxConnections
-  app.server.maxRequestsPerSocket = EDGE_LIMITS.maxRequestsPerSocket
+  app.setSerializerCompiler(() => JSON.stringify) // compiled serialisers cost more at start than they ever save
   renderErrors(app, input.onError)
   acceptJsonBodies(app)
   app.addHook('onRequest', (request, reply, done) => {

@@ -7,7 +7,12 @@ export const fireworks: Provider = {
   name: 'Fireworks AI',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   apiKeyVariable: 'FIREWORKS_API_KEY',
-  protocol: openaiChat({ dropped: ['store', 'service_tier'], refused: ['modalities'] }),
+  protocol: openaiChat({
+    reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+    dropped: ['store'],
+    refused: ['modalities'],
+    refusedParts: ['input_audio', 'file'],
+  }),
   authorize: bearer,
   source: { url: 'https://docs.fireworks.ai/api-reference/post-chatcompletions', read: '2026-11-20' },
 }

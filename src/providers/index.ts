@@ -1,25 +1,56 @@
 /** The hosts we know by name, the protocols one may name in the configuration, and what an operator's entry makes of them. */
 
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { alibaba } from './alibaba.ts'
+import { anthropic } from './anthropic.ts'
+import { azure } from './azure.ts'
+import { bedrock } from './bedrock.ts'
+import { cerebras } from './cerebras.ts'
 import { deepseek } from './deepseek.ts'
 import { fireworks } from './fireworks.ts'
+import { google } from './google.ts'
 import { groq } from './groq.ts'
+import { huggingface } from './huggingface.ts'
 import { mistral } from './mistral.ts'
+import { moonshot } from './moonshot.ts'
 import { ollama } from './ollama.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
-import { bearer, type Provider } from './provider.ts'
+import { perplexity } from './perplexity.ts'
+import { bearer, type Provider, type ProviderSettings } from './provider.ts'
 import { simulator } from './simulator.ts'
 import { together } from './together.ts'
+import { vertex } from './vertex.ts'
 import { vllm } from './vllm.ts'
 import { xai } from './xai.ts'
+import { zai } from './zai.ts'
 
 /** By id, which is also the name under which the configuration knows them. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
-  [openai, deepseek, mistral, groq, xai, together, fireworks, openrouter, ollama, vllm, simulator].map((provider) => [
-    provider.id,
-    provider,
-  ]),
+  [
+    openai,
+    anthropic,
+    google,
+    deepseek,
+    mistral,
+    groq,
+    xai,
+    together,
+    fireworks,
+    openrouter,
+    cerebras,
+    perplexity,
+    moonshot,
+    zai,
+    alibaba,
+    huggingface,
+    ollama,
+    vllm,
+    azure,
+    bedrock,
+    vertex,
+    simulator,
+  ].map((provider) => [provider.id, provider]),
 )
 
 /** What any server is taken for that claims the protocol and is not known by name. */
@@ -32,7 +63,7 @@ const compatible: Provider = {
 }
 
 /** By the name that the configuration's `protocol` uses: a host that is nothing but its protocol. */
-export const PROTOCOLS: Readonly<Record<string, Provider>> = { openai: compatible, simulator }
+export const PROTOCOLS: Readonly<Record<string, Provider>> = { openai: compatible, anthropic, gemini: google, bedrock, simulator }
 
 const DEFAULT_FIRST_BYTE_MS = 60_000
 
@@ -44,6 +75,10 @@ export interface ProviderConfig {
   readonly base_url?: string | undefined
   readonly api_key?: string | undefined
   readonly api_keys?: readonly string[] | undefined
+  readonly region?: string | undefined
+  readonly project?: string | undefined
+  readonly api_version?: string | undefined
+  readonly credentials_file?: string | undefined
   readonly timeout_ms: {
     readonly connect: number
     /** 60 s for streams, and as long as `total` for whole answers, unless said. */
@@ -84,7 +119,7 @@ export interface ResolvedProvider {
  * @throws Error that says what is missing: a host or protocol of that name, or the address.
  */
 export function resolveProvider(name: string, config: ProviderConfig): ResolvedProvider {
-  const provider = providerOf(name, config)
+  const provider = configured(providerOf(name, config), config)
   const baseUrl = (config.base_url || provider.baseUrl)?.replace(/\/+$/, '')
   if (baseUrl === undefined && provider.transport === undefined) {
     throw new Error(`Provider '${name}' needs a base_url: no address is known for it.`)
@@ -100,6 +135,18 @@ export function resolveProvider(name: string, config: ProviderConfig): ResolvedP
     onDisconnect: config.on_disconnect,
     maxInFlight: config.max_in_flight,
   }
+}
+
+/** Settings that the host does not know are none of its business: the environment may have put them there. */
+function configured(provider: Provider, config: ProviderConfig): Provider {
+  if (provider.configure === undefined) return provider
+  const settings: { -readonly [Name in keyof ProviderSettings]: ProviderSettings[Name] } = {}
+  if (config.base_url) settings.base_url = config.base_url.replace(/\/+$/, '')
+  for (const name of provider.settings ?? []) {
+    const value = config[name]
+    if (value) settings[name] = value
+  }
+  return { ...provider, ...provider.configure(settings) }
 }
 
 function providerOf(name: string, config: ProviderConfig): Provider {

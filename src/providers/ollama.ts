@@ -1,7 +1,10 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** Runs on one's own machine, or at ollama.com with a key. Parameters it does not know it ignores without a word. */
+/**
+ * Runs on one's own machine, or at ollama.com with a key. Parameters it does not know it ignores without a word. It
+ * fetches no images: many of its versions read data URLs alone.
+ */
 export const ollama: Provider = {
   id: 'ollama',
   name: 'Ollama',
@@ -10,8 +13,11 @@ export const ollama: Provider = {
     severalChoices: false,
     reasoningField: 'reasoning',
     reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+    toolChoices: [],
     dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
-    refused: ['tool_choice', 'parallel_tool_calls', 'logit_bias', 'modalities'],
+    refused: ['parallel_tool_calls', 'logit_bias', 'modalities'],
+    refusedParts: ['input_audio', 'file'],
+    remoteImages: false,
   }),
   authorize: bearer,
   source: { url: 'https://docs.ollama.com/api/openai-compatibility', read: '2026-11-20' },

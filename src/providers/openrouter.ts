@@ -1,7 +1,10 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** A router over many hosts; it reports its own errors, and those of the hosts, also within streams. */
+/**
+ * A router over many hosts; it reports its own errors, and those of the hosts, also within streams. Reasoning comes
+ * in details, signed or encrypted by the host behind it, and is wanted back in them.
+ */
 export const openrouter: Provider = {
   id: 'openrouter',
   name: 'OpenRouter',
@@ -12,8 +15,11 @@ export const openrouter: Provider = {
     severalChoices: false,
     developerRole: true,
     reasoningField: 'reasoning',
+    reasoningDetails: true,
+    reasoningEfforts: { max: 'xhigh' },
+    effortFields: (effort) => ({ reasoning: { effort } }),
     dropped: ['store'],
   }),
   authorize: bearer,
-  source: { url: 'https://openrouter.ai/docs/api-reference/overview', read: '2026-11-20' },
+  source: { url: 'https://openrouter.ai/docs/use-cases/reasoning-tokens', read: '2026-11-20' },
 }

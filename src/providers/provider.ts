@@ -34,6 +34,14 @@ export type Transport = (call: UpstreamCall) => UpstreamExchange
 /** Adds the credential to the headers of a call that is otherwise ready: whoever signs must see the bytes sent. */
 export type Authorize = (call: UpstreamCall, credential: string) => void | Promise<void>
 
+/** Settings of an operator's entry that only some hosts know, by their names in the configuration. */
+export type SettingName = 'region' | 'project' | 'api_version' | 'credentials_file'
+
+export interface ProviderSettings extends Readonly<Partial<Record<SettingName, string>>> {
+  /** The operator's address, without trailing slash. */
+  readonly base_url?: string
+}
+
 export interface Provider {
   readonly id: string
   /** Shown as `owned_by` of models that say no other, and in the documentation. */
@@ -46,6 +54,15 @@ export interface Provider {
   readonly authorize: Authorize
   /** Only for providers that are not reached over HTTP. */
   readonly transport?: Transport
+  /** The settings this host knows; none unless said. */
+  readonly settings?: readonly SettingName[]
+  /**
+   * Setting to the environment variable that fills it where an entry of the configuration leaves it open. Unlike
+   * `apiKeyVariable`, these switch nothing on: they are set on machines for other reasons too.
+   */
+  readonly settingVariables?: Readonly<Partial<Record<SettingName | 'base_url' | 'api_key', string>>>
+  /** What an operator's settings change of these facts. Throws an Error that says what is missing or wrong. */
+  readonly configure?: (settings: ProviderSettings) => Partial<Provider>
   /** The page these facts come from, and when it was read. */
   readonly source: { readonly url: string; readonly read: string }
 }

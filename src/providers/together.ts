@@ -1,15 +1,18 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** Its `logprobs` is a number and answers in another shape. */
+/** Its `logprobs` is a number and answers in another shape. Thinking is switched off by a field of its own. */
 export const together: Provider = {
   id: 'together',
   name: 'Together AI',
   baseUrl: 'https://api.together.xyz/v1',
   apiKeyVariable: 'TOGETHER_API_KEY',
   protocol: openaiChat({
+    reasoningEfforts: { minimal: 'low', xhigh: 'high' },
+    effortFields: (effort) => (effort === 'none' ? { reasoning: { enabled: false } } : undefined),
     dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
     refused: ['logprobs', 'top_logprobs', 'modalities'],
+    refusedParts: ['input_audio', 'file'],
   }),
   authorize: bearer,
   source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-20' },

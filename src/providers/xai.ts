@@ -10,9 +10,11 @@ export const xai: Provider = {
   protocol: openaiChat({
     maxTokensField: 'max_completion_tokens',
     severalChoices: false,
+    reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
     dropped: ['metadata', 'store', 'service_tier', 'prediction'],
     refused: ['logit_bias', 'modalities'],
+    refusedParts: ['input_audio'],
   }),
   authorize: bearer,
-  source: { url: 'https://docs.x.ai/docs/api-reference', read: '2026-11-20' },
+  source: { url: 'https://docs.x.ai/developers/model-capabilities/text/reasoning', read: '2026-11-20' },
 }

@@ -33,11 +33,11 @@ test('R-A15, F17: SIGTERM lets 20 streams end, turns new work away, meters all, 
     const texts = Promise.all(answers.map(({ body }) => body.text()))
     gateway.signal('SIGTERM')
     const probe = await eventually(
-      () => send(gateway, '/readyz'),
+      () => send(gateway, '/readyz', { fresh: true }),
       ({ status }) => status === 503,
     )
     assert.equal(probe.status, 503)
-    const refused = await send(gateway, CHAT, { key, body: hello() })
+    const refused = await send(gateway, CHAT, { key, body: hello(), fresh: true })
     assert.deepEqual([refused.status, errorOf(refused).code], [503, 'shutting_down'])
     assert.equal(refused.headers['connection'], 'close')
     assert.match(refused.headers['retry-after'] ?? '', /^[1-9]\d?$/)
@@ -101,4 +101,18 @@ test('F17: an idle kept-alive connection does not hold up the end', async () => 
   const startedAt = performance.now()
   assert.equal(await gateway.stop(), 0)
   assert.ok(performance.now() - startedAt < 10_000)
+})
+
+test('when whoever read the log is gone, requests are served all the same, and SIGTERM ends the process', async () => {
+  const gateway = await startGateway({ config: oneModel(provider.url), env: { LOG_LEVEL: 'info' } })
+  const key = await gateway.key()
+  provider.answer(ordinary)
+  gateway.dropOutput()
+  assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
+  assert.equal(await gateway.stop(), 0)
+})
+
+test('SIGTERM in the first moment of readiness already drains', async () => {
+  const gateway = await startGateway({ config: oneModel(provider.url) })
+  assert.equal(await gateway.stop(), 0)
 })

@@ -43,7 +43,8 @@ export function readMessageStream(bytes: Uint8Array): ReadMessageStream {
     }
     if (event.type === 'message_delta') {
       message.stop_reason = event.delta.stop_reason
-      message.usage = { ...message.usage, ...event.usage }
+      const said = Object.entries(event.usage).filter(([, count]) => count !== null)
+      message.usage = { ...message.usage, ...Object.fromEntries(said) }
     }
     if (event.type === 'message_stop') {
       return { ...describe(message, (block) => block.json || '{}'), isError: false, terminalOffset: end }
@@ -64,18 +65,18 @@ function grow(block: Anything, delta: Anything): void {
   if (delta.type === 'input_json_delta') block.json += delta.partial_json
 }
 
-/** Byte-wise, so that offsets are those of the file: the end of an event is after its blank line. */
+/** Byte-wise, so that offsets are those of the file: an event ends with its blank line, of which CR is enough. */
 function eventsOf(bytes: Uint8Array): { event: Anything; end: number }[] {
   const latin = Buffer.from(bytes).toString('latin1')
   const events: { event: Anything; end: number }[] = []
-  const blankLine = /\r?\n\r?\n/g
+  const blankLine = /\r\n\r|\n\n/g
   let from = 0
   for (let match = blankLine.exec(latin); match !== null; match = blankLine.exec(latin)) {
     const end = match.index + match[0].length
     const block = Buffer.from(latin.slice(from, match.index), 'latin1').toString('utf8')
     from = end
     const data = block.split(/\r?\n/).find((line) => line.startsWith('data:'))
-    if (data !== undefined) events.push({ event: JSON.parse(data.slice(5)), end })
+    if (data?.slice(5).trimStart().startsWith('{')) events.push({ event: JSON.parse(data.slice(5)), end })
   }
   return events
 }
@@ -104,7 +105,7 @@ function finishOf(raw: string | null | undefined, hasCalls: boolean): string | u
 }
 
 function usageOf(usage: Anything): Readonly<Record<string, number>> {
-  const { input_tokens: input, output_tokens: output, cache_countsinput_tokens: read } = usage
+  const { input_tokens: input, output_tokens: output, cache_read_input_tokens: read } = usage
   const written = usage.cache_creation_input_tokens
   const thinking = usage.output_tokens_details?.thinking_tokens
   const counts: Record<string, number | undefined> = {

@@ -95,7 +95,12 @@ function toolOf(tool: Anything): Anything {
   if (tool.input_schema === undefined) throw new Untranslatable(`the provider's own tool '${tool.type}'`)
   return {
     type: 'function',
-    function: { name: tool.name, description: tool.description, parameters: tool.input_schema },
+    function: {
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.input_schema,
+      strict: tool.strict,
+    },
   }
 }
 

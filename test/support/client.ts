@@ -20,13 +20,15 @@ export interface Call {
   readonly body?: object | string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** On a connection of its own: one that is kept may be closed by a gateway that ends. */
+  readonly fresh?: boolean
 }
 
 /** Sends a request and returns as soon as the head is there. */
 export function open(gateway: Gateway, path: string, call: Call = {}): Promise<Dispatcher.ResponseData> {
   const { key, body, headers, signal } = call
   return request(gateway.url + path, {
-    dispatcher: agent,
+    dispatcher: call.fresh === true ? new Agent({ pipelining: 0 }) : agent,
     method: (call.method ?? (body === undefined ? 'GET' : 'POST')) as Dispatcher.HttpMethod,
     body: typeof body === 'object' ? JSON.stringify(body) : (body ?? null),
     signal: signal ?? null,

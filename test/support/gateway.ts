@@ -31,10 +31,14 @@ export interface Gateway {
   readonly pid: number
   /** Everything the process has printed. */
   readonly output: () => string
+  /** Ends the pipes that the process prints to. */
+  readonly dropOutput: () => void
   /** Runs a command of `turnpike` on the same data. */
   readonly cli: (...args: string[]) => Promise<string>
   /** Makes an API key; `flags` are those of `turnpike keys create`. */
   readonly key: (...flags: string[]) => Promise<string>
+  /** Makes an account and a key of it, so that nothing else is on its usage. */
+  readonly keyOfNewAccount: () => Promise<string>
   readonly signal: (name: NodeJS.Signals) => void
   /** Resolves with the exit code; null after a signal that killed it. */
   readonly exited: Promise<number | null>
@@ -133,14 +137,20 @@ function handle(parts: {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env, cwd: folder })
     return stdout.trim()
   }
+  const key = (...flags: string[]): Promise<string> => cli('keys', 'create', '--name', 'test', ...flags)
   return {
     url: `http://127.0.0.1:${port}`,
     port,
     dataDir,
     pid: child.pid ?? 0,
     output,
+    dropOutput: () => {
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+    },
     cli,
-    key: (...flags) => cli('keys', 'create', '--name', 'test', ...flags),
+    key,
+    keyOfNewAccount: async () => key('--account', await cli('accounts', 'create', '--name', 'test')),
     signal: (name) => child.kill(name),
     exited,
     stop: async () => {

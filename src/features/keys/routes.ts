@@ -1,6 +1,7 @@
 /** `/keys`: what an account does with its API keys. */
-import { type FastifyPluginAsyncTypebox, type Static, Type } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
+import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'

@@ -1,5 +1,5 @@
 /** Keys on the wire. */
-import { type Static, Type } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
 import { SCOPES, type Scope } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'

@@ -1,4 +1,4 @@
-import { Type } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 import type { Model } from '../../domain/model.ts'
 import type { Price } from '../../domain/money.ts'
 

@@ -1,5 +1,6 @@
 /** `/usage`: what an account has used in a period, by model. */
-import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 import { usdNumber } from '../../domain/money.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { parsePeriod } from './period.ts'

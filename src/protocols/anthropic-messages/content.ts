@@ -1,5 +1,5 @@
 /** Parts of messages as content blocks: text, images, documents. What the API cannot read is refused by its place. */
-import type { ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
+import type { ChatMessage, ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Block, isRecord } from './wire.ts'
 
@@ -33,6 +33,16 @@ export function renderContent(
     const [block] = blocks
     if (block !== undefined) noteBreakpoint(part, block, gathering)
     return blocks
+  })
+}
+
+/** Whether a message has nothing that would be rendered. */
+export function isBlank({ content, refusal, tool_calls: calls = [] }: ChatMessage): boolean {
+  if (calls.length > 0 || (refusal ?? '').trim() !== '') return false
+  if (typeof content === 'string') return content.trim() === ''
+  return (content ?? []).every((part) => {
+    if (part.type === 'text') return part.text.trim() === ''
+    return part.type === 'refusal' && part.refusal.trim() === ''
   })
 }
 

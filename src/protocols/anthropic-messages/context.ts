@@ -63,18 +63,20 @@ function readEntry(block: Json): ContextEntry | undefined {
     return { type, thinking, signature: textOf(signature) }
   }
   if (type === 'redacted_thinking' && textOf(data) !== '') return { type, data: textOf(data) }
-  if (type === 'text' && /^\d{1,9}$/.test(textOf(length))) return { type, length: Number(length) }
+  if (type === 'text' && /^[1-9]\d{0,8}$/.test(textOf(length))) return { type, length: Number(length) }
   if (type === 'tool_use' && typeof id === 'string') return { type, id }
   return undefined
 }
 
-/** Whether text and calls are still those that the places were noted for. */
-function fits(entries: readonly ContextEntry[], message: ChatMessage): boolean {
+/** Whether text and calls are still those that the places were noted for, and end in something that may end a message. */
+function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [] }: ChatMessage): boolean {
+  const text = content ?? ''
+  if (typeof text !== 'string') return false
   const ids = entries.flatMap((entry) => (entry.type === 'tool_use' ? [entry.id] : []))
-  const called = (message.tool_calls ?? []).map((call) => call.id)
   const length = entries.reduce((sum, entry) => sum + (entry.type === 'text' ? entry.length : 0), 0)
-  const content = message.content ?? ''
-  return typeof content === 'string' && content.length === length && ids.join('\n') === called.join('\n')
+  const last = entries.at(-1)
+  const ends = last?.type === 'tool_use' || (last?.type === 'text' && text.slice(-last.length).trim() !== '')
+  return ends && text.length === length && ids.length === calls.length && ids.every((id, at) => id === calls[at]?.id)
 }
 
 export interface Parts {

@@ -1,5 +1,6 @@
 /** `reasoning_effort` as thinking: by budget or by effort, as the model has it, and off where the API would refuse it. */
 import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../domain/chat.ts'
+import { isBlank } from './content.ts'
 import { contextOf } from './context.ts'
 import type { Effort, ModelTraits } from './models.ts'
 import type { Block } from './wire.ts'
@@ -110,6 +111,7 @@ function startOfToolLoop(messages: readonly ChatMessage[]): ChatMessage | undefi
   let hasResults = false
   for (const message of messages.toReversed()) {
     if (message.role === 'system' || message.role === 'developer') continue
+    if (message.role !== 'tool' && isBlank(message)) continue
     if (message.role === 'assistant') {
       if (!hasResults) return start
       start = message

@@ -127,7 +127,7 @@ function renderSampling(request: ChatRequest, { traits, isThinking, warnings }: 
   if (!isFree) {
     const mayNarrow = traits.sampling !== 'none' && topP !== undefined && topP >= 0.95
     drop('temperature', temperature)
-    drop('top_k', topK)
+    if (topK !== undefined) warnings.add('top_k')
     return { top_p: mayNarrow ? topP : drop('top_p', topP) }
   }
   if (temperature !== undefined && temperature > 1) warnings.add('temperature')

@@ -70,7 +70,7 @@ function addMessage(draft: Draft, message: ChatMessage, position: number): void 
   else if (message.role === 'user') draft.contents.push({ role: 'user', parts: renderParts(draft, message, path) })
   else {
     if (draft.contents.length > 0) draft.warnings.add(`${path}.role`)
-    draft.system.push(...renderParts(draft, message, path))
+    draft.system.push(...renderParts(draft, message, path).filter((part) => part['text'] !== ''))
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ChatRequest, Tool } from '../../domain/chat.ts'
+import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type OpenAiChatOptions, openaiChat } from './index.ts'
 
@@ -125,7 +125,7 @@ test('what changes the answer and cannot be honoured is refused by name', () => 
     [{ logitBias: { '1': 1 } }, 'logit_bias'],
     [{ frequencyPenalty: 1 }, 'frequency_penalty'],
     [{ presencePenalty: 1 }, 'presence_penalty'],
-    [{ tools: [tool('f')], toolChoice: 'required' }, 'tool_choice'],
+    [{ tools: [tool('f')] }, 'tools'],
     [{ parallelToolCalls: false }, 'parallel_tool_calls'],
     [{ modalities: ['text', 'audio'] }, 'modalities'],
     [{ reasoningEffort: 'low' }, 'reasoning_effort'],
@@ -143,8 +143,6 @@ test('values that ask for nothing are let go without a word', () => {
       presencePenalty: 0,
       parallelToolCalls: true,
       modalities: ['text'],
-      tools: [tool('f')],
-      toolChoice: 'auto',
     },
     {
       refused: [
@@ -155,17 +153,37 @@ test('values that ask for nothing are let go without a word', () => {
         'presence_penalty',
         'parallel_tool_calls',
         'modalities',
-        'tool_choice',
       ],
     },
   )
-  assert.deepEqual(Object.keys(body).sort(), ['messages', 'model', 'tools'])
+  assert.deepEqual(Object.keys(body).sort(), ['messages', 'model'])
   assert.deepEqual(warnings, [])
 })
 
 test('where a host cannot be told to call no tool, it is offered none', () => {
-  const { body, warnings } = render({ tools: [tool('f')], toolChoice: 'none' }, { refused: ['tool_choice'] })
-  assert.deepEqual([body['tools'], body['tool_choice'], warnings], [undefined, undefined, ['tool_choice']])
+  for (const options of [{ toolChoices: [] }, { refused: ['tools'] }] as const) {
+    const { body, warnings } = render({ tools: [tool('f')], toolChoice: 'none' }, options)
+    assert.deepEqual([body['tools'], body['tool_choice'], warnings], [undefined, undefined, ['tool_choice']])
+  }
+})
+
+test('a demand for a tool is said with the words the host has where that means the same, else refused', () => {
+  const named = { type: 'function', function: { name: 'g' } } as const
+  const both = [tool('f'), tool('g')]
+  const asked = (toolChoice: ToolChoice, toolChoices: OpenAiChatOptions['toolChoices'], tools = both) => {
+    const { body } = render({ tools, toolChoice }, toolChoices === undefined ? {} : { toolChoices })
+    return [body['tools'], body['tool_choice']]
+  }
+  assert.deepEqual(asked(named, ['function']), [both, named])
+  assert.deepEqual(asked(named, ['required']), [[tool('g')], 'required'])
+  assert.deepEqual(asked('required', ['required']), [both, 'required'])
+  assert.deepEqual(asked('required', ['function'], [tool('g')]), [[tool('g')], named])
+  assert.deepEqual(asked('auto', []), [both, 'auto'])
+  assert.throws(() => asked('required', ['function']), refuses('tool_choice'))
+  assert.throws(() => asked('required', ['none']), refuses('tool_choice'))
+  assert.throws(() => asked(named, []), refuses('tool_choice'))
+  const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('f')] } } as const
+  assert.throws(() => asked(allowed, ['none']), refuses('tool_choice'))
 })
 
 test('allowed tools are the tools that are offered, unless the host knows the choice itself', () => {
@@ -189,6 +207,37 @@ test('efforts and temperatures that a host has no word for go to the nearest, an
   assert.deepEqual(render({ reasoningEffort: 'high', temperature: 1 }, options).warnings, [])
 })
 
+test('a host whose scale of temperatures ends earlier gets its hottest, and it is named', () => {
+  const { body, warnings } = render({ temperature: 1.7 }, { maximumTemperature: 1 })
+  assert.deepEqual([body['temperature'], warnings], [1, ['temperature']])
+  assert.deepEqual(render({ temperature: 0.7 }, { maximumTemperature: 1 }).warnings, [])
+})
+
+test('an effort may have fields of its own, which stand behind what the client says itself', () => {
+  const options: OpenAiChatOptions = {
+    reasoningEfforts: { max: 'high' },
+    effortFields: (effort) => (effort === 'low' ? undefined : { thinking: { effort } }),
+  }
+  const high = render({ reasoningEffort: 'max' }, options)
+  assert.deepEqual([high.body['thinking'], high.body['reasoning_effort']], [{ effort: 'high' }, undefined])
+  assert.deepEqual(high.warnings, ['reasoning_effort'])
+  const own = render({ reasoningEffort: 'high', extra: { thinking: 'mine' } }, options)
+  assert.deepEqual([own.body['thinking'], own.warnings], ['mine', []])
+  const said = render({ reasoningEffort: 'low' }, options).body
+  assert.deepEqual([said['reasoning_effort'], 'thinking' in said], ['low', false])
+})
+
+test('service tiers go under the host’s names, others are left out, and every change is named', () => {
+  const options: OpenAiChatOptions = { serviceTiers: { auto: 'auto', default: 'on_demand' } }
+  const tierOf = (serviceTier: string) => {
+    const { body, warnings } = render({ serviceTier }, options)
+    return [body['service_tier'], ...warnings]
+  }
+  assert.deepEqual(tierOf('auto'), ['auto'])
+  assert.deepEqual(tierOf('default'), ['on_demand', 'service_tier'])
+  assert.deepEqual(tierOf('toString'), [undefined, 'service_tier'])
+})
+
 test('a response format that a host cannot keep is refused', () => {
   const schema = { type: 'json_schema', json_schema: { name: 'x' } } as const
   assert.throws(
@@ -202,55 +251,4 @@ test('several choices are asked for only where one call can give them', () => {
   assert.equal(render({ n: 2 }).body['n'], 2)
   assert.equal(render({ n: 2 }, { severalChoices: false }).body['n'], undefined)
   assert.equal(openaiChat({ severalChoices: false }).severalChoices, false)
-})
-
-test('a developer speaks as system where the host does not know the role', () => {
-  const messages = [{ role: 'developer', content: 'Be brief.' }, ...BASE.messages] as const
-  assert.deepEqual(render({ messages }).body['messages'], [{ role: 'system', content: 'Be brief.' }, ...BASE.messages])
-  assert.deepEqual(render({ messages }, { developerRole: true }).body['messages'], messages)
-})
-
-test('earlier reasoning goes back under the host’s name for it, or is left out and named', () => {
-  const messages = [{ role: 'assistant', content: 'x', reasoning_content: 'r' }] as const
-  assert.deepEqual(render({ messages }).body['messages'], messages)
-  const renamed = render({ messages }, { reasoningField: 'reasoning' })
-  assert.deepEqual(
-    [renamed.body['messages'], renamed.warnings],
-    [[{ role: 'assistant', content: 'x', reasoning: 'r' }], []],
-  )
-  const left = render({ messages }, { reasoningField: 'none' })
-  assert.deepEqual(left.body['messages'], [{ role: 'assistant', content: 'x' }])
-  assert.deepEqual(left.warnings, ['messages[].reasoning_content'])
-})
-
-test('a strict host gets only the fields it knows: empty ones go silently, a refusal becomes text, others are named', () => {
-  const strange = {
-    role: 'assistant',
-    content: null,
-    refusal: 'No.',
-    annotations: [],
-    audio: null,
-    mood: 'calm',
-  } as const
-  const { body, warnings } = render({ messages: [strange] }, { messageFields: ['role', 'content'] })
-  assert.deepEqual(body['messages'], [{ role: 'assistant', content: 'No.' }])
-  assert.deepEqual(warnings, ['messages[].mood'])
-})
-
-test('names of speakers are refused where a host cannot read them, a tool’s name is not missed', () => {
-  const named = [...BASE.messages, { role: 'user', name: 'Ann', content: 'x' }] as const
-  assert.throws(() => render({ messages: named }, { namedRoles: ['tool'] }), refuses('messages[1].name'))
-  const result = [{ role: 'tool', name: 'f', tool_call_id: 'c', content: '1' }] as const
-  assert.deepEqual(render({ messages: result }, { namedRoles: [] }).body['messages'], [
-    { role: 'tool', tool_call_id: 'c', content: '1' },
-  ])
-  assert.deepEqual(render({ messages: named }).body['messages'], named)
-})
-
-test('content that a host cannot read is refused with its place', () => {
-  const image = { type: 'image_url', image_url: { url: 'data:,' } } as const
-  const messages = [{ role: 'user', content: [{ type: 'text', text: 'x' }, image] }] as const
-  const isRefused = refuses('messages[0].content[1]', 'unsupported_content')
-  assert.throws(() => render({ messages }, { refusedParts: ['image_url'] }), isRefused)
-  assert.deepEqual(render({ messages }).body['messages'], messages)
 })

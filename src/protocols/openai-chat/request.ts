@@ -1,7 +1,7 @@
 /** Our request in the host's words. Nothing is copied that need not change, and nothing is dropped in silence. */
-import type { ChatMessage, ChatRequest, ContentPart, Tool, ToolChoice } from '../../domain/chat.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
+import { renderMessages, unsupported } from './messages.ts'
 import type { Hint, OpenAiChatOptions, Refusable } from './options.ts'
 
 /** The body on its way: parameters by their names on the wire, undefined where unsaid. */
@@ -63,25 +63,45 @@ interface Rendering {
 
 function renderTools(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
   const { tools, toolChoice } = request
-  if (tools === undefined || tools.length === 0) {
+  const offersNone = tools === undefined || tools.length === 0
+  if (offersNone) {
     body['tool_choice'] = toolChoice === 'none' || toolChoice === 'auto' ? undefined : toolChoice
     return
   }
-  if (toolChoice === 'none' && options.refused?.includes('tool_choice')) {
+  const areRefused = options.refused?.includes('tools') ?? false
+  if (toolChoice === 'none' && (areRefused || options.toolChoices?.includes('none') === false)) {
     warnings.add('tool_choice')
     return
   }
-  const narrowed = narrowTools(tools, toolChoice, options)
-  body['tools'] = narrowed.tools
-  body['tool_choice'] = narrowed.choice === 'required' ? (options.requiredToolChoice ?? 'required') : narrowed.choice
+  if (areRefused) throw unsupported('tools')
+  const offer = sayChoice(narrowTools(tools, toolChoice, options), options)
+  body['tools'] = offer.tools
+  body['tool_choice'] = offer.choice === 'required' ? (options.requiredToolChoice ?? 'required') : offer.choice
+}
+
+interface Offer {
+  readonly tools: readonly Tool[]
+  readonly choice: ToolChoice | undefined
+}
+
+/** To demand one tool of one, and to demand that one by its name, is the same. */
+function sayChoice({ tools, choice }: Offer, { toolChoices }: OpenAiChatOptions): Offer {
+  const named = typeof choice === 'object' && choice.type === 'function' ? choice.function.name : undefined
+  const kind = named === undefined ? choice : 'function'
+  if (toolChoices === undefined || (kind !== 'required' && kind !== 'function')) return { tools, choice }
+  if (toolChoices.includes(kind)) return { tools, choice }
+  const [only] = tools
+  if (kind === 'function' && toolChoices.includes('required')) {
+    return { tools: tools.filter((tool) => tool.function.name === named), choice: 'required' }
+  }
+  if (kind === 'required' && toolChoices.includes('function') && only !== undefined && tools.length === 1) {
+    return { tools, choice: { type: 'function', function: { name: only.function.name } } }
+  }
+  throw unsupported('tool_choice')
 }
 
 /** `allowed_tools` is the same as offering only these tools. */
-function narrowTools(
-  tools: readonly Tool[],
-  choice: ToolChoice | undefined,
-  options: OpenAiChatOptions,
-): { readonly tools: readonly Tool[]; readonly choice: ToolChoice | undefined } {
+function narrowTools(tools: readonly Tool[], choice: ToolChoice | undefined, options: OpenAiChatOptions): Offer {
   if (options.allowedTools || typeof choice !== 'object' || choice.type !== 'allowed_tools') return { tools, choice }
   const { mode, tools: allowed } = choice.allowed_tools
   const names = new Set(allowed.map((tool) => tool.function.name))
@@ -90,19 +110,35 @@ function narrowTools(
 
 /** The parameters whose values differ between hosts. */
 function renderValues(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
-  const { temperature, reasoningEffort: effort, responseFormat: format } = request
-  const { minimumTemperature: minimum, reasoningEfforts, responseFormats } = options
-  if (minimum !== undefined && temperature !== undefined && temperature < minimum) {
-    body['temperature'] = minimum
+  const { temperature, responseFormat: format, serviceTier } = request
+  const {
+    minimumTemperature = 0,
+    maximumTemperature = Number.POSITIVE_INFINITY,
+    responseFormats,
+    serviceTiers,
+  } = options
+  if (temperature !== undefined && (temperature < minimumTemperature || temperature > maximumTemperature)) {
+    body['temperature'] = Math.min(Math.max(temperature, minimumTemperature), maximumTemperature)
     warnings.add('temperature')
   }
-  const nearest = effort === undefined ? undefined : reasoningEfforts?.[effort]
-  if (nearest !== undefined && nearest !== effort) {
-    body['reasoning_effort'] = nearest
-    warnings.add('reasoning_effort')
+  if (serviceTier !== undefined && serviceTiers !== undefined) {
+    body['service_tier'] = Object.hasOwn(serviceTiers, serviceTier) ? serviceTiers[serviceTier] : undefined
+    if (body['service_tier'] !== serviceTier) warnings.add('service_tier')
   }
   if (format !== undefined && format.type !== 'text' && responseFormats?.includes(format.type) === false) {
     throw unsupported('response_format')
+  }
+  renderEffort(request, body, { options, warnings })
+}
+
+function renderEffort({ reasoningEffort: asked }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
+  if (asked === undefined) return
+  const effort = options.reasoningEfforts?.[asked] ?? asked
+  if (effort !== asked) warnings.add('reasoning_effort')
+  const fields = options.effortFields?.(effort)
+  body['reasoning_effort'] = fields === undefined ? effort : undefined
+  for (const [name, value] of Object.entries(fields ?? {})) {
+    if (!(name in body)) body[name] = value
   }
 }
 
@@ -130,88 +166,13 @@ function asksForNothing(name: Refusable, value: unknown): boolean {
       return value === 0
     case 'logit_bias':
       return typeof value === 'object' && value !== null && Object.keys(value).length === 0
-    case 'tool_choice':
-      return value === 'auto'
+    case 'tools':
+      return false
     case 'parallel_tool_calls':
       return value === true
     case 'modalities':
       return Array.isArray(value) && value.every((modality) => modality === 'text')
     case 'reasoning_effort':
       return false
-  }
-}
-
-function unsupported(param: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
-}
-
-type WireMessage = ChatMessage | Readonly<Record<string, unknown>>
-
-/** The client's own messages, unless one must change. */
-function renderMessages(
-  messages: readonly ChatMessage[],
-  options: OpenAiChatOptions,
-  warnings: Set<string>,
-): readonly WireMessage[] {
-  let changed: WireMessage[] | undefined
-  messages.forEach((message, position) => {
-    checkMessage(message, position, options)
-    const rendered = renderMessage(message, { options, warnings })
-    if (rendered === message) return
-    changed ??= [...messages]
-    changed[position] = rendered
-  })
-  return changed ?? messages
-}
-
-function checkMessage(message: ChatMessage, position: number, options: OpenAiChatOptions): void {
-  const { name, role, content } = message
-  if (name !== undefined && role !== 'tool' && options.namedRoles?.includes(role) === false) {
-    throw unsupported(`messages[${position}].name`)
-  }
-  if (options.refusedParts === undefined || !Array.isArray(content)) return
-  content.forEach((part: ContentPart, place) => {
-    if (!options.refusedParts?.includes(part.type)) return
-    const param = `messages[${position}].content[${place}]`
-    throw new GatewayError('unsupported_content', `The provider of this model does not read '${part.type}' content.`, {
-      param,
-    })
-  })
-}
-
-function renderMessage(message: ChatMessage, { options, warnings }: Rendering): WireMessage {
-  const { reasoningField = 'reasoning_content', messageFields } = options
-  const isRenamed = message.role === 'developer' && !options.developerRole
-  const hasReasoning = message.reasoning_content !== undefined && reasoningField !== 'reasoning_content'
-  const isNamedTool =
-    message.role === 'tool' && message.name !== undefined && options.namedRoles?.includes('tool') === false
-  const hasStrange = messageFields !== undefined && Object.keys(message).some((field) => !messageFields.includes(field))
-  if (!isRenamed && !hasReasoning && !isNamedTool && !hasStrange) return message
-  const copy: Record<string, unknown> = { ...message }
-  if (isRenamed) copy['role'] = 'system'
-  if (hasReasoning) moveReasoning(copy, reasoningField, warnings)
-  if (isNamedTool) copy['name'] = undefined
-  if (messageFields !== undefined) keepFields(copy, messageFields, warnings)
-  return copy
-}
-
-function moveReasoning(copy: Record<string, unknown>, field: string, warnings: Set<string>): void {
-  const text = copy['reasoning_content']
-  copy['reasoning_content'] = undefined
-  if (text === null || text === '') return
-  if (field === 'none') warnings.add('messages[].reasoning_content')
-  else copy[field] ??= text
-}
-
-/** A refusal becomes text, which is what it is to the model; whatever else holds something is named. */
-function keepFields(copy: Record<string, unknown>, fields: readonly string[], warnings: Set<string>): void {
-  if (!fields.includes('refusal') && typeof copy['refusal'] === 'string' && !copy['content']) {
-    copy['content'] = copy['refusal']
-    copy['refusal'] = undefined
-  }
-  for (const [field, value] of Object.entries(copy)) {
-    if (fields.includes(field) || value === undefined) continue
-    copy[field] = undefined
-    if (value !== null && !(Array.isArray(value) && value.length === 0)) warnings.add(`messages[].${field}`)
   }
 }

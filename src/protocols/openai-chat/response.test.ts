@@ -59,20 +59,25 @@ test('logprobs stay with the text they are of', () => {
   assert.deepEqual(text.logprobs, JSON.parse(fixture('logprobs')).choices[0].logprobs)
 })
 
-test('annotations, audio, images and reasoning details are carried as they are, empty ones are not', () => {
+test('annotations, audio and images are carried as they are, empty ones are not, details of reasoning are context', () => {
   const message = {
     content: 'x',
     annotations: [{ type: 'url_citation' }],
     audio: { id: 'a' },
     images: [],
-    reasoning_details: [1],
+    reasoning_details: [1, { type: 'reasoning.encrypted', data: 'x' }],
   }
   assert.deepEqual(
     parseResponse(answer(message, 'stop')).filter(({ type }) => type === 'extension'),
     [
       { type: 'extension', index: 0, field: 'annotations', value: [{ type: 'url_citation' }] },
       { type: 'extension', index: 0, field: 'audio', value: { id: 'a' } },
-      { type: 'extension', index: 0, field: 'reasoning_details', value: [1] },
+      {
+        type: 'extension',
+        index: 0,
+        field: 'provider_context',
+        value: { 'openai-chat': { reasoning_details: [{ type: 'reasoning.encrypted', data: 'x', index: 0 }] } },
+      },
     ],
   )
 })

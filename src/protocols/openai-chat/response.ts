@@ -1,6 +1,7 @@
 /** A whole answer, read into the same events as a stream. */
 import type { ChatEvent } from '../../domain/chat.ts'
 import { ProviderError } from '../protocol.ts'
+import { contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
 import {
@@ -69,6 +70,10 @@ function readChoice(choice: Json, place: ChoicePlace, events: ChatEvent[]): void
     events.push(toolCallEvent(call, { index, toolIndex, answerId: place.answerId }))
   })
   readExtensions({ index, events }, message)
+  const details = detailsIn(message)
+  if (details.length > 0) {
+    events.push({ type: 'extension', index, field: 'provider_context', value: contextOf(details) })
+  }
   if (raw === '' && events.length === before) throw brokenAnswer('The provider answered with an empty choice.')
   events.push({ type: 'finish', index, reason: parseFinish(raw, calls.length > 0), raw })
 }

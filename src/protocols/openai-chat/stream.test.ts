@@ -186,13 +186,30 @@ test('a refusal is no text', () => {
 })
 
 test('what is only carried is passed piece by piece', () => {
-  const detail = { type: 'reasoning.text', text: 'a' }
-  const events = readFrames([
-    chunk({ reasoning: 'a', reasoning_details: [detail] }),
-    chunk({ reasoning_details: [] }, 'stop'),
-  ])
-  assert.deepEqual(events[1], { type: 'extension', index: 0, field: 'reasoning_details', value: [detail] })
+  const annotation = { type: 'url_citation' }
+  const events = readFrames([chunk({ content: 'a', annotations: [annotation] }), chunk({ annotations: [] }, 'stop')])
+  assert.deepEqual(events[1], { type: 'extension', index: 0, field: 'annotations', value: [annotation] })
   assert.equal(events.length, 3)
+})
+
+test('details of reasoning are gathered, and told once as context before the finish', () => {
+  const detail = { type: 'reasoning.text', index: 0 }
+  const contextWith = (details: unknown) => ({
+    type: 'extension',
+    index: 0,
+    field: 'provider_context',
+    value: { 'openai-chat': { reasoning_details: details } },
+  })
+  const begun = [
+    chunk({ reasoning: 'a', reasoning_details: [{ ...detail, text: 'a' }] }),
+    chunk({ reasoning: 'b', reasoning_details: [{ ...detail, text: 'b' }] }),
+  ]
+  const signed = { ...detail, text: 'ab', signature: 's' }
+  const last = chunk({ reasoning_details: [{ ...detail, signature: 's' }] }, 'stop')
+  const finish = { type: 'finish', index: 0, reason: 'stop', raw: 'stop' }
+  assert.deepEqual(readFrames([...begun, last]).slice(2), [contextWith([signed]), finish])
+  const late = readFrames([...begun, chunk({}, 'stop'), chunk({ reasoning_details: [{ ...detail, signature: 's' }] })])
+  assert.deepEqual(late.slice(2), [contextWith([{ ...detail, text: 'ab' }]), finish, contextWith([signed])])
 })
 
 test('`[DONE]` ends the stream, and what follows is not read', () => {

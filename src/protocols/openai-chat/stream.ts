@@ -4,6 +4,7 @@
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
+import { addDetail, contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
 import type { OpenAiChatOptions } from './options.ts'
 import { madeUpCallId } from './response.ts'
@@ -45,6 +46,8 @@ interface Choice extends ChoiceSink {
   readonly calls: Call[]
   /** How many of them have been told. */
   told: number
+  /** What has come of `reasoning_details`. */
+  readonly details: Json[]
   finish: FinishReason | undefined
 }
 
@@ -143,7 +146,7 @@ function choiceAt(state: State, index: unknown): Choice {
   }
   let choice = state.choices[index]
   if (choice === undefined) {
-    choice = { index, events: [], calls: [], told: 0, finish: undefined }
+    choice = { index, events: [], calls: [], told: 0, details: [], finish: undefined }
     state.choices[index] = choice
   }
   return choice
@@ -161,6 +164,18 @@ function readDelta(state: State, choice: Choice, wire: Json): void {
   }
   if (choice.finish === 'stop' && choice.calls.length > 0) readFinish(choice, 'tool_calls')
   readExtensions(choice, delta)
+  if (delta.reasoning_details !== undefined) readDetails(choice, delta)
+}
+
+/** Told as one before the finish; what comes later makes it be told again. */
+function readDetails(choice: Choice, delta: Json): void {
+  for (const detail of detailsIn(delta)) addDetail(choice.details, detail)
+  if (choice.finish !== undefined) tellDetails(choice)
+}
+
+function tellDetails({ index, details, events }: Choice): void {
+  if (details.length === 0) return
+  events.push({ type: 'extension', index, field: 'provider_context', value: contextOf(details) })
 }
 
 /** A later word replaces an earlier one unless it says less; `stop` says least, `tool_calls` is never taken back. */
@@ -169,6 +184,7 @@ function readFinish(choice: Choice, raw: string): void {
   const reason = parseFinish(raw, choice.calls.length > 0)
   const earlier = choice.finish
   if (earlier === reason || (earlier !== undefined && reason === 'stop') || earlier === 'tool_calls') return
+  if (earlier === undefined) tellDetails(choice)
   choice.finish = reason
   choice.events.push({ type: 'finish', index: choice.index, reason, raw })
 }

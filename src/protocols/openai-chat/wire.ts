@@ -18,6 +18,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   tool_use: 'tool_calls',
   model_length: 'length',
   max_tokens: 'length',
+  model_context_window_exceeded: 'length',
   sensitive: 'content_filter',
 }
 
@@ -96,7 +97,6 @@ export function readExtensions(sink: ChoiceSink, message: Json): void {
   carry(sink, 'annotations', message.annotations)
   carry(sink, 'audio', message.audio)
   carry(sink, 'images', message.images)
-  carry(sink, 'reasoning_details', message.reasoning_details)
 }
 
 function carry(sink: ChoiceSink, field: string, value: unknown): void {

@@ -1,0 +1,98 @@
+import {
+  ALL_CAPABILITIES,
+  type CatalogueEntry,
+  CHAT_PARAMETERS,
+  HYBRID_PARAMETERS,
+  modelsDev,
+  released,
+  TEXT,
+  TEXT_AND_IMAGES,
+  TEXT_CAPABILITIES,
+} from './entry.ts'
+
+const READ = '2026-11-20'
+
+const COMMON = {
+  owned_by: 'deepseek',
+  capabilities: TEXT_CAPABILITIES,
+  input_modalities: TEXT,
+  supported_parameters: HYBRID_PARAMETERS,
+  aliases: [],
+  deprecation_date: null,
+} as const
+
+const DEEPSEEK_2025 = { url: 'https://api-docs.deepseek.com/quick_start/pricing-details-usd', read: READ } as const
+
+/** Where the provider has two prices by the hour, the higher one: that of its peak hours. */
+export const DEEPSEEK: readonly CatalogueEntry[] = [
+  {
+    ...COMMON,
+    id: 'deepseek-flash',
+    name: 'DeepSeek V4.1 Flash',
+    created: released('2026-09-10'),
+    capabilities: ALL_CAPABILITIES,
+    context_window: 1_000_000,
+    max_output_tokens: 384_000,
+    pricing: { input_per_million: 0.3, output_per_million: 1.2, cached_input_per_million: 0.006 },
+    aliases: ['deepseek-v4.1-flash', 'deepseek-v4-flash'],
+    input_modalities: TEXT_AND_IMAGES,
+    deployments: [{ provider: 'deepseek', model: 'deepseek-flash' }],
+    source: { url: 'https://api-docs.deepseek.com/quick_start/pricing?check=20261115', read: READ },
+    note: 'The price of the provider’s peak hours; outside them it asks half. The provider serves it under the name of its predecessor too.',
+  },
+  {
+    ...COMMON,
+    id: 'deepseek-v4-pro',
+    name: 'DeepSeek V4 Pro',
+    created: released('2026-04-24'),
+    context_window: 1_000_000,
+    max_output_tokens: 384_000,
+    pricing: { input_per_million: 1.32, output_per_million: 3.96, cached_input_per_million: 0.044 },
+    aliases: ['deepseek-v4-pro-0813'],
+    deployments: [{ provider: 'deepseek', model: 'deepseek-v4-pro' }],
+    source: { url: 'https://api-docs.deepseek.com/quick_start/pricing?check=20261115', read: READ },
+    note: 'The price of the provider’s peak hours; outside them it asks half. Hosts of the weights ask more.',
+  },
+  {
+    ...COMMON,
+    id: 'deepseek-v3.2',
+    name: 'DeepSeek V3.2',
+    created: released('2025-12-01'),
+    context_window: 128_000,
+    max_output_tokens: 64_000,
+    pricing: { input_per_million: 0.28, output_per_million: 0.4 },
+    deployments: [
+      { provider: 'openrouter', model: 'deepseek/deepseek-v3.2' },
+      { provider: 'huggingface', model: 'deepseek-ai/DeepSeek-V3.2', priority: 1 },
+    ],
+    source: modelsDev('huggingface/models/deepseek-ai/DeepSeek-V3.2'),
+    note: 'No deployment costs more; the limits are the smallest of them.',
+  },
+  {
+    ...COMMON,
+    id: 'deepseek-v3-0324',
+    name: 'DeepSeek V3 (0324)',
+    created: released('2025-03-24'),
+    context_window: 128_000,
+    max_output_tokens: null,
+    pricing: { input_per_million: 0.27, output_per_million: 1.1, cached_input_per_million: 0.07 },
+    aliases: ['deepseek-v3'],
+    supported_parameters: CHAT_PARAMETERS,
+    deployments: [{ provider: 'openrouter', model: 'deepseek/deepseek-chat-v3-0324' }],
+    source: DEEPSEEK_2025,
+    note: 'The maker’s own price while it served the release; it stopped on 2026-07-24. The deployment costs less.',
+  },
+  {
+    ...COMMON,
+    id: 'deepseek-r1-0528',
+    name: 'DeepSeek R1 (0528)',
+    created: released('2025-05-28'),
+    context_window: 128_000,
+    max_output_tokens: null,
+    pricing: { input_per_million: 0.55, output_per_million: 2.19, cached_input_per_million: 0.14 },
+    aliases: ['deepseek-r1'],
+    deployments: [{ provider: 'openrouter', model: 'deepseek/deepseek-r1-0528' }],
+    source: DEEPSEEK_2025,
+    note: 'The maker’s own price while it served the release; it stopped on 2026-07-24.',
+  },
+]

@@ -1,0 +1,69 @@
+import { type CatalogueEntry, modelsDev, released, TEXT, TEXT_AND_IMAGES } from './entry.ts'
+
+const WITH_IMAGES = { streaming: true, function_calling: false, vision: true, json_mode: true } as const
+const TEXT_ONLY = { ...WITH_IMAGES, vision: false } as const
+
+const COMMON = {
+  owned_by: 'perplexity',
+  capabilities: WITH_IMAGES,
+  input_modalities: TEXT_AND_IMAGES,
+  supported_parameters: ['max_tokens', 'response_format', 'structured_outputs', 'temperature', 'top_p'],
+  note: 'The provider also charges 5 to 14 dollars for a thousand requests, which this price list cannot say.',
+  aliases: [],
+  deprecation_date: null,
+} as const
+
+const upstream = (model: string) => [{ provider: 'perplexity', model }] as const
+
+/** Every answer is searched for; the provider charges each request beside its tokens, which this price list cannot say. */
+export const PERPLEXITY: readonly CatalogueEntry[] = [
+  {
+    ...COMMON,
+    id: 'sonar',
+    name: 'Sonar',
+    created: released('2025-01-27'),
+    capabilities: TEXT_ONLY,
+    context_window: 128_000,
+    max_output_tokens: 4_096,
+    pricing: { input_per_million: 1, output_per_million: 1 },
+    input_modalities: TEXT,
+    deployments: upstream('sonar'),
+    source: modelsDev('perplexity/models/sonar'),
+  },
+  {
+    ...COMMON,
+    id: 'sonar-pro',
+    name: 'Sonar Pro',
+    created: released('2025-01-27'),
+    context_window: 200_000,
+    max_output_tokens: 8_192,
+    pricing: { input_per_million: 3, output_per_million: 15 },
+    deployments: upstream('sonar-pro'),
+    source: modelsDev('perplexity/models/sonar-pro'),
+  },
+  {
+    ...COMMON,
+    id: 'sonar-reasoning-pro',
+    name: 'Sonar Reasoning Pro',
+    created: released('2025-02-19'),
+    context_window: 128_000,
+    max_output_tokens: 4_096,
+    pricing: { input_per_million: 2, output_per_million: 8 },
+    deployments: upstream('sonar-reasoning-pro'),
+    source: modelsDev('perplexity/models/sonar-reasoning-pro'),
+  },
+  {
+    ...COMMON,
+    id: 'sonar-deep-research',
+    name: 'Sonar Deep Research',
+    created: released('2025-02-14'),
+    capabilities: TEXT_ONLY,
+    context_window: 128_000,
+    max_output_tokens: 32_768,
+    pricing: null,
+    input_modalities: TEXT,
+    deployments: upstream('sonar-deep-research'),
+    source: modelsDev('perplexity/models/sonar-deep-research'),
+    note: 'Besides 2 and 8 dollars the provider charges citations, reasoning and searches, which this price list cannot say; set pricing in the configuration file.',
+  },
+]

@@ -1,0 +1,61 @@
+/** The part of `docs/providers.md` that is told, not computed. */
+export const ADDING_A_PROVIDER = `## Adding an OpenAI-compatible host
+
+Ten minutes, of which the reading of the host's documentation takes most.
+
+1. **Write the file.**
+
+   \`\`\`sh
+   npm run -s new:provider -- examplehost --base-url https://api.examplehost.com/v1 --source https://docs.examplehost.com/api
+   \`\`\`
+
+   It makes \`src/providers/examplehost.ts\` and its test, registers the host in \`src/providers/index.ts\` and brings this
+   page up to date. \`--variable\` names the variable of the key (\`EXAMPLEHOST_API_KEY\` unless said), \`--name\` what the
+   documentation calls it, \`--no-variable\` makes a host without keys. The test is green at once: it says what the host is
+   sent while it differs in nothing from the format.
+
+2. **Say how it differs**, in the file it made. Read the host's page on chat completions and go through
+   \`src/protocols/openai-chat/options.ts\`: what the length limit is called, whether \`n\` and \`stream_options\` are known,
+   which hints it drops, what it cannot honour, where reasoning goes. A difference that no option can say is a wrap of
+   the codec in the host's own file (\`deepseek.ts\` has one). Nowhere else may its name occur; \`npm run check\` looks.
+
+3. **Record it.** With a real key in its variable, or in the configuration file:
+
+   \`\`\`sh
+   EXAMPLEHOST_API_KEY=… npm run -s record -- examplehost --model their-model --out recordings
+   \`\`\`
+
+   It sends the standard cases through the host's own codec and stores what came back, byte for byte, with the request
+   beside it. It writes nothing at all if a key would be in it. Read the files before you share them: answers can name
+   your organisation. Then let every test of the recordings run over them:
+
+   \`\`\`sh
+   TURNPIKE_RECORDINGS=recordings npm test -- recordings
+   \`\`\`
+
+   A case whose outcome is \`the codec could not read it\` is a difference that step 2 has missed.
+
+4. **Price its models.** An entry in \`catalogue/\` for each, with the page the price was read on and the day, then:
+
+   \`\`\`sh
+   npm run -s catalogue:check
+   \`\`\`
+
+   It exits with 1 on what contradicts itself, and names sources that are old, shutdowns that are near, and models
+   without a price. A price that is not known is \`null\`, never a guess.
+
+5. **Finish.** \`node scripts/generate-docs.ts && npm run check && npm test\`.
+
+## Recordings
+
+\`npm run -s record -- PROVIDER [--model M] [--out DIR] [--only CASE,…]\` takes its provider from the configuration as the
+server does: by name from the registry, or by the name the configuration file gives it. It asks for small answers and
+sends each case once: text, tools (one, several at once, one without arguments, an answer to one), JSON schema, image,
+reasoning, stop sequence, length, and the errors for a bad request, a wrong key and an unknown model; those that can be
+streamed both ways.
+
+The folder has the layout of the test data: \`<provider>/<case>.json\`, \`.sse\`, \`.bin\` or \`.txt\` is the answer's body,
+\`<case>.request.json\` the request's, and \`manifest.json\` has their status, content type and other headers of a short
+list. Keys are searched for in bodies as they are and as text (also across the pieces of a stream), in other encodings,
+in the address and in headers; a part of a key counts too.
+`

@@ -1,0 +1,154 @@
+/** What is wrong, old or missing in the catalogue. Pure: the day it is comes in. */
+import type { CatalogueEntry, CataloguePricing } from '../../catalogue/entry.ts'
+import { parseMicroUsd } from '../../src/domain/money.ts'
+
+export interface Finding {
+  /** Inconsistencies are errors; everything else wants somebody to look. */
+  readonly level: 'error' | 'warning'
+  readonly kind: 'inconsistent' | 'stale' | 'deprecated' | 'unpriced'
+  /** The model's ID. */
+  readonly model: string
+  readonly message: string
+}
+
+export interface CatalogueCheck {
+  readonly catalogue: readonly CatalogueEntry[]
+  /** Ids of the registry. */
+  readonly providers: ReadonlySet<string>
+  /** ISO date. */
+  readonly today: string
+  /** A source read longer ago is stale. */
+  readonly staleDays: number
+  /** A date that is no further ahead is near. */
+  readonly nearDays: number
+}
+
+/** In the order of the catalogue; of one model, inconsistencies first. */
+export function catalogueFindings(check: CatalogueCheck): Finding[] {
+  const owners = ownersOfNames(check.catalogue)
+  return check.catalogue.flatMap((entry) => {
+    const inconsistent = [
+      ...nameProblems(entry, owners),
+      ...priceProblems(entry),
+      ...sizeProblems(entry),
+      ...capabilityProblems(entry),
+      ...deploymentProblems(entry, check.providers),
+      ...dateProblems(entry, check.today),
+    ].map((message) => ({ level: 'error', kind: 'inconsistent', model: entry.id, message }) as const)
+    return [...inconsistent, ...warnings(entry, check)]
+  })
+}
+
+/** Name → the models that use it, as ID or alias, one mention each time. */
+function ownersOfNames(catalogue: readonly CatalogueEntry[]): ReadonlyMap<string, readonly string[]> {
+  const owners = new Map<string, string[]>()
+  for (const { id, aliases } of catalogue) {
+    for (const name of [id, ...aliases]) owners.set(name, [...(owners.get(name) ?? []), id])
+  }
+  return owners
+}
+
+function nameProblems({ id, aliases }: CatalogueEntry, owners: ReadonlyMap<string, readonly string[]>): string[] {
+  const shared = [id, ...new Set(aliases)].filter((name) => (owners.get(name)?.length ?? 0) > 1)
+  return shared.map(
+    (name) => `the name ${name} is used ${owners.get(name)?.length} times: ${owners.get(name)?.join(', ')}`,
+  )
+}
+
+function priceProblems({ pricing, price_ends: ends }: CatalogueEntry): string[] {
+  if (pricing === null) return ends === undefined ? [] : ['price_ends is set, but there is no price']
+  const problems = Object.entries(pricing).flatMap(([name, usd]) =>
+    parseMicroUsd(usd) === undefined ? [`${name} is ${usd}, which is no amount with at most six decimals`] : [],
+  )
+  const dear = dearerThanInput(pricing) ? ['cached input costs more than input'] : []
+  return [...problems, ...dear]
+}
+
+function dearerThanInput({ cached_input_per_million: cached, input_per_million: input }: CataloguePricing): boolean {
+  return cached !== undefined && cached > input
+}
+
+function sizeProblems({ context_window: window, max_output_tokens: output }: CatalogueEntry): string[] {
+  const problems: string[] = []
+  if (!Number.isSafeInteger(window) || window < 1) problems.push(`context_window is ${window}`)
+  if (output === null) return problems
+  if (!Number.isSafeInteger(output) || output < 1) problems.push(`max_output_tokens is ${output}`)
+  if (output > window) problems.push(`max_output_tokens ${output} is above context_window ${window}`)
+  return problems
+}
+
+function capabilityProblems(entry: CatalogueEntry): string[] {
+  const { capabilities, input_modalities: modalities, supported_parameters: parameters } = entry
+  const pairs = [
+    ['vision', capabilities.vision, 'input_modalities', 'image', modalities],
+    ['function_calling', capabilities.function_calling, 'supported_parameters', 'tools', parameters],
+    ['json_mode', capabilities.json_mode, 'supported_parameters', 'response_format', parameters],
+  ] as const
+  const problems: string[] = modalities.includes('text') ? [] : ['input_modalities lack text']
+  for (const [capability, isThere, list, word, words] of pairs) {
+    if (isThere !== words.includes(word)) {
+      problems.push(`${capability} is ${isThere}, but ${list} ${isThere ? 'lack' : 'have'} ${word}`)
+    }
+  }
+  return problems
+}
+
+function deploymentProblems({ deployments }: CatalogueEntry, providers: ReadonlySet<string>): string[] {
+  if (deployments.length === 0) return ['it can be had nowhere']
+  const names = deployments.map(({ provider }) => provider)
+  const strange = names.filter((name) => !providers.has(name))
+  const twice = names.filter((name, at) => names.indexOf(name) !== at)
+  return [
+    ...strange.map((name) => `the registry has no provider ${name}`),
+    ...twice.map((name) => `two deployments are at ${name}`),
+  ]
+}
+
+function dateProblems(entry: CatalogueEntry, today: string): string[] {
+  const { created, deprecation_date: deprecated, price_ends: ends, source } = entry
+  const problems: string[] = []
+  if (!/^https:\/\/[^\s/]+|^docs\//.test(source.url)) problems.push('its source has no address')
+  if (!isDay(source.read)) problems.push(`its source was read on no day: ${JSON.stringify(source.read)}`)
+  else if (source.read > today) problems.push(`its source was read in the future: ${source.read}`)
+  if (!Number.isSafeInteger(created)) problems.push(`created is ${created}`)
+  for (const [name, day] of [
+    ['deprecation_date', deprecated],
+    ['price_ends', ends],
+  ] as const) {
+    if (day === null || day === undefined) continue
+    if (!isDay(day)) problems.push(`${name} is no day: ${day}`)
+    else if (Date.parse(day) / 1000 < created) problems.push(`${name} ${day} is before the release`)
+  }
+  return problems
+}
+
+function warnings(entry: CatalogueEntry, { today, staleDays, nearDays }: CatalogueCheck): Finding[] {
+  const { id: model, deprecation_date: deprecated, price_ends: ends, pricing, source } = entry
+  const found: Finding[] = []
+  const warn = (kind: Finding['kind'], message: string): void =>
+    void found.push({ level: 'warning', kind, model, message })
+  const age = daysBetween(source.read, today)
+  if (age > staleDays) warn('stale', `its source was read ${age} days ago, on ${source.read}`)
+  const price = ends === undefined ? undefined : within(ends, today, nearDays)
+  if (price !== undefined) warn('stale', `its price ${price < 0 ? 'ended' : 'ends'} on ${ends}`)
+  const shutDown = deprecated === null ? undefined : within(deprecated, today, nearDays)
+  if (shutDown !== undefined) {
+    warn('deprecated', `its provider ${shutDown < 0 ? 'shut it down' : 'shuts it down'} on ${deprecated}`)
+  }
+  if (pricing === null) warn('unpriced', 'it has no price and cannot be called')
+  return found
+}
+
+/** @returns days from today to `day`, negative when it is past; undefined when it is further ahead than `nearDays`. */
+function within(day: string, today: string, nearDays: number): number | undefined {
+  const left = daysBetween(today, day)
+  return left > nearDays ? undefined : left
+}
+
+function daysBetween(from: string, to: string): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000)
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+}

@@ -1,0 +1,156 @@
+/** The conversation in the host's words. A message that need not change is the client's own object. */
+import type { ChatMessage, ContentPart } from '../../domain/chat.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { detailsIn, detailsOf } from './context.ts'
+import type { OpenAiChatOptions } from './options.ts'
+import { shortenedIds } from './tool-ids.ts'
+import { alternating, partsOf, systemFirst } from './turns.ts'
+import { isRecord, type Json, textOf } from './wire.ts'
+
+interface Rendering {
+  readonly options: OpenAiChatOptions
+  /** Names of parameters that were dropped or bent. */
+  readonly warnings: Set<string>
+  /** Whether tools were called in this conversation. */
+  readonly isToolLoop: boolean
+  /** What stands for which id of a tool call. */
+  readonly ids: ReadonlyMap<string, string>
+}
+
+/** Gives back its very message where there is nothing to do. */
+type Edit = (message: Json, rendering: Rendering) => Json
+
+const EDITS: readonly Edit[] = [
+  takeContext,
+  renameRole,
+  placeReasoning,
+  joinText,
+  shortenIds,
+  dropToolName,
+  keepKnownFields,
+]
+const NO_IDS: ReadonlyMap<string, string> = new Map()
+
+/** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with the place, for what the host cannot read. */
+export function renderMessages(
+  messages: readonly ChatMessage[],
+  options: OpenAiChatOptions,
+  warnings: Set<string>,
+): readonly unknown[] {
+  messages.forEach((message, position) => {
+    checkMessage(message, position, options)
+  })
+  const isToolLoop = messages.some((message) => message.tool_calls !== undefined)
+  const ids = options.shortToolIds && isToolLoop ? shortenedIds(messages) : NO_IDS
+  const rendering = { options, warnings, isToolLoop, ids }
+  // messages are objects out of JSON
+  const rendered = messages.map((message) =>
+    EDITS.reduce((each, edit) => edit(each, rendering), message as ChatMessage & Json as Json),
+  )
+  const placed = options.systemFirst ? systemFirst(rendered) : rendered
+  const turns = options.alternatingRoles ? alternating(placed) : placed
+  if (turns !== rendered) warnings.add('messages')
+  return turns
+}
+
+function checkMessage(message: ChatMessage, position: number, options: OpenAiChatOptions): void {
+  const { name, role, content } = message
+  const place = `messages[${position}]`
+  if (options.refusedRoles?.includes(role)) throw unreadable(`${place}.role`, `messages of role '${role}'`)
+  if (name !== undefined && role !== 'tool' && options.namedRoles?.includes(role) === false) {
+    throw unsupported(`${place}.name`)
+  }
+  if (!Array.isArray(content)) return
+  content.forEach((part: ContentPart, at) => {
+    checkPart(part, `${place}.content[${at}]`, options)
+  })
+}
+
+function checkPart(part: ContentPart, place: string, options: OpenAiChatOptions): void {
+  if (options.refusedParts?.includes(part.type)) throw unreadable(place, `'${part.type}' content`)
+  if (options.remoteImages !== false || part.type !== 'image_url' || /^data:/i.test(part.image_url.url)) return
+  throw unreadable(place, 'images by their address; send a data URL')
+}
+
+function unreadable(param: string, what: string): GatewayError {
+  return new GatewayError('unsupported_content', `The provider of this model does not read ${what}.`, { param })
+}
+
+/** For parameters that the host does not know. */
+export function unsupported(param: string): GatewayError {
+  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
+}
+
+/** The context is between the client and us: of it the host gets what was the host's. */
+function takeContext(message: Json, { options }: Rendering): Json {
+  if (!('provider_context' in message)) return message
+  const { provider_context: context, ...rest } = message
+  const details = options.reasoningDetails && !('reasoning_details' in rest) ? detailsOf(context) : []
+  return details.length === 0 ? rest : { ...rest, reasoning_details: details }
+}
+
+function renameRole(message: Json, { options }: Rendering): Json {
+  return message.role === 'developer' && !options.developerRole ? { ...message, role: 'system' } : message
+}
+
+/** Clients send reasoning back under either of its two names; the host gets it under the one it knows. */
+function placeReasoning(message: Json, { options, warnings, isToolLoop }: Rendering): Json {
+  const { reasoningField: field = 'reasoning_content' } = options
+  if (message.role !== 'assistant') return message
+  const { reasoning_content: content, reasoning: alias, ...rest } = message
+  const text = textOf(content) || textOf(alias)
+  if (text === '') {
+    const filler = isToolLoop ? options.missingReasoning : undefined
+    if (filler !== undefined) return { ...rest, reasoning_content: filler }
+    return content === undefined && alias === undefined ? message : rest
+  }
+  if (options.reasoningDetails && detailsIn(message).length > 0) return rest
+  if (field === 'thinking') return { ...rest, content: [thinkingPart(text), ...partsOf(message.content)] }
+  if (field !== 'none') return { ...rest, [field]: text }
+  warnings.add('messages[].reasoning_content')
+  return rest
+}
+
+function thinkingPart(text: string): Json {
+  return { type: 'thinking', thinking: [{ type: 'text', text }] }
+}
+
+function joinText(message: Json, { options }: Rendering): Json {
+  const { content } = message
+  if (!options.joinedText || !Array.isArray(content)) return message
+  const texts = content.map((part: unknown) => (isRecord(part) && part.type === 'text' ? textOf(part.text) : undefined))
+  return texts.includes(undefined) ? message : { ...message, content: texts.join('') }
+}
+
+function shortenIds(message: Json, { ids }: Rendering): Json {
+  if (ids.size === 0) return message
+  const { tool_calls: calls, tool_call_id: id } = message
+  const short = typeof id === 'string' ? ids.get(id) : undefined
+  if (short !== undefined) return { ...message, tool_call_id: short }
+  if (!Array.isArray(calls)) return message
+  return { ...message, tool_calls: calls.map((call: Json) => ({ ...call, id: ids.get(textOf(call.id)) ?? call.id })) }
+}
+
+/** The id says already whose result it is. */
+function dropToolName(message: Json, { options }: Rendering): Json {
+  if (message.role !== 'tool' || !('name' in message) || options.namedRoles?.includes('tool') !== false) return message
+  const { name: _, ...rest } = message
+  return rest
+}
+
+/** A refusal becomes text, which is what it is to the model; whatever else holds something is named. */
+function keepKnownFields(message: Json, { options, warnings }: Rendering): Json {
+  const { messageFields: fields } = options
+  if (fields === undefined || Object.keys(message).every((field) => fields.includes(field))) return message
+  const kept: Record<string, unknown> = {}
+  const isRefusal = !fields.includes('refusal') && typeof message.refusal === 'string' && !message.content
+  for (const [field, value] of Object.entries(message)) {
+    if (fields.includes(field)) kept[field] = value
+    else if (!isNothing(value) && !(isRefusal && field === 'refusal')) warnings.add(`messages[].${field}`)
+  }
+  return isRefusal ? { ...kept, content: message.refusal } : kept
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0)
+}

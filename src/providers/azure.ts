@@ -1,0 +1,61 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import type { UpstreamProtocol } from '../protocols/protocol.ts'
+import type { Authorize, Provider, ProviderSettings } from './provider.ts'
+
+/** The newest version that is no preview; of the path with deployments. */
+const API_VERSION = '2024-10-21'
+/** Of the path for models of other makers, which has no other. */
+const MODELS_API_VERSION = '2024-05-01-preview'
+
+const codec = openaiChat({ maxTokensField: 'max_completion_tokens', reasoningField: 'none' })
+const modelsCodec = openaiChat({ reasoningField: 'none' })
+
+const authorize: Authorize = ({ headers }, credential) => {
+  if (credential !== '') headers['api-key'] = credential
+}
+
+/**
+ * Azure OpenAI. The model is the name of a deployment, which is part of the path unless the address is that of the
+ * newer API (`…/openai/v1`) or of models of other makers (`…/models`). What its content filters say beside an answer is
+ * left out.
+ */
+export const azure: Provider = {
+  id: 'azure',
+  name: 'Azure OpenAI',
+  protocol: deployments('/openai', API_VERSION),
+  authorize,
+  settings: ['api_version'],
+  settingVariables: { base_url: 'AZURE_OPENAI_ENDPOINT', api_key: 'AZURE_OPENAI_API_KEY' },
+  configure,
+  source: { url: 'https://learn.microsoft.com/azure/ai-foundry/openai/reference', read: '2026-11-20' },
+}
+
+function configure({ base_url: baseUrl = '', api_version: version }: ProviderSettings): Partial<Provider> {
+  const { pathname } = new URL(baseUrl === '' ? 'https://azure.invalid' : baseUrl)
+  if (pathname.endsWith('/openai/v1')) {
+    const query = version === undefined ? '' : versionQuery(version)
+    return { protocol: withPath(codec, () => `/chat/completions${query}`) }
+  }
+  if (pathname.endsWith('/models')) {
+    const query = versionQuery(version ?? MODELS_API_VERSION)
+    return { protocol: withPath(modelsCodec, () => `/chat/completions${query}`) }
+  }
+  return { protocol: deployments(pathname.endsWith('/openai') ? '' : '/openai', version ?? API_VERSION) }
+}
+
+function deployments(prefix: string, version: string): UpstreamProtocol {
+  const end = `/chat/completions${versionQuery(version)}`
+  return withPath(codec, (deployment) => `${prefix}/deployments/${encodeURIComponent(deployment)}${end}`)
+}
+
+function versionQuery(version: string): string {
+  return `?api-version=${encodeURIComponent(version)}`
+}
+
+/** @param path Of the deployment's name. */
+function withPath(protocol: UpstreamProtocol, path: (deployment: string) => string): UpstreamProtocol {
+  return {
+    ...protocol,
+    renderRequest: (request, target) => ({ ...protocol.renderRequest(request, target), path: path(target.model) }),
+  }
+}

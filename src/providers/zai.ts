@@ -1,0 +1,62 @@
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import type { FailureKind, UpstreamProtocol, WireError } from '../protocols/protocol.ts'
+import { bearer, type Provider } from './provider.ts'
+
+const codec = openaiChat({
+  severalChoices: false,
+  streamOptions: false,
+  maximumTemperature: 1,
+  reasoningEfforts: { minimal: 'low', medium: 'high', xhigh: 'high' },
+  effortFields: (effort) => (effort === 'none' ? { thinking: { type: 'disabled' } } : undefined),
+  toolChoices: [],
+  namedRoles: [],
+  responseFormats: ['json_object'],
+  dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
+  refused: [
+    'logprobs',
+    'top_logprobs',
+    'logit_bias',
+    'frequency_penalty',
+    'presence_penalty',
+    'parallel_tool_calls',
+    'modalities',
+  ],
+  refusedParts: ['input_audio', 'file'],
+})
+
+/** The host's own numbers, which stand in `error.code`. Source: https://docs.z.ai/api-reference/api-code */
+const CODES: ReadonlyMap<unknown, FailureKind> = new Map([
+  ['1113', 'quota'],
+  ['1261', 'context_length'],
+  ['1301', 'content_filter'],
+])
+
+const protocol: UpstreamProtocol = {
+  ...codec,
+  parseError(error, now) {
+    const failure = codec.parseError(error, now)
+    const kind = CODES.get(codeOf(error))
+    return kind === undefined ? failure : { ...failure, kind }
+  },
+}
+
+/** Undefined for bodies of any other form. */
+function codeOf({ body }: WireError): unknown {
+  try {
+    const { error }: { readonly error?: { readonly code?: unknown } } = JSON.parse(body)
+    return error?.code
+  } catch {
+    return undefined
+  }
+}
+
+/** Leaves the choice of tools to the model: `auto` is the only word it knows. Usage comes without asking. */
+export const zai: Provider = {
+  id: 'zai',
+  name: 'Z.ai',
+  baseUrl: 'https://api.z.ai/api/paas/v4',
+  apiKeyVariable: 'ZAI_API_KEY',
+  protocol,
+  authorize: bearer,
+  source: { url: 'https://docs.z.ai/api-reference/llm/chat-completion', read: '2026-11-20' },
+}
