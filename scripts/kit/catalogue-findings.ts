@@ -1,26 +1,21 @@
-/** What is wrong, old or missing in the catalogue. Pure: the day it is comes in. */
+/** What is wrong in the catalogue, and what wants a look. The day it is comes in. */
 import type { CatalogueEntry, CataloguePricing } from '../../catalogue/entry.ts'
 import { parseMicroUsd } from '../../src/domain/money.ts'
+import { type Calendar, type CatalogueWarning, catalogueWarnings, isDay } from './catalogue-warnings.ts'
 
 export interface Finding {
   /** Inconsistencies are errors; everything else wants somebody to look. */
   readonly level: 'error' | 'warning'
-  readonly kind: 'inconsistent' | 'stale' | 'deprecated' | 'unpriced'
+  readonly kind: 'inconsistent' | CatalogueWarning['kind']
   /** The model's ID. */
   readonly model: string
   readonly message: string
 }
 
-export interface CatalogueCheck {
+export interface CatalogueCheck extends Calendar {
   readonly catalogue: readonly CatalogueEntry[]
   /** Ids of the registry. */
   readonly providers: ReadonlySet<string>
-  /** ISO date. */
-  readonly today: string
-  /** A source read longer ago is stale. */
-  readonly staleDays: number
-  /** A date that is no further ahead is near. */
-  readonly nearDays: number
 }
 
 /** In the order of the catalogue; of one model, inconsistencies first. */
@@ -35,7 +30,10 @@ export function catalogueFindings(check: CatalogueCheck): Finding[] {
       ...deploymentProblems(entry, check.providers),
       ...dateProblems(entry, check.today),
     ].map((message) => ({ level: 'error', kind: 'inconsistent', model: entry.id, message }) as const)
-    return [...inconsistent, ...warnings(entry, check)]
+    const warned = catalogueWarnings(entry, check).map(
+      (warning) => ({ level: 'warning', model: entry.id, ...warning }) as const,
+    )
+    return [...inconsistent, ...warned]
   })
 }
 
@@ -49,7 +47,7 @@ function ownersOfNames(catalogue: readonly CatalogueEntry[]): ReadonlyMap<string
 }
 
 function nameProblems({ id, aliases }: CatalogueEntry, owners: ReadonlyMap<string, readonly string[]>): string[] {
-  const shared = [id, ...new Set(aliases)].filter((name) => (owners.get(name)?.length ?? 0) > 1)
+  const shared = [...new Set([id, ...aliases])].filter((name) => (owners.get(name)?.length ?? 0) > 1)
   return shared.map(
     (name) => `the name ${name} is used ${owners.get(name)?.length} times: ${owners.get(name)?.join(', ')}`,
   )
@@ -120,35 +118,4 @@ function dateProblems(entry: CatalogueEntry, today: string): string[] {
     else if (Date.parse(day) / 1000 < created) problems.push(`${name} ${day} is before the release`)
   }
   return problems
-}
-
-function warnings(entry: CatalogueEntry, { today, staleDays, nearDays }: CatalogueCheck): Finding[] {
-  const { id: model, deprecation_date: deprecated, price_ends: ends, pricing, source } = entry
-  const found: Finding[] = []
-  const warn = (kind: Finding['kind'], message: string): void =>
-    void found.push({ level: 'warning', kind, model, message })
-  const age = daysBetween(source.read, today)
-  if (age > staleDays) warn('stale', `its source was read ${age} days ago, on ${source.read}`)
-  const price = ends === undefined ? undefined : within(ends, today, nearDays)
-  if (price !== undefined) warn('stale', `its price ${price < 0 ? 'ended' : 'ends'} on ${ends}`)
-  const shutDown = deprecated === null ? undefined : within(deprecated, today, nearDays)
-  if (shutDown !== undefined) {
-    warn('deprecated', `its provider ${shutDown < 0 ? 'shut it down' : 'shuts it down'} on ${deprecated}`)
-  }
-  if (pricing === null) warn('unpriced', 'it has no price and cannot be called')
-  return found
-}
-
-/** @returns days from today to `day`, negative when it is past; undefined when it is further ahead than `nearDays`. */
-function within(day: string, today: string, nearDays: number): number | undefined {
-  const left = daysBetween(today, day)
-  return left > nearDays ? undefined : left
-}
-
-function daysBetween(from: string, to: string): number {
-  return Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000)
-}
-
-function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
 }

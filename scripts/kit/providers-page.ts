@@ -61,9 +61,10 @@ function whereRow(provider: Provider): string[] {
 }
 
 /** Some are not switched on by a variable, but take their key from one when the file names them. */
-function keyOf({ apiKeyVariable, settingVariables }: Provider): string {
+function keyOf({ apiKeyVariable, settingVariables, settings }: Provider): string {
   if (apiKeyVariable !== undefined) return code(apiKeyVariable)
-  return settingVariables?.api_key === undefined ? 'none needed' : `${code(settingVariables.api_key)}, if in the file`
+  if (settingVariables?.api_key !== undefined) return `${code(settingVariables.api_key)}, once the file names it`
+  return settings?.includes('credentials_file') === true ? 'a credentials file, or the machine’s own' : 'none needed'
 }
 
 function sourceLink(url: string): string {

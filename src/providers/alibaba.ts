@@ -15,6 +15,7 @@ export const alibaba: Provider = {
     severalChoices: false,
     effortFields: (effort) =>
       effort === 'none' ? { enable_thinking: false } : { enable_thinking: true, thinking_budget: BUDGETS[effort] },
+    toolParameters: true,
     dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
     refused: ['logit_bias', 'frequency_penalty'],
     refusedParts: ['file'],

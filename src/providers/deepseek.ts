@@ -2,8 +2,9 @@ import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /**
- * Thinks unless told not to, which a field of its own says. In a loop of tool calls it refuses assistants without
- * `reasoning_content`, while an empty one will do. Whether it reads images is the model's matter.
+ * Thinks unless told not to, which a field of its own says. Thinking, it refuses to be forced to call a tool, and, in a
+ * loop of tool calls, assistants without `reasoning_content`, while an empty one will do. Whether it reads images is
+ * the model's matter.
  */
 export const deepseek: Provider = {
   id: 'deepseek',
@@ -15,6 +16,7 @@ export const deepseek: Provider = {
     reasoningEfforts: { minimal: 'low', medium: 'high', xhigh: 'high' },
     effortFields: (effort) => (effort === 'none' ? { thinking: { type: 'disabled' } } : undefined),
     missingReasoning: '',
+    forcedWith: { thinking: { type: 'disabled' } },
     responseFormats: ['json_object'],
     dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction', 'seed'],
     refused: ['logit_bias', 'parallel_tool_calls', 'modalities'],

@@ -9,6 +9,7 @@ const codec = openaiChat({
   reasoningEfforts: { minimal: 'low', medium: 'high', xhigh: 'high' },
   effortFields: (effort) => (effort === 'none' ? { thinking: { type: 'disabled' } } : undefined),
   toolChoices: [],
+  toolParameters: true,
   namedRoles: [],
   responseFormats: ['json_object'],
   dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],

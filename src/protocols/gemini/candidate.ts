@@ -59,8 +59,7 @@ export function readAnswer(state: AnswerState, answer: Json, into: { source: str
   const { source, events } = into
   const candidates = Array.isArray(answer.candidates) ? answer.candidates : []
   const blocked = candidates.length === 0 ? blockReason(answer) : ''
-  const isEnd = blocked !== '' || candidates.some((each) => isRecord(each) && finishWord(each.finishReason) !== '')
-  const usage = parseUsage(answer.usageMetadata, isEnd)
+  const usage = parseUsage(answer.usageMetadata, blocked !== '' || isLast(candidates))
   if (usage !== undefined) events.push({ type: 'usage', usage })
   if (hasError(answer)) throw new ProviderError(failureOf(answer, 200))
   if (state.answerId === '') state.answerId = textOf(answer.responseId)
@@ -74,8 +73,13 @@ export function readAnswer(state: AnswerState, answer: Json, into: { source: str
   if (blocked !== '') readBlock(choiceAt(state, 0), blocked, events)
 }
 
+function isLast(candidates: readonly unknown[]): boolean {
+  for (const each of candidates) if (isRecord(each) && finishWord(each.finishReason) !== '') return true
+  return false
+}
+
 /** Whether there is an error in the place of an answer. */
-export function hasError({ error }: Json): boolean {
+function hasError({ error }: Json): boolean {
   return error !== undefined && error !== null
 }
 
@@ -121,12 +125,12 @@ function readText(choice: Choice, part: Json, logprobs: Json | undefined): boole
   const { index, events } = choice
   const text = textOf(part.text)
   if (part.thought === true) {
-    sign(choice, part, ['reasoning', rangeAfter(choice.reasoningLength, text)])
+    if (part.thoughtSignature !== undefined) signText(choice, part, 'reasoning')
     choice.reasoningLength += text.length
     if (text !== '') events.push({ type: 'reasoning', index, text })
     return false
   }
-  sign(choice, part, ['text', rangeAfter(choice.textLength, text)])
+  if (part.thoughtSignature !== undefined) signText(choice, part, 'text')
   choice.textLength += text.length
   if (text === '') return false
   if (logprobs === undefined) events.push({ type: 'text', index, text })
@@ -134,8 +138,9 @@ function readText(choice: Choice, part: Json, logprobs: Json | undefined): boole
   return true
 }
 
-function rangeAfter(from: number, text: string): string {
-  return renderRange({ from, to: from + text.length })
+function signText(choice: Choice, part: Json, kind: 'text' | 'reasoning'): void {
+  const from = kind === 'text' ? choice.textLength : choice.reasoningLength
+  sign(choice, part, [kind, renderRange({ from, to: from + textOf(part.text).length })])
 }
 
 function sign(choice: Choice, { thoughtSignature }: Json, [kind, of]: readonly [PartKind, string]): void {

@@ -105,7 +105,7 @@ function failsProperly(action: () => unknown, kind: typeof ProviderError | typeo
   try {
     action()
   } catch (error) {
-    assert.ok(error instanceof kind, error instanceof Error ? error.stack : String(error))
+    assert.ok(error instanceof kind, String(error instanceof Error ? error.stack : error))
   }
 }
 
@@ -159,7 +159,7 @@ test('no answer that is nearly right makes the codec throw anything but its own 
 function withStrangers(json: Anything, name: string, value: unknown): Anything {
   if (Array.isArray(json)) return json.map((each) => withStrangers(each, name, value))
   if (typeof json !== 'object' || json === null) return json
-  const entries = Object.entries(json).map(([key, each]) => [
+  const entries = Object.entries(json as object).map(([key, each]) => [
     key,
     key === 'args' ? each : withStrangers(each, name, value),
   ])

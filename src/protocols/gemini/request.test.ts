@@ -324,3 +324,53 @@ test('successive assistant messages are one turn, and one that holds nothing is 
     ['messages[4].reasoning_content', 'messages[5].name'].map((name) => name.replace('[4]', '[]')),
   )
 })
+
+const withContext = (message: object, signatures: readonly object[]): Anything => {
+  const context = { gemini: { signatures: signatures.map((entry, index) => ({ index, signature: 's', ...entry })) } }
+  const messages = [...hello, { role: 'assistant', ...message, provider_context: context }, ...hello]
+  const { body, warnings } = render({ messages }, 'gemini-2.5-flash')
+  return { parts: body.contents[1].parts, warnings }
+}
+
+test('signed ranges of the text are cut out as they were; one that overlaps or leads beyond is left out', () => {
+  const said = (...ranges: string[]): Anything =>
+    withContext(
+      { content: 'abcdef' },
+      ranges.map((text) => ({ text })),
+    )
+  assert.deepEqual(said('1:3', '4:4'), {
+    parts: [
+      { text: 'a' },
+      { text: 'bc', thoughtSignature: 's' },
+      { text: 'd' },
+      { text: '', thoughtSignature: 's' },
+      { text: 'ef' },
+    ],
+    warnings: [],
+  })
+  const rest = {
+    parts: [{ text: 'abc', thoughtSignature: 's' }, { text: 'def' }],
+    warnings: ['messages[].provider_context'],
+  }
+  assert.deepEqual(said('0:3', '2:4'), rest)
+  assert.deepEqual(said('0:3', '3:7'), rest)
+})
+
+test('parts without signatures are in the order text, images, calls', () => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+  const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const { parts } = withContext({ content: 'x', images: [image], tool_calls: [call] }, [])
+  assert.deepEqual(
+    parts.map((part: object) => Object.keys(part)[0]),
+    ['text', 'inlineData', 'functionCall'],
+  )
+})
+
+test('signed reasoning goes back as the thought it was; reasoning alone does not', () => {
+  const message = { content: 'Done.', reasoning_content: 'First. Then.' }
+  assert.deepEqual(withContext(message, [{ reasoning: '0:6' }]), {
+    parts: [{ text: 'First.', thought: true, thoughtSignature: 's' }, { text: 'Done.' }],
+    warnings: [],
+  })
+  assert.deepEqual(withContext(message, []), { parts: [{ text: 'Done.' }], warnings: ['messages[].reasoning_content'] })
+})

@@ -131,6 +131,12 @@ test('what is no whole answer is a failure, not an empty answer', () => {
     'failed',
   )
   assert.equal(failure({ candidates: [{ content: {}, finishReason: 'MALFORMED_FUNCTION_CALL' }] }), 'failed')
+  const open = { functionCall: { name: 'f', willContinue: true } }
+  assert.equal(failure({ candidates: [{ content: { parts: [open] } }] }), 'failed')
+  assert.equal(
+    failure({ candidates: [{ index: 1, content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }] }),
+    'failed',
+  )
   assert.equal(failure([{ error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }]), 'rate_limited')
 })
 

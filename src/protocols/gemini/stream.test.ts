@@ -98,8 +98,8 @@ test('arguments in pieces become one object, whatever they are', () => {
 
 test('pieces that fit nowhere are a failure of the provider', () => {
   for (const path of ['', '$', 'query', '$..a', '$.a[9999999]', '$[', `$${'.a'.repeat(100)}`, "$['a"]) {
-    const chunks = [chunk([part([piece(path, { stringValue: 'x' })], { name: 'f', willContinue: true })])]
-    assert.throws(() => read(chunks), ProviderError, path)
+    const chunks = [chunk([part([piece(path, { stringValue: 'x' })], { name: 'f' })], 'STOP')]
+    assert.throws(() => read(chunks), /fits nowhere/, path)
   }
   const clash = [piece('$.a', { stringValue: 'x' }), piece('$.a.b', { stringValue: 'y' })]
   assert.throws(() => read([chunk([part(clash, { name: 'f' })], 'STOP')]), ProviderError)
@@ -114,6 +114,9 @@ test('a call that the limit cut off is not taken for a whole one', () => {
   assert.deepEqual(events.at(-1), { type: 'finish', index: 0, reason: 'length', raw: 'MAX_TOKENS' })
 })
 
+const reasons = (events: readonly ChatEvent[]): unknown =>
+  events.flatMap((event) => (event.type === 'finish' ? [event.reason] : []))
+
 test('a later word replaces STOP, and STOP replaces none', () => {
   const finishes = fixture('finish-in-every-chunk').filter((event) => event.type === 'finish')
   assert.deepEqual(
@@ -125,10 +128,8 @@ test('a later word replaces STOP, and STOP replaces none', () => {
     chunk([{ functionCall: { name: 'f' } }], 'STOP'),
     chunk([], 'STOP'),
   ])
-  assert.deepEqual(
-    calls.flatMap((event) => (event.type === 'finish' ? [event.reason] : [])),
-    ['stop', 'tool_calls'],
-  )
+  assert.deepEqual(reasons(calls), ['stop', 'tool_calls'])
+  assert.deepEqual(reasons(read([chunk([{ text: 'a' }], 'SAFETY'), chunk([], 'STOP')])), ['content_filter'])
 })
 
 test('an error in a chunk is that error, and what was counted comes first', () => {

@@ -58,6 +58,10 @@ export interface OpenAiChatOptions {
   readonly requiredToolChoice?: string
   /** Whether `tool_choice` of type `allowed_tools` is known; unless said, the other tools are left out instead. */
   readonly allowedTools?: boolean
+  /** Whether every tool must say its `parameters`; those that say none get those of a tool that has none. */
+  readonly toolParameters?: boolean
+  /** Fields that go with a demanded tool call instead of an effort, on hosts that cannot think and be forced at once. */
+  readonly forcedWith?: Readonly<Record<string, unknown>>
   /** Whether ids of tool calls must be nine letters and digits; others are replaced, alike in calls and results. */
   readonly shortToolIds?: boolean
 

@@ -194,6 +194,26 @@ test('allowed tools are the tools that are offered, unless the host knows the ch
   assert.deepEqual(render(request, { allowedTools: true }).body['tool_choice'], toolChoice)
 })
 
+test('a tool without parameters has none to say, unless the host insists', () => {
+  const described: Tool = { type: 'function', function: { name: 'g', parameters: { type: 'object' } } }
+  const { body } = render({ tools: [tool('f'), described] }, { toolParameters: true })
+  const none = { type: 'object', properties: {} }
+  assert.deepEqual(body['tools'], [{ type: 'function', function: { name: 'f', parameters: none } }, described])
+})
+
+test('a host that cannot think and be forced at once is told not to think, and an effort that was asked is named', () => {
+  const options: OpenAiChatOptions = { forcedWith: { thinking: 'off' }, requiredToolChoice: 'any' }
+  const forced = { tools: [tool('f')], toolChoice: 'required' } as const
+  assert.deepEqual([render(forced, options).body['thinking'], render(forced, options).warnings], ['off', []])
+  const asked = render({ ...forced, reasoningEffort: 'high' }, options)
+  assert.deepEqual([asked.body['reasoning_effort'], asked.warnings], [undefined, ['reasoning_effort']])
+  assert.deepEqual(render({ ...forced, reasoningEffort: 'none' }, options).warnings, [])
+  for (const toolChoice of ['auto', 'none'] as const) {
+    const { body } = render({ tools: [tool('f')], toolChoice, reasoningEffort: 'high' }, options)
+    assert.deepEqual([body['thinking'], body['reasoning_effort']], [undefined, 'high'])
+  }
+})
+
 test('an empty list of tools is no list', () => {
   const { body } = render({ tools: [], toolChoice: 'auto' })
   assert.deepEqual(Object.keys(body), ['model', 'messages'])

@@ -1,8 +1,9 @@
 /** Our request in the host's words. Nothing is copied that need not change, and nothing is dropped in silence. */
-import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
+import type { ChatRequest } from '../../domain/chat.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderMessages, unsupported } from './messages.ts'
 import type { Hint, OpenAiChatOptions, Refusable } from './options.ts'
+import { renderTools } from './tools.ts'
 
 /** The body on its way: parameters by their names on the wire, undefined where unsaid. */
 type Body = Record<string, unknown>
@@ -12,8 +13,13 @@ export function renderRequest(request: ChatRequest, target: RenderTarget, option
   const warnings = new Set<string>()
   const body = renderBody(request, target, options)
   body['messages'] = renderMessages(request.messages, options, warnings)
-  renderTools(request, body, { options, warnings })
+  const offer = renderTools(request, options, warnings)
+  body['tools'] = offer.tools
+  body['tool_choice'] = offer.choice
   renderValues(request, body, { options, warnings })
+  const isForced = offer.choice !== 'auto' && offer.choice !== 'none' && offer.choice !== undefined
+  if (isForced && options.forcedWith !== undefined) forceTool(request, body, { options, warnings })
+  else renderEffort(request, body, { options, warnings })
   for (const name of options.dropped ?? []) drop(body, name, warnings)
   for (const name of options.refused ?? []) refuse(body, name)
   for (const [name, theirs] of Object.entries(options.renamed ?? {})) {
@@ -61,53 +67,6 @@ interface Rendering {
   readonly warnings: Set<string>
 }
 
-function renderTools(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
-  const { tools, toolChoice } = request
-  const offersNone = tools === undefined || tools.length === 0
-  if (offersNone) {
-    body['tool_choice'] = toolChoice === 'none' || toolChoice === 'auto' ? undefined : toolChoice
-    return
-  }
-  const areRefused = options.refused?.includes('tools') ?? false
-  if (toolChoice === 'none' && (areRefused || options.toolChoices?.includes('none') === false)) {
-    warnings.add('tool_choice')
-    return
-  }
-  if (areRefused) throw unsupported('tools')
-  const offer = sayChoice(narrowTools(tools, toolChoice, options), options)
-  body['tools'] = offer.tools
-  body['tool_choice'] = offer.choice === 'required' ? (options.requiredToolChoice ?? 'required') : offer.choice
-}
-
-interface Offer {
-  readonly tools: readonly Tool[]
-  readonly choice: ToolChoice | undefined
-}
-
-/** To demand one tool of one, and to demand that one by its name, is the same. */
-function sayChoice({ tools, choice }: Offer, { toolChoices }: OpenAiChatOptions): Offer {
-  const named = typeof choice === 'object' && choice.type === 'function' ? choice.function.name : undefined
-  const kind = named === undefined ? choice : 'function'
-  if (toolChoices === undefined || (kind !== 'required' && kind !== 'function')) return { tools, choice }
-  if (toolChoices.includes(kind)) return { tools, choice }
-  const [only] = tools
-  if (kind === 'function' && toolChoices.includes('required')) {
-    return { tools: tools.filter((tool) => tool.function.name === named), choice: 'required' }
-  }
-  if (kind === 'required' && toolChoices.includes('function') && only !== undefined && tools.length === 1) {
-    return { tools, choice: { type: 'function', function: { name: only.function.name } } }
-  }
-  throw unsupported('tool_choice')
-}
-
-/** `allowed_tools` is the same as offering only these tools. */
-function narrowTools(tools: readonly Tool[], choice: ToolChoice | undefined, options: OpenAiChatOptions): Offer {
-  if (options.allowedTools || typeof choice !== 'object' || choice.type !== 'allowed_tools') return { tools, choice }
-  const { mode, tools: allowed } = choice.allowed_tools
-  const names = new Set(allowed.map((tool) => tool.function.name))
-  return { tools: tools.filter((tool) => names.has(tool.function.name)), choice: mode }
-}
-
 /** The parameters whose values differ between hosts. */
 function renderValues(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
   const { temperature, responseFormat: format, serviceTier } = request
@@ -128,7 +87,6 @@ function renderValues(request: ChatRequest, body: Body, { options, warnings }: R
   if (format !== undefined && format.type !== 'text' && responseFormats?.includes(format.type) === false) {
     throw unsupported('response_format')
   }
-  renderEffort(request, body, { options, warnings })
 }
 
 function renderEffort({ reasoningEffort: asked }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
@@ -137,9 +95,19 @@ function renderEffort({ reasoningEffort: asked }: ChatRequest, body: Body, { opt
   if (effort !== asked) warnings.add('reasoning_effort')
   const fields = options.effortFields?.(effort)
   body['reasoning_effort'] = fields === undefined ? effort : undefined
-  for (const [name, value] of Object.entries(fields ?? {})) {
-    if (!(name in body)) body[name] = value
-  }
+  addFields(body, fields)
+}
+
+/** A tool is called without thinking by hosts that cannot think and be forced at once. */
+function forceTool({ reasoningEffort: asked }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
+  if (asked !== undefined && asked !== 'none') warnings.add('reasoning_effort')
+  body['reasoning_effort'] = undefined
+  addFields(body, options.forcedWith)
+}
+
+/** What the client says of a field itself stands. */
+function addFields(body: Body, fields: Readonly<Record<string, unknown>> = {}): void {
+  for (const [name, value] of Object.entries(fields)) if (!(name in body)) body[name] = value
 }
 
 function drop(body: Body, name: Hint, warnings: Set<string>): void {

@@ -1,0 +1,47 @@
+/** What in the catalogue wants a look by and by: sources read long ago, dates that are near or past, prices not known. */
+import type { CatalogueEntry } from '../../catalogue/entry.ts'
+
+/** Which day it is, and from when on something is told. */
+export interface Calendar {
+  /** ISO date. */
+  readonly today: string
+  /** A source read longer ago is stale. */
+  readonly staleDays: number
+  /** A date that is no further ahead is near. */
+  readonly nearDays: number
+}
+
+export interface CatalogueWarning {
+  readonly kind: 'stale' | 'deprecated' | 'unpriced'
+  readonly message: string
+}
+
+export function catalogueWarnings(entry: CatalogueEntry, { today, staleDays, nearDays }: Calendar): CatalogueWarning[] {
+  const { deprecation_date: deprecated, price_ends: ends, pricing, source } = entry
+  const found: CatalogueWarning[] = []
+  const warn = (kind: CatalogueWarning['kind'], message: string): void => void found.push({ kind, message })
+  const age = daysBetween(source.read, today)
+  if (age > staleDays) warn('stale', `its source was read ${age} days ago, on ${source.read}`)
+  const price = ends === undefined ? undefined : within(ends, today, nearDays)
+  if (price !== undefined) warn('stale', `its price ${price < 0 ? 'ended' : 'ends'} on ${ends}`)
+  const shutDown = deprecated === null ? undefined : within(deprecated, today, nearDays)
+  if (shutDown !== undefined) {
+    warn('deprecated', `its provider ${shutDown < 0 ? 'shut it down' : 'shuts it down'} on ${deprecated}`)
+  }
+  if (pricing === null) warn('unpriced', 'it has no price and cannot be called')
+  return found
+}
+
+/** @returns days from today to `day`, negative when it is past; undefined when it is further ahead than `nearDays`. */
+function within(day: string, today: string, nearDays: number): number | undefined {
+  const left = daysBetween(today, day)
+  return left > nearDays ? undefined : left
+}
+
+function daysBetween(from: string, to: string): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000)
+}
+
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+}

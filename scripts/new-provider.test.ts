@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { identifierOf, idProblem, registered } from './kit/provider-files.ts'
+import { ROOT } from './source-files.ts'
+
+/** What the kit touches or is checked by. */
+const COPIED = ['src', 'scripts', 'catalogue', 'docs', 'package.json', 'tsconfig.json', 'biome.json']
+
+const copy = mkdtempSync(join(tmpdir(), 'turnpike-new-provider-'))
+for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true })
+symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+writeFileSync(join(copy, '.gitignore'), 'node_modules\n')
+spawnSync('git', ['init', '--quiet'], { cwd: copy })
+after(() => rmSync(copy, { recursive: true }))
+
+interface Outcome {
+  readonly status: number | null
+  readonly output: string
+}
+
+function run(command: string, ...rest: string[]): Outcome {
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
+  const { status, stdout, stderr } = spawnSync(command, rest, { cwd: copy, encoding: 'utf8', env })
+  return { status, output: stdout + stderr }
+}
+
+const node = (...rest: string[]): Outcome => run(process.execPath, ...rest)
+const make = (...rest: string[]): Outcome => node('scripts/new-provider.ts', ...rest)
+const read = (path: string): string => readFileSync(join(copy, path), 'utf8')
+
+test('a new host is written, registered and documented, and passes types, lint, house and registry', () => {
+  const made = make('sample-host', '--base-url', 'https://api.samplehost.example/v1/', '--name', 'Sample Host')
+  assert.equal(made.status, 0, made.output)
+  assert.match(made.output, /1\. Say the page you read/)
+  assert.match(read('src/providers/sample-host.ts'), /baseUrl: 'https:\/\/api\.samplehost\.example\/v1',/)
+  assert.match(read('src/providers/sample-host.ts'), /apiKeyVariable: 'SAMPLE_HOST_API_KEY',/)
+  assert.ok(read('src/providers/sample-host.ts').split('\n').length < 20)
+  assert.match(read('docs/providers.md'), /\| Sample Host \(`sample-host`\) \|/)
+
+  const again = make('otherhost', '--variable', 'OTHER_KEY', '--source', 'https://docs.otherhost.example')
+  assert.equal(again.status, 0, again.output)
+  assert.match(again.output, /1\. Say its address/)
+  const keyless = make('entry', '--base-url', 'http://127.0.0.1:9000/v1', '--no-variable', '--name', "An 'entry'")
+  assert.equal(keyless.status, 2, "a word of the product's code is no name for a host")
+
+  const files = ['sample-host', 'otherhost'].flatMap((id) => [`src/providers/${id}.ts`, `src/providers/${id}.test.ts`])
+  const lint = run(join(copy, 'node_modules/.bin/biome'), 'check', ...files, 'src/providers/index.ts')
+  assert.equal(lint.status, 0, lint.output)
+  const types = run(join(copy, 'node_modules/.bin/tsc'), '--noEmit', '-p', '.')
+  const complaints = types.output.split('\n').filter((line) => /sample-?host|otherhost|providers\/index/i.test(line))
+  assert.deepEqual(complaints, [])
+  const house = node('scripts/check-house.ts')
+  assert.doesNotMatch(house.output, /sample-?host|otherhost/i)
+  const tests = node(
+    '--test',
+    '--test-reporter',
+    'tap',
+    ...files.filter((file) => file.endsWith('.test.ts')),
+    'src/providers/index.test.ts',
+  )
+  assert.equal(tests.status, 0, tests.output)
+  assert.match(tests.output, /ok \d+ - sample-host keeps the registry's contract/)
+  assert.match(tests.output, /ok \d+ - otherhost is sent what it understands/)
+  assert.equal(node('scripts/generate-docs.ts', '--check').status, 0)
+})
+
+test('a host without keys and with a quote in its name is written so', () => {
+  const { status, output } = make(
+    'barehost',
+    '--base-url',
+    'http://127.0.0.1:9000/v1',
+    '--no-variable',
+    '--name',
+    "Bare's",
+  )
+  assert.equal(status, 0, output)
+  assert.match(read('src/providers/barehost.ts'), /name: "Bare's",/)
+  assert.doesNotMatch(read('src/providers/barehost.ts'), /apiKeyVariable/)
+  assert.equal(node('--test', 'src/providers/barehost.test.ts').status, 0)
+})
+
+const REFUSED: readonly (readonly [options: readonly string[], message: RegExp])[] = [
+  [[], /^Usage: /],
+  [['groq'], /There is a provider or protocol 'groq' already/],
+  [['simulator'], /already/],
+  [['provider'], /means something else/],
+  [['delete'], /means something else/],
+  [['Upper'], /is no id/],
+  [['a--b'], /is no id/],
+  [['-x'], /^Unknown option|Usage: /],
+  [['../x'], /is no id/],
+  [['x'.repeat(41)], /at most 40/],
+  [['pipeline'], /is a word of src\//],
+  [['newhost', 'https://api.newhost.example'], /Options need -- before them/],
+  [['newhost', '--base-url', 'ftp://a.example'], /must be https/],
+  [['newhost', '--base-url', 'http://10.0.0.1:8000'], /must be https/],
+  [['newhost', '--source', 'my head'], /--source must be https/],
+  [['newhost', '--variable', 'lower'], /no name of an environment variable/],
+  [['newhost', '--variable', 'GROQ_API_KEY'], /switches groq on already/],
+  [['newhost', '--no-such'], /Usage: /],
+]
+for (const [options, message] of REFUSED) {
+  test(`refused, with nothing written: ${options.join(' ').slice(0, 60) || 'no name'}`, () => {
+    const before = read('src/providers/index.ts')
+    const { status, output } = make(...options)
+    assert.equal(status, 2, output)
+    assert.match(output, message)
+    assert.equal(read('src/providers/index.ts'), before)
+    assert.throws(() => read('src/providers/newhost.ts'))
+  })
+}
+
+test('a name that is made twice is refused the second time', () => {
+  assert.equal(make('twicehost').status, 0)
+  const { status, output } = make('twicehost')
+  assert.equal(status, 2)
+  assert.match(output, /already/)
+})
+
+test('a word that the registry uses otherwise gets another identifier', () => {
+  assert.equal(identifierOf('new-host', "import { a } from './a.ts'"), 'newHost')
+  assert.equal(identifierOf('compatible', 'const compatible = 1'), 'compatibleProvider')
+  assert.equal(idProblem('new-host2'), undefined)
+})
+
+test('the list of the registry is found on one line and on many, and a file without one is an error', () => {
+  const head = "import { a } from './a.ts'\nimport { simulator } from './simulator.ts'\n"
+  const oneLine = `${head}export const PROVIDERS: X = Object.fromEntries(\n  [a, simulator].map((p) => [p.id, p]),\n)\n`
+  assert.match(registered(oneLine, 'host', 'host'), /import \{ a \}.*\nimport \{ host \} from '.\/host.ts'\nimport/)
+  assert.match(registered(oneLine, 'host', 'host'), /\[a, host, simulator\]/)
+  const manyLines = `${head}export const PROVIDERS = Object.fromEntries(\n  [\n    a,\n    simulator,\n  ].map((p) => p))\n`
+  assert.match(registered(manyLines, 'zhost', 'zhost'), /simulator\.ts'\nimport \{ zhost \} from '.\/zhost.ts'\n/)
+  assert.match(registered(manyLines, 'zhost', 'zhost'), /\n {4}a,\n {4}zhost,\n {4}simulator,\n/)
+  assert.throws(() => registered(head, 'host', 'host'), /has no list/)
+})

@@ -1,0 +1,141 @@
+/**
+ * `npm run new:provider -- NAME [--base-url URL] …`: writes an OpenAI-compatible host's file and test, registers it, and
+ * says what comes next. It writes nothing when anything is wrong.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { PROTOCOLS, PROVIDERS } from '../src/providers/index.ts'
+import {
+  identifierOf,
+  idProblem,
+  type NewProvider,
+  providerFile,
+  providerTest,
+  registered,
+  variableOf,
+} from './kit/provider-files.ts'
+import { productFiles, projectFiles, ROOT, withoutComments } from './source-files.ts'
+
+const USAGE = `Usage: npm run -s new:provider -- NAME [options]
+  --base-url URL    where it is, up to what comes before /chat/completions
+  --variable VAR    environment variable of its key; NAME_API_KEY unless said
+  --no-variable     it has no keys
+  --name TEXT       what the documentation calls it; NAME unless said
+  --source URL      the page of the host's documentation that you read today; the format's own page unless said`
+
+const FORMAT_SOURCE = 'https://platform.openai.com/docs/api-reference/chat'
+const REGISTRY = 'src/providers/index.ts'
+
+/** A mistake of the caller's. */
+class WrongUsage extends Error {}
+
+function readArguments(): NewProvider {
+  const { values, positionals, isKeyless } = parseArguments()
+  const [id, ...others] = positionals
+  if (id === undefined || values.help === true) throw new WrongUsage(USAGE)
+  if (others.length > 0) throw new WrongUsage(`One name at a time. Options need -- before them.\n\n${USAGE}`)
+  const problem = idProblem(id) ?? takenProblem(id)
+  if (problem !== undefined) throw new WrongUsage(problem)
+  const { 'base-url': baseUrl, variable = variableOf(id), name = id, source } = values
+  const apiKeyVariable = isKeyless ? undefined : variable
+  if (apiKeyVariable !== undefined) checkVariable(apiKeyVariable)
+  const read = new Date().toISOString().slice(0, 10)
+  return {
+    id,
+    name: name.trim() || id,
+    baseUrl: baseUrl === undefined ? undefined : address(baseUrl, '--base-url').replace(/\/+$/, ''),
+    apiKeyVariable,
+    source: { url: source === undefined ? FORMAT_SOURCE : address(source, '--source'), read },
+  }
+}
+
+function parseArguments() {
+  const text = { type: 'string' } as const
+  const options = { 'base-url': text, variable: text, name: text, source: text, help: { type: 'boolean' } } as const
+  const args = process.argv.slice(2)
+  const isKeyless = args.includes('--no-variable')
+  try {
+    const parsed = parseArgs({ args: args.filter((word) => word !== '--no-variable'), options, allowPositionals: true })
+    return { ...parsed, isKeyless }
+  } catch (error) {
+    throw new WrongUsage(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+  }
+}
+
+/** The name must be free, and must not occur in the code outside `src/providers/`, where no host's name may be. */
+function takenProblem(id: string): string | undefined {
+  if (id in PROVIDERS || id in PROTOCOLS) return `There is a provider or protocol '${id}' already.`
+  const file = join(ROOT, 'src/providers', id)
+  if (existsSync(`${file}.ts`) || existsSync(`${file}.test.ts`)) return `src/providers/${id}.ts is there already.`
+  const outside = productFiles(projectFiles()).filter(({ path }) => !path.startsWith('src/providers/'))
+  const word = new RegExp(`(?<![a-z])${id}(?![a-z])`, 'i')
+  const other = outside.find(({ text }) => word.test(withoutComments(text)))
+  return (
+    other && `'${id}' is a word of ${other.path}; a provider's name may occur in src/providers/ alone. Take another.`
+  )
+}
+
+function checkVariable(name: string): void {
+  if (!/^[A-Z][A-Z0-9_]*$/.test(name)) throw new WrongUsage(`'${name}' is no name of an environment variable.`)
+  const owner = Object.values(PROVIDERS).find(({ apiKeyVariable }) => apiKeyVariable === name)
+  if (owner !== undefined) throw new WrongUsage(`${name} switches ${owner.id} on already.`)
+}
+
+/** As the registry's contract has them: https, or plain http on this machine. */
+function address(text: string, option: string): string {
+  const isFine = URL.canParse(text) && /^https:\/\/[^/]+|^http:\/\/127\.0\.0\.1:/.test(text)
+  if (!isFine) throw new WrongUsage(`${option} must be https, or http://127.0.0.1 with a port: ${text}`)
+  return text
+}
+
+function write(provider: NewProvider): readonly string[] {
+  const registry = readFileSync(join(ROOT, REGISTRY), 'utf8')
+  const identifier = identifierOf(provider.id, registry)
+  const files = {
+    [`src/providers/${provider.id}.ts`]: providerFile(provider, identifier),
+    [`src/providers/${provider.id}.test.ts`]: providerTest(provider, identifier),
+    [REGISTRY]: registered(registry, identifier, provider.id),
+  }
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(ROOT, path), text)
+  return Object.keys(files)
+}
+
+/** The house's format, and the page that follows from the registry. */
+function finish(paths: readonly string[]): void {
+  const steps = [
+    [join(ROOT, 'node_modules', '.bin', 'biome'), 'check', '--write', ...paths],
+    [process.execPath, join(ROOT, 'scripts', 'generate-docs.ts')],
+  ]
+  for (const [command = '', ...rest] of steps) {
+    const { status, stdout, stderr } = spawnSync(command, rest, { cwd: ROOT, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`${rest.join(' ')} failed:\n${stdout}${stderr}`)
+  }
+}
+
+function sayNext({ id, apiKeyVariable, baseUrl, source }: NewProvider): void {
+  const key = apiKeyVariable === undefined ? '' : `${apiKeyVariable}=… `
+  const todo = [
+    baseUrl === undefined
+      ? `Say its address: baseUrl in src/providers/${id}.ts, or base_url in the configuration.`
+      : '',
+    source.url === FORMAT_SOURCE ? `Say the page you read about it: source in src/providers/${id}.ts.` : '',
+    `Say how it differs: options of openaiChat() in src/providers/${id}.ts, and what they change in its test.`,
+    `Record it: ${key}npm run -s record -- ${id} --model THEIR-MODEL`,
+    'Price its models in catalogue/, then: npm run -s catalogue:check',
+    'npm run check && npm test',
+  ].filter((line) => line !== '')
+  console.log(`src/providers/${id}.ts and its test are written, registered and in docs/providers.md. Next:`)
+  todo.forEach((line, at) => void console.log(`  ${at + 1}. ${line}`))
+  console.log('The whole way is in docs/providers.md.')
+}
+
+try {
+  const provider = readArguments()
+  finish(write(provider))
+  sayNext(provider)
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = error instanceof WrongUsage ? 2 : 1
+}
