@@ -173,7 +173,11 @@ async function createWorld({ config, database, log }: AppInput): Promise<World> 
 }
 
 function createDataPlane({ ids, now, clock, recorder, tokens, upstreams, models, config }: World): Gateway {
-  const limiter = createLimiter({ requestsPerMinute: (plan) => config().plans[plan]?.requests_per_minute, clock })
+  const limiter = createLimiter({
+    requestsPerMinute: (plan) => config().plans[plan]?.requests_per_minute,
+    maxInFlight: (plan) => config().plans[plan]?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
+    clock,
+  })
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
@@ -193,6 +197,9 @@ function createDataPlane({ ids, now, clock, recorder, tokens, upstreams, models,
     () => ({ maxAttempts: config().routing.max_attempts }),
   )
 }
+
+/** Of an account whose plan is no longer in the configuration. */
+const DEFAULT_MAX_IN_FLIGHT = 500
 
 /** A provider that cannot be spoken to is left out, with a word in the log: the others must serve. */
 function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {

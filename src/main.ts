@@ -65,7 +65,7 @@ export async function startService({ config, log, version }: ServiceInput): Prom
         await app.close()
         await database.close()
         stopLogging()
-        log.flush()
+        await log.flush()
       },
     }
   } catch (error) {

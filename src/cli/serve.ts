@@ -15,15 +15,17 @@ import type { ServeOptions } from './program.ts'
 /** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
 const COPY_MS = 1_000
 
-/** Runs the service until it is told to end. */
+/** Runs the service until it is told to end. A signal that comes while it starts is obeyed once it has. */
 export async function serve(options: ServeOptions): Promise<void> {
   const config = await loadCliConfig(options)
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
+  const started = Promise.withResolvers<Service>()
+  endOnSignals(started.promise, log)
   const service = await startService({ config, log, version: packageVersion() })
   await welcome(service, config)
   log.log.info({ url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   process.on('SIGHUP', () => void reload(service, options, log))
-  endOnSignals(service, log)
+  started.resolve(service)
   // Also a process that is killed leaves the next start a warm one.
   flushCompileCache()
 }
@@ -38,29 +40,33 @@ async function reload(service: Service, options: ServeOptions, { log }: OpenedLo
   }
 }
 
-function endOnSignals(service: Service, { log, flush }: OpenedLog): void {
+function endOnSignals(started: Promise<Service>, { log, flush }: OpenedLog): void {
   let firstAt: number | undefined
   const end = (signal: NodeJS.Signals): void => {
     const now = performance.now()
-    if (firstAt !== undefined) {
-      if (now - firstAt < COPY_MS) return
+    if (firstAt === undefined) {
+      firstAt = now
+      log.info({ signal }, 'draining')
+      void drain(started, log).then(endProcess)
+    } else if (now - firstAt >= COPY_MS) {
       log.warn({ signal }, 'ended at once')
-      flush()
-      process.exit(1)
+      endProcess(1)
     }
-    firstAt = now
-    log.info({ signal }, 'draining')
-    service.drain().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'draining failed')
-        flush()
-        process.exit(1)
-      },
-    )
   }
+  const endProcess = (exitCode: number): void => void flush().finally(() => process.exit(exitCode))
   process.on('SIGTERM', end)
   process.on('SIGINT', end)
+}
+
+/** @returns the exit code. */
+async function drain(started: Promise<Service>, log: OpenedLog['log']): Promise<number> {
+  try {
+    await (await started).drain()
+    return 0
+  } catch (error) {
+    log.error({ err: error }, 'draining failed')
+    return 1
+  }
 }
 
 /** On an installation's first start: everything needed for a first request, this once. */

@@ -38,8 +38,14 @@ const ONCE: ReadonlySet<string> = new Set([
 ])
 const ONCE_LENGTHS: ReadonlySet<number> = new Set([...ONCE].map((name) => name.length))
 
-/** @returns the header that came more than once and must not. */
-export function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
+/** @returns what is wrong with a request that the HTTP parser let through; undefined when nothing is. */
+export function requestFault(request: IncomingMessage): string | undefined {
+  if (request.httpVersionMajor !== 1) return 'Only HTTP/1.1 and HTTP/1.0 are spoken here.'
+  const repeated = repeatedHeader(request.rawHeaders)
+  return repeated === undefined ? undefined : `The header '${repeated}' came more than once.`
+}
+
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   let seen: string | undefined
   let more: Set<string> | undefined
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -11,8 +11,8 @@ const FLUSH_MS = 1_000
 
 export interface OpenedLog {
   readonly log: Log
-  /** Writes what is gathered. */
-  flush(): void
+  /** Writes what is gathered. Resolves within a second, also when nobody reads the log any more. */
+  flush(): Promise<void>
 }
 
 /**
@@ -25,21 +25,23 @@ export async function openLog({ level, terminal }: { level: string; terminal: bo
     const { prettyFactory } = await import('pino-pretty')
     const pretty = prettyFactory({ colorize: process.stdout.hasColors?.() === true, ignore: 'pid,hostname' })
     const stream: DestinationStream = { write: (line) => void process.stdout.write(pretty(JSON.parse(line))) }
-    return { log: pino(options, stream), flush: () => {} }
+    return { log: pino(options, stream), flush: () => Promise.resolve() }
   }
   const out = destination({ fd: 1, sync: false, minLength: BUFFER_BYTES })
+  out.on('error', () => {}) // whoever read the log is gone; the service is not there for the log
   const timer = setInterval(() => out.flush(), FLUSH_MS)
   timer.unref()
-  return {
-    log: pino(options, out),
-    flush() {
-      try {
-        out.flushSync()
-      } catch {
-        // Nothing was logged yet: the destination is not open, and there is nothing to lose.
-      }
-    },
-  }
+  return { log: pino(options, out), flush: () => flushed(out) }
+}
+
+function flushed(out: ReturnType<typeof destination>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, FLUSH_MS)
+    out.flush(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 }
 
 /** One line for each completion. @returns Ends it. */

@@ -5,7 +5,7 @@ import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, fastify } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
-import { answerClientError, EDGE_LIMITS, repeatedHeader, SERVER_OPTIONS } from './edge.ts'
+import { answerClientError, EDGE_LIMITS, requestFault, SERVER_OPTIONS } from './edge.ts'
 import { renderErrors } from './errors.ts'
 import { acceptJsonBodies } from './json-body.ts'
 
@@ -48,10 +48,10 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
       reply.header('connection', 'close')
       if (!PROBES.has(request.url)) return done(new GatewayError('shutting_down', SHUTTING_DOWN))
     }
-    const repeated = repeatedHeader(request.raw)
-    if (repeated === undefined) return done()
+    const fault = requestFault(request.raw)
+    if (fault === undefined) return done()
     reply.header('connection', 'close')
-    return done(new GatewayError('invalid_header', `The header '${repeated}' came more than once.`))
+    return done(new GatewayError('invalid_header', fault))
   })
   if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
   return app

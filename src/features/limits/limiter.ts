@@ -9,20 +9,26 @@ export const MAX_LIMITED = 100_000
 const WINDOW_MS = 60_000
 
 export interface Limiter {
-  /** Counts a request against the account's and the key's limit, or against neither. Throws when one is reached. */
+  /**
+   * Counts a request against the account's and the key's limit, or against neither, and takes one of the account's
+   * places for requests under way until `release`. Throws when a limit is reached or no place is free.
+   */
   admit(caller: Caller): LimitStates & { release(): void }
 }
 
 export interface LimiterInput {
   /** Requests a minute of a plan; undefined: without limit. */
   readonly requestsPerMinute: (plan: string) => number | undefined
+  /** Requests of one account under way at once. */
+  readonly maxInFlight: (plan: string) => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
 }
 
 /** Rate limits of this process. */
-export function createLimiter({ requestsPerMinute, clock }: LimiterInput): Limiter {
+export function createLimiter({ requestsPerMinute, maxInFlight, clock }: LimiterInput): Limiter {
   const states = new Map<string, number>()
+  const places = createPlaces()
   return {
     admit(caller) {
       const now = clock()
@@ -30,10 +36,37 @@ export function createLimiter({ requestsPerMinute, clock }: LimiterInput): Limit
       const key = count(states, { id: caller.keyId, limit: caller.requestsPerMinute, now })
       const refused = [account, key].find((counted) => counted?.result.allowed === false)
       if (refused !== undefined) throw tooMany(refused)
+      const release = places.take(caller.accountId, maxInFlight(caller.plan))
       for (const counted of [account, key]) if (counted !== undefined) remember(states, counted)
-      return { requests: tighter(account, key), tokens: undefined, release: () => {} }
+      return { requests: tighter(account, key), tokens: undefined, release }
     },
   }
+}
+
+/** Places for requests under way, by account; an account without any is not remembered. */
+function createPlaces() {
+  const taken = new Map<string, number>()
+  return {
+    /** @returns gives the place back; only the first call counts. */
+    take(accountId: string, limit: number): () => void {
+      const count = taken.get(accountId) ?? 0
+      if (count >= limit) throw tooManyAtOnce(limit)
+      taken.set(accountId, count + 1)
+      let held = true
+      return () => {
+        if (!held) return
+        held = false
+        const left = (taken.get(accountId) ?? 1) - 1
+        if (left === 0) taken.delete(accountId)
+        else taken.set(accountId, left)
+      }
+    },
+  }
+}
+
+function tooManyAtOnce(limit: number): GatewayError {
+  const message = `${limit} requests of this account are under way, which is its limit; try again in 1 s.`
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: 1_000 })
 }
 
 interface Counted {
