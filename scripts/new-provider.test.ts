@@ -32,7 +32,7 @@ const node = (...rest: string[]): Outcome => run(process.execPath, ...rest)
 const make = (...rest: string[]): Outcome => node('scripts/new-provider.ts', ...rest)
 const read = (path: string): string => readFileSync(join(copy, path), 'utf8')
 
-test('a new host is written, registered and documented, and passes types, lint, house and registry', () => {
+test('a new host is written, registered and documented, and passes types, lint, house and the contract of the registry', () => {
   const made = make('sample-host', '--base-url', 'https://api.samplehost.example/v1/', '--name', 'Sample Host')
   assert.equal(made.status, 0, made.output)
   assert.match(made.output, /1\. Say the page you read/)
@@ -57,13 +57,14 @@ test('a new host is written, registered and documented, and passes types, lint, 
   assert.doesNotMatch(house.output, /sample-?host|otherhost/i)
   const tests = node(
     '--test',
-    '--test-reporter',
-    'tap',
+    '--test-reporter=tap',
+    '--test-name-pattern=sample-host|otherhost',
     ...files.filter((file) => file.endsWith('.test.ts')),
     'src/providers/index.test.ts',
   )
   assert.equal(tests.status, 0, tests.output)
   assert.match(tests.output, /ok \d+ - sample-host keeps the registry's contract/)
+  assert.match(tests.output, /ok \d+ - otherhost keeps the registry's contract/)
   assert.match(tests.output, /ok \d+ - otherhost is sent what it understands/)
   assert.equal(node('scripts/generate-docs.ts', '--check').status, 0)
 })
@@ -99,7 +100,8 @@ const REFUSED: readonly (readonly [options: readonly string[], message: RegExp])
   [['newhost', '--base-url', 'ftp://a.example'], /must be https/],
   [['newhost', '--base-url', 'http://10.0.0.1:8000'], /must be https/],
   [['newhost', '--source', 'my head'], /--source must be https/],
-  [['newhost', '--variable', 'lower'], /no name of an environment variable/],
+  [['newhost', '--variable', 'lower'], /no name for a key's variable/],
+  [['newhost', '--variable', 'NEWHOST'], /_KEY or _TOKEN at the end/],
   [['newhost', '--variable', 'GROQ_API_KEY'], /switches groq on already/],
   [['newhost', '--no-such'], /Usage: /],
 ]

@@ -78,7 +78,9 @@ function takenProblem(id: string): string | undefined {
 }
 
 function checkVariable(name: string): void {
-  if (!/^[A-Z][A-Z0-9_]*$/.test(name)) throw new WrongUsage(`'${name}' is no name of an environment variable.`)
+  if (!/^[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)$/.test(name)) {
+    throw new WrongUsage(`'${name}' is no name for a key's variable: capitals, and _KEY or _TOKEN at the end.`)
+  }
   const owner = Object.values(PROVIDERS).find(({ apiKeyVariable }) => apiKeyVariable === name)
   if (owner !== undefined) throw new WrongUsage(`${name} switches ${owner.id} on already.`)
 }

@@ -51,8 +51,8 @@ Ten minutes, of which the reading of the host's documentation takes most.
 \`npm run -s record -- PROVIDER [--model M] [--out DIR] [--only CASE,…]\` takes its provider from the configuration as the
 server does: by name from the registry, or by the name the configuration file gives it. It asks for small answers and
 sends each case once: text, tools (one, several at once, one without arguments, an answer to one), JSON schema, image,
-reasoning, stop sequence, length, and the errors for a bad request, a wrong key and an unknown model; those that can be
-streamed both ways.
+reasoning, stop sequence, length, and the errors for a bad request, a wrong key and an unknown model; the first of
+them whole and streamed.
 
 The folder has the layout of the test data: \`<provider>/<case>.json\`, \`.sse\`, \`.bin\` or \`.txt\` is the answer's body,
 \`<case>.request.json\` the request's, and \`manifest.json\` has their status, content type and other headers of a short

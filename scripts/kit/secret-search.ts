@@ -24,7 +24,9 @@ const PART_LENGTH = 16
 export function findSecrets(secrets: readonly Secret[], texts: readonly SearchedText[]): FoundSecret[] {
   return secrets.flatMap(({ name, value }) => {
     const needles = needlesOf(value)
-    return texts.filter(({ text }) => needles.some((needle) => text.includes(needle))).map(({ place }) => ({ name, place }))
+    return texts
+      .filter(({ text }) => needles.some((needle) => text.includes(needle)))
+      .map(({ place }) => ({ name, place }))
   })
 }
 
@@ -44,7 +46,10 @@ function base64Of(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes])
     const wholeLength = padded.length - (padded.length % 3)
-    const letters = padded.subarray(0, wholeLength).toString('base64').slice(before === 0 ? 0 : 4)
+    const letters = padded
+      .subarray(0, wholeLength)
+      .toString('base64')
+      .slice(before === 0 ? 0 : 4)
     return [letters, letters.replaceAll('+', '-').replaceAll('/', '_')]
   })
 }
@@ -81,8 +86,10 @@ export function secretsOf(settings: unknown, path = 'settings'): Secret[] {
   if (typeof settings !== 'object' || settings === null) return []
   return Object.entries(settings).flatMap(([name, value]) => {
     const place = `${path}.${name}`
-    if (!SECRET_NAME.test(name)) return secretsOf(value, place)
-    const values = Array.isArray(value) ? value : [value]
-    return values.flatMap((one) => (typeof one === 'string' && one !== '' ? [{ name: place, value: one }] : []))
+    const values: readonly unknown[] = SECRET_NAME.test(name) && Array.isArray(value) ? value : [value]
+    return values.flatMap((one) => {
+      if (typeof one !== 'string') return secretsOf(one, place)
+      return SECRET_NAME.test(name) && one !== '' ? [{ name: place, value: one }] : []
+    })
   })
 }

@@ -9,6 +9,8 @@ export interface StandardCase {
   readonly credential?: string
   /** Instead of the model. */
   readonly model?: string
+  /** Worth keeping only when the host refuses it. */
+  readonly wantsError?: boolean
 }
 
 /** A square of 64 by 64 red points. */
@@ -78,7 +80,11 @@ function textMessages(): readonly ChatMessage[] {
 }
 
 function toolResult(): readonly ChatMessage[] {
-  const call = { id: 'call_recorded1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } } as const
+  const call = {
+    id: 'call_recorded1',
+    type: 'function',
+    function: { name: 'get_weather', arguments: '{"city":"Oslo"}' },
+  } as const
   return [
     { role: 'user', content: 'What is the weather in Oslo?' },
     { role: 'assistant', content: null, tool_calls: [call] },
@@ -109,9 +115,13 @@ export const STANDARD_CASES: readonly StandardCase[] = [
   ...bothWays('reasoning', REASONING),
   { name: 'stop-seq', request: asking('Write: one two three four', { stop: ['three'] }) },
   ...bothWays('length', LENGTH),
-  { name: 'error-400', request: asking('', { messages: [{ role: 'tool', tool_call_id: 'call_0', content: 'stray' }] }) },
-  { name: 'error-401', request: TEXT, credential: 'not-a-key' },
-  { name: 'error-404', request: TEXT, model: 'no-such-model' },
+  {
+    name: 'error-request',
+    request: asking('', { messages: [{ role: 'tool', tool_call_id: 'call_0', content: 'stray' }] }),
+    wantsError: true,
+  },
+  { name: 'error-credential', request: TEXT, credential: 'not-a-key', wantsError: true },
+  { name: 'error-model', request: TEXT, model: 'no-such-model', wantsError: true },
 ]
 
 function bothWays(name: string, request: ChatRequest): StandardCase[] {

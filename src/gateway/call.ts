@@ -186,12 +186,15 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   state.finished = true
   state.deadline?.clear()
   const residue = stream?.decoder.end() ?? ''
+  if (cause === undefined && JSON_START.test(residue)) {
+    // Some hosts break off with an error that is no event, also after a chunk that looked like the last.
+    const { protocol } = input.target.upstream.provider
+    throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
+  }
   try {
     stream?.parser.end(into)
   } catch (error) {
-    if (!JSON_START.test(residue)) throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
-    const { protocol } = input.target.upstream.provider
-    throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
+    throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
   }
 }
 

@@ -17,6 +17,7 @@ import type { ChatRequest } from '../domain/chat.ts'
 import type { CompletionStatus } from '../domain/completion.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
+import { createRoster } from '../lib/roster.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { checkCapabilities } from './capabilities.ts'
@@ -52,22 +53,22 @@ export interface Gateway {
 }
 
 export function createGateway(ports: GatewayPorts, settings: () => AttemptSettings): Gateway {
-  const active = new Set<Completion>()
+  const active = createRoster<Completion>()
   return {
     async complete(incoming, client) {
       const completion = admit(ports, incoming)
-      active.add(completion)
+      const leaveRoster = active.add(completion)
       client.onLeave(() => leaveCompletion(completion))
       try {
         if (completion.request.stream) await answerStreamed(completion, { ports, client, settings: settings() })
         else await answerWhole(completion, { ports, client, settings: settings() })
       } finally {
-        active.delete(completion)
+        leaveRoster()
         completion.admission.release()
       }
     },
     interruptAll(reason) {
-      for (const completion of active) interruptCompletion(completion, reason)
+      for (const completion of active.items()) interruptCompletion(completion, reason)
     },
     get active() {
       return active.size

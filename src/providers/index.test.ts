@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CATALOGUE } from '../../catalogue/index.ts'
 import type { ChatRequest } from '../domain/chat.ts'
+import { buildModelBook } from '../features/models/book.ts'
 import { PROTOCOLS, PROVIDERS, type ProviderConfig, resolveProvider } from './index.ts'
 
 const CONFIG: ProviderConfig = {
@@ -38,10 +40,31 @@ for (const [id, provider] of Object.entries(PROVIDERS)) {
   })
 }
 
-test('the variables that switch providers on are those of the operator’s manual', () => {
+test('every name of the operator’s manual is built in', () => {
+  const manual = [
+    ...['openai', 'anthropic', 'google', 'deepseek', 'mistral', 'groq', 'xai', 'together', 'fireworks', 'openrouter'],
+    ...['cerebras', 'perplexity', 'moonshot', 'zai', 'alibaba', 'huggingface', 'ollama', 'vllm', 'azure', 'bedrock'],
+    ...['vertex', 'simulator'],
+  ]
+  assert.deepEqual(Object.keys(PROVIDERS).sort(), manual.sort())
+})
+
+test('the variables that switch providers on are those of the operator’s manual, and no two providers share one', () => {
   const variables = Object.values(PROVIDERS).flatMap(({ apiKeyVariable }) => apiKeyVariable ?? [])
-  const named = ['OPENAI', 'DEEPSEEK', 'MISTRAL', 'GROQ', 'XAI', 'TOGETHER', 'FIREWORKS', 'OPENROUTER']
-  for (const name of named) assert.ok(variables.includes(`${name}_API_KEY`), name)
+  const named = ['OPENAI', 'ANTHROPIC', 'GEMINI', 'DEEPSEEK', 'MISTRAL', 'GROQ', 'XAI', 'TOGETHER', 'FIREWORKS']
+  for (const name of [...named, 'OPENROUTER']) assert.ok(variables.includes(`${name}_API_KEY`), name)
+  assert.equal(new Set(variables).size, variables.length)
+  for (const variable of variables) assert.match(variable, /^[A-Z][A-Z0-9_]*_(KEY|TOKEN)$/)
+})
+
+test('every model of the catalogue can be had from hosts that are built in, and is listed when one is configured', () => {
+  for (const { id, deployments } of CATALOGUE) {
+    for (const { provider } of deployments) {
+      assert.ok(provider in PROVIDERS, `${id}: ${provider}`)
+      const book = buildModelBook({ catalogue: CATALOGUE, models: [], providers: new Set([provider]) })
+      assert.equal(book.find(id)?.deployments[0]?.provider, provider, id)
+    }
+  }
 })
 
 test('a credential becomes a bearer token, and none is no header', async () => {

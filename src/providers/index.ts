@@ -63,7 +63,13 @@ const compatible: Provider = {
 }
 
 /** By the name that the configuration's `protocol` uses: a host that is nothing but its protocol. */
-export const PROTOCOLS: Readonly<Record<string, Provider>> = { openai: compatible, anthropic, gemini: google, bedrock, simulator }
+export const PROTOCOLS: Readonly<Record<string, Provider>> = {
+  openai: compatible,
+  anthropic,
+  gemini: google,
+  bedrock,
+  simulator,
+}
 
 const DEFAULT_FIRST_BYTE_MS = 60_000
 

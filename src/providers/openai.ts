@@ -11,6 +11,7 @@ export const openai: Provider = {
     maxTokensField: 'max_completion_tokens',
     developerRole: true,
     allowedTools: true,
+    refusals: true,
     reasoningField: 'none',
   }),
   authorize: bearer,

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import type { ChatRequest } from '../../src/domain/chat.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import { parseChatRequest } from '../../src/protocols/openai-chat/client/index.ts'
 import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
@@ -83,3 +85,53 @@ test('golden: a stream is asked for its usage, or the host is known to send it u
   })
   assert.deepEqual(unasked.sort(), ['mistral', 'zai'])
 })
+
+interface Said {
+  readonly content?: unknown
+  readonly refusal?: unknown
+}
+
+/** The parameters of some of the requests together, over the conversation of one. */
+const mixed = fc
+  .tuple(fc.constantFrom(...Object.values(requests)), fc.subarray(Object.values(requests)))
+  .map(([conversation, parameters]) => Object.assign({}, ...(parameters as object[]), messagesOf(conversation)))
+
+function messagesOf(request: unknown): object {
+  return { messages: (request as { readonly messages: unknown }).messages }
+}
+
+/** All that is said in a conversation, in no order: messages may be moved and joined. */
+function wordsOf(messages: unknown): string[] {
+  const words = JSON.stringify(messages).match(/[A-Z][a-z]+|AAAA|iVBOR\w+|https:[^"]+|call\w+/g) ?? []
+  return words.sort()
+}
+
+test('golden: no combination of parameters makes a host’s codec throw anything of its own, or lose what was said', () => {
+  fc.assert(
+    fc.property(mixed, fc.constantFrom(...hosts), (request, host) => {
+      const protocol = PROVIDERS[host]?.protocol
+      assert.ok(protocol)
+      const client = acceptedByUs(request)
+      if (client === undefined) return
+      const sent = sentBy(protocol, request)
+      if ('refused' in sent) return
+      const body = sent.body as { readonly model: unknown; readonly messages: readonly Said[] }
+      assert.equal(body.model, 'theirs')
+      assert.equal(JSON.stringify(body).includes('provider_context'), false)
+      const said = body.messages.map(({ content, refusal }) => ({ content: content ?? refusal }))
+      const asked = client.messages.map(({ content, refusal }) => ({ content: content ?? refusal }))
+      for (const word of wordsOf(asked)) assert.ok(wordsOf(said).includes(word), word)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+/** Some parameters do not go together: those are refused before any host is asked. */
+function acceptedByUs(request: unknown): ChatRequest | undefined {
+  try {
+    return parseChatRequest(request)
+  } catch (error) {
+    assert.ok(error instanceof GatewayError)
+    return undefined
+  }
+}

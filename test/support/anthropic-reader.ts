@@ -2,6 +2,7 @@
  * Reads a recorded answer in the Messages format for tests: puts the message together as the format's description says
  * and looks at it. Written apart from the codec on purpose, so that the two cannot share a mistake.
  */
+import { dataOf, sseBlocks } from './sse-blocks.ts'
 
 export interface ReadMessage {
   readonly text: string
@@ -31,9 +32,9 @@ export function readMessageStream(bytes: Uint8Array): ReadMessageStream {
   let message: Anything = { content: [], usage: {} }
   let seen = false
   for (const { event, end } of eventsOf(bytes)) {
-    if (event.type === 'error') return broken()
+    if (event.type === 'error') break
     if (event.type === 'message_start') {
-      if (seen) return broken()
+      if (seen) break
       message = { ...event.message, content: [] }
     }
     if (event.type === 'content_block_start') message.content[event.index] = { ...event.content_block, json: '' }
@@ -46,16 +47,13 @@ export function readMessageStream(bytes: Uint8Array): ReadMessageStream {
       const said = Object.entries(event.usage).filter(([, count]) => count !== null)
       message.usage = { ...message.usage, ...Object.fromEntries(said) }
     }
-    if (event.type === 'message_stop') {
-      return { ...describe(message, (block) => block.json || '{}'), isError: false, terminalOffset: end }
-    }
+    if (event.type === 'message_stop') return { ...streamed(message), isError: false, terminalOffset: end }
   }
-  return broken()
+  return { ...streamed(message), isError: true, terminalOffset: undefined }
 }
 
-function broken(): ReadMessageStream {
-  const nothing = describe({ content: [], usage: {} }, () => '')
-  return { ...nothing, isError: true, terminalOffset: undefined }
+function streamed(message: Anything): Omit<ReadMessage, 'isError'> {
+  return describe(message, (block) => block.json || '{}')
 }
 
 function grow(block: Anything, delta: Anything): void {
@@ -65,20 +63,9 @@ function grow(block: Anything, delta: Anything): void {
   if (delta.type === 'input_json_delta') block.json += delta.partial_json
 }
 
-/** Byte-wise, so that offsets are those of the file: an event ends with its blank line, of which CR is enough. */
 function eventsOf(bytes: Uint8Array): { event: Anything; end: number }[] {
-  const latin = Buffer.from(bytes).toString('latin1')
-  const events: { event: Anything; end: number }[] = []
-  const blankLine = /\r\n\r|\n\n/g
-  let from = 0
-  for (let match = blankLine.exec(latin); match !== null; match = blankLine.exec(latin)) {
-    const end = match.index + match[0].length
-    const block = Buffer.from(latin.slice(from, match.index), 'latin1').toString('utf8')
-    from = end
-    const data = block.split(/\r?\n/).find((line) => line.startsWith('data:'))
-    if (data?.slice(5).trimStart().startsWith('{')) events.push({ event: JSON.parse(data.slice(5)), end })
-  }
-  return events
+  const blocks = sseBlocks(bytes).filter((block) => block.isWhole && dataOf(block).startsWith('{'))
+  return blocks.map((block) => ({ event: JSON.parse(dataOf(block)), end: block.end }))
 }
 
 function describe(message: Anything, argumentsOf: (block: Anything) => string): Omit<ReadMessage, 'isError'> {

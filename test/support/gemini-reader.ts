@@ -3,6 +3,7 @@
  * the codec on purpose, so that the two cannot share a mistake. It knows whole recordings only.
  */
 import type { ReadChoice, ReadToolCall, ReadUsage } from './recording-reader.ts'
+import { dataOf, sseBlocks } from './sse-blocks.ts'
 
 export interface ReadGeminiChoice extends ReadChoice {
   /** In the order of the parts. */
@@ -75,22 +76,14 @@ function indicesOf(chunk: Anything): number[] {
   return indices.length === 0 && chunk.promptFeedback?.blockReason ? [0] : indices
 }
 
-/** Byte-wise, so that offsets are those of the file. */
 function blocksOf(bytes: Uint8Array): { chunks: { chunk: Anything; end: number }[]; strayOffset: number | undefined } {
-  const latin = Buffer.from(bytes).toString('latin1')
-  const chunks: { chunk: Anything; end: number }[] = []
-  let strayOffset: number | undefined
-  const pattern = /(.*?)(\r?\n\r?\n|$)/gs
-  for (const match of latin.matchAll(pattern)) {
-    const block = Buffer.from(match[1] ?? '', 'latin1')
-      .toString('utf8')
-      .trim()
-    const isWhole = match[2] !== ''
-    if (block.startsWith('{')) strayOffset ??= match.index
-    if (!isWhole || !block.startsWith('data:')) continue
-    chunks.push({ chunk: JSON.parse(block.slice(5)), end: match.index + match[0].length })
+  const blocks = sseBlocks(bytes)
+  const chunks = blocks.filter((block) => block.isWhole && dataOf(block) !== '')
+  const stray = blocks.find(({ text }) => text.trimStart().startsWith('{'))
+  return {
+    chunks: chunks.map((block) => ({ chunk: JSON.parse(dataOf(block)), end: block.end })),
+    strayOffset: stray && stray.start + stray.text.indexOf('{'),
   }
-  return { chunks, strayOffset }
 }
 
 function addAnswer(drafts: Record<number, Draft>, answer: Anything): void {

@@ -2,6 +2,7 @@
  * Reads a recorded answer in the OpenAI chat format for tests: the plainest reading of the format there is, written
  * apart from the codecs on purpose, so that the two cannot share a mistake. It knows whole recordings only.
  */
+import { dataOf, sseBlocks } from './sse-blocks.ts'
 
 export interface ReadToolCall {
   readonly id: string
@@ -74,22 +75,9 @@ export function readStream(bytes: Uint8Array): ReadStream {
 
 const BROKEN = new Set(['error', 'insufficient_system_resource'])
 
-/** Byte-wise, so that offsets are those of the file. A frame ends with its blank line, of which the CR is enough. */
 function framesOf(bytes: Uint8Array): { chunk: Anything; end: number }[] {
-  const latin = Buffer.from(bytes).toString('latin1')
-  const frames: { chunk: Anything; end: number }[] = []
-  const blankLine = /\r\n\r|\n\n|\r\r/g
-  let from = 0
-  for (let match = blankLine.exec(latin); match !== null; match = blankLine.exec(latin)) {
-    const end = match.index + match[0].length
-    const block = Buffer.from(latin.slice(from, match.index), 'latin1').toString('utf8')
-    from = end
-    const data = block.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'))
-    const text = data.map((line) => line.slice(5).trim()).join('\n')
-    if (text === '' || text === '[DONE]') continue
-    frames.push({ chunk: JSON.parse(text), end })
-  }
-  return frames
+  const blocks = sseBlocks(bytes).filter((block) => block.isWhole && !['', '[DONE]'].includes(dataOf(block)))
+  return blocks.map((block) => ({ chunk: JSON.parse(dataOf(block)), end: block.end }))
 }
 
 function add(drafts: Record<number, Draft>, index: number, message: Anything, finish: string | null | undefined): void {

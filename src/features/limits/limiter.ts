@@ -25,42 +25,67 @@ export interface LimiterInput {
   readonly clock: () => number
 }
 
+/** What is kept of an account or a key, changed in place: a map that is written with every request is slow to collect. */
+interface Standing {
+  /** Of the rate limit; undefined: never counted. */
+  restedAt: number | undefined
+  /** Requests under way. */
+  inFlight: number
+}
+
 /** Rate limits of this process. */
 export function createLimiter({ requestsPerMinute, maxInFlight, clock }: LimiterInput): Limiter {
-  const states = new Map<string, number>()
-  const places = createPlaces()
+  const standings = createStandings(clock)
   return {
     admit(caller) {
       const now = clock()
-      const account = count(states, { id: caller.accountId, limit: requestsPerMinute(caller.plan), now })
-      const key = count(states, { id: caller.keyId, limit: caller.requestsPerMinute, now })
-      const refused = [account, key].find((counted) => counted?.result.allowed === false)
-      if (refused !== undefined) throw tooMany(refused)
-      const release = places.take(caller.accountId, maxInFlight(caller.plan))
-      for (const counted of [account, key]) if (counted !== undefined) remember(states, counted)
-      return { requests: tighter(account, key), tokens: undefined, release }
+      const own = standings.of(caller.accountId)
+      const account = count(own, requestsPerMinute(caller.plan), now)
+      const { requestsPerMinute: keyLimit } = caller
+      const key = keyLimit === undefined ? undefined : count(standings.of(caller.keyId), keyLimit, now)
+      if (account?.result.allowed === false) throw tooMany(account)
+      if (key?.result.allowed === false) throw tooMany(key)
+      const places = maxInFlight(caller.plan)
+      if (own.inFlight >= places) throw tooManyAtOnce(places)
+      own.inFlight += 1
+      if (account !== undefined) account.standing.restedAt = account.result.restedAt
+      if (key !== undefined) key.standing.restedAt = key.result.restedAt
+      return { requests: tighter(account, key), tokens: undefined, release: releaseOnce(own) }
     },
   }
 }
 
-/** Places for requests under way, by account; an account without any is not remembered. */
-function createPlaces() {
-  const taken = new Map<string, number>()
+function createStandings(clock: () => number) {
+  const standings = new Map<string, Standing>()
+  /** Forgets those who are rested anyway; if all are busy, those seen first. */
+  function forget(): void {
+    const now = clock()
+    for (const [id, { restedAt = 0, inFlight }] of standings) {
+      if (inFlight === 0 && restedAt <= now) standings.delete(id)
+    }
+    for (const [id, { inFlight }] of standings) {
+      if (standings.size < MAX_LIMITED) return
+      if (inFlight === 0) standings.delete(id)
+    }
+  }
   return {
-    /** @returns gives the place back; only the first call counts. */
-    take(accountId: string, limit: number): () => void {
-      const count = taken.get(accountId) ?? 0
-      if (count >= limit) throw tooManyAtOnce(limit)
-      taken.set(accountId, count + 1)
-      let held = true
-      return () => {
-        if (!held) return
-        held = false
-        const left = (taken.get(accountId) ?? 1) - 1
-        if (left === 0) taken.delete(accountId)
-        else taken.set(accountId, left)
-      }
+    of(id: string): Standing {
+      const known = standings.get(id)
+      if (known !== undefined) return known
+      if (standings.size >= MAX_LIMITED) forget()
+      const standing: Standing = { restedAt: undefined, inFlight: 0 }
+      standings.set(id, standing)
+      return standing
     },
+  }
+}
+
+function releaseOnce(standing: Standing): () => void {
+  let held = true
+  return () => {
+    if (!held) return
+    held = false
+    standing.inFlight -= 1
   }
 }
 
@@ -70,35 +95,26 @@ function tooManyAtOnce(limit: number): GatewayError {
 }
 
 interface Counted {
-  readonly id: string
+  readonly standing: Standing
   readonly limit: number
   readonly result: GcraResult
 }
 
-function count(
-  states: ReadonlyMap<string, number>,
-  { id, limit, now }: { id: string; limit: number | undefined; now: number },
-): Counted | undefined {
+function count(standing: Standing, limit: number | undefined, now: number): Counted | undefined {
   if (limit === undefined) return undefined
-  return { id, limit, result: countRequest({ limit, windowMs: WINDOW_MS }, states.get(id), now) }
-}
-
-/** Re-inserted, so that the map is in order of last use. */
-function remember(states: Map<string, number>, { id, result }: Counted): void {
-  states.delete(id)
-  states.set(id, result.restedAt)
-  if (states.size <= MAX_LIMITED) return
-  const [oldest] = states.keys()
-  if (oldest !== undefined) states.delete(oldest)
+  return { standing, limit, result: countRequest({ limit, windowMs: WINDOW_MS }, standing.restedAt, now) }
 }
 
 function tighter(account: Counted | undefined, key: Counted | undefined): LimitState | undefined {
-  const [first, second] = [account, key].filter((counted) => counted !== undefined)
-  if (first === undefined) return undefined
-  return stateOf(second !== undefined && second.result.remaining < first.result.remaining ? second : first)
+  if (account === undefined || key === undefined) return stateOf(account ?? key)
+  return stateOf(key.result.remaining < account.result.remaining ? key : account)
 }
 
-function stateOf({ limit, result }: Counted): LimitState {
+function stateOf(counted: Counted): LimitState
+function stateOf(counted: Counted | undefined): LimitState | undefined
+function stateOf(counted: Counted | undefined): LimitState | undefined {
+  if (counted === undefined) return undefined
+  const { limit, result } = counted
   return { limit, remaining: result.remaining, resetMs: result.resetMs }
 }
 

@@ -3,49 +3,25 @@
  * `../shared/fixtures` beside the project), and our own, written after its documentation.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { awsStream } from '../../../test/support/aws-events.ts'
 import { messageEnds, type ReadAnswer, readStream, readWhole } from '../../../test/support/bedrock-reader.ts'
-import { loadBedrockRecordings } from '../../../test/support/bedrock-recordings.ts'
 import { bedrockToOpenAi } from '../../../test/support/bedrock-to-openai.ts'
+import { loadOwnRecordings, loadRecordings, RECORDINGS_FOLDER } from '../../../test/support/recordings.ts'
 import type { ChatEvent, Usage } from '../../domain/chat.ts'
 import { createDecoder } from '../framing/index.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
 import { MESSAGE_RULES } from './errors.ts'
 import { bedrockConverse } from './index.ts'
 
-const OWN = join(import.meta.dirname, 'fixtures')
 const codec = bedrockConverse()
 
-interface Answer {
-  readonly name: string
-  readonly bytes: Buffer
-}
-
-const recordings = loadBedrockRecordings()
+const recordings = loadRecordings('bedrock-converse')
 const answered = (recordings ?? []).filter(({ status }) => status === 200)
-const wholes: readonly Answer[] = [
-  ...answered.filter(({ stream }) => !stream).map(({ file, bytes }) => ({ name: file, bytes })),
-  ...own('.answer.json').map(({ name, text }) => ({ name, bytes: Buffer.from(text) })),
-]
-const streams: readonly Answer[] = [
-  ...answered.filter(({ stream }) => stream).map(({ file, bytes }) => ({ name: file, bytes })),
-  ...own('.events.jsonl').map(({ name, text }) => ({ name, bytes: awsStream(linesOf(text)) })),
-]
-
-function own(ending: string): { readonly name: string; readonly text: string }[] {
-  const files = readdirSync(OWN).filter((file) => file.endsWith(ending))
-  return files.map((file) => ({ name: `own/${file}`, text: readFileSync(join(OWN, file), 'utf8') }))
-}
-
-function linesOf(text: string): Readonly<Record<string, unknown>>[] {
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-}
+const owned = loadOwnRecordings().filter(({ protocol }) => protocol === 'bedrock-converse')
+const wholes = [...answered, ...owned].filter(({ stream: isStream }) => !isStream)
+const streams = [...answered, ...owned].filter(({ stream: isStream }) => isStream)
 
 /** As the caller of a codec would do it. */
 function stream(parts: readonly Uint8Array[]): ChatEvent[] {
@@ -118,16 +94,16 @@ function assertSame(events: readonly ChatEvent[], { isError: _, ...read }: ReadA
   assert.deepEqual(collect(events), { choice, usage, signed })
 }
 
-for (const { name, bytes } of wholes) {
-  test(`${name} means the same to the codec as to a plain reader`, () => {
+for (const { file, bytes } of wholes) {
+  test(`${file} means the same to the codec as to a plain reader`, () => {
     const read = readWhole(bytes.toString('utf8'))
     if (read.isError) assert.throws(() => codec.parseResponse(bytes.toString('utf8')), isProviderError)
     else assertSame(codec.parseResponse(bytes.toString('utf8')), read)
   })
 }
 
-for (const { name, bytes } of streams) {
-  test(`${name} means the same to the codec as to a plain reader, wherever it is split`, () => {
+for (const { file, bytes } of streams) {
+  test(`${file} means the same to the codec as to a plain reader, wherever it is split`, () => {
     const read = readStream(bytes)
     const whole = outcome([bytes])
     if (read.isError || read.terminalOffset === undefined) assert.throws(() => stream([bytes]), isProviderError)
@@ -137,7 +113,7 @@ for (const { name, bytes } of streams) {
     }
   })
 
-  test(`${name} is an error wherever it is cut before its end`, () => {
+  test(`${file} is an error wherever it is cut before its end`, () => {
     const { terminalOffset, isError } = readStream(bytes)
     const end = isError ? bytes.length : (terminalOffset ?? bytes.length + 1)
     for (let cut = 0; cut < end; cut++) {
@@ -176,7 +152,8 @@ test('every rule about the words of a message has a recording that shows them', 
 let requestsRun = 0
 const requestsNotRun: string[] = []
 
-for (const { file, url, request, stream: streamed } of recordings ?? []) {
+for (const { file, url, requestFile, stream: streamed } of recordings ?? []) {
+  const request = requestFile && JSON.parse(readFileSync(join(RECORDINGS_FOLDER, requestFile), 'utf8'))
   const asked = request === undefined ? 'its request is not recorded' : bedrockToOpenAi(request, streamed)
   if (typeof asked === 'string') {
     requestsNotRun.push(`${file}: ${asked}`)
@@ -202,4 +179,4 @@ const total = recordings?.length ?? 0
 console.log(total === 0 ? 'recordings: not found' : `recordings: ${total} of ${total} answers run (bedrock)`)
 console.log(`recordings: ${requestsRun} of ${total} requests run (bedrock)`)
 for (const reason of requestsNotRun) console.log(`  request not run: ${reason}`)
-console.log(`own fixtures: ${wholes.length + streams.length - answered.length} answers run (bedrock)`)
+console.log(`own fixtures: ${owned.length} answers run (bedrock)`)

@@ -114,6 +114,17 @@ test('a context that holds anything else is as good as none', () => {
   )
 })
 
+test('an earlier refusal is text to all who do not know refusals', () => {
+  const refused = { role: 'assistant', content: null, refusal: 'No.' } as const
+  const inParts = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] } as const
+  assert.deepEqual(render([refused]).messages, [{ role: 'assistant', content: 'No.' }])
+  assert.deepEqual(render([{ ...refused, content: '' }]).messages, [{ role: 'assistant', content: 'No.' }])
+  assert.deepEqual(render([inParts]).messages, [{ role: 'assistant', content: [{ type: 'text', text: 'No.' }] }])
+  assert.deepEqual(render([refused, inParts], { refusals: true }).messages, [refused, inParts])
+  const answered = { role: 'assistant', content: 'x' } as const
+  assert.deepEqual(render([{ ...answered, refusal: null }]).messages, [answered])
+})
+
 test('a strict host gets only the fields it knows: empty ones go silently, a refusal becomes text, others are named', () => {
   const strange = {
     role: 'assistant',

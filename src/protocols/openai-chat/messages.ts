@@ -23,6 +23,7 @@ type Edit = (message: Json, rendering: Rendering) => Json
 const EDITS: readonly Edit[] = [
   takeContext,
   renameRole,
+  sayRefusal,
   placeReasoning,
   joinText,
   shortenIds,
@@ -93,6 +94,24 @@ function renameRole(message: Json, { options }: Rendering): Json {
   return message.role === 'developer' && !options.developerRole ? { ...message, role: 'system' } : message
 }
 
+/** Only the originator knows refusals; to a model they are what it said. */
+function sayRefusal(message: Json, { options }: Rendering): Json {
+  const { role, refusal, content } = message
+  if (role !== 'assistant' || options.refusals) return message
+  if (Array.isArray(content) && content.some(isRefusal)) return { ...message, content: content.map(refusalAsText) }
+  if (refusal === undefined) return message
+  const { refusal: _, ...rest } = message
+  return isNothing(content || null) && typeof refusal === 'string' ? { ...rest, content: refusal } : rest
+}
+
+function isRefusal(part: unknown): boolean {
+  return isRecord(part) && part.type === 'refusal'
+}
+
+function refusalAsText(part: unknown): unknown {
+  return isRecord(part) && part.type === 'refusal' ? { type: 'text', text: textOf(part.refusal) } : part
+}
+
 /** Clients send reasoning back under either of its two names; the host gets it under the one it knows. */
 function placeReasoning(message: Json, { options, warnings, isToolLoop }: Rendering): Json {
   const { reasoningField: field = 'reasoning_content' } = options
@@ -138,17 +157,16 @@ function dropToolName(message: Json, { options }: Rendering): Json {
   return rest
 }
 
-/** A refusal becomes text, which is what it is to the model; whatever else holds something is named. */
+/** What is left out and holds something is named. */
 function keepKnownFields(message: Json, { options, warnings }: Rendering): Json {
   const { messageFields: fields } = options
   if (fields === undefined || Object.keys(message).every((field) => fields.includes(field))) return message
   const kept: Record<string, unknown> = {}
-  const isRefusal = !fields.includes('refusal') && typeof message.refusal === 'string' && !message.content
   for (const [field, value] of Object.entries(message)) {
     if (fields.includes(field)) kept[field] = value
-    else if (!isNothing(value) && !(isRefusal && field === 'refusal')) warnings.add(`messages[].${field}`)
+    else if (!isNothing(value)) warnings.add(`messages[].${field}`)
   }
-  return isRefusal ? { ...kept, content: message.refusal } : kept
+  return kept
 }
 
 function isNothing(value: unknown): boolean {

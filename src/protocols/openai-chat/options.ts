@@ -83,6 +83,8 @@ export interface OpenAiChatOptions {
   readonly remoteImages?: boolean
   /** Whether content that is text alone must be a string; lists of text are joined. */
   readonly joinedText?: boolean
+  /** Whether `refusal` of earlier answers is known, as a field and as a part; unless said, it is sent as text. */
+  readonly refusals?: boolean
   /**
    * Under which name earlier reasoning is sent back; `reasoning_content` unless said. `thinking`: as a part of the
    * content. `none`: it is left out.

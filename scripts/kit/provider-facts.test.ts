@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
+import { bearer, type Provider } from '../../src/providers/provider.ts'
+import { factsOf } from './provider-facts.ts'
+import { providersPage } from './providers-page.ts'
+
+function host(options: Parameters<typeof openaiChat>[0]): Provider {
+  const source = { url: 'https://host.example', read: '2026-01-01' }
+  return { id: 'host', name: 'Host', protocol: openaiChat(options), authorize: bearer, source }
+}
+
+test('a host that differs in nothing bends and refuses nothing', () => {
+  assert.deepEqual(factsOf(host({})), {
+    bent: [],
+    refused: [],
+    lengthLimit: 'max_tokens',
+    earlierReasoning: 'messages[].reasoning_content',
+    asksForUsage: true,
+  })
+})
+
+test('what a codec leaves out, bends, refuses and renames is found by asking it', () => {
+  const facts = factsOf(
+    host({
+      maxTokensField: 'max_completion_tokens',
+      streamOptions: false,
+      reasoningField: 'reasoning',
+      dropped: ['user', 'store'],
+      refused: ['logit_bias', 'frequency_penalty'],
+      refusedParts: ['file'],
+      minimumTemperature: 0.01,
+      responseFormats: ['json_object'],
+    }),
+  )
+  assert.deepEqual(facts, {
+    bent: ['temperature 0', 'user', 'store'],
+    refused: ['frequency_penalty', 'logit_bias', 'response_format json_schema', 'file'],
+    lengthLimit: 'max_completion_tokens',
+    earlierReasoning: 'messages[].reasoning',
+    asksForUsage: false,
+  })
+})
+
+test('reasoning that is not sent back has no place', () => {
+  assert.equal(factsOf(host({ reasoningField: 'none' })).earlierReasoning, undefined)
+})
+
+test('the page has every provider in both tables, and its cells break no row', () => {
+  const page = providersPage()
+  const rows = page.split('\n').filter((line) => line.startsWith('| '))
+  for (const columns of [8, 6]) {
+    const table = rows.filter((line) => line.split(' | ').length === columns)
+    assert.ok(
+      table.some((line) => line.includes('(`groq`)') || line.startsWith('| `groq` |')),
+      `${columns} columns`,
+    )
+  }
+  assert.equal(rows.filter((line) => ![8, 6].includes(line.split(' | ').length)).length, 0)
+})

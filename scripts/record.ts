@@ -1,0 +1,110 @@
+/**
+ * `npm run record -- PROVIDER [--model M] [--out DIR]`: sends the standard cases to a host with a real key, through its own
+ * codec and transport, and stores what came back. When a key is in anything that would be written, nothing is.
+ */
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { loadCliConfig } from '../src/cli/context.ts'
+import { processEnvironment } from '../src/config/environment.ts'
+import type { Config } from '../src/config/schema.ts'
+import { textTable } from '../src/lib/text-table.ts'
+import { hostOf, type WantedHost, WrongUsage } from './kit/recorded-host.ts'
+import { type Outcome, type RecordedHost, recordCase } from './kit/recorder.ts'
+import { writeRecordings } from './kit/recording-files.ts'
+import { findSecrets, type Secret, secretsOf } from './kit/secret-search.ts'
+import { STANDARD_CASES, type StandardCase } from './kit/standard-cases.ts'
+
+const USAGE = `Usage: npm run -s record -- PROVIDER [--model M] [--out DIR] [--only CASE,CASE]
+  PROVIDER  a built-in provider whose key is in its variable, or one of the configuration file
+  --model   the provider's own name of the model; the catalogue's newest unless said
+  --out     where the recordings go; ./recordings unless said
+  --only    some of ${STANDARD_CASES.map(({ name }) => name).join(', ')}`
+
+/** A variable that is named like a secret and shorter than this is a setting. */
+const MIN_SECRET_LENGTH = 8
+const MAX_REASON_LENGTH = 160
+
+interface Arguments extends WantedHost {
+  readonly folder: string
+  readonly cases: readonly StandardCase[]
+}
+
+function readArguments(): Arguments {
+  const text = { type: 'string' } as const
+  const { values, positionals } = parseArgs({
+    options: { model: text, out: text, only: text, help: { type: 'boolean' } },
+    allowPositionals: true,
+  })
+  const [provider, ...others] = positionals
+  if (provider === undefined || others.length > 0 || values.help === true) throw new WrongUsage(USAGE)
+  const names = values.only?.split(',')
+  const strange = names?.find((name) => !STANDARD_CASES.some((standard) => standard.name === name))
+  if (strange !== undefined) throw new WrongUsage(`There is no case '${strange}'.\n\n${USAGE}`)
+  const cases = STANDARD_CASES.filter(({ name }) => names === undefined || names.includes(name))
+  return { provider, model: values.model, folder: resolve(values.out ?? 'recordings'), cases }
+}
+
+/** The keys of every provider and the other secrets of the configuration, and whatever the environment calls a secret. */
+function knownSecrets(config: Config, { credential }: RecordedHost): Secret[] {
+  const environment = secretsOf(processEnvironment, 'environment').filter(
+    ({ value }) => value.length >= MIN_SECRET_LENGTH,
+  )
+  return [{ name: 'the key that was used', value: credential }, ...secretsOf(config), ...environment]
+}
+
+async function recordAll(host: RecordedHost, cases: readonly StandardCase[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  for (const standard of cases) {
+    if (standard.credential !== undefined && host.credential === '') continue
+    outcomes.push(await recordCase(host, standard))
+  }
+  return outcomes
+}
+
+/** @returns the exit code. */
+async function main(): Promise<number> {
+  const given = readArguments()
+  const config = await loadCliConfig()
+  const { host, upstreams } = hostOf(given, config)
+  const outcomes = await recordAll(host, given.cases).finally(() => upstreams.close())
+  const kept = outcomes.flatMap(({ rendered }) => rendered ?? [])
+  const said = outcomes.map(({ name, said: text }) => ({ place: `${name}, the reason given`, text }))
+  const found = findSecrets(knownSecrets(config, host), [...kept.flatMap(textsOf), ...said])
+  printOutcomes(outcomes, found.length === 0)
+  if (found.length > 0) {
+    const places = [...new Set(found.map(({ name, place }) => `  ${name} in ${place}`))]
+    console.error(`Nothing was written, for there are keys in it:\n${places.join('\n')}`)
+    return 1
+  }
+  if (kept.length === 0) {
+    console.error('Nothing was recorded.')
+    return 1
+  }
+  writeRecordings(given.folder, kept)
+  console.log(`${kept.length} of ${outcomes.length} cases of ${host.model} are in ${given.folder}.`)
+  console.log('Read them before you share them: an answer can name your organisation.')
+  return 0
+}
+
+/** What hosts say is shown where no key is in it. */
+function printOutcomes(outcomes: readonly Outcome[], withReasons: boolean): void {
+  const rows = outcomes.map(({ name, outcome, said }) => {
+    const reason = withReasons ? said.replace(/\s+/g, ' ').slice(0, MAX_REASON_LENGTH) : ''
+    return [name, reason === '' ? outcome : `${outcome}: ${reason}`]
+  })
+  console.log(textTable(['case', 'outcome'], rows))
+}
+
+function textsOf({ texts, entry }: NonNullable<Outcome['rendered']>) {
+  return texts.map(({ place, text }) => ({ place: `${entry.file}, ${place}`, text }))
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const isUsage =
+    error instanceof WrongUsage ||
+    (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = isUsage ? 2 : 1
+}
