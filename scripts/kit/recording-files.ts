@@ -28,7 +28,7 @@ export interface RecordingFile {
 
 export interface Rendered {
   readonly files: readonly RecordingFile[]
-  readonly entry: Readonly<Record<string, unknown>> & { readonly file: string }
+  readonly entry: Readonly<Record<string, unknown>> & { readonly file: string; readonly request_file: string }
   /** Everything of it that a key could be in. */
   readonly texts: readonly SearchedText[]
 }
@@ -86,7 +86,9 @@ export function renderRecording(recording: RecordedCase): Rendered {
   return { files, entry, texts }
 }
 
-function extensionOf(recording: RecordedCase, values: readonly unknown[]): string {
+const EXTENSIONS = ['json', 'sse', 'bin', 'txt'] as const
+
+function extensionOf(recording: RecordedCase, values: readonly unknown[]): (typeof EXTENSIONS)[number] {
   if (isEventStream(recording.recorded)) return recording.protocol.framing === 'sse' ? 'sse' : 'bin'
   return values[0] === undefined ? 'txt' : 'json'
 }
@@ -97,8 +99,9 @@ export function writeRecordings(folder: string, recordings: readonly Rendered[])
   const known = existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')) : { set: 'own', entries: [] }
   const replaced = new Set(recordings.map(({ entry }) => entry.request_file))
   const kept = known.entries.filter((entry: Rendered['entry']) => !replaced.has(entry.request_file))
-  for (const { file, request_file: request } of known.entries) {
-    if (replaced.has(request)) rmSync(join(folder, file), { force: true })
+  for (const request of replaced) {
+    const base = join(folder, request.slice(0, -'.request.json'.length))
+    for (const extension of EXTENSIONS) rmSync(`${base}.${extension}`, { force: true })
   }
   for (const { path, content } of recordings.flatMap(({ files }) => files)) {
     const target = join(folder, path)

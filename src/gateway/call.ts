@@ -134,6 +134,7 @@ async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean>
   }
   if (state.failure !== undefined) throw state.failure
   if (state.finished) return false
+  state.deadline?.resume()
   try {
     await readEvents(state, into)
   } catch (error) {
@@ -256,7 +257,7 @@ function abort(state: CallState): void {
 
 /** What a failure is called depends on who caused it: a deadline's abort must not look like the provider's. */
 function endInFailure(state: CallState, error: unknown): Error {
-  const expired = state.deadline?.expired
+  const expired = state.deadline?.expired()
   abort(state)
   if (expired !== undefined) return failed(TIMEOUT_MESSAGES[expired], error)
   if (error instanceof ProviderError) return error

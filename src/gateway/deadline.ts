@@ -6,12 +6,14 @@ export type TimeoutKind = 'first_byte' | 'idle' | 'total'
 export interface Deadline {
   /** A data event came: the wait for the first one is over, the idle wait starts anew. Comments do not count. */
   progress(): void
-  /** We are not listening (the client reads slowly): until the next progress only the total counts. */
+  /** We are not listening (the client reads slowly): until `resume` or progress only the total counts. */
   suspend(): void
+  /** We listen again: the wait starts anew. Without a `suspend` before, nothing changes. */
+  resume(): void
   /** Nothing is awaited any more. */
   clear(): void
-  /** Set once a wait has run out. */
-  readonly expired: TimeoutKind | undefined
+  /** Which wait has run out, if one has. */
+  expired(): TimeoutKind | undefined
 }
 
 interface DeadlineOptions {
@@ -59,9 +61,12 @@ export function startDeadline({ timeouts, clock, onExpire }: DeadlineOptions): D
     suspend() {
       suspended = true
     },
-    clear: () => clearTimeout(timer),
-    get expired() {
-      return expired
+    resume() {
+      if (!suspended) return
+      suspended = false
+      lastAt = clock()
     },
+    clear: () => clearTimeout(timer),
+    expired: () => expired,
   }
 }

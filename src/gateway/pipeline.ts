@@ -137,7 +137,7 @@ async function answerStreamed(completion: Completion, { ports, client, settings 
 /** In the stream once its head is out; as a rejection, and so with a status of its own, before. */
 function failStream({ completion, client, renderer }: StreamDelivery, error: GatewayError): void {
   if (completion.left) return
-  if (!client.streaming) throw error
+  if (!client.streaming()) throw error
   const message = `${error.message} The partial response may be incomplete.`
   client.write(renderer.fail({ type: 'upstream_error', message, code: error.code }))
   client.endStream()

@@ -39,7 +39,7 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
         const clientRequestId = clientRequestIdOf(request)
         await complete({ caller: callerOf(request), body: request.body, clientRequestId, receivedAt }, client)
       } catch (error) {
-        if (!client.over) throw error
+        if (!client.over()) throw error
       } finally {
         client.release()
       }

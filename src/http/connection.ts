@@ -9,13 +9,13 @@ const KEEP_ALIVE = ': keep-alive\n\n'
 /** One answer on its way to a client: whole or as an event stream, written past Fastify for speed. */
 export interface HttpConnection {
   onLeave(listener: () => void): void
-  readonly streaming: boolean
+  streaming(): boolean
   expectStream(headers: () => Record<string, string>): void
   write(text: string): Promise<void> | undefined
   endStream(): void
   sendJson(body: string, headers: Record<string, string>): void
   /** Whether the client went away, or was answered: then nobody else may answer. */
-  readonly over: boolean
+  over(): boolean
   /** Nothing more is expected of this connection by the one who asked for it. */
   release(): void
 }
@@ -46,12 +46,8 @@ export function openConnection(reply: FastifyReply): HttpConnection {
       if (state.left) listener()
       else state.leave = listener
     },
-    get streaming() {
-      return response.headersSent
-    },
-    get over() {
-      return state.left || state.ended
-    },
+    streaming: () => response.headersSent,
+    over: () => state.left || state.ended,
     expectStream: (headers) => expectStream(state, headers),
     write: (text) => write(state, text),
     endStream() {

@@ -18,7 +18,7 @@ export const EDGE_LIMITS = {
   maxHeaderBytes: 16 * 1024,
   maxHeaders: 100,
   maxConnections: 20_000,
-  maxRequestsPerSocket: 1_000,
+  maxRequestsPerSocket: 1_000_000,
 } as const
 
 export const SERVER_OPTIONS: ServerOptions = {

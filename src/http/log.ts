@@ -20,7 +20,7 @@ export interface OpenedLog {
  * Only fields that are named are logged: no header, no body, no credential.
  */
 export async function openLog({ level, terminal }: { level: string; terminal: boolean }): Promise<OpenedLog> {
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+  const options = { level, base: null, timestamp: createTimestamp() }
   if (terminal) {
     const { prettyFactory } = await import('pino-pretty')
     const pretty = prettyFactory({ colorize: process.stdout.hasColors?.() === true, ignore: 'pid,hostname' })
@@ -32,6 +32,20 @@ export async function openLog({ level, terminal }: { level: string; terminal: bo
   const timer = setInterval(() => out.flush(), FLUSH_MS)
   timer.unref()
   return { log: pino(options, out), flush: () => flushed(out) }
+}
+
+/** ISO 8601, written anew only when the millisecond has changed. */
+function createTimestamp(): () => string {
+  let lastMs = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== lastMs) {
+      lastMs = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
+  }
 }
 
 function flushed(out: ReturnType<typeof destination>): Promise<void> {

@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { CompletionRecord } from '../domain/completion.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
 
 export interface MetricsInput {
@@ -41,61 +42,88 @@ export function createMetrics({ active, unwritten }: MetricsInput): Metrics {
   }
 }
 
-function countCompletions(registry: Registry): (signal: CompletionSignal) => void {
-  const registers = [registry]
-  const completions = new Counter({
-    name: 'turnpike_completions_total',
-    help: 'Completions by outcome.',
-    labelNames: ['model', 'provider', 'status', 'stream'],
-    registers,
-  })
-  const tokens = new Counter({
-    name: 'turnpike_tokens_total',
-    help: 'Tokens metered.',
-    labelNames: ['model', 'direction'],
-    registers,
-  })
-  const cost = new Counter({
-    name: 'turnpike_cost_usd_total',
-    help: 'Charges in USD.',
-    labelNames: ['model'],
-    registers,
-  })
-  return ({ record }) => {
-    const { model, provider, status } = record
-    completions.inc({ model, provider, status, stream: String(record.stream) })
-    tokens.inc({ model, direction: 'input' }, record.promptTokens)
-    tokens.inc({ model, direction: 'output' }, record.completionTokens)
-    cost.inc({ model }, Number(record.costNanoUsd) / 1e9)
+interface Counts {
+  completions: number
+  inputTokens: number
+  outputTokens: number
+  costNanoUsd: bigint
+  readonly labels: {
+    readonly model: string
+    readonly provider: string
+    readonly status: string
+    readonly stream: string
   }
 }
 
+/** Sums in numbers of ours, by what tells completions apart; they become metrics when somebody asks for them. */
+function countCompletions(registry: Registry): (signal: CompletionSignal) => void {
+  const sums = new Map<string, Counts>()
+  addCounter(registry, {
+    name: 'turnpike_completions_total',
+    help: 'Completions by outcome.',
+    labelNames: ['model', 'provider', 'status', 'stream'],
+    collect(counter) {
+      for (const { labels, completions } of sums.values()) counter.inc(labels, completions)
+    },
+  })
+  addCounter(registry, {
+    name: 'turnpike_tokens_total',
+    help: 'Tokens metered.',
+    labelNames: ['model', 'direction'],
+    collect(counter) {
+      for (const { labels, inputTokens, outputTokens } of sums.values()) {
+        counter.inc({ model: labels.model, direction: 'input' }, inputTokens)
+        counter.inc({ model: labels.model, direction: 'output' }, outputTokens)
+      }
+    },
+  })
+  addCounter(registry, {
+    name: 'turnpike_cost_usd_total',
+    help: 'Charges in USD.',
+    labelNames: ['model'],
+    collect(counter) {
+      for (const { labels, costNanoUsd } of sums.values())
+        counter.inc({ model: labels.model }, Number(costNanoUsd) / 1e9)
+    },
+  })
+  return ({ record }) => addRecord(sums, record)
+}
+
+function addRecord(sums: Map<string, Counts>, record: CompletionRecord): void {
+  const { model, provider, status, stream } = record
+  const key = `${model}\n${provider}\n${status}\n${stream}`
+  let sum = sums.get(key)
+  if (sum === undefined) {
+    const labels = { model, provider, status, stream: String(stream) }
+    sum = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, labels }
+    sums.set(key, sum)
+  }
+  sum.completions += 1
+  sum.inputTokens += record.promptTokens
+  sum.outputTokens += record.completionTokens
+  sum.costNanoUsd += record.costNanoUsd
+}
+
 function timeCompletions(registry: Registry): (signal: CompletionSignal) => void {
-  const registers = [registry]
-  const duration = new Histogram({
+  const duration = addHistogram(registry, {
     name: 'turnpike_completion_duration_seconds',
     help: 'From the request to the end of its answer.',
-    labelNames: ['stream'],
     buckets: SECONDS,
-    registers,
   })
-  const firstByte = new Histogram({
+  const firstByte = addHistogram(registry, {
     name: 'turnpike_first_byte_seconds',
     help: 'From the request to the first byte written to the client.',
-    labelNames: ['stream'],
     buckets: SECONDS,
-    registers,
   })
   const overhead = new Histogram({
     name: 'turnpike_overhead_seconds',
     help: 'The part of the time to the first byte that was not the provider’s.',
     buckets: OVERHEAD_SECONDS,
-    registers,
+    registers: [registry],
   })
-  return ({ record, overheadMs }) => {
-    const stream = String(record.stream)
-    duration.observe({ stream }, record.durationMs / 1000)
-    if (record.firstByteMs !== undefined) firstByte.observe({ stream }, record.firstByteMs / 1000)
+  return ({ record: { stream, durationMs, firstByteMs }, overheadMs }) => {
+    duration(stream, durationMs)
+    if (firstByteMs !== undefined) firstByte(stream, firstByteMs)
     if (overheadMs !== undefined) overhead.observe(overheadMs / 1000)
   }
 }
@@ -110,6 +138,40 @@ export function metricsRoute(
     await allow(request)
     return reply.type(metrics.contentType).send(await metrics.render())
   })
+}
+
+interface CounterInput {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: string[]
+  readonly collect: (counter: Counter) => void
+}
+
+function addCounter(registry: Registry, { name, help, labelNames, collect }: CounterInput): void {
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset()
+      collect(this)
+    },
+  })
+}
+
+interface HistogramInput {
+  readonly name: string
+  readonly help: string
+  readonly buckets: number[]
+}
+
+/** By whether the answer was streamed; takes milliseconds. */
+function addHistogram(registry: Registry, input: HistogramInput): (stream: boolean, ms: number) => void {
+  const histogram = new Histogram({ ...input, labelNames: ['stream'], registers: [registry] })
+  const streamed = histogram.labels('true')
+  const whole = histogram.labels('false')
+  return (stream, ms) => (stream ? streamed : whole).observe(ms / 1000)
 }
 
 interface GaugeInput {

@@ -31,10 +31,11 @@ export function readWholeMessage(body: string): ReadMessage {
 export function readMessageStream(bytes: Uint8Array): ReadMessageStream {
   let message: Anything = { content: [], usage: {} }
   let seen = false
+  let isError = false
   for (const { event, end } of eventsOf(bytes)) {
-    if (event.type === 'error') break
+    isError ||= event.type === 'error' || (event.type === 'message_start' && seen)
+    if (isError) break
     if (event.type === 'message_start') {
-      if (seen) break
       message = { ...event.message, content: [] }
     }
     if (event.type === 'content_block_start') message.content[event.index] = { ...event.content_block, json: '' }
@@ -47,9 +48,9 @@ export function readMessageStream(bytes: Uint8Array): ReadMessageStream {
       const said = Object.entries(event.usage).filter(([, count]) => count !== null)
       message.usage = { ...message.usage, ...Object.fromEntries(said) }
     }
-    if (event.type === 'message_stop') return { ...streamed(message), isError: false, terminalOffset: end }
+    if (event.type === 'message_stop') return { ...streamed(message), isError, terminalOffset: end }
   }
-  return { ...streamed(message), isError: true, terminalOffset: undefined }
+  return { ...streamed(message), isError, terminalOffset: undefined }
 }
 
 function streamed(message: Anything): Omit<ReadMessage, 'isError'> {

@@ -68,6 +68,8 @@ export interface WireCompletion {
       readonly content: string | null
       readonly reasoning_content?: string
       readonly refusal?: string | null
+      readonly provider_context?: unknown
+      readonly images?: unknown
       readonly tool_calls?: readonly {
         readonly id: string
         readonly type: string

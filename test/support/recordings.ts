@@ -8,7 +8,7 @@ export interface Recording {
   readonly file: string
   readonly provider: string
   readonly protocol: string
-  /** The provider's name of the model that answered. */
+  /** The provider's name of the model that answered; '' where it is not known. */
   readonly model: string
   readonly status: number
   readonly stream: boolean
@@ -28,7 +28,7 @@ interface ManifestEntry {
   readonly request_file?: string | null
   readonly provider: string
   readonly protocol: string
-  readonly model?: string
+  readonly model?: string | null
   readonly status: number
   readonly stream: boolean
   readonly tags: readonly string[]

@@ -21,6 +21,8 @@ export interface WireDelta {
   readonly reasoning_content?: string | null
   readonly refusal?: string | null
   readonly tool_calls?: readonly WireToolCall[]
+  readonly provider_context?: unknown
+  readonly images?: unknown
 }
 export interface WireChunk {
   readonly id: string
@@ -85,6 +87,8 @@ export interface Assembled {
   readonly refusal: string
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   readonly finishReason: string | undefined
+  readonly context: unknown
+  readonly images: unknown
 }
 
 /** Puts one choice together, as any client would. */
@@ -107,6 +111,8 @@ export function assemble(stream: ReadStream, index = 0): Assembled {
     refusal: text('refusal'),
     toolCalls: calls,
     finishReason: deltas.find(({ finish_reason }) => finish_reason !== null)?.finish_reason ?? undefined,
+    context: deltas.find(({ delta }) => delta.provider_context)?.delta.provider_context,
+    images: deltas.find(({ delta }) => delta.images)?.delta.images,
   }
 }
 
@@ -134,6 +140,9 @@ function assertChoiceRules(stream: ReadStream, index: number): void {
   const own = stream.chunks.flatMap(({ choices }) => choices.filter((choice) => choice.index === index))
   assert.equal(own[0]?.delta.role, 'assistant', "the role is in the choice's first delta")
   assert.equal(own.filter(({ delta }) => 'role' in delta).length, 1, 'the role comes once')
+  for (const field of ['provider_context', 'images']) {
+    assert.ok(own.filter(({ delta }) => field in delta).length <= 1, `${field} comes once`)
+  }
   const finishes = own.flatMap(({ finish_reason }) => finish_reason ?? [])
   for (const reason of finishes) assert.ok(FINISH_REASONS.includes(reason), reason)
   const fragments = own.flatMap(({ delta }) => delta.tool_calls ?? [])

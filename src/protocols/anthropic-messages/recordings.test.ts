@@ -106,9 +106,9 @@ const isProviderError = (error: unknown): boolean => error instanceof ProviderEr
 
 /** Split once at every offset there is, and at all of them at once: what the codec is given is the same. */
 function runStream({ file, bytes }: Recorded): void {
-  const { terminalOffset: _, ...read } = readMessageStream(bytes)
+  const { terminalOffset, ...read } = readMessageStream(bytes)
   const frames = framesOf([bytes])
-  if (read.isError) assert.throws(() => eventsOf(frames), isProviderError, file)
+  if (read.isError || terminalOffset === undefined) assert.throws(() => eventsOf(frames), isProviderError, file)
   else assertSame(eventsOf(frames), read)
   assert.deepEqual(framesOf([...bytes].map((_, at) => bytes.subarray(at, at + 1))), frames)
   for (let cut = 1; cut < bytes.length; cut++) {

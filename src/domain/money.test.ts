@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { chargeNanoUsd, type Price, parseMicroUsd, usdNumber, usdText } from './money.ts'
+
+const PRICE: Price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_000, cachedInputMicroUsd: 70_000 }
+
+test('a charge is tokens times price, in nano-dollars', () => {
+  assert.equal(chargeNanoUsd({ prompt: 1_000_000, completion: 0 }, PRICE), 270_000_000n)
+  assert.equal(chargeNanoUsd({ prompt: 1000, completion: 500 }, PRICE), 820_000n)
+  assert.equal(chargeNanoUsd({ prompt: 0, completion: 0 }, PRICE), 0n)
+})
+
+test('cached and written prompt tokens have their own prices, and the price of input without one', () => {
+  const dear: Price = { ...PRICE, cacheWriteMicroUsd: 337_500 }
+  const tokens = { prompt: 1000, completion: 0, cached: 600, cacheWrite: 300 }
+  assert.equal(chargeNanoUsd(tokens, dear), (100n * 270_000n + 600n * 70_000n + 300n * 337_500n) / 1000n)
+  assert.equal(chargeNanoUsd(tokens, { inputMicroUsd: 5000, outputMicroUsd: 0 }), 5000n)
+})
+
+test('a charge is rounded up once, over the sum of its parts', () => {
+  const price: Price = { inputMicroUsd: 1, outputMicroUsd: 1 }
+  assert.equal(chargeNanoUsd({ prompt: 1, completion: 0 }, price), 1n)
+  assert.equal(chargeNanoUsd({ prompt: 1, completion: 1 }, price), 1n)
+  assert.equal(chargeNanoUsd({ prompt: 1000, completion: 1 }, price), 2n)
+})
+
+test('more cached than prompt tokens are not charged twice', () => {
+  assert.equal(chargeNanoUsd({ prompt: 10, completion: 0, cached: 1000, cacheWrite: 1000 }, PRICE), 700n)
+})
+
+const micro = fc.oneof(fc.nat(), fc.nat(Number.MAX_SAFE_INTEGER))
+const tokens = fc.oneof(fc.nat(200_000), fc.nat(Number.MAX_SAFE_INTEGER))
+const prices: fc.Arbitrary<Price> = fc.record(
+  { inputMicroUsd: micro, outputMicroUsd: micro, cachedInputMicroUsd: micro, cacheWriteMicroUsd: micro },
+  { requiredKeys: ['inputMicroUsd', 'outputMicroUsd'] },
+)
+const chargeable = fc.record(
+  { prompt: tokens, completion: tokens, cached: tokens, cacheWrite: tokens },
+  { requiredKeys: ['prompt', 'completion'] },
+)
+
+/** The same in whole numbers of unlimited size: each token class at its price, divided at the very end. */
+function exactly(of: { prompt: number; completion: number; cached?: number; cacheWrite?: number }, price: Price) {
+  const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+  const prompt = BigInt(of.prompt)
+  const cached = smaller(BigInt(of.cached ?? 0), prompt)
+  const written = smaller(BigInt(of.cacheWrite ?? 0), prompt - cached)
+  const micro =
+    (prompt - cached - written) * BigInt(price.inputMicroUsd) +
+    cached * BigInt(price.cachedInputMicroUsd ?? price.inputMicroUsd) +
+    written * BigInt(price.cacheWriteMicroUsd ?? price.inputMicroUsd) +
+    BigInt(of.completion) * BigInt(price.outputMicroUsd)
+  return micro / 1000n + (micro % 1000n === 0n ? 0n : 1n)
+}
+
+test('INV-10: a charge is exact for tokens and prices of any size', () => {
+  fc.assert(
+    fc.property(chargeable, prices, (of, price) => {
+      assert.equal(chargeNanoUsd(of, price), exactly(of, price))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('INV-7: no completion costs less than its beginning', () => {
+  fc.assert(
+    fc.property(fc.nat(1_000_000), fc.nat(1_000_000), fc.nat(1000), prices, (prompt, completion, more, price) => {
+      const part = chargeNanoUsd({ prompt, completion }, price)
+      assert.ok(chargeNanoUsd({ prompt, completion: completion + more }, price) >= part)
+      assert.ok(chargeNanoUsd({ prompt: prompt + more, completion }, price) >= part)
+    }),
+  )
+})
+
+test('a price is read exactly as it is written', () => {
+  const read = [0, 0.27, 1.1, 0.07, 2.5, 15, 75, 0.000001, 0.1, 0.15, 1_000_000, 0.3].map(parseMicroUsd)
+  assert.deepEqual(
+    read,
+    [0, 270_000, 1_100_000, 70_000, 2_500_000, 15_000_000, 75_000_000, 1, 100_000, 150_000, 1e12, 300_000],
+  )
+})
+
+test('a price that micro-dollars cannot say is not rounded but refused', () => {
+  for (const usd of [0.0000001, 0.2700001, 1.2345678, -1, -0.000001, Number.NaN, Number.POSITIVE_INFINITY, 1e300]) {
+    assert.equal(parseMicroUsd(usd), undefined, String(usd))
+  }
+})
+
+test('every price of up to a million dollars and six decimals survives being written and read', () => {
+  fc.assert(
+    fc.property(fc.nat(1_000_000_000_000), (microUsd) => {
+      const written = `${Math.floor(microUsd / 1e6)}.${String(microUsd % 1e6).padStart(6, '0')}`
+      assert.equal(parseMicroUsd(Number(written)), microUsd)
+    }),
+  )
+})
+
+test('amounts are written in full, without exponent and trailing zeros', () => {
+  const written = [0n, 1n, 15_000n, 1_000_000_000n, 2_500_000_000n, -2_500_000_000n, -1n, 123_456_789_012_345_678_901n]
+  assert.deepEqual(written.map(usdText), [
+    '0',
+    '0.000000001',
+    '0.000015',
+    '1',
+    '2.5',
+    '-2.5',
+    '-0.000000001',
+    '123456789012.345678901',
+  ])
+})
+
+test('the text of any amount says exactly that amount', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), (amount) => {
+      const text = usdText(amount)
+      assert.match(text, /^-?(0|[1-9]\d*)(\.\d{0,8}[1-9])?$/)
+      const [whole = '', fraction = ''] = text.replace('-', '').split('.')
+      const digits = BigInt(whole + fraction.padEnd(9, '0'))
+      assert.equal(text.startsWith('-') ? -digits : digits, amount)
+    }),
+  )
+})
+
+test('the number of any amount up to a million dollars has at most nine decimals and says that amount', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (amount) => {
+      const number = usdNumber(amount)
+      assert.equal(Number(number.toFixed(9)), number)
+      assert.equal(number.toFixed(9).replace(/\.?0+$/, ''), usdText(amount))
+    }),
+  )
+})

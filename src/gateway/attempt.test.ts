@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { completion as answer, bodyOf, chunk, frame, textChunks } from '../../test/support/answers.ts'
+import {
+  callerOf,
+  HANGS,
+  modelOf,
+  type Network,
+  playNetwork,
+  refusal,
+  requestOf,
+  type Script,
+  streamed,
+  testPorts,
+  upstreamOf,
+  whole,
+} from '../../test/support/data-plane.ts'
+import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import { GatewayError } from '../domain/errors.ts'
+import type { Model } from '../domain/model.ts'
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { ProviderError } from '../protocols/protocol.ts'
+import { type Answering, beginAnswer } from './attempt.ts'
+import { type Completion, createCompletion, interruptCompletion, leaveCompletion } from './completion.ts'
+import type { UpstreamProvider } from './ports.ts'
+
+interface Begun {
+  readonly completion: Completion
+  readonly network: Network
+  readonly answering: Promise<Answering>
+}
+
+interface BeginInput {
+  readonly targets?: readonly string[]
+  readonly maxAttempts?: number
+  readonly random?: () => number
+  readonly request?: Partial<ChatRequest>
+  readonly model?: Partial<Model>
+  readonly upstream?: Partial<UpstreamProvider>
+  readonly severalChoices?: boolean
+  readonly clock?: () => number
+  /** Done to the completion before it begins. */
+  readonly before?: (completion: Completion) => void
+}
+
+function begin(scriptFor: (host: string, position: number) => Script, input: BeginInput = {}): Begun {
+  const { targets = ['a'], maxAttempts = 3, random = () => 0, severalChoices = true, clock = () => 0 } = input
+  const network = playNetwork((call, position) => scriptFor(new URL(call.url).hostname.replace('.test', ''), position))
+  const { ports } = testPorts({ random, clock })
+  const protocol = openaiChat({ severalChoices })
+  const completion = createCompletion({
+    ports,
+    caller: callerOf(),
+    request: requestOf(input.request),
+    model: modelOf(input.model),
+    admission: ports.admit(callerOf()),
+    targets: targets.map((name) => ({
+      upstream: upstreamOf({ transport: network.transport, name, protocol, ...input.upstream }),
+      model: 'theirs',
+      credential: 'k',
+    })),
+    receivedAt: 0,
+    clientRequestId: undefined,
+  })
+  input.before?.(completion)
+  return { completion, network, answering: beginAnswer(completion, ports, { maxAttempts }) }
+}
+
+const good = streamed(textChunks(2))
+const hosts = ({ network }: Begun): string => network.hosts().join(' ').replaceAll('.test', '')
+
+/** Answers in turn with these. */
+const inTurn =
+  (...scripts: readonly Script[]) =>
+  (_host: string, position: number): Script =>
+    scripts[position] ?? assert.fail(`call ${position} was not expected`)
+
+async function rejection(begun: Begun): Promise<ProviderError> {
+  const error = await begun.answering.then(
+    () => assert.fail('it was answered'),
+    (thrown: unknown) => thrown,
+  )
+  assert.ok(error instanceof ProviderError, String(error))
+  return error
+}
+
+test('UP-1: a target that fails is followed by the next one, and the one that answers is the completion’s', async () => {
+  const begun = begin((host) => (host === 'c' ? good : refusal(500)), { targets: ['a', 'b', 'c', 'd'] })
+  const answering = await begun.answering
+  assert.equal(hosts(begun), 'a b c')
+  assert.deepEqual([begun.completion.attempts, begun.completion.target?.upstream.name], [3, 'c'])
+  assert.equal(begun.completion.answering, answering)
+})
+
+test('UP-1: attempts are counted over all targets, and then the last failure is told', async () => {
+  const begun = begin((_, position) => refusal(500 + position), { targets: ['a', 'b'] })
+  assert.equal((await rejection(begun)).failure.status, 502)
+  assert.equal(hosts(begun), 'a b a')
+  assert.equal(begun.completion.answering, undefined)
+})
+
+test('one attempt means one', async () => {
+  const begun = begin(() => refusal(500), { targets: ['a', 'b'], maxAttempts: 1 })
+  await rejection(begun)
+  assert.equal(hosts(begun), 'a')
+})
+
+for (const [name, script] of [
+  ['rejected', refusal(400)],
+  ['unprocessable', refusal(422)],
+  ['too long', refusal(400, { message: 'long', code: 'context_length_exceeded' })],
+  ['filtered', refusal(400, { message: 'bad words', code: 'content_filter' })],
+] as const) {
+  test(`UP-1: a request that is ${name} is not asked again anywhere`, async () => {
+    const begun = begin(() => script, { targets: ['a', 'b'] })
+    await rejection(begun)
+    assert.equal(hosts(begun), 'a')
+  })
+}
+
+for (const [name, script] of [
+  ['a wrong credential', refusal(401)],
+  ['used-up money', refusal(429, { message: 'pay', code: 'insufficient_quota' })],
+  ['an unknown model', refusal(404)],
+] as const) {
+  test(`${name} is a reason to ask another target, never the same one`, async () => {
+    const alone = begin(() => script)
+    await rejection(alone)
+    assert.equal(hosts(alone), 'a')
+    const other = begin((host) => (host === 'a' ? script : good), { targets: ['a', 'b'] })
+    await other.answering
+    assert.equal(hosts(other), 'a b')
+    const round = begin((host) => (host === 'a' ? script : refusal(500)), { targets: ['a', 'b'] })
+    await rejection(round)
+    assert.equal(hosts(round), 'a b b')
+  })
+}
+
+test('when every target is out of the question nothing more is asked', async () => {
+  const begun = begin(() => refusal(401), { targets: ['a', 'b'], maxAttempts: 10 })
+  await rejection(begun)
+  assert.equal(hosts(begun), 'a b')
+})
+
+test('a connection that fails, and one that ends without an answer, are tried again', async () => {
+  const begun = begin(inTurn({ head: new Error('ECONNREFUSED') }, { body: [] }, good))
+  await begun.answering
+  assert.equal(begun.completion.attempts, 3)
+})
+
+/** Everything that can happen without time passing has happened. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await turn()
+}
+
+function mockTime(t: TestContext): (ms: number) => Promise<void> {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  return async (ms) => {
+    t.mock.timers.tick(ms)
+    await settled()
+  }
+}
+
+test('UP-3: the only target is asked again when it says, if that is within 2 s', async (t) => {
+  const advance = mockTime(t)
+  const begun = begin(inTurn(refusal(429, {}, { 'retry-after': '2' }), good))
+  await settled()
+  await advance(1999)
+  assert.equal(begun.network.exchanges.length, 1)
+  await advance(1)
+  assert.equal(begun.network.exchanges.length, 2)
+  await begun.answering
+})
+
+test('UP-3: more patience than 2 s is the client’s to have, and it is told how much', async () => {
+  const begun = begin(inTurn(refusal(429, {}, { 'retry-after': '3' })))
+  assert.equal((await rejection(begun)).failure.retryAfterMs, 3000)
+  assert.equal(begun.network.exchanges.length, 1)
+})
+
+test('UP-3: with another target nobody waits', async () => {
+  const begun = begin((host) => (host === 'a' ? refusal(429, {}, { 'retry-after': '3600' }) : good), {
+    targets: ['a', 'b'],
+  })
+  await begun.answering
+  assert.equal(hosts(begun), 'a b')
+})
+
+test('UP-3: without a word of the provider the pause is full jitter over 100 ms, doubled each round', async (t) => {
+  const advance = mockTime(t)
+  const begun = begin(() => refusal(500), { maxAttempts: 4, random: () => 0.5 })
+  begun.answering.catch(() => {})
+  for (const pauseMs of [50, 100, 200]) {
+    await settled()
+    const asked = begun.network.exchanges.length
+    await advance(pauseMs - 1)
+    assert.equal(begun.network.exchanges.length, asked, `${pauseMs} ms`)
+    await advance(1)
+    assert.equal(begun.network.exchanges.length, asked + 1)
+  }
+  await rejection(begun)
+})
+
+test('UP-3: no pause is longer than 2 s', async (t) => {
+  const advance = mockTime(t)
+  const begun = begin(() => refusal(500), { maxAttempts: 12, random: () => 0.999 })
+  begun.answering.catch(() => {})
+  await settled()
+  for (let i = 1; i < 12; i++) await advance(2000)
+  assert.equal(begun.network.exchanges.length, 12)
+  await rejection(begun)
+})
+
+test('UP-3: a pause belongs to the end of a round, not between its targets', async (t) => {
+  const advance = mockTime(t)
+  const begun = begin(() => refusal(500), { targets: ['a', 'b'], maxAttempts: 4, random: () => 0.5 })
+  begun.answering.catch(() => {})
+  await settled()
+  assert.equal(hosts(begun), 'a b')
+  await advance(50)
+  assert.equal(hosts(begun), 'a b a b')
+  await rejection(begun)
+})
+
+for (const [name, end] of [
+  ['the client leaves', leaveCompletion],
+  [
+    'the gateway ends',
+    (completion: Completion) => interruptCompletion(completion, new GatewayError('shutting_down', 'Bye.')),
+  ],
+] as const) {
+  test(`R-A4: when ${name} during the pause nothing more is asked, and the pause is over`, async (t) => {
+    const advance = mockTime(t)
+    const begun = begin(() => refusal(500), { random: () => 0.5 })
+    begun.answering.catch(() => {})
+    await settled()
+    end(begun.completion)
+    await rejection(begun)
+    await advance(100_000)
+    assert.equal(begun.network.exchanges.length, 1)
+    assert.equal(begun.completion.answering, undefined, 'no call is under way')
+  })
+
+  test(`R-A4: when ${name} before the first event the call is aborted, and not made again`, async () => {
+    const begun = begin(() => ({ body: [HANGS] }))
+    begun.answering.catch(() => {})
+    await settled()
+    end(begun.completion)
+    await rejection(begun)
+    assert.deepEqual(
+      begun.network.exchanges.map(({ aborted }) => aborted),
+      [true],
+    )
+  })
+
+  test(`INV-5: when ${name} before the first attempt no provider is called`, async () => {
+    const begun = begin(() => good, { before: end })
+    await assert.rejects(begun.answering)
+    assert.deepEqual([begun.network.exchanges.length, begun.completion.attempts], [0, 0])
+  })
+}
+
+test('UP-1: after the first event nothing is tried again, wherever the failure comes', async () => {
+  const broken = new Error('ECONNRESET')
+  const first = frame(chunk({ content: 'a' }))
+  for (const body of [
+    [first, broken],
+    [first, frame({ error: { message: 'boom' } })],
+    [first + frame({ error: { message: 'boom' } })],
+    [`${first}data: {broken\n\n`],
+  ]) {
+    const begun = begin(inTurn({ body }))
+    const { calls } = await begun.answering
+    const events: ChatEvent[] = []
+    assert.equal(await calls[0]?.next(events), true)
+    assert.deepEqual(events, [{ type: 'text', index: 0, text: 'a' }])
+    await assert.rejects(calls[0]?.next([]) ?? assert.fail(), ProviderError)
+    assert.equal(begun.network.exchanges.length, 1)
+  }
+})
+
+test('a failure before anything was generated is tried again, although the status was 200', async () => {
+  for (const body of [
+    [frame({ error: { message: 'boom' } })],
+    [frame(chunk({ role: 'assistant', content: '' })), frame({ error: { message: 'boom' } })],
+    ['{"error":{"message":"boom"}}'],
+  ]) {
+    const begun = begin(inTurn({ body }, good))
+    await begun.answering
+    assert.equal(begun.completion.attempts, 2)
+  }
+})
+
+test('time spent waiting for providers is kept apart from ours, over all attempts', async () => {
+  let now = 0
+  const later = (ms: number, script: Script): Script => ({
+    ...script,
+    body: [() => void (now += ms), ...(script.body ?? [])],
+  })
+  const begun = begin(inTurn(later(30, refusal(500)), later(12, good)), { clock: () => now })
+  await begun.answering
+  assert.equal(begun.completion.upstreamMs, 42)
+})
+
+test('a provider of one choice a call is called n times at once, as one attempt, with seeds of their own', async () => {
+  const begun = begin(() => good, { severalChoices: false, request: { n: 3, seed: 40 } })
+  const { calls, spread } = await begun.answering
+  assert.deepEqual([calls.length, spread, begun.completion.attempts, begun.completion.branches.length], [3, true, 1, 3])
+  const bodies = begun.network.exchanges.map(({ call }) => JSON.parse(call.body) as Record<string, unknown>)
+  assert.deepEqual(
+    bodies.map(({ seed, n }) => [seed, n]),
+    [
+      [40, undefined],
+      [41, undefined],
+      [42, undefined],
+    ],
+  )
+})
+
+test('when one of n calls fails the others are aborted, and all are made again', async () => {
+  const begun = begin((_, position) => (position === 1 ? refusal(500) : position < 3 ? { body: [HANGS] } : good), {
+    severalChoices: false,
+    request: { n: 3 },
+  })
+  await begun.answering
+  assert.deepEqual(
+    begun.network.exchanges.map(({ aborted }) => aborted),
+    [true, false, true, false, false, false],
+  )
+  assert.equal(begun.completion.attempts, 2)
+})
+
+test('a provider of several choices is called once', async () => {
+  const begun = begin(() => good, { request: { n: 3 } })
+  const { spread } = await begun.answering
+  assert.equal(spread, false)
+  assert.equal(JSON.parse(begun.network.exchanges[0]?.call.body ?? '').n, 3)
+})
+
+test('a model that cannot stream is asked for its answer whole', async () => {
+  const capabilities = { ...modelOf().capabilities, streaming: false }
+  const begun = begin(() => whole(answer({ content: 'Hello' })), { model: { capabilities } })
+  const { calls } = await begun.answering
+  const events: ChatEvent[] = []
+  await calls[0]?.next(events)
+  const [first] = events
+  assert.deepEqual(first, { type: 'text', index: 0, text: 'Hello' })
+  const call = begun.network.exchanges[0]?.call
+  assert.equal(bodyOf({ body: call?.body ?? '' } as Parameters<typeof bodyOf>[0]).stream, undefined)
+})
+
+const FATES: Readonly<Record<string, Script>> = {
+  answers: good,
+  fails: refusal(500),
+  limits: refusal(429),
+  refuses: refusal(400),
+  forbids: refusal(401),
+  breaks: { head: new Error('ECONNRESET') },
+}
+const FINAL = new Set(['answers', 'refuses'])
+
+test('UP-1: for any fates there are at most so many attempts, none after an answer or refusal, none where it is forbidden', async () => {
+  const fates = fc.array(fc.constantFrom(...Object.keys(FATES)), { minLength: 12, maxLength: 12 })
+  const shape = fc.record({ targets: fc.integer({ min: 1, max: 4 }), maxAttempts: fc.integer({ min: 1, max: 6 }) })
+  await fc.assert(
+    fc.asyncProperty(fates, shape, async (planned, { targets, maxAttempts }) => {
+      const names = ['a', 'b', 'c', 'd'].slice(0, targets)
+      const begun = begin((_, position) => FATES[planned[position] ?? ''] ?? good, { targets: names, maxAttempts })
+      const answered = await begun.answering.then(
+        () => true,
+        () => false,
+      )
+      const called = begun.network.hosts().map((host) => host.replace('.test', ''))
+      assert.ok(called.length >= 1 && called.length <= maxAttempts)
+      assert.equal(begun.completion.attempts, called.length)
+      const happened = planned.slice(0, called.length)
+      assert.equal(answered, happened.at(-1) === 'answers')
+      assert.ok(happened.slice(0, -1).every((fate) => !FINAL.has(fate)))
+      for (const name of names) {
+        const own = happened.filter((_, position) => called[position] === name)
+        assert.ok(!own.slice(0, -1).includes('forbids'), `${name}: ${own}`)
+      }
+      const left = names.filter((name) => !happened.some((fate, i) => fate === 'forbids' && called[i] === name))
+      if (called.length < maxAttempts && !FINAL.has(happened.at(-1) ?? '')) assert.deepEqual(left, [])
+    }),
+    { numRuns: 300 },
+  )
+})
