@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { afterEach, type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { completion as answer, bodyOf, chunk, frame, textChunks } from '../../test/support/answers.ts'
@@ -65,8 +65,15 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
     clientRequestId: undefined,
   })
   input.before?.(completion)
+  begun.push(completion)
   return { completion, network, answering: beginAnswer(completion, ports, { maxAttempts }) }
 }
+
+/** An answer that is not read to its end holds its time-outs. */
+const begun: Completion[] = []
+afterEach(() => {
+  for (const { answering } of begun.splice(0)) answering?.abort()
+})
 
 const good = streamed(textChunks(2))
 const hosts = ({ network }: Begun): string => network.hosts().join(' ').replaceAll('.test', '')
@@ -295,9 +302,12 @@ test('a failure before anything was generated is tried again, although the statu
 
 test('time spent waiting for providers is kept apart from ours, over all attempts', async () => {
   let now = 0
+  const wait = (ms: number): void => {
+    now += ms
+  }
   const later = (ms: number, script: Script): Script => ({
     ...script,
-    body: [() => void (now += ms), ...(script.body ?? [])],
+    body: [() => wait(ms), ...(script.body ?? [])],
   })
   const begun = begin(inTurn(later(30, refusal(500)), later(12, good)), { clock: () => now })
   await begun.answering

@@ -28,23 +28,34 @@ export interface AttemptSettings {
   readonly maxAttempts: number
 }
 
-/** Resolves once every choice has begun. Rejects with the last failure when all attempts are used up. */
+/**
+ * Resolves once every choice has begun. Rejects with the last failure when all attempts are used up. Targets are asked
+ * in rounds: each round has those of the one before that may do better after a moment.
+ */
 export async function beginAnswer(
   completion: Completion,
   ports: GatewayPorts,
   { maxAttempts }: AttemptSettings,
 ): Promise<Answering> {
-  const { targets } = completion
-  let excluded = 0
-  for (let next = 0; ; next++) {
-    const target = targets[next % targets.length]
+  if (isOver(completion)) throw new Error('The request was over before a provider was called.')
+  let targets = completion.targets
+  let again: Target[] = []
+  let round = 0
+  for (let position = 0; ; ) {
+    const target = targets[position++]
     if (target === undefined) throw new Error('a completion without targets')
     try {
       return await attempt(completion, ports, target)
     } catch (error) {
-      excluded += mayBeTriedAgain(error) ? 0 : 1
-      const wait = waitBeforeNext(error, { next, targets: targets.length, random: ports.random })
-      const goesOn = mayBeTriedElsewhere(error) && completion.attempts < maxAttempts && excluded < targets.length
+      if (mayBeTriedAgain(error)) again.push(target)
+      let wait: number | undefined = 0
+      if (position === targets.length) {
+        wait = waitBeforeRound(error, ++round, ports.random)
+        targets = again
+        again = []
+        position = 0
+      }
+      const goesOn = mayBeTriedElsewhere(error) && completion.attempts < maxAttempts && targets.length > 0
       if (!goesOn || wait === undefined || isOver(completion)) throw error
       if (wait > 0) await pause(completion, wait)
       if (isOver(completion)) throw error
@@ -93,17 +104,12 @@ function abortAll(calls: readonly Call[]): void {
   for (const call of calls) call.abort()
 }
 
-interface WaitInput {
-  /** Position of the attempt that failed, from 0. */
-  readonly next: number
-  readonly targets: number
-  readonly random: () => number
-}
-
-/** @returns Milliseconds; undefined when the provider asks for more patience than we have and there is no other. */
-function waitBeforeNext(error: unknown, { next, targets, random }: WaitInput): number | undefined {
-  if (targets > 1 && (next + 1) % targets !== 0) return 0
+/**
+ * @param round From 1.
+ * @returns Milliseconds; undefined when the provider asks for more patience than we have.
+ */
+function waitBeforeRound(error: unknown, round: number, random: () => number): number | undefined {
   const asked = error instanceof ProviderError ? error.failure.retryAfterMs : undefined
   if (asked !== undefined) return asked <= RETRY_MAX_MS ? asked : undefined
-  return random() * Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** Math.floor(next / targets))
+  return random() * Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** (round - 1))
 }

@@ -55,5 +55,6 @@ function messageFor(
   if (failure.kind === 'quota') return `The gateway's account with ${provider.replace('The', 'the')} is used up.`
   if (failure.kind === 'not_found') return `${provider} does not have this model.`
   if (failure.status >= 300) return `${provider} answered with status ${failure.status}.`
+  if (failure.status > 0) return `${provider} reported an error.`
   return providerName === undefined ? failure.message : failure.message.replace('The provider', provider)
 }

@@ -75,6 +75,7 @@ export interface ProviderFailure {
   readonly kind: FailureKind
   /** The provider's own message, cleaned of markup; safe to show for `rejected`, `context_length`, `content_filter`. */
   readonly message: string
+  /** Of the answer or, better, what its body names; 0 where no provider said so but we found it: then `message` is ours. */
   readonly status: number
   /** Offending parameter, as the provider names it. */
   readonly param?: string | undefined

@@ -46,7 +46,7 @@ test('every name of the operator’s manual is built in', () => {
     ...['cerebras', 'perplexity', 'moonshot', 'zai', 'alibaba', 'huggingface', 'ollama', 'vllm', 'azure', 'bedrock'],
     ...['vertex', 'simulator'],
   ]
-  assert.deepEqual(Object.keys(PROVIDERS).sort(), manual.sort())
+  for (const name of manual) assert.ok(name in PROVIDERS, name)
 })
 
 test('the variables that switch providers on are those of the operator’s manual, and no two providers share one', () => {

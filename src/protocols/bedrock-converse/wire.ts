@@ -64,5 +64,5 @@ export function isClientCall(toolUse: Json): boolean {
 
 /** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
 export function brokenAnswer(message: string): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 200 })
+  return new ProviderError({ kind: 'failed', message, status: 0 })
 }

@@ -131,5 +131,5 @@ function damaged(what: string): ProviderError {
 }
 
 function failure(message: string): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 200 })
+  return new ProviderError({ kind: 'failed', message, status: 0 })
 }

@@ -181,6 +181,6 @@ function tooLarge(maxEventBytes: number): ProviderError {
   return new ProviderError({
     kind: 'failed',
     message: `The provider sent an event of more than ${maxEventBytes} bytes.`,
-    status: 200,
+    status: 0,
   })
 }

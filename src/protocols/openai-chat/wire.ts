@@ -120,5 +120,5 @@ function thinkingText(value: unknown): string {
 
 /** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
 export function brokenAnswer(message: string): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 200 })
+  return new ProviderError({ kind: 'failed', message, status: 0 })
 }
