@@ -2,13 +2,13 @@
  * Getting an answer to begin: the calls of one attempt, and the next attempt when one fails before its first event.
  * After the first event nothing is tried again: the client would read twice.
  */
-import type { ChatRequest } from '../domain/chat.ts'
+import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { type Call, startCall, type Target } from './call.ts'
 import { type Completion, isOver, pause } from './completion.ts'
 import { mayBeTriedAgain, mayBeTriedElsewhere } from './failure.ts'
 import type { GatewayPorts } from './ports.ts'
-import { createBranch } from './tally.ts'
+import { type Branch, createBranch, generatedAnything, tally } from './tally.ts'
 
 /** Full jitter starts here and doubles. */
 const RETRY_BASE_MS = 100
@@ -82,11 +82,25 @@ async function attempt(completion: Completion, ports: GatewayPorts, target: Targ
     return answering
   } catch (error) {
     answering.abort()
-    if (!isOver(completion)) completion.answering = undefined
+    const begun = tallyArrived(completion, calls)
+    if (!isOver(completion)) {
+      completion.answering = undefined
+      completion.branches = begun
+    }
     throw error
   } finally {
     completion.upstreamMs += clock() - startedAt
   }
+}
+
+/** What other calls had generated when one failed is owed. @returns the branches of those: a refused call owes nothing. */
+function tallyArrived({ branches }: Completion, calls: readonly Call[]): readonly Branch[] {
+  return branches.filter((branch, position) => {
+    const events: ChatEvent[] = []
+    calls[position]?.arrived(events)
+    for (const event of events) tally(branch, event)
+    return generatedAnything([branch])
+  })
 }
 
 function requestsOf(request: ChatRequest, spread: boolean): readonly ChatRequest[] {

@@ -7,6 +7,7 @@ import type { Model } from '../domain/model.ts'
 import { createDecoder, type FrameDecoder } from '../protocols/framing/index.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
 import type { UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
+import { readBodyStart, readBodyText } from './body-text.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import type { UpstreamProvider } from './ports.ts'
 
@@ -44,6 +45,8 @@ export interface Call {
    * @returns false at the end of a complete answer. Rejects with `ProviderError` when the answer breaks off.
    */
   next(into: ChatEvent[]): Promise<boolean>
+  /** Moves what has arrived and was not had yet to `into`, for a reader that will not ask for more. */
+  arrived(into: ChatEvent[]): void
   /** The reader is busy: silence of the provider does not count until the next `next`. */
   suspend(): void
   /** Ends the call at once, connection included. */
@@ -68,14 +71,21 @@ export function startCall(input: CallInput): Call {
   const open = (): UpstreamExchange => target.upstream.transport(call)
   const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, aborted: false, pending: [], finished: false }
-  const answered = authorised === undefined ? answer(state, open()) : authorised.then(() => answer(state, open()))
+  const answered = authorised === undefined ? answer(state, open()) : authorised.then(() => openLate(state, open))
   return {
     answered,
     next: (into) => nextEvents(state, into),
+    arrived: (into) => takePending(state, into),
     suspend: () => state.deadline?.suspend(),
     abort: () => abort(state),
     warnings: wire.warnings,
   }
+}
+
+/** A call that was given up while its credential was fetched must not reach the provider. */
+function openLate(state: CallState, open: () => UpstreamExchange): Promise<void> {
+  if (state.aborted) throw failed('The call was given up before it was sent.')
+  return answer(state, open())
 }
 
 /** Operators write base URLs with and without the version that a protocol's paths begin with: it is taken once. */
@@ -122,14 +132,15 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
     if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
     await readEvents(state, state.pending)
   } catch (error) {
-    rejectAfter(state, state.pending, error)
+    state.failure = endInFailure(state, error)
+    // What came before it in the same read is had first; usage alone is no answer that has begun.
+    if (!state.pending.some(({ type }) => type !== 'usage')) throw state.failure
   }
 }
 
 async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean> {
   if (state.pending.length > 0) {
-    for (const event of state.pending) into.push(event)
-    state.pending = []
+    takePending(state, into)
     return true
   }
   if (state.failure !== undefined) throw state.failure
@@ -138,16 +149,15 @@ async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean>
   try {
     await readEvents(state, into)
   } catch (error) {
-    rejectAfter(state, into, error)
+    state.failure = endInFailure(state, error)
+    if (into.length === 0) throw state.failure
   }
   return into.length > 0
 }
 
-/** What was generated before a failure in the same network read reaches the reader first. */
-function rejectAfter(state: CallState, events: readonly ChatEvent[], error: unknown): void {
-  const failure = endInFailure(state, error)
-  if (!events.some((event) => event.type !== 'usage')) throw failure
-  state.failure = failure
+function takePending(state: CallState, into: ChatEvent[]): void {
+  for (const event of state.pending) into.push(event)
+  state.pending = []
 }
 
 /** Reads until there is an event or the end. One await for each network read. */
@@ -170,7 +180,7 @@ async function readEvents(state: CallState, into: ChatEvent[]): Promise<void> {
 function consume(state: CallState, stream: StreamState, read: { bytes: Uint8Array; into: ChatEvent[] }): void {
   const { decoder, parser, frames } = stream
   stream.bytesRead += read.bytes.length
-  if (stream.bytesRead > MAX_COMPLETION_BYTES) throw failed('The answer is larger than the gateway accepts.')
+  if (stream.bytesRead > MAX_COMPLETION_BYTES) throw failed(TOO_LARGE_MESSAGE)
   decoder.push(read.bytes, frames)
   if (frames.length > 0) state.deadline?.progress()
   for (const frame of frames) {
@@ -214,7 +224,8 @@ async function drain(exchange: UpstreamExchange): Promise<void> {
 /** @param begun What was read of the body already. */
 async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
   if (state.exchange === undefined) return
-  const body = await readText(state.exchange, { maxBytes: MAX_COMPLETION_BYTES, begun })
+  const body = await readBodyText(state.exchange, begun, MAX_COMPLETION_BYTES)
+  if (body === undefined) throw failed(TOO_LARGE_MESSAGE)
   state.finished = true
   state.deadline?.clear()
   state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
@@ -226,27 +237,9 @@ async function refuseFailure(state: CallState, head: UpstreamHead, exchange: Ups
     throw failed('The provider sent a compressed answer that it was not asked for.')
   }
   if (head.status >= 200 && head.status < 300) return
-  const body = await readText(exchange, { maxBytes: MAX_ERROR_BYTES, begun: [] }).catch(() => '')
+  const body = await readBodyStart(exchange, MAX_ERROR_BYTES)
   const { protocol } = state.input.target.upstream.provider
   throw new ProviderError(protocol.parseError({ status: head.status, headers: head.headers, body }, state.input.now()))
-}
-
-interface BodyInput {
-  readonly maxBytes: number
-  readonly begun: Uint8Array[]
-}
-
-async function readText(exchange: UpstreamExchange, { maxBytes, begun: parts }: BodyInput): Promise<string> {
-  let size = 0
-  for (;;) {
-    const bytes = await exchange.read()
-    if (bytes === undefined) break
-    size += bytes.length
-    if (size > maxBytes) throw failed('The answer is larger than the gateway accepts.')
-    parts.push(bytes)
-  }
-  const whole = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
-  return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString('utf8')
 }
 
 function abort(state: CallState): void {
@@ -264,6 +257,7 @@ function endInFailure(state: CallState, error: unknown): Error {
   return failed('The connection to the provider failed.', error)
 }
 
+const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.'
 const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
 const TIMEOUT_MESSAGES = {
   first_byte: 'The provider did not start to answer in time.',

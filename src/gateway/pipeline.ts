@@ -144,6 +144,7 @@ function failStream({ completion, client, renderer }: StreamDelivery, error: Gat
 }
 
 async function settleBroken(completion: Completion, ports: GatewayPorts): Promise<void> {
+  completion.admission.release() // nothing runs any more; counting what it used may take a moment
   if (completion.attempts === 0) return
   const begun = completion.branches.some(({ length }) => length > 0)
   const status: CompletionStatus = completion.left ? 'client_left' : begun ? 'incomplete' : 'failed'

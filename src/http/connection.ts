@@ -35,7 +35,7 @@ export function openConnection(reply: FastifyReply): HttpConnection {
   const state: ConnectionState = {
     reply,
     leave: undefined,
-    left: false,
+    left: response.destroyed, // also one who left while we were still reading is noticed
     ended: false,
     headers: undefined,
     keepAlive: undefined,

@@ -276,6 +276,13 @@ function chatFinish({ calls = [], isCut }: Said): string {
 /** By the name under which the tests configure it. */
 export const NATIVES: Readonly<Record<string, Native>> = { anthropic, google, vertex, bedrock, azure, deepseek }
 
+/** The frames up to the first piece of text. */
+export function beginning(native: Native, said: Said): readonly (string | Buffer)[] {
+  const frames = native.frames(said)
+  const [first = ''] = said.text ?? []
+  return frames.slice(0, frames.findIndex((each) => each.includes(first)) + 1)
+}
+
 /** Answers as asked, whole or streamed. */
 export function answerNative(native: Native, said: Said): Script {
   return async (call, reply) => {
