@@ -174,8 +174,14 @@ async function createWorld({ config, database, log }: AppInput): Promise<World> 
 
 function createDataPlane({ ids, now, clock, recorder, tokens, upstreams, models, config }: World): Gateway {
   const limiter = createLimiter({
-    requestsPerMinute: (plan) => config().plans[plan]?.requests_per_minute,
-    maxInFlight: (plan) => config().plans[plan]?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
+    limitsOf: (name) => {
+      const plan = config().plans[name]
+      return {
+        requestsPerMinute: plan?.requests_per_minute,
+        tokensPerMinute: plan?.tokens_per_minute,
+        maxInFlight: plan?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
+      }
+    },
     clock,
   })
   const completions = channel(COMPLETION_CHANNEL)

@@ -55,7 +55,7 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
     caller: callerOf(),
     request: requestOf(input.request),
     model: modelOf(input.model),
-    admission: ports.admit(callerOf()),
+    admission: ports.admit(callerOf(), () => 0),
     targets: targets.map((name) => ({
       upstream: upstreamOf({ transport: network.transport, name, protocol, ...input.upstream }),
       model: 'theirs',

@@ -56,7 +56,7 @@ function start(script: Script, { request, authorize, clock, ...over }: StartInpu
   return {
     call,
     exchanges,
-    exchange: exchanges[0] ?? { call: { url: '', headers: {}, body: '' }, aborted: false, reads: 0 },
+    exchange: exchanges[0] ?? { call: { url: '', headers: {}, body: '' }, aborted: false, over: false, reads: 0 },
   }
 }
 

@@ -17,6 +17,7 @@ import type { ChatRequest } from '../domain/chat.ts'
 import type { CompletionStatus } from '../domain/completion.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
+import { estimateInputTokens, worstOutputTokens } from '../domain/reservation.ts'
 import { createRoster } from '../lib/roster.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
@@ -65,6 +66,7 @@ export function createGateway(ports: GatewayPorts, settings: () => AttemptSettin
       } finally {
         leaveRoster()
         completion.admission.release()
+        completion.admission.settle(0)
       }
     },
     interruptAll(reason) {
@@ -81,8 +83,13 @@ function admit(ports: GatewayPorts, { caller, body, clientRequestId, receivedAt 
   const model = findModel(ports, caller, request)
   checkCapabilities(request, model)
   const targets = routeTargets(model, ports)
-  const admission = ports.admit(caller)
+  const admission = ports.admit(caller, () => worstTokens(request, model))
   return createCompletion({ ports, caller, request, model, admission, targets, receivedAt, clientRequestId })
+}
+
+function worstTokens(request: ChatRequest, model: Model): number {
+  const input = estimateInputTokens(request)
+  return input + worstOutputTokens(request, model, input)
 }
 
 function findModel(ports: GatewayPorts, caller: Caller, request: ChatRequest): Model {

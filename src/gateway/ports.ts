@@ -45,13 +45,18 @@ export interface ModelBook {
 }
 
 export interface Admission extends LimitStates {
-  /** Once, at the end. */
+  /** Nothing runs for the request any more; only the first call counts. */
   release(): void
+  /** What the request really used, in tokens; only the first call counts. */
+  settle(tokens: number): void
 }
 
 export interface GatewayPorts {
-  /** Throws `GatewayError` when the rate limit is reached. */
-  readonly admit: (caller: Caller) => Admission
+  /**
+   * Throws `GatewayError` when a rate limit is reached.
+   * @param worstTokens What the request may use at most.
+   */
+  readonly admit: (caller: Caller, worstTokens: () => number) => Admission
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
   /**

@@ -39,6 +39,7 @@ export function meterCompletion(
 ): void {
   if (completion.metered) return
   completion.metered = true
+  completion.admission.settle(settlement.usage.promptTokens + settlement.usage.completionTokens)
   ports.meter(recordOf(completion, { settlement, status, endedAt: ports.clock() }), overheadMs(completion))
 }
 

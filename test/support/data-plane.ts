@@ -30,6 +30,8 @@ export interface Exchange {
   readonly call: UpstreamCall
   /** The connection was destroyed before the end of the answer. */
   aborted: boolean
+  /** It has ended, one way or the other. */
+  over: boolean
   reads: number
 }
 
@@ -47,7 +49,7 @@ export function playNetwork(scriptFor: (call: UpstreamCall, position: number) =>
     exchanges,
     hosts: () => exchanges.map(({ call }) => new URL(call.url).hostname),
     transport: (call) => {
-      const exchange: Exchange = { call, aborted: false, reads: 0 }
+      const exchange: Exchange = { call, aborted: false, over: false, reads: 0 }
       exchanges.push(exchange)
       return playExchange(scriptFor(call, exchanges.length - 1), exchange)
     },
@@ -58,14 +60,15 @@ function playExchange({ status = 200, headers = SSE, head, body = [] }: Script, 
   const over = Promise.withResolvers<never>()
   over.promise.catch(() => {})
   const steps = [...body]
-  let ended = false
   const answered =
     head === HANGS
       ? over.promise
       : head === undefined
         ? Promise.resolve({ status, headers })
         : Promise.reject<never>(head)
-  answered.catch(() => {})
+  answered.catch(() => {
+    exchange.over = true
+  })
   return {
     head: answered,
     async read() {
@@ -73,7 +76,7 @@ function playExchange({ status = 200, headers = SSE, head, body = [] }: Script, 
       for (;;) {
         if (exchange.aborted) return over.promise
         const step = steps.shift()
-        ended = step === undefined
+        exchange.over = step === undefined || step instanceof Error
         if (step === undefined) return undefined
         if (step === HANGS) return over.promise
         if (step instanceof Error) throw step
@@ -82,8 +85,9 @@ function playExchange({ status = 200, headers = SSE, head, body = [] }: Script, 
       }
     },
     abort() {
-      if (ended) return
+      if (exchange.over) return
       exchange.aborted = true
+      exchange.over = true
       over.reject(new Error('The call was aborted.'))
     },
   }
@@ -211,9 +215,7 @@ export function testClient({ onWrite }: TestClientInput = {}): TestClient {
       if (left) own()
       else listener = own
     },
-    get streaming() {
-      return headers !== undefined
-    },
+    streaming: () => headers !== undefined,
     expectStream(own) {
       head = own
     },
@@ -276,10 +278,12 @@ export function testPorts({ models = [modelOf()], upstreams = [], ...over }: Por
   const ports: GatewayPorts = {
     admit: () => {
       admitted += 1
+      let held = true
       const release = (): void => {
-        admitted -= 1
+        if (held) admitted -= 1
+        held = false
       }
-      return { requests: undefined, tokens: undefined, release }
+      return { requests: undefined, tokens: undefined, release, settle: () => {} }
     },
     models: () => ({
       find: (id) => models.find((model) => model.id === id),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
-import { createLimiter, type Limiter } from './limiter.ts'
+import { type Admission, createLimiter } from './limiter.ts'
 
 function caller(account: string, key = `key_${account}`, requestsPerMinute?: number): Caller {
   return {
@@ -16,12 +16,20 @@ function caller(account: string, key = `key_${account}`, requestsPerMinute?: num
   }
 }
 
-function limiter(limits: { perMinute?: number; inFlight?: number }, clock = () => 0): Limiter {
-  return createLimiter({
-    requestsPerMinute: () => limits.perMinute,
-    maxInFlight: () => limits.inFlight ?? 1000,
+interface TestLimiter {
+  admit(caller: Caller, worstTokens?: number): Admission
+}
+
+function limiter(limits: { perMinute?: number; tokens?: number; inFlight?: number }, clock = () => 0): TestLimiter {
+  const made = createLimiter({
+    limitsOf: () => ({
+      requestsPerMinute: limits.perMinute,
+      tokensPerMinute: limits.tokens,
+      maxInFlight: limits.inFlight ?? 1000,
+    }),
     clock,
   })
+  return { admit: (who, worst = 1) => made.admit(who, () => worst) }
 }
 
 const refused = (action: () => unknown): GatewayError => {
@@ -73,4 +81,37 @@ test('a refusal for want of a place does not count against the rate', () => {
   refused(() => limits.admit(caller('a')))
   release()
   assert.equal(limits.admit(caller('a')).requests?.remaining, 0)
+})
+
+test('R-E3: tokens are reserved at admission and corrected at the end', () => {
+  const limits = limiter({ tokens: 1000 })
+  const first = limits.admit(caller('a'), 600)
+  assert.deepEqual(first.tokens, { limit: 1000, remaining: 400, resetMs: 36_000 })
+  assert.match(refused(() => limits.admit(caller('a'), 500)).message, /1000 tokens a minute/)
+  first.settle(100)
+  first.settle(0)
+  assert.equal(limits.admit(caller('a'), 500).tokens?.remaining, 400)
+})
+
+test('a request that used more than was reserved owes the rest', () => {
+  const limits = limiter({ tokens: 1000 })
+  limits.admit(caller('a'), 100).settle(900)
+  assert.equal(refused(() => limits.admit(caller('a'), 200)).headers?.['x-ratelimit-remaining-tokens'], '100')
+})
+
+test('a reservation above the limit is admitted to a rested account, and empties it', () => {
+  const limits = limiter({ tokens: 1000 })
+  const large = limits.admit(caller('a'), 5000)
+  assert.equal(large.tokens?.remaining, 0)
+  refused(() => limits.admit(caller('a'), 1))
+  large.settle(300)
+  assert.equal(limits.admit(caller('a'), 700).tokens?.remaining, 0)
+})
+
+test('a refusal for tokens does not count as a request', () => {
+  const limits = limiter({ perMinute: 2, tokens: 100 })
+  const first = limits.admit(caller('a'), 100)
+  refused(() => limits.admit(caller('a'), 100))
+  first.settle(0)
+  assert.equal(limits.admit(caller('a'), 100).requests?.remaining, 0)
 })

@@ -1,108 +1,121 @@
+/** Rate limits of this process: requests and tokens a minute, requests under way. It knows no request but its size. */
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type LimitState, type LimitStates, limitHeaders } from '../../domain/limits.ts'
-import { countRequest, type GcraResult } from '../../lib/gcra.ts'
-
-/** Accounts and keys whose state is kept; beyond it those longest unseen are forgotten, and so rested. */
-export const MAX_LIMITED = 100_000
+import { correct, type GcraResult, spend } from '../../lib/gcra.ts'
+import { createStandings, type Standing } from './standings.ts'
 
 const WINDOW_MS = 60_000
 
+/** What an account may do; absent: without limit. */
+export interface PlanLimits {
+  readonly requestsPerMinute: number | undefined
+  readonly tokensPerMinute: number | undefined
+  readonly maxInFlight: number
+}
+
+export interface Admission extends LimitStates {
+  /** Gives the place of a request under way back; only the first call counts. */
+  release(): void
+  /** Says what the request really used, in tokens; only the first call counts. */
+  settle(tokens: number): void
+}
+
 export interface Limiter {
   /**
-   * Counts a request against the account's and the key's limit, or against neither, and takes one of the account's
-   * places for requests under way until `release`. Throws when a limit is reached or no place is free.
+   * Counts a request against all limits of its account and key, or against none, and takes a place until `release`.
+   * Throws `rate_limit_exceeded` when a limit is reached or no place is free.
+   * @param worstTokens What the request may use at most; asked only where tokens are limited.
    */
-  admit(caller: Caller): LimitStates & { release(): void }
+  admit(caller: Caller, worstTokens: () => number): Admission
 }
 
 export interface LimiterInput {
-  /** Requests a minute of a plan; undefined: without limit. */
-  readonly requestsPerMinute: (plan: string) => number | undefined
-  /** Requests of one account under way at once. */
-  readonly maxInFlight: (plan: string) => number
+  readonly limitsOf: (plan: string) => PlanLimits
   /** Monotonic milliseconds. */
   readonly clock: () => number
 }
 
-/** What is kept of an account or a key, changed in place: a map that is written with every request is slow to collect. */
-interface Standing {
-  /** Of the rate limit; undefined: never counted. */
-  restedAt: number | undefined
-  /** Requests under way. */
-  inFlight: number
-}
-
-/** Rate limits of this process. */
-export function createLimiter({ requestsPerMinute, maxInFlight, clock }: LimiterInput): Limiter {
+export function createLimiter({ limitsOf, clock }: LimiterInput): Limiter {
   const standings = createStandings(clock)
   return {
-    admit(caller) {
+    admit(caller, worstTokens) {
       const now = clock()
+      const limits = limitsOf(caller.plan)
       const own = standings.of(caller.accountId)
-      const account = count(own, requestsPerMinute(caller.plan), now)
-      const { requestsPerMinute: keyLimit } = caller
-      const key = keyLimit === undefined ? undefined : count(standings.of(caller.keyId), keyLimit, now)
-      if (account?.result.allowed === false) throw tooMany(account)
-      if (key?.result.allowed === false) throw tooMany(key)
-      const places = maxInFlight(caller.plan)
-      if (own.inFlight >= places) throw tooManyAtOnce(places)
+      const account = countRequest(own, limits.requestsPerMinute, now)
+      const { requestsPerMinute } = caller
+      const key =
+        requestsPerMinute === undefined ? undefined : countRequest(standings.of(caller.keyId), requestsPerMinute, now)
+      const tokens = reserveTokens(own, { limit: limits.tokensPerMinute, worstTokens, now })
+      const refused = [account, key, tokens].find((counted) => counted?.result.allowed === false)
+      if (refused !== undefined) throw tooMany(refused)
+      if (own.inFlight >= limits.maxInFlight) throw tooManyAtOnce(limits.maxInFlight)
       own.inFlight += 1
-      if (account !== undefined) account.standing.restedAt = account.result.restedAt
-      if (key !== undefined) key.standing.restedAt = key.result.restedAt
-      return { requests: tighter(account, key), tokens: undefined, release: releaseOnce(own) }
+      for (const counted of [account, key]) if (counted !== undefined) keepRequest(counted)
+      if (tokens !== undefined) own.tokensRestedAt = tokens.result.restedAt
+      return {
+        requests: tighter(account, key),
+        tokens: stateOf(tokens),
+        release: once(() => {
+          own.inFlight -= 1
+        }),
+        settle: settlement(tokens),
+      }
     },
   }
-}
-
-function createStandings(clock: () => number) {
-  const standings = new Map<string, Standing>()
-  /** Forgets those who are rested anyway; if all are busy, those seen first. */
-  function forget(): void {
-    const now = clock()
-    for (const [id, { restedAt = 0, inFlight }] of standings) {
-      if (inFlight === 0 && restedAt <= now) standings.delete(id)
-    }
-    for (const [id, { inFlight }] of standings) {
-      if (standings.size < MAX_LIMITED) return
-      if (inFlight === 0) standings.delete(id)
-    }
-  }
-  return {
-    of(id: string): Standing {
-      const known = standings.get(id)
-      if (known !== undefined) return known
-      if (standings.size >= MAX_LIMITED) forget()
-      const standing: Standing = { restedAt: undefined, inFlight: 0 }
-      standings.set(id, standing)
-      return standing
-    },
-  }
-}
-
-function releaseOnce(standing: Standing): () => void {
-  let held = true
-  return () => {
-    if (!held) return
-    held = false
-    standing.inFlight -= 1
-  }
-}
-
-function tooManyAtOnce(limit: number): GatewayError {
-  const message = `${limit} requests of this account are under way, which is its limit; try again in 1 s.`
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: 1_000 })
 }
 
 interface Counted {
   readonly standing: Standing
+  readonly unit: 'requests' | 'tokens'
   readonly limit: number
+  readonly cost: number
   readonly result: GcraResult
 }
 
-function count(standing: Standing, limit: number | undefined, now: number): Counted | undefined {
+function countRequest(standing: Standing, limit: number | undefined, now: number): Counted | undefined {
   if (limit === undefined) return undefined
-  return { standing, limit, result: countRequest({ limit, windowMs: WINDOW_MS }, standing.restedAt, now) }
+  const result = spend({ limit, windowMs: WINDOW_MS, cost: 1 }, standing.requestsRestedAt, now)
+  return { standing, unit: 'requests', limit, cost: 1, result }
+}
+
+interface Reservation {
+  readonly limit: number | undefined
+  readonly worstTokens: () => number
+  readonly now: number
+}
+
+function reserveTokens(standing: Standing, { limit, worstTokens, now }: Reservation): Counted | undefined {
+  if (limit === undefined) return undefined
+  const cost = Math.min(worstTokens(), limit)
+  const result = spend({ limit, windowMs: WINDOW_MS, cost }, standing.tokensRestedAt, now)
+  return { standing, unit: 'tokens', limit, cost, result }
+}
+
+function keepRequest({ standing, result }: Counted): void {
+  standing.requestsRestedAt = result.restedAt
+}
+
+/** What was reserved and not used is given back, what was used beyond it is taken. */
+function settlement(tokens: Counted | undefined): (used: number) => void {
+  let settled = tokens === undefined
+  return (used) => {
+    if (settled || tokens === undefined) return
+    settled = true
+    const { standing, limit, cost } = tokens
+    const restedAt = standing.tokensRestedAt ?? 0
+    standing.tokensRestedAt = correct({ limit, windowMs: WINDOW_MS }, restedAt, cost - used)
+  }
+}
+
+function once(act: () => void): () => void {
+  let done = false
+  return () => {
+    if (done) return
+    done = true
+    act()
+  }
 }
 
 function tighter(account: Counted | undefined, key: Counted | undefined): LimitState | undefined {
@@ -110,8 +123,6 @@ function tighter(account: Counted | undefined, key: Counted | undefined): LimitS
   return stateOf(key.result.remaining < account.result.remaining ? key : account)
 }
 
-function stateOf(counted: Counted): LimitState
-function stateOf(counted: Counted | undefined): LimitState | undefined
 function stateOf(counted: Counted | undefined): LimitState | undefined {
   if (counted === undefined) return undefined
   const { limit, result } = counted
@@ -119,11 +130,16 @@ function stateOf(counted: Counted | undefined): LimitState | undefined {
 }
 
 function tooMany(refused: Counted): GatewayError {
-  const { limit, result } = refused
+  const { unit, limit, result } = refused
   const seconds = Math.min(60, Math.max(1, Math.ceil(result.retryAfterMs / 1000)))
-  const message = `The limit of ${limit} requests a minute is reached; try again in ${seconds} s.`
+  const message = `The limit of ${limit} ${unit} a minute is reached; try again in ${seconds} s.`
   return new GatewayError('rate_limit_exceeded', message, {
     retryAfterMs: result.retryAfterMs,
-    headers: limitHeaders({ requests: stateOf(refused), tokens: undefined }),
+    headers: limitHeaders({ requests: undefined, tokens: undefined, [unit]: stateOf(refused) }),
   })
+}
+
+function tooManyAtOnce(limit: number): GatewayError {
+  const message = `${limit} requests of this account are under way, which is its limit; try again in 1 s.`
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: 1_000 })
 }

@@ -1,7 +1,8 @@
 /** Parts of messages as content blocks: text, images, documents. What the API cannot read is refused by its place. */
 import type { ChatMessage, ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { type Block, isRecord } from './wire.ts'
+import { isRecord } from '../../lib/json.ts'
+import type { Block } from './wire.ts'
 
 /** What rendering gathers on its way, beside the blocks. */
 export interface Gathering {

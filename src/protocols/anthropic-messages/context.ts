@@ -10,7 +10,8 @@
  * entries of any other shape make the whole context unusable, which is the same as its absence.
  */
 import type { ChatMessage } from '../../domain/chat.ts'
-import { type Block, isRecord, type Json, textOf } from './wire.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import type { Block } from './wire.ts'
 
 /** The key of this protocol in `provider_context`. */
 export const CONTEXT_KEY = 'anthropic'

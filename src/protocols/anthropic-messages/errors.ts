@@ -4,9 +4,10 @@
  *
  * Source: https://platform.claude.com/docs/en/api/errors
  */
+
+import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-import { isRecord, parseJson, textOf } from './wire.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 

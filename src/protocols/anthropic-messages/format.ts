@@ -1,9 +1,10 @@
 /** `response_format`: by the API's own means where a model has them, else by a tool that stands for the answer. */
 import type { ResponseFormat } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 import type { ModelTraits } from './models.ts'
 import { fitSchema } from './schema.ts'
-import { ANSWER_TOOL, type Block, isRecord, type Json } from './wire.ts'
+import { ANSWER_TOOL, type Block } from './wire.ts'
 
 const JSON_INSTRUCTION =
   'Answer with exactly one JSON object and nothing else: no text around it, no explanation, no code fence.'

@@ -4,9 +4,10 @@
  */
 import type { ChatMessage, ToolCall } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { isRecord, parseJson } from '../../lib/json.ts'
 import { type Gathering, limitBreakpoints, renderContent } from './content.ts'
 import { contextOf, weave } from './context.ts'
-import { type Block, isRecord, parseJson } from './wire.ts'
+import type { Block } from './wire.ts'
 
 /** Stands where the API wants a user's turn and the conversation has none. */
 const FILLER_BEFORE = 'Begin.'

@@ -3,7 +3,7 @@
  *
  * Source: https://platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations".
  */
-import { isRecord, type Json } from './wire.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 
 export interface FittedSchema {
   readonly schema: Json

@@ -1,10 +1,11 @@
 /** A streamed answer, read event by event. */
 import type { ChatEvent } from '../../domain/chat.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import { type Counts, readCounts, usageOf } from './usage.ts'
-import { ANSWER_TOOL, brokenAnswer, isRecord, type Json, madeUpCallId, parseFinish, parseJson, textOf } from './wire.ts'
+import { ANSWER_TOOL, brokenAnswer, madeUpCallId, parseFinish } from './wire.ts'
 
 /** What has come of a content block. */
 interface OpenBlock {

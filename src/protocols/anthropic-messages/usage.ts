@@ -1,6 +1,6 @@
 /** Token counts, read by response and stream alike, so that the two cannot disagree. */
 import type { Usage } from '../../domain/chat.ts'
-import { isRecord } from './wire.ts'
+import { isRecord } from '../../lib/json.ts'
 
 /** The provider's own counts, which are totals of the call so far. Cached tokens are beside `input`, not within it. */
 export interface Counts {

@@ -7,8 +7,6 @@
 import type { FinishReason } from '../../domain/chat.ts'
 import { ProviderError } from '../protocol.ts'
 
-export type Json = Readonly<Record<string, unknown>>
-
 /** A content block on its way out. */
 export type Block = Record<string, unknown>
 
@@ -26,24 +24,6 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   max_tokens: 'length',
   model_context_window_exceeded: 'length',
   refusal: 'content_filter',
-}
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** '' for everything that is not a string. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** @returns undefined for what is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

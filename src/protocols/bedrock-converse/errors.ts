@@ -4,9 +4,10 @@
  *
  * Source: https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html
  */
+
+import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-import { isRecord, parseJson, textOf } from './wire.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 

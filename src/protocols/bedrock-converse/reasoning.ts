@@ -4,11 +4,11 @@
  */
 import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Json } from '../../lib/json.ts'
 import type { ModelTraits } from '../anthropic-messages/models.ts'
 import type { RenderTarget } from '../protocol.ts'
 import { contextOf } from './context.ts'
 import type { ModelFamily } from './models.ts'
-import type { Json } from './wire.ts'
 
 export interface ReasoningPlan {
   /** For `additionalModelRequestFields`. */

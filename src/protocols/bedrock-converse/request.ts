@@ -1,12 +1,12 @@
 /** Our request in the words of the Converse API. Nothing is dropped in silence. */
 import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Json } from '../../lib/json.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './messages.ts'
 import { familyOf, type ModelFamily, takesPrefill } from './models.ts'
 import { planReasoning, type ReasoningPlan } from './reasoning.ts'
 import { planTools, type ToolPlan } from './tools.ts'
-import type { Json } from './wire.ts'
 
 /** With thinking, a model that takes `top_p` at all takes it only from here. */
 const LEAST_TOP_P = 0.95

@@ -3,12 +3,13 @@
  * `metadata`. Blocks are counted over all kinds, tool calls by themselves.
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { EXCEPTION_PREFIX } from '../framing/aws-event-stream.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
-import { ANSWER_TOOL, brokenAnswer, isClientCall, isRecord, type Json, parseFinish, parseJson, textOf } from './wire.ts'
+import { ANSWER_TOOL, brokenAnswer, isClientCall, parseFinish } from './wire.ts'
 
 interface ToolBlock {
   /** Undefined for the answer tool, whose arguments are text, and for calls that are none of the client's. */

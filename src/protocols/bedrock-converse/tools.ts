@@ -1,8 +1,9 @@
 /** Tools, the choice among them, and the tool that stands for an answer in JSON. */
 import type { ChatRequest, ResponseFormat, Tool } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Json } from '../../lib/json.ts'
 import { holdsToSchema, type ModelFamily } from './models.ts'
-import { ANSWER_TOOL, type Json } from './wire.ts'
+import { ANSWER_TOOL } from './wire.ts'
 
 type Choice = { readonly auto: Json } | { readonly any: Json } | { readonly tool: { readonly name: string } }
 

@@ -1,6 +1,6 @@
 /** Token counts, read by response and stream alike, so that the two cannot disagree. */
 import type { Usage } from '../../domain/chat.ts'
-import { isRecord } from './wire.ts'
+import { isRecord } from '../../lib/json.ts'
 
 /**
  * Counts that are absent, negative or no whole numbers are left out, never zero. Tokens read from and written to the

@@ -5,9 +5,8 @@
  * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and recorded answers.
  */
 import type { FinishReason } from '../../domain/chat.ts'
+import type { Json } from '../../lib/json.ts'
 import { ProviderError } from '../protocol.ts'
-
-export type Json = Readonly<Record<string, unknown>>
 
 /** A content block on its way out. */
 export type Block = Record<string, unknown>
@@ -27,24 +26,6 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
 
 /** Words in the place of a stop reason that say that there is no whole answer. */
 const BREAKDOWNS: readonly string[] = ['malformed_model_output', 'malformed_tool_use']
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** '' for everything that is not a string. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** @returns undefined for what is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * An unknown reason is a normal end: new ones are added. Throws `ProviderError` for those that say that the model broke

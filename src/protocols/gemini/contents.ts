@@ -1,9 +1,9 @@
 /** The conversation: who said what, in turns of user and model, and what was said before it all. */
 import type { ChatMessage, ContentPart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { isRecord, parseJson } from '../../lib/json.ts'
 import { renderModelTurn } from './model-turn.ts'
 import { type Part, renderPart } from './parts.ts'
-import { isRecord, parseJson } from './wire.ts'
 
 export interface Content {
   readonly role: 'user' | 'model'

@@ -11,7 +11,7 @@
  * Source: https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import type { ChatMessage } from '../../domain/chat.ts'
-import { isRecord } from './wire.ts'
+import { isRecord } from '../../lib/json.ts'
 
 export const CONTEXT_FIELD = 'provider_context'
 

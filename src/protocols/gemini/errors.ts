@@ -4,9 +4,10 @@
  *
  * Source: https://cloud.google.com/apis/design/errors, https://ai.google.dev/gemini-api/docs/troubleshooting
  */
+
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-import { isRecord, type Json, parseJson, textOf } from './wire.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 

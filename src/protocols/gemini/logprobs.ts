@@ -1,5 +1,5 @@
 /** Log probabilities of a candidate in the shape that clients read. */
-import { isRecord, type Json, textOf } from './wire.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
 
 interface TokenLogprob {
   readonly token: string

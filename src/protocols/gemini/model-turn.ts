@@ -1,8 +1,8 @@
 /** What the assistant said, as the parts that the model once gave: texts, images and calls, with their signatures. */
 import type { ChatMessage, ToolCall } from '../../domain/chat.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { parseRange, type Range, readContext, type Signature, UNKNOWN_SIGNATURE } from './context.ts'
 import { inlineData, type Part } from './parts.ts'
-import { isRecord, type Json, parseJson, textOf } from './wire.ts'
 
 export interface ModelTurnPlace {
   /** `messages[i]`. */

@@ -1,5 +1,6 @@
 /** A call's arguments that come in pieces, each a JSON path (RFC 9535, normalised) and a scalar. */
-import { argumentsText, brokenAnswer, isRecord, type Json, parseJson, textOf } from './wire.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { argumentsText, brokenAnswer } from './wire.ts'
 
 /** Deeper than what any tool takes. */
 const MAX_PATH_STEPS = 64

@@ -1,13 +1,13 @@
 /** Our request in the API's words. Nothing is dropped in silence. */
 import type { ChatRequest, ResponseFormat } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Json } from '../../lib/json.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './contents.ts'
 import { familyOf } from './models.ts'
 import type { GeminiOptions } from './options.ts'
 import { renderSchema } from './schema.ts'
 import { renderTools } from './tools.ts'
-import type { Json } from './wire.ts'
 
 const INT32_SIZE = 2 ** 31
 

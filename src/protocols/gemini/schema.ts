@@ -5,7 +5,7 @@
  * Source: https://ai.google.dev/api/generate-content, `responseJsonSchema`; `parametersJsonSchema` takes the same.
  */
 import { GatewayError } from '../../domain/errors.ts'
-import { isRecord, type Json } from './wire.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 
 /** As deep as a request's body may be. */
 const MAX_DEPTH = 64

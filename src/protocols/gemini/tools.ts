@@ -1,8 +1,8 @@
 /** The functions that a model may call, and whether it may or must. */
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Json } from '../../lib/json.ts'
 import { renderSchema } from './schema.ts'
-import type { Json } from './wire.ts'
 
 /** Source: https://ai.google.dev/api/caching#FunctionDeclaration */
 const FUNCTION_NAME = /^[A-Za-z_][\w.:-]{0,127}$/

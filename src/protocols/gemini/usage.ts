@@ -1,6 +1,6 @@
 /** Token counts, read by response and stream alike, so that the two cannot disagree. */
 import type { Usage } from '../../domain/chat.ts'
-import { isRecord, type Json } from './wire.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 
 /**
  * A snapshot of the whole answer so far: the wire counts cumulatively. Thoughts are counted beside the candidates and a

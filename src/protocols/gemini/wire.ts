@@ -6,9 +6,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { FinishReason } from '../../domain/chat.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { ProviderError } from '../protocol.ts'
-
-export type Json = Readonly<Record<string, unknown>>
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',
@@ -45,24 +44,6 @@ const NUMBERED_REASONS: readonly string[] = [
   'RECITATION',
   'OTHER',
 ]
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** '' for everything that is not a string. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** @returns undefined for everything that is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 /** The finish reason's word; '' when unsaid. */
 export function finishWord(value: unknown): string {

@@ -5,7 +5,7 @@
  *
  * Source: https://openrouter.ai/docs/use-cases/reasoning-tokens, read 2026-11-20.
  */
-import { isRecord, type Json } from './wire.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 
 /** The key of this protocol in `provider_context`. */
 const KEY = 'openai-chat'

@@ -2,9 +2,10 @@
  * What a host's error means, in the gateway's terms: by status, then by structured code and type, and by the words of
  * its message only where a host says it nowhere else.
  */
+
+import { isRecord, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-import { isRecord, textOf } from './wire.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 

@@ -1,11 +1,11 @@
 /** The conversation in the host's words. A message that need not change is the client's own object. */
 import type { ChatMessage, ContentPart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { detailsIn, detailsOf } from './context.ts'
 import type { OpenAiChatOptions } from './options.ts'
 import { shortenedIds } from './tool-ids.ts'
 import { alternating, partsOf, systemFirst } from './turns.ts'
-import { isRecord, type Json, textOf } from './wire.ts'
 
 interface Rendering {
   readonly options: OpenAiChatOptions

@@ -1,21 +1,11 @@
 /** A whole answer, read into the same events as a stream. */
 import type { ChatEvent } from '../../domain/chat.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { ProviderError } from '../protocol.ts'
 import { contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
-import {
-  argumentsText,
-  brokenAnswer,
-  hasError,
-  isBreakdown,
-  isRecord,
-  type Json,
-  parseFinish,
-  readExtensions,
-  readTexts,
-  textOf,
-} from './wire.ts'
+import { argumentsText, brokenAnswer, hasError, isBreakdown, parseFinish, readExtensions, readTexts } from './wire.ts'
 
 /**
  * Throws `ProviderError` for what is no whole answer: no JSON, an `error` in its place, no choices, a choice that

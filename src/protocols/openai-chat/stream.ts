@@ -3,6 +3,7 @@
  * object but the events themselves.
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { addDetail, contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
@@ -15,12 +16,9 @@ import {
   type ChoiceSink,
   hasError,
   isBreakdown,
-  isRecord,
-  type Json,
   parseFinish,
   readExtensions,
   readTexts,
-  textOf,
 } from './wire.ts'
 
 /** The OpenAI API's own limit of `n`. */

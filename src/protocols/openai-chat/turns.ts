@@ -1,5 +1,5 @@
 /** The order of messages, for hosts that are strict about who speaks when. */
-import type { Json } from './wire.ts'
+import type { Json } from '../../lib/json.ts'
 
 /** Between what were messages of their own. */
 const SEPARATOR = '\n\n'

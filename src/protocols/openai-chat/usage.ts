@@ -1,6 +1,6 @@
 /** Token counts of every host of this format, read by response and stream alike, so that the two cannot disagree. */
 import type { Usage } from '../../domain/chat.ts'
-import { isRecord, type Json } from './wire.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 
 /**
  * A snapshot: counts that are absent, negative or no whole numbers are left out, never zero.

@@ -5,9 +5,8 @@
  * Source: https://platform.openai.com/docs/api-reference/chat, and the recorded answers of the hosts.
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { ProviderError } from '../protocol.ts'
-
-export type Json = Readonly<Record<string, unknown>>
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
@@ -24,15 +23,6 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
 
 /** Words in the place of a finish reason that say that there is no whole answer. */
 const BREAKDOWNS: readonly string[] = ['error', 'abort', 'insufficient_system_resource', 'network_error']
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** '' for everything that is not a string. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
 
 /** @param raw A finish reason or anything else. @returns whether it says that the host broke down. */
 export function isBreakdown(raw: unknown): boolean {

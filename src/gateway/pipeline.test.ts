@@ -1,0 +1,669 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { completion as answer, chunk, counts, frame, textChunks, usageChunk } from '../../test/support/answers.ts'
+import {
+  callerOf,
+  countQuarters,
+  deployment,
+  HANGS,
+  modelOf,
+  type Network,
+  type PortsInput,
+  playNetwork,
+  refusal,
+  type Script,
+  type Step,
+  streamed,
+  type TestClient,
+  testClient,
+  testPorts,
+  upstreamOf,
+  whole,
+} from '../../test/support/data-plane.ts'
+import { assemble, assertWireRules, readStream } from '../../test/support/sse.ts'
+import type { CompletionRecord } from '../domain/completion.ts'
+import { type ErrorCode, GatewayError } from '../domain/errors.ts'
+import type { Model } from '../domain/model.ts'
+import { chargeNanoUsd, usdNumber, usdText } from '../domain/money.ts'
+import { createLimiter } from '../features/limits/limiter.ts'
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { createGateway, type Gateway } from './pipeline.ts'
+import type { UpstreamProvider } from './ports.ts'
+
+interface Plane {
+  readonly gateway: Gateway
+  readonly network: Network
+  readonly records: readonly CompletionRecord[]
+  readonly overheads: readonly (number | undefined)[]
+  readonly admitted: () => number
+  /** Sends a request; resolves when the gateway is done with it. */
+  ask(body: object, client?: TestClient): Promise<Asked>
+}
+
+interface Asked {
+  readonly client: TestClient
+  readonly error: GatewayError | undefined
+}
+
+interface PlaneInput extends PortsInput {
+  readonly upstream?: Partial<UpstreamProvider>
+  readonly severalChoices?: boolean
+  readonly model?: Partial<Model>
+  readonly maxAttempts?: number
+}
+
+function plane(scriptFor: (position: number) => Script, input: PlaneInput = {}): Plane {
+  const { upstream, severalChoices = true, model, maxAttempts = 3, ...over } = input
+  const network = playNetwork((_, position) => scriptFor(position))
+  const upstreams = [
+    upstreamOf({ transport: network.transport, protocol: openaiChat({ severalChoices }), ...upstream }),
+    upstreamOf({ transport: network.transport, name: 'other' }),
+  ]
+  const test = testPorts({ upstreams, models: [modelOf(model)], ...over })
+  const gateway = createGateway(test.ports, () => ({ maxAttempts }))
+  const { records, overheads, admitted } = test
+  return {
+    gateway,
+    network,
+    records,
+    overheads,
+    admitted,
+    async ask(body, client = testClient()) {
+      const incoming = { caller: callerOf(), body, clientRequestId: 'mine', receivedAt: 0 }
+      try {
+        await gateway.complete(incoming, client)
+        return { client, error: undefined }
+      } catch (error) {
+        assert.ok(error instanceof GatewayError, String(error))
+        return { client, error }
+      }
+    },
+  }
+}
+
+function hello(over: object = {}): object {
+  return { model: 'm1', messages: [{ role: 'user', content: 'hello, hello' }], ...over }
+}
+
+const STREAM = hello({ stream: true })
+/** What the estimate of `hello()` comes to: `user`, a line feed and 12 characters, in quarters. */
+const PROMPT_ESTIMATE = 5
+
+function only(records: readonly CompletionRecord[]): CompletionRecord {
+  assert.equal(records.length, 1, 'one row for one completion')
+  return records[0] ?? assert.fail()
+}
+
+const streamOf = (client: TestClient): ReturnType<typeof readStream> => readStream(client.written.join(''))
+const ordinary = (words = 3): Script => streamed(textChunks(words))
+/** Words without an end. */
+const begun = (words: number): Step[] =>
+  textChunks(words)
+    .slice(0, words + 1)
+    .map(frame)
+
+test('a whole answer carries the usage and cost that are metered, to the last nano-dollar', async () => {
+  const usage = { ...counts(1001, 333), prompt_tokens_details: { cached_tokens: 500 } }
+  const price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_001, cachedInputMicroUsd: 70_000 }
+  const { ask, records } = plane(() => whole(answer({ content: 'Hi' }, { usage })), { model: { price } })
+  const { client } = await ask(hello())
+  const record = only(records)
+  const body = JSON.parse(client.body ?? '')
+  const cost = chargeNanoUsd({ prompt: 1001, completion: 333, cached: 500 }, price)
+  assert.deepEqual([record.promptTokens, record.completionTokens, record.cachedTokens], [1001, 333, 500])
+  assert.equal(record.costNanoUsd, cost)
+  assert.deepEqual(
+    [body.usage.prompt_tokens, body.usage.completion_tokens, body.usage.cost],
+    [1001, 333, usdNumber(cost)],
+  )
+  assert.equal(client.headers?.['x-turnpike-cost-usd'], usdText(cost))
+  assert.equal(body.id, record.id)
+})
+
+test('INV-10: the row says everything of its completion', async () => {
+  const { ask, records } = plane(() => ordinary(3), { model: { id: 'alias', aliasOf: 'm1' } })
+  await ask({ ...STREAM, model: 'alias' })
+  const { id, ...rest } = only(records)
+  assert.match(id, /^chatcmpl-/)
+  assert.deepEqual(rest, {
+    accountId: 'acc_1',
+    keyId: 'key_1',
+    model: 'm1',
+    provider: 'up',
+    status: 'completed',
+    stream: true,
+    finishReason: 'stop',
+    promptTokens: 10,
+    completionTokens: 3,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    costNanoUsd: 16_000n,
+    priceVersion: 'pv_1',
+    usageSource: 'provider',
+    createdAt: 1_760_000_000_000,
+    durationMs: 0,
+    firstByteMs: 0,
+    attempts: 1,
+    clientRequestId: 'mine',
+  })
+})
+
+test('R-C5, INV-10: a stream shows on its last chunk what is metered, under the same id', async () => {
+  for (const include of [false, true]) {
+    const { ask, records } = plane(() => ordinary(3))
+    const { client } = await ask({ ...STREAM, stream_options: { include_usage: include } })
+    const stream = streamOf(client)
+    assertWireRules(stream, { model: 'm1', includeUsage: include })
+    const record = only(records)
+    const last = stream.chunks.at(-1)
+    assert.deepEqual(last?.usage, { ...counts(10, 3), cost: usdNumber(record.costNanoUsd) })
+    assert.equal(last?.id, record.id)
+    assert.equal(client.ended, true)
+  }
+})
+
+test('prices are those of the moment of admission', async () => {
+  const network = playNetwork(() => ordinary(3))
+  let model = modelOf()
+  const ports = testPorts({ upstreams: [upstreamOf({ transport: network.transport })] })
+  const gateway = createGateway(
+    { ...ports.ports, models: () => ({ find: () => model, nearest: () => [], all: [] }) },
+    () => ({ maxAttempts: 1 }),
+  )
+  const client = testClient({
+    onWrite: () => {
+      model = modelOf({ price: { inputMicroUsd: 9, outputMicroUsd: 9 }, priceVersion: 'pv_2' })
+      return undefined
+    },
+  })
+  await gateway.complete({ caller: callerOf(), body: STREAM, clientRequestId: undefined, receivedAt: 0 }, client)
+  assert.deepEqual([only(ports.records).costNanoUsd, only(ports.records).priceVersion], [16_000n, 'pv_1'])
+})
+
+test('R-C6: usage is asked of the provider also when the client did not ask', async () => {
+  const { ask, network } = plane(() => ordinary())
+  await ask(STREAM)
+  assert.deepEqual(JSON.parse(network.exchanges[0]?.call.body ?? '').stream_options, { include_usage: true })
+})
+
+const REFUSED: readonly (readonly [body: object, code: ErrorCode, status: number, param: string])[] = [
+  [{ messages: [] }, 'missing_field', 400, 'model'],
+  [hello({ model: 'm2' }), 'model_not_found', 422, 'model'],
+  [hello({ temperature: 3 }), 'out_of_range', 400, 'temperature'],
+]
+for (const [body, code, status, param] of REFUSED) {
+  test(`INV-13: ${code} takes no place, reaches no provider and costs nothing`, async () => {
+    const { ask, network, records } = plane(() => ordinary(), { admit: () => assert.fail('admitted') })
+    const { error } = await ask(body)
+    assert.deepEqual([error?.code, error?.status, error?.param], [code, status, param])
+    assert.deepEqual([network.exchanges.length, records.length], [0, 0])
+  })
+}
+
+test('INV-13: what the key, the price list and the configuration do not allow is refused before any provider', async () => {
+  const cases: readonly (readonly [PlaneInput, object, ErrorCode])[] = [
+    [{ model: { price: undefined } }, hello(), 'model_not_priced'],
+    [{ model: { deployments: [deployment('gone')] } }, hello(), 'provider_error'],
+    [
+      { model: { capabilities: { ...modelOf().capabilities, function_calling: false } } },
+      TOOLS,
+      'unsupported_parameter',
+    ],
+  ]
+  for (const [input, body, code] of cases) {
+    const { ask, network, records, admitted } = plane(() => ordinary(), input)
+    assert.equal((await ask(body)).error?.code, code)
+    assert.deepEqual([network.exchanges.length, records.length, admitted()], [0, 0, 0])
+  }
+})
+const TOOLS = hello({ tools: [{ type: 'function', function: { name: 'f' } }] })
+
+test('a key may use the models it lists, under their ID or an alias of it', async () => {
+  const { gateway, records } = plane(() => ordinary(), { model: { id: 'alias', aliasOf: 'm1' } })
+  const ask = (models: readonly string[]): Promise<void> =>
+    gateway.complete(
+      {
+        caller: callerOf({ models: new Set(models) }),
+        body: { ...STREAM, model: 'alias' },
+        clientRequestId: undefined,
+        receivedAt: 0,
+      },
+      testClient(),
+    )
+  await ask(['m1'])
+  await ask(['alias'])
+  await assert.rejects(ask(['m2']), { code: 'model_not_allowed' })
+  await assert.rejects(ask([]), { code: 'model_not_allowed' })
+  assert.equal(records.length, 2)
+})
+
+test('an unknown model is told with its nearest names, cut to a readable length', async () => {
+  const { ask } = plane(() => ordinary())
+  const { error } = await ask(hello({ model: 'x'.repeat(5000) }))
+  assert.match(error?.message ?? '', /Did you mean 'm1'\?/)
+  assert.ok((error?.message.length ?? 0) < 300)
+})
+
+test('the head tells provider, attempts, overhead and the state of the limits', async () => {
+  let now = 0
+  const requests = { limit: 20, remaining: 7, resetMs: 1500 }
+  const wait = (): void => {
+    now = 400
+  }
+  const slow = { body: [wait, ...(ordinary().body ?? [])] }
+  const { ask, overheads } = plane((position) => (position === 0 ? refusal(500) : slow), {
+    admit: () => ({ requests, tokens: undefined, release: () => {}, settle: () => {} }),
+    clock: () => now,
+  })
+  const { client } = await ask(STREAM)
+  assert.deepEqual(client.headers, {
+    'x-ratelimit-limit-requests': '20',
+    'x-ratelimit-remaining-requests': '7',
+    'x-ratelimit-reset-requests': '1.5s',
+    'x-turnpike-provider': 'up',
+    'x-turnpike-attempts': '2',
+    'x-turnpike-overhead-ms': '0.000',
+  })
+  assert.deepEqual(overheads, [0], 'the provider’s 400 ms are not ours')
+})
+
+test('R-A16: the first byte is the first one written to the client', async () => {
+  let now = 100
+  const at = (ms: number) => () => {
+    now = ms
+  }
+  const steps = [at(250), ...(ordinary().body ?? []), at(900)]
+  const { ask, records } = plane(() => ({ body: steps }), { clock: () => now })
+  await ask(STREAM)
+  assert.equal(only(records).firstByteMs, 250)
+})
+
+test('what was dropped for the provider is named in the head', async () => {
+  const protocol = { ...openaiChat({ maximumTemperature: 1 }) }
+  const network = playNetwork(() => ordinary())
+  const { ask } = plane(() => ordinary(), { upstreams: [upstreamOf({ transport: network.transport, protocol })] })
+  assert.equal((await ask({ ...STREAM, temperature: 2 })).client.headers?.['x-turnpike-warnings'], 'temperature')
+})
+
+test('contract rule 1: what fails before the first event is an error with a status, and costs nothing', async () => {
+  for (const stream of [false, true]) {
+    const { ask, records, overheads } = plane(() => refusal(500, { message: 'words '.repeat(100) }))
+    const { client, error } = await ask(hello({ stream }))
+    assert.deepEqual([error?.code, error?.status], ['provider_error', 503])
+    assert.deepEqual([client.written, client.body], [[], undefined])
+    const record = only(records)
+    assert.deepEqual([record.status, record.costNanoUsd, record.attempts], ['failed', 0n, 3], 'R-A14')
+    assert.deepEqual([record.promptTokens, record.completionTokens], [0, 0])
+    assert.deepEqual([record.firstByteMs, overheads], [undefined, [undefined]])
+  }
+})
+
+test('contract rule 2, R-C13: what breaks off is told in the stream, and what was generated is charged', async () => {
+  const { ask, records } = plane(() => ({ body: [...begun(2), new Error('ECONNRESET')] }))
+  const { client, error } = await ask(STREAM)
+  assert.equal(error, undefined)
+  const stream = streamOf(client)
+  assertWireRules(stream, { model: 'm1' })
+  assert.deepEqual([stream.error?.type, stream.error?.code], ['upstream_error', 'provider_error'])
+  assert.match(stream.error?.message ?? '', /incomplete/)
+  assert.equal(client.ended, true)
+  const record = only(records)
+  assert.deepEqual([record.status, record.usageSource, record.finishReason], ['incomplete', 'estimated', undefined])
+  assert.deepEqual([record.promptTokens, record.completionTokens], [PROMPT_ESTIMATE, 2])
+})
+
+test('decisions 0008: the provider’s figures count as far as they arrived before a break', async () => {
+  const billed = frame({ ...usageChunk(counts(1000, 1)), error: { message: 'boom' } })
+  const { ask, records } = plane(() => ({ body: [...begun(8), billed] }))
+  await ask(STREAM)
+  const record = only(records)
+  assert.deepEqual([record.promptTokens, record.usageSource], [1000, 'estimated'])
+  assert.equal(record.completionTokens, 6, 'eight words of three characters, in quarters')
+})
+
+test('decisions 0008: of several attempts the one that answered is charged', async () => {
+  const { ask, records } = plane((position) => (position < 2 ? refusal(429) : ordinary(3)))
+  await ask(STREAM)
+  const record = only(records)
+  assert.deepEqual([record.attempts, record.promptTokens, record.completionTokens], [3, 10, 3])
+})
+
+test('n streams of one provider are one answer: choices by index, usage summed, one row', async () => {
+  const { ask, records } = plane((position) => ordinary(position + 1), { severalChoices: false })
+  const { client } = await ask({ ...STREAM, n: 3 })
+  const stream = streamOf(client)
+  assertWireRules(stream, { model: 'm1' })
+  assert.deepEqual(
+    new Set(stream.chunks.flatMap(({ choices }) => choices.map(({ index }) => index))),
+    new Set([0, 1, 2]),
+  )
+  const record = only(records)
+  assert.deepEqual([record.promptTokens, record.completionTokens, record.attempts], [30, 6, 1])
+})
+
+test('n whole answers of one provider are one answer', async () => {
+  const { ask, records } = plane((position) => whole(answer({ content: `answer ${position}` })), {
+    severalChoices: false,
+  })
+  const { client } = await ask(hello({ n: 2 }))
+  const body = JSON.parse(client.body ?? '')
+  assert.deepEqual(
+    body.choices.map(({ index, message }: { index: number; message: { content: string } }) => [index, message.content]),
+    [
+      [0, 'answer 0'],
+      [1, 'answer 1'],
+    ],
+  )
+  assert.equal(body.usage.total_tokens, 30)
+  assert.equal(only(records).completionTokens, 10)
+})
+
+test('when one of n streams breaks the others are aborted, the error comes once, and all that was generated is charged', async () => {
+  const fails = Promise.withResolvers<void>()
+  const broken: Script = { body: [...begun(1), () => fails.promise, new Error('ECONNRESET')] }
+  const { ask, records, network } = plane((position) => (position === 0 ? broken : { body: [...begun(4), HANGS] }), {
+    severalChoices: false,
+  })
+  const client = testClient({
+    onWrite: (count) => {
+      if (count === 5) fails.resolve()
+      return undefined
+    },
+  })
+  await ask({ ...STREAM, n: 2 }, client)
+  const text = client.written.join('')
+  assert.equal(text.split('"error"').length - 1, 1)
+  assert.match(text, /data: \[DONE\]\n\n$/)
+  assert.equal(network.exchanges[1]?.aborted, true)
+  assert.equal(only(records).promptTokens, 2 * PROMPT_ESTIMATE)
+  assert.equal(only(records).completionTokens, 1 + 3)
+})
+
+test('R-A1, R-A13: a client that leaves ends the call, and pays for what was generated until then', async () => {
+  const { ask, records, network, admitted } = plane(() => ({ body: [...begun(8), HANGS] }))
+  const client = testClient({
+    onWrite: (count, own) => {
+      if (count === 8) own.leave()
+      return undefined
+    },
+  })
+  const { error } = await ask(STREAM, client)
+  assert.equal(error, undefined)
+  assert.equal(network.exchanges[0]?.aborted, true)
+  const record = only(records)
+  assert.deepEqual([record.status, record.usageSource], ['client_left', 'estimated'])
+  assert.deepEqual([record.promptTokens, record.completionTokens], [PROMPT_ESTIMATE, 6])
+  assert.equal(admitted(), 0)
+})
+
+test('R-A13: a client that leaves before anything came pays for the prompt that the provider took', async () => {
+  for (const [stream, script] of [
+    [true, { body: [HANGS] }],
+    [true, { head: HANGS }],
+    [false, { headers: { 'content-type': 'application/json' }, body: ['{"id":', HANGS] }],
+  ] as const) {
+    const { ask, records } = plane(() => script)
+    const client = testClient()
+    const asked = ask(hello({ stream }), client)
+    await turn()
+    client.leave()
+    await asked
+    const record = only(records)
+    assert.deepEqual([record.status, record.promptTokens, record.completionTokens], ['client_left', PROMPT_ESTIMATE, 0])
+  }
+})
+
+test('INV-5: a client that had left before a provider was called pays nothing, and none is called', async () => {
+  for (const stream of [false, true]) {
+    const { ask, records, network, admitted } = plane(() => ordinary())
+    const client = testClient()
+    client.leave()
+    await ask(hello({ stream }), client)
+    assert.deepEqual([network.exchanges.length, records.length, admitted()], [0, 0, 0])
+  }
+})
+
+test('R-A14: a client that leaves between attempts pays nothing for those that failed', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { ask, records, network } = plane(() => refusal(500), { random: () => 0.5 })
+  const client = testClient()
+  const asked = ask(STREAM, client)
+  for (let i = 0; i < 20; i++) await turn()
+  client.leave()
+  await asked
+  assert.deepEqual([only(records).status, only(records).costNanoUsd, network.exchanges.length], ['client_left', 0n, 1])
+})
+
+const afterLeaving = (client: TestClient, script: Script): Script => ({
+  ...script,
+  body: [() => client.leave(), ...(script.body ?? [])],
+})
+
+test('R-A17: with on_disconnect: drain the call is read on to its exact usage', async () => {
+  for (const stream of [false, true]) {
+    const client = testClient()
+    const script = stream ? ordinary(50) : whole(answer({ content: 'Hi' }, { usage: counts(10, 50) }))
+    const { ask, records, network } = plane(() => afterLeaving(client, script), { upstream: { onDisconnect: 'drain' } })
+    await ask(hello({ stream }), client)
+    const record = only(records)
+    assert.equal(network.exchanges[0]?.aborted, false)
+    assert.deepEqual([record.status, record.usageSource], ['client_left', 'provider'])
+    assert.deepEqual([record.promptTokens, record.completionTokens], [10, 50])
+  }
+})
+
+test('R-A17: draining ends after 60 s', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const client = testClient()
+  const { ask, records, network } = plane(() => ({ body: [...begun(4), () => client.leave(), HANGS] }), {
+    upstream: { onDisconnect: 'drain' },
+  })
+  const asked = ask(STREAM, client)
+  for (let i = 0; i < 20; i++) await turn()
+  t.mock.timers.tick(59_999)
+  assert.equal(network.exchanges[0]?.aborted, false)
+  t.mock.timers.tick(1)
+  await asked
+  assert.equal(network.exchanges[0]?.aborted, true)
+  assert.equal(only(records).completionTokens, 3)
+})
+
+test('R-A14, R-C13: an error of the provider costs nothing, also when the client left before it was read', async () => {
+  for (const onDisconnect of ['drain', 'cancel'] as const) {
+    for (const stream of [false, true]) {
+      const client = testClient()
+      const { ask, records } = plane(() => afterLeaving(client, refusal(500)), { upstream: { onDisconnect } })
+      await ask(hello({ stream }), client)
+      const record = only(records)
+      assert.deepEqual([record.status, record.costNanoUsd, record.attempts], ['client_left', 0n, 1], onDisconnect)
+    }
+  }
+})
+
+test('R-A15: an interrupted stream is told in its stream, an interrupted whole answer by a status; both are metered', async () => {
+  for (const stream of [false, true]) {
+    const script: Script = stream ? { body: [...begun(4), HANGS] } : { headers: {}, body: ['{', HANGS] }
+    const { gateway, ask, records } = plane(() => script)
+    const client = testClient()
+    const asked = ask(hello({ stream }), client)
+    for (let i = 0; i < 20; i++) await turn()
+    assert.equal(gateway.active, 1)
+    gateway.interruptAll(new GatewayError('shutting_down', 'Bye.'))
+    const { error } = await asked
+    assert.equal(gateway.active, 0)
+    if (stream) {
+      assert.equal(streamOf(client).error?.code, 'shutting_down')
+      assert.deepEqual([only(records).status, only(records).completionTokens], ['incomplete', 3])
+    } else {
+      assert.equal(error?.code, 'shutting_down')
+      assert.deepEqual([only(records).status, only(records).costNanoUsd], ['failed', 0n])
+    }
+  }
+})
+
+test('OVL-3: while the client does not take what was written, nothing more is read', async () => {
+  const taken = Promise.withResolvers<void>()
+  const { ask, network } = plane(() => ordinary(5))
+  const client = testClient({ onWrite: (count) => (count === 2 ? taken.promise : undefined) })
+  const asked = ask(STREAM, client)
+  for (let i = 0; i < 20; i++) await turn()
+  const reads = network.exchanges[0]?.reads
+  for (let i = 0; i < 20; i++) await turn()
+  assert.deepEqual([client.written.length, network.exchanges[0]?.reads], [2, reads])
+  taken.resolve()
+  await asked
+  assertWireRules(streamOf(client), { model: 'm1' })
+})
+
+test('one write for each network read, however many events it brought', async () => {
+  const [first = '', ...rest] = textChunks(20).map(frame)
+  const { ask } = plane(() => ({
+    body: [first + rest.slice(0, 10).join(''), rest.slice(10).join(''), frame('[DONE]')],
+  }))
+  const { client } = await ask(STREAM)
+  assert.equal(client.written.length, 3)
+  assert.equal(assemble(streamOf(client)).content, Array.from({ length: 20 }, (_, i) => `t${i} `).join(''))
+})
+
+test('a counter that fails leaves a row all the same', async () => {
+  const countTokens = (): Promise<number> => Promise.reject(new Error('no tokenizer'))
+  const { ask, records, admitted } = plane(() => ({ body: [...begun(2), new Error('ECONNRESET')] }), { countTokens })
+  const { client } = await ask(STREAM)
+  assert.equal(client.ended, true)
+  assert.deepEqual([only(records).status, only(records).usageSource, admitted()], ['incomplete', 'estimated', 0])
+})
+
+test('a stream without usage is a complete answer with our own count', async () => {
+  const { ask, records } = plane(() => streamed(textChunks(4).slice(0, -1)))
+  const { client } = await ask(STREAM)
+  assertWireRules(streamOf(client), { model: 'm1' })
+  const record = only(records)
+  assert.deepEqual([record.status, record.usageSource], ['completed', 'estimated'])
+  assert.deepEqual([record.promptTokens, record.completionTokens], [PROMPT_ESTIMATE, 3])
+  assert.deepEqual(streamOf(client).chunks.at(-1)?.usage?.completion_tokens, 3)
+})
+
+/** What a call of the property below does, in the order of its reads. */
+const pieces = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('word', 'words', 'comment', 'wait') },
+    { weight: 1, arbitrary: fc.constantFrom('usage', 'error', 'cut', 'nonsense') },
+  ),
+  { maxLength: 12 },
+)
+const endings = fc.constantFrom('well', 'well', 'well', 'early', 'cut', 'hang', 'no usage')
+const heads = fc.constantFrom('ok', 'ok', 'ok', 'ok', '500', '429', '400', '401', 'refused', 'hang')
+const fates = fc.array(fc.record({ head: heads, pieces, ending: endings }), { minLength: 12, maxLength: 12 })
+type Fate = { readonly head: string; readonly pieces: readonly string[]; readonly ending: string }
+
+const END: Readonly<Record<string, readonly Step[]>> = {
+  well: [frame(chunk({}, 'stop')), frame(usageChunk(counts(10, 5))), frame('[DONE]')],
+  'no usage': [frame(chunk({}, 'stop')), frame('[DONE]')],
+  early: [],
+  cut: [new Error('ECONNRESET')],
+  hang: [HANGS],
+}
+
+function stepOf(piece: string): Step {
+  switch (piece) {
+    case 'word':
+      return frame(chunk({ content: 'a word, ' }))
+    case 'words':
+      return frame(chunk({ content: 'some ' })) + frame(chunk({ content: 'more ' }))
+    case 'comment':
+      return ': hello\n\n'
+    case 'wait':
+      return async () => void (await turn())
+    case 'usage':
+      return frame(usageChunk(counts(10, 2)))
+    case 'error':
+      return frame({ error: { message: 'boom' } })
+    case 'cut':
+      return new Error('ECONNRESET')
+    default:
+      return 'data: {broken\n\n'
+  }
+}
+
+function scriptOf({ head, pieces, ending }: Fate, stream: boolean): Script {
+  if (/^\d/.test(head)) return refusal(Number(head))
+  if (head !== 'ok') return { head: head === 'hang' ? HANGS : new Error('ECONNREFUSED') }
+  if (stream) return { body: [...pieces.map(stepOf), ...(END[ending] ?? [])] }
+  if (ending === 'well') return whole(answer({ content: 'a whole answer' }))
+  if (ending === 'no usage') return whole(answer({ content: 'a whole answer' }, { usage: undefined }))
+  return { body: ['{"choices":', ...(END[ending] ?? [])] }
+}
+
+test('INV-4, R-A9: whatever providers do and whenever clients leave, places are free again and each completion that reached a provider has one row', async () => {
+  const shape = fc.record({
+    stream: fc.boolean(),
+    n: fc.constantFrom(1, 1, 2, 3),
+    drains: fc.boolean(),
+    severalChoices: fc.boolean(),
+    /** Turns of the event loop until the client leaves. */
+    leavesAfter: fc.option(fc.nat(12), { nil: undefined }),
+    /** The write at which it leaves. */
+    leavesAtWrite: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
+    interrupted: fc.boolean(),
+    slow: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fates, shape, async (planned, how) => {
+      const limiter = createLimiter({
+        limitsOf: () => ({ requestsPerMinute: undefined, tokensPerMinute: undefined, maxInFlight: 1 }),
+        clock: () => 0,
+      })
+      let counted = 0
+      const { gateway, network, records, ask } = plane(
+        (position) => scriptOf(planned[position % 12] ?? NONE, how.stream),
+        {
+          admit: limiter.admit,
+          severalChoices: how.severalChoices,
+          upstream: { onDisconnect: how.drains ? 'drain' : 'cancel' },
+          model: { deployments: [deployment('up'), deployment('other')] },
+          countTokens: async (text) => {
+            counted += 1
+            await turn()
+            return countQuarters(text)
+          },
+        },
+      )
+      const client = testClient({
+        onWrite: (count, own) => {
+          if (count === how.leavesAtWrite) own.leave()
+          return how.slow ? turn() : undefined
+        },
+      })
+      const asked = ask(hello({ stream: how.stream, n: how.n }), client)
+      for (let i = 0; i < (how.leavesAfter ?? 0); i++) await turn()
+      if (how.leavesAfter !== undefined && !how.drains) client.leave()
+      // What hangs is ended by the gateway: time-outs do not run in a test.
+      for (let i = 0; i < 60; i++) await turn()
+      gateway.interruptAll(new GatewayError('shutting_down', 'Bye.'))
+      const { error } = await asked
+
+      assert.doesNotThrow(() => limiter.admit(callerOf(), () => 0).release(), 'R-A9: the place is free')
+      assert.equal(gateway.active, 0)
+      assert.equal(records.length, network.exchanges.length > 0 ? 1 : 0, 'INV-4')
+      const record = records[0]
+      if (record === undefined) return
+      const wrote = client.written.join('').includes('"content":"') && /"content":"[^"]/.test(client.written.join(''))
+      assert.equal(record.costNanoUsd, BigInt(record.promptTokens * 1000 + record.completionTokens * 2000), 'INV-10')
+      if (wrote) assert.ok(record.completionTokens > 0, 'INV-7: a client that got something pays for it')
+      if (record.status === 'failed') assert.deepEqual([record.costNanoUsd, wrote], [0n, false])
+      if (record.status === 'completed') assert.ok(client.ended && error === undefined)
+      if (record.usageSource === 'estimated') assert.ok(counted > 0)
+      const answered = [error !== undefined, client.ended].filter(Boolean).length
+      if (record.status !== 'client_left') assert.equal(answered, 1, 'it is answered once')
+      if (how.stream && client.ended && client.written.length > 0) {
+        assert.equal(client.written.join('').split('[DONE]').length - 1, 1)
+      }
+      for (const exchange of network.exchanges) assert.ok(exchange.over, 'R-A12: no connection is left')
+    }),
+    { numRuns: 400 },
+  )
+})
+const NONE: Fate = { head: 'ok', pieces: [], ending: 'well' }
