@@ -46,7 +46,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
     .version(version)
     .exitOverride()
     .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })
-  addServe(program)
+  addServe(program, version)
   addMigrate(program)
   addKeys(program)
   addAccounts(program)
@@ -56,7 +56,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
   return program
 }
 
-function addServe(program: Command): void {
+function addServe(program: Command, version: string): void {
   program
     .command('serve')
     .description('run the service')
@@ -65,7 +65,7 @@ function addServe(program: Command): void {
     .option('--port <port>', 'port to listen on', parsePort)
     .addOption(new Option('--role <role>', 'part of the work to do').choices(['all', 'api', 'worker']).default('all'))
     .option('--migrate', 'bring a Postgres database to the current schema first', false)
-    .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options))
+    .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options, version))
 }
 
 function addMigrate(program: Command): void {

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/schema.ts'
 import { createIdSource } from '../domain/ids.ts'
 import { ensureFirstStart } from '../features/accounts/first-account.ts'
-import { createSignInLink } from '../features/accounts/sign-in-link.ts'
+import { createSignInLink, signInUrl } from '../features/accounts/sign-in-link.ts'
 import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { type OpenedLog, openLog } from '../http/log.ts'
 import { type Service, startService } from '../main.ts'
@@ -15,13 +14,16 @@ import type { ServeOptions } from './program.ts'
 /** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
 const COPY_MS = 1_000
 
-/** Runs the service until it is told to end. A signal that comes while it starts is obeyed once it has. */
-export async function serve(options: ServeOptions): Promise<void> {
+/**
+ * Runs the service until it is told to end. A signal that comes while it starts is obeyed once it has.
+ * @param version Of the program.
+ */
+export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()
   endOnSignals(started.promise, log)
-  const service = await startService({ config, log, version: packageVersion() })
+  const service = await startService({ config, log, version })
   await welcome(service, config)
   log.log.info({ url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   process.on('SIGHUP', () => void reload(service, options, log))
@@ -106,12 +108,7 @@ function firstStartText({ url, secret, token }: { url: string; secret: string; t
 
   Dashboard, a sign-in link for 15 minutes and one use:
 
-    ${url}/app/sign-in?token=${token}
+    ${signInUrl(url, token)}
 
 `
-}
-
-function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url)
-  return String((JSON.parse(readFileSync(file, 'utf8')) as { version: unknown }).version)
 }

@@ -38,21 +38,24 @@ export function completionIdFloor(ms: number): CompletionId {
   return `chatcmpl-${toBase62(Math.max(0, ms), TIME_LENGTH)}` as CompletionId
 }
 
-/** Unbiased base-62 text: bytes of 248 and more are thrown away. Draws randomness in blocks. */
+/**
+ * Unbiased base-62 text: bytes of 248 and more are thrown away. Draws randomness in blocks, and makes each text in one
+ * piece: one that is put together from characters is a tree of strings, and ids are made and kept with every request.
+ */
 export function base62Source(randomBytes: (size: number) => Uint8Array): (length: number) => string {
   let block = new Uint8Array(0)
   let at = 0
   return (length) => {
-    let text = ''
-    while (text.length < length) {
+    const text = Buffer.allocUnsafe(length)
+    for (let filled = 0; filled < length; ) {
       if (at === block.length) {
         block = Uint8Array.from(randomBytes(1024))
         at = 0
       }
       const byte = block[at++] ?? 255
-      if (byte < 248) text += ALPHABET[byte % 62]
+      if (byte < 248) text[filled++] = ALPHABET.charCodeAt(byte % 62)
     }
-    return text
+    return text.toString('latin1')
   }
 }
 

@@ -8,7 +8,7 @@ import { type Call, startCall, type Target } from './call.ts'
 import { type Completion, isOver, pause } from './completion.ts'
 import { mayBeTriedAgain, mayBeTriedElsewhere } from './failure.ts'
 import type { GatewayPorts } from './ports.ts'
-import { type Branch, createBranch, generatedAnything, tally } from './tally.ts'
+import { type Branch, createBranch, tally } from './tally.ts'
 
 /** Full jitter starts here and doubles. */
 const RETRY_BASE_MS = 100
@@ -83,7 +83,7 @@ async function attempt(completion: Completion, ports: GatewayPorts, target: Targ
   } catch (error) {
     answering.abort()
     const begun = tallyArrived(completion, calls)
-    if (!isOver(completion)) {
+    if (!isOver(completion) || isRefusal(error)) {
       completion.answering = undefined
       completion.branches = begun
     }
@@ -93,13 +93,18 @@ async function attempt(completion: Completion, ports: GatewayPorts, target: Targ
   }
 }
 
-/** What other calls had generated when one failed is owed. @returns the branches of those: a refused call owes nothing. */
+/** The provider answered with an error: it has done no work, whether or not the client still waits. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ProviderError && error.failure.status !== 0
+}
+
+/** What other calls had generated when one failed is owed. @returns their branches: a call that told nothing owes nothing. */
 function tallyArrived({ branches }: Completion, calls: readonly Call[]): readonly Branch[] {
   return branches.filter((branch, position) => {
     const events: ChatEvent[] = []
     calls[position]?.arrived(events)
     for (const event of events) tally(branch, event)
-    return generatedAnything([branch])
+    return branch.length > 0 || branch.finishes.size > 0
   })
 }
 

@@ -607,7 +607,6 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
     leavesAfter: fc.option(fc.nat(12), { nil: undefined }),
     /** The write at which it leaves. */
     leavesAtWrite: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
-    interrupted: fc.boolean(),
     slow: fc.boolean(),
   })
   await fc.assert(
@@ -639,7 +638,7 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       })
       const asked = ask(hello({ stream: how.stream, n: how.n }), client)
       for (let i = 0; i < (how.leavesAfter ?? 0); i++) await turn()
-      if (how.leavesAfter !== undefined && !how.drains) client.leave()
+      if (how.leavesAfter !== undefined) client.leave()
       // What hangs is ended by the gateway: time-outs do not run in a test.
       for (let i = 0; i < 60; i++) await turn()
       gateway.interruptAll(new GatewayError('shutting_down', 'Bye.'))
@@ -657,7 +656,8 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       if (record.status === 'completed') assert.ok(client.ended && error === undefined)
       if (record.usageSource === 'estimated') assert.ok(counted > 0)
       const answered = [error !== undefined, client.ended].filter(Boolean).length
-      if (record.status !== 'client_left') assert.equal(answered, 1, 'it is answered once')
+      if (!client.left) assert.equal(answered, 1, 'it is answered once')
+      else assert.ok(answered <= 1)
       if (how.stream && client.ended && client.written.length > 0) {
         assert.equal(client.written.join('').split('[DONE]').length - 1, 1)
       }

@@ -31,6 +31,7 @@ import { completionHeaders } from './headers.ts'
 import type { GatewayPorts } from './ports.ts'
 import { routeTargets } from './route.ts'
 import { meterCompletion, priceBrokenAnswer, type Settlement } from './settle.ts'
+import { generatedAnything } from './tally.ts'
 
 export interface Incoming {
   readonly caller: Caller
@@ -153,7 +154,7 @@ function failStream({ completion, client, renderer }: StreamDelivery, error: Gat
 async function settleBroken(completion: Completion, ports: GatewayPorts): Promise<void> {
   completion.admission.release() // nothing runs any more; counting what it used may take a moment
   if (completion.attempts === 0) return
-  const begun = completion.branches.some(({ length }) => length > 0)
+  const begun = generatedAnything(completion.branches)
   const status: CompletionStatus = completion.left ? 'client_left' : begun ? 'incomplete' : 'failed'
   let settlement: Settlement
   try {

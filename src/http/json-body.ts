@@ -30,18 +30,15 @@ function refuseEncoding({ headers }: FastifyRequest): void {
 
 async function readBody(request: FastifyRequest, payload: NodeJS.ReadableStream, limit: number): Promise<string> {
   const declared = Number(request.headers['content-length'] ?? 0)
-  const chunks = declared > limit ? undefined : await gather(payload, limit)
-  if (chunks === undefined) {
-    await discardRest(payload, 2 * limit)
-    const message = `The request body is larger than the ${limit} bytes that are accepted.`
-    throw new GatewayError('body_too_large', message)
-  }
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only.toString('utf8') : Buffer.concat(chunks).toString('utf8')
+  const body = declared > limit ? undefined : await gather(payload, limit)
+  if (body !== undefined) return body
+  await discardRest(payload, 2 * limit)
+  const message = `The request body is larger than the ${limit} bytes that are accepted.`
+  throw new GatewayError('body_too_large', message)
 }
 
 /** @returns the whole body; undefined, with the rest unread, once it is larger than `limit` bytes. */
-function gather(payload: NodeJS.ReadableStream, limit: number): Promise<readonly Buffer[] | undefined> {
+function gather(payload: NodeJS.ReadableStream, limit: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let received = 0
@@ -56,11 +53,17 @@ function gather(payload: NodeJS.ReadableStream, limit: number): Promise<readonly
     })
     payload.once('end', () => {
       payload.removeListener('close', cut)
-      resolve(chunks)
+      resolve(joinText(chunks))
+      chunks.length = 0 // the listeners stay as long as the request, and a stream may be long
     })
     payload.once('error', reject)
     payload.once('close', cut)
   })
+}
+
+function joinText(chunks: readonly Buffer[]): string {
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only.toString('utf8') : Buffer.concat(chunks).toString('utf8')
 }
 
 /** Goes on reading, up to `maxBytes` and for 10 s: a client that is still writing does not read an answer. */

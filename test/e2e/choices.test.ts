@@ -158,18 +158,29 @@ interface Failing {
   readonly native: Native
   readonly stream: boolean
   readonly fails: Script
+  readonly by: OpenAI
+}
+
+/** An account on which nothing is metered but what the tests below wait for. */
+const metered = await gateway.keyOfNewAccount()
+const meteredClient = new OpenAI({ apiKey: metered, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+
+/** @returns the tokens that are metered for what `run` does, as soon as there are any. */
+async function tokensOf(run: () => Promise<void>): Promise<number> {
+  const tokens = async (): Promise<number> => (await usageReport(gateway, metered)).total_tokens
+  const before = await tokens()
+  await run()
+  return (await eventually(tokens, (now) => now > before)) - before
 }
 
 /** Two calls begin and do not end, the third fails a little later. */
-async function failOne({ name, native, stream, fails }: Failing): Promise<{ error: unknown; key: string; others: ProviderCall[] }> {
-  const own = await gateway.keyOfNewAccount()
+async function failOne({ name, native, stream, fails, by }: Failing): Promise<{ error: unknown; others: ProviderCall[] }> {
   const before = provider.calls.length
   const late: Script = async (call, reply: Reply) => {
     await reply.wait(100)
     await fails(call, reply)
   }
   provider.answer(together(native, 3, { 0: unending(native, saidBy(0)), 1: unending(native, saidBy(1)), 2: late }))
-  const by = new OpenAI({ apiKey: own, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
   const asked = by.chat.completions.create({ model: name, messages, n: 3, stream })
   const error = await asked.then(
     () => assert.fail('it did not fail'),
@@ -177,7 +188,7 @@ async function failOne({ name, native, stream, fails }: Failing): Promise<{ erro
   )
   const others = provider.calls.slice(before, before + 2)
   await Promise.all(others.map(({ over }) => over))
-  return { error, key: own, others }
+  return { error, others }
 }
 
 for (const [name, native] of natives) {
@@ -185,7 +196,7 @@ for (const [name, native] of natives) {
     const how = stream ? 'streamed' : 'whole'
     test(`${name}, ${how}: one of several failing before it begins fails the whole with its error, and ends the others`, async () => {
       const refuses = refuseNative(native, 400, 'Not this one.')
-      const { error, others } = await failOne({ name, native, stream, fails: refuses })
+      const { error, others } = await failOne({ name, native, stream, fails: refuses, by: client })
       assert.ok(error instanceof OpenAI.BadRequestError)
       assert.deepEqual([error.code, /Not this one\./.test(error.message)], ['provider_rejected', true])
       for (const { abortedAtMs } of others) assert.notEqual(abortedAtMs, undefined, 'the other calls were ended')
@@ -193,33 +204,28 @@ for (const [name, native] of natives) {
   }
 
   test(`${name}, streamed: what the others had said when one failed is metered`, async () => {
-    const { error, key: own } = await failOne({ name, native, stream: true, fails: refuseNative(native, 500) })
-    assert.ok(error instanceof OpenAI.InternalServerError)
-    const report = await eventually(
-      () => usageReport(gateway, own),
-      ({ total_tokens }) => total_tokens > 0,
-    )
-    assert.ok(report.total_tokens > 0, 'two calls had begun, and their provider bills them')
+    const tokens = await tokensOf(async () => {
+      const fails = refuseNative(native, 500)
+      const { error } = await failOne({ name, native, stream: true, fails, by: meteredClient })
+      assert.ok(error instanceof OpenAI.InternalServerError)
+    })
+    assert.ok(tokens > 0, 'two calls had begun, and their provider bills them')
   })
 
   test(`${name}, whole: a choice that was given when another failed is metered as its provider counted it`, async () => {
-    const own = await gateway.keyOfNewAccount()
     const late: Script = async (call, reply) => {
       await reply.wait(100)
       await refuseNative(native, 500)(call, reply)
     }
-    provider.answer(together(native, 2, { 1: late }))
-    const by = new OpenAI({ apiKey: own, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-    await assert.rejects(by.chat.completions.create({ model: name, messages, n: 2 }), OpenAI.InternalServerError)
-    const report = await eventually(
-      () => usageReport(gateway, own),
-      ({ total_tokens }) => total_tokens > 0,
-    )
-    assert.ok(report.total_tokens >= 15, `metered ${report.total_tokens}`)
+    const tokens = await tokensOf(async () => {
+      provider.answer(together(native, 2, { 1: late }))
+      const asked = meteredClient.chat.completions.create({ model: name, messages, n: 2 })
+      await assert.rejects(asked, OpenAI.InternalServerError)
+    })
+    assert.equal(tokens, 15)
   })
 
   test(`${name}, streamed: one of several breaking off ends the stream in its error, without any finish reason`, async () => {
-    const own = await gateway.keyOfNewAccount()
     const before = provider.calls.length
     const breaks: Script = async (_, reply) => {
       reply.head(200, { 'content-type': native.streamType })
@@ -227,19 +233,17 @@ for (const [name, native] of natives) {
       await reply.wait(100)
       reply.end(native.errorFrame('Overloaded'))
     }
-    provider.answer(together(native, 3, { 0: unending(native, saidBy(0)), 1: inTurns(native, saidBy(1)), 2: breaks }))
-    const body = { model: name, messages, n: 3, stream: true }
-    const stream = readStream((await send(gateway, CHAT, { key: own, body })).text)
-    assertWireRules(stream, { model: name })
-    assert.equal(stream.error?.type, 'upstream_error')
+    const tokens = await tokensOf(async () => {
+      provider.answer(together(native, 3, { 0: unending(native, saidBy(0)), 1: inTurns(native, saidBy(1)), 2: breaks }))
+      const body = { model: name, messages, n: 3, stream: true }
+      const stream = readStream((await send(gateway, CHAT, { key: metered, body })).text)
+      assertWireRules(stream, { model: name })
+      assert.deepEqual([stream.error?.type, stream.error?.code], ['upstream_error', 'provider_error'])
+    })
     const unended = provider.calls[before] ?? assert.fail()
     await unended.over
     assert.notEqual(unended.abortedAtMs, undefined)
-    const report = await eventually(
-      () => usageReport(gateway, own),
-      ({ total_tokens }) => total_tokens > 0,
-    )
-    assert.ok(report.total_tokens > 16, 'the one that ended is counted, and what the others said')
+    assert.ok(tokens > 16, 'the one that ended is counted, and what the others said')
   })
 }
 

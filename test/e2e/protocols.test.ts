@@ -5,7 +5,7 @@ import OpenAI from 'openai'
 import { frame, SSE_HEAD } from '../support/answers.ts'
 import { type ProviderCall, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { answerNative, beginning, NATIVES, type Native, refuseNative, type Said } from '../support/native-answers.ts'
+import { answerNative, beginning, NATIVES, refuseNative, type Said } from '../support/native-answers.ts'
 import { verifySignature } from '../support/sigv4.ts'
 
 const provider = await startFakeProvider((_, reply) => reply.head(500))
@@ -43,8 +43,10 @@ type Answer = OpenAI.ChatCompletion
 const USER: OpenAI.ChatCompletionMessageParam = { role: 'user', content: 'Go on.' }
 const WAYS = {
   whole: (body: Request): Promise<Answer> => client.chat.completions.create(body),
-  streamed: (body: Request): Promise<Answer> =>
-    client.chat.completions.stream({ ...body, stream_options: { include_usage: true } }).finalChatCompletion(),
+  streamed: (body: Request): Promise<Answer> => {
+    const streamed = { ...body, stream_options: { include_usage: true } } as OpenAI.ChatCompletionCreateParamsStreaming
+    return client.chat.completions.stream(streamed).finalChatCompletion()
+  },
 } as const
 
 const LOOK: OpenAI.ChatCompletionFunctionTool = {

@@ -194,6 +194,7 @@ export interface TestClient extends ClientConnection {
   /** Of the answer's head; undefined as long as there is none. */
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly ended: boolean
+  readonly left: boolean
   leave(): void
 }
 
@@ -241,6 +242,9 @@ export function testClient({ onWrite }: TestClientInput = {}): TestClient {
     },
     get ended() {
       return ended
+    },
+    get left() {
+      return left
     },
     leave() {
       if (left || ended) return

@@ -7,9 +7,8 @@
 
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
+import { failureMessage } from '../failure-message.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-
-const MAX_MESSAGE_LENGTH = 500
 
 const TYPES: Readonly<Record<string, FailureKind>> = {
   invalid_request_error: 'rejected',
@@ -72,8 +71,7 @@ export function failureOf(body: unknown, status: number): ProviderFailure {
   const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {}
   const type = textOf(error['type'])
   const said = textOf(error['message'])
-  const unsaid = status < 300 ? 'The provider reported an error.' : `The provider answered with status ${status}.`
-  return { kind: classify({ status, type, said }), message: clean(said) ?? unsaid, status }
+  return { kind: classify({ status, type, said }), message: failureMessage(said, status, redact), status }
 }
 
 function classify({ status, type, said }: { status: number; type: string; said: string }): FailureKind {
@@ -98,17 +96,10 @@ function limitResetMs(headers: Readonly<Record<string, string>>, now: number): n
   return resets.length === 0 ? undefined : Math.max(0, Math.max(...resets) - now)
 }
 
-/** Readable, one line, without mark-up, keys or the names of accounts. Undefined for what is no message. */
-function clean(message: string): string | undefined {
-  if (/^\s*<|<html|<!doctype/i.test(message)) return undefined
-  const line = message
-    .slice(0, 4 * MAX_MESSAGE_LENGTH)
-    .replace(/\s+/g, ' ')
-    .trim()
-  const safe = line
+/** Keys, ids of requests and accounts. */
+function redact(text: string): string {
+  return text
     .replace(/\bsk-[\w*-]{6,}/g, '[redacted]')
     .replace(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '[redacted]')
     .replace(/\b(?:org|wrkspc)_[\w-]{3,}/g, '[redacted]')
-  if (safe === '') return undefined
-  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
 }

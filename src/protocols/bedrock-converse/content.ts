@@ -1,6 +1,7 @@
 /** Parts of messages as content blocks: text, images, documents. What the API cannot read is refused by its place. */
 import type { ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Block } from './wire.ts'
 
@@ -127,33 +128,6 @@ function documentName(filename = '', used: Set<string>): string {
   for (let copy = 2; used.has(name); copy++) name = `${clean} (${copy})`
   used.add(name)
   return name
-}
-
-interface DataUrl {
-  /** Lower-case, without parameters. */
-  readonly mediaType: string
-  base64(): string
-}
-
-/** RFC 2397, with any parameters; undefined for other addresses. */
-function readDataUrl(url: string): DataUrl | undefined {
-  const comma = url.indexOf(',')
-  if (comma < 0 || !/^data:/i.test(url)) return undefined
-  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).split(';')
-  const isBase64 = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')
-  const data = url.slice(comma + 1)
-  return {
-    mediaType: mediaType.trim().toLowerCase(),
-    base64: () => (isBase64 ? data : Buffer.from(unescapeUrl(data)).toString('base64')),
-  }
-}
-
-function unescapeUrl(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function unreadable(param: string, what: string): GatewayError {

@@ -7,9 +7,8 @@
 
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
+import { failureMessage } from '../failure-message.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-
-const MAX_MESSAGE_LENGTH = 500
 
 interface Meaning {
   readonly kind: FailureKind
@@ -96,8 +95,7 @@ export function failureOf({ status, type, body }: ServiceError): ProviderFailure
   const isInStream = status >= 200 && status < 300
   const actual = isInStream ? (meaning?.status ?? status) : status
   const kind = meaning?.kind ?? (isInStream ? 'failed' : (STATUSES[status] ?? 'failed'))
-  const unsaid = actual < 300 ? 'The provider reported an error.' : `The provider answered with status ${actual}.`
-  return { kind: particular(kind, said), message: clean(said) ?? unsaid, status: actual }
+  return { kind: particular(kind, said), message: failureMessage(said, actual, redact), status: actual }
 }
 
 /** `ThrottlingException:http://…`, `com.amazon.coral.service#UnknownOperationException`, `throttlingException`. */
@@ -112,17 +110,10 @@ function particular(kind: FailureKind, said: string): FailureKind {
   return MESSAGE_RULES.find(({ pattern }) => pattern.test(said))?.kind ?? kind
 }
 
-/** Readable, one line, without mark-up and without what identifies an account. Undefined for what is no message. */
-function clean(message: string): string | undefined {
-  if (/^\s*<|<html|<!doctype/i.test(message)) return undefined
-  const line = message
-    .slice(0, 4 * MAX_MESSAGE_LENGTH)
-    .replace(/\s+/g, ' ')
-    .trim()
-  const safe = line
+/** Names of resources, ids of access keys, and numbers of accounts. */
+function redact(text: string): string {
+  return text
     .replace(/\barn:aws[\w-]*:[^\s,;)]+/g, '[redacted]')
     .replace(/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[redacted]')
     .replace(/\b\d{12}\b/g, '[redacted]')
-  if (safe === '') return undefined
-  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
 }

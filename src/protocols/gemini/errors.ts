@@ -7,9 +7,8 @@
 
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
+import { failureMessage } from '../failure-message.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-
-const MAX_MESSAGE_LENGTH = 500
 
 /** What a status means when the body says nothing more particular. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
@@ -73,10 +72,9 @@ export function failureOf(body: unknown, status: number): ProviderFailure {
   const error = errorOf(body)
   const details = Array.isArray(error.details) ? error.details.filter(isRecord) : []
   const actual = status >= 200 && status < 300 ? (statusOf(error.code) ?? status) : status
-  const unsaid = actual < 300 ? 'The provider reported an error.' : `The provider answered with status ${actual}.`
   return {
     kind: classify(error, details, actual),
-    message: clean(textOf(error.message)) ?? unsaid,
+    message: failureMessage(textOf(error.message), actual, redact),
     status: actual,
     ...paramOf(details),
     ...delayOf(details),
@@ -135,17 +133,10 @@ function statusOf(code: unknown): number | undefined {
   return typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : undefined
 }
 
-/** Readable, one line, without mark-up and without what identifies a project. Undefined for what is no message. */
-function clean(message: string): string | undefined {
-  if (/^\s*<|<html|<!doctype/i.test(message)) return undefined
-  const line = message
-    .slice(0, 4 * MAX_MESSAGE_LENGTH)
-    .replace(/\s+/g, ' ')
-    .trim()
-  const safe = line
+/** Keys, access tokens, and names and numbers of projects. */
+function redact(text: string): string {
+  return text
     .replace(/\bAIza[\w-]{10,}/g, '[redacted]')
     .replace(/\bya29\.[\w.-]{8,}/g, '[redacted]')
     .replace(/(\bprojects?[ /=]["']?)[\w:.-]*\w/gi, '$1[redacted]')
-  if (safe === '') return undefined
-  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
 }

@@ -5,9 +5,8 @@
 
 import { isRecord, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/retry-after.ts'
+import { failureMessage } from '../failure-message.ts'
 import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
-
-const MAX_MESSAGE_LENGTH = 500
 
 /** Codes and types, in lower case, that mean the same at every host that uses them. */
 const CODES: Readonly<Record<string, FailureKind>> = {
@@ -99,8 +98,7 @@ export function failureOf(body: unknown, status: number): ProviderFailure {
   const { said, codes, message, param } = describe(body)
   const actual = status >= 200 && status < 300 ? (said ?? status) : status
   const kind = classify({ status: actual, codes, message: message ?? '' })
-  const unsaid = actual < 300 ? 'The provider reported an error.' : `The provider answered with status ${actual}.`
-  const shown = clean(message) ?? unsaid
+  const shown = failureMessage(message, actual, redact)
   return param === undefined
     ? { kind, message: shown, status: actual }
     : { kind, message: shown, status: actual, param }
@@ -194,18 +192,6 @@ function detailOf(detail: unknown): { readonly message?: string; readonly param?
 function statusOf(value: unknown): number | undefined {
   const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined
-}
-
-/** Readable, one line, without mark-up and without what identifies an account. Undefined for what is no message. */
-function clean(message: string | undefined): string | undefined {
-  if (message === undefined || /^\s*<|<html|<!doctype/i.test(message)) return undefined
-  const line = message
-    .slice(0, 4 * MAX_MESSAGE_LENGTH)
-    .replace(/\s+/g, ' ')
-    .trim()
-  const safe = redact(line)
-  if (safe === '') return undefined
-  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
 }
 
 /**
