@@ -19,6 +19,7 @@ const CHECKS: readonly Check[] = [
   { name: 'house', command: script('check-house.ts') },
   { name: 'repository', command: script('check-repository.ts') },
   { name: 'documentation', command: script('generate-docs.ts', '--check') },
+  { name: 'limits', command: script('check-limits.ts') },
 ]
 
 interface Outcome {

@@ -132,3 +132,22 @@ test('comments are taken out without touching addresses or line numbers', () => 
     ['', "const url = 'https://example.com'", '', 'next()'],
   )
 })
+
+test('a cap of docs/limits.md that its file does not have is a finding, and so is a file that is gone', () => {
+  const row = (caps: string, path: string): string => `| what | ${caps} | beyond | \`${path}\` |\n`
+  const page = `| what | cap | beyond it | where |\n|---|---|---|---|\n`
+  const code = 'export const A = 16 * 1024, B = 10_000, C = 5_000 // 7\n'
+  const good =
+    row('16 KiB, 10 000 fields, for 5 s', 'src/a.ts') + row('by plan; 500 unless set', 'plans.*.max_in_flight')
+  assert.deepEqual(checkOver('check-limits.ts', { 'docs/limits.md': page + good, 'src/a.ts': code }), {
+    status: 0,
+    output: '',
+  })
+  const bad = page + row('17 KiB', 'src/a.ts') + row('7', 'src/a.ts') + row('5 s', 'src/gone.ts')
+  const { status, output } = checkOver('check-limits.ts', { 'docs/limits.md': bad, 'src/a.ts': code })
+  assert.equal(status, 1)
+  assert.match(
+    output,
+    /limits\.md:3: src\/a\.ts has no 17408, .*\n.*:4: src\/a\.ts has no 7,.*\n.*:5: there is no src\/gone\.ts\n/,
+  )
+})

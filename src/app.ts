@@ -26,6 +26,7 @@ import { createTokenCounter, type TokenCounter } from './gateway/token-counter.t
 import { type ConfiguredProvider, createUpstreams, type Upstreams } from './gateway/upstreams.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
+import { docsRoute } from './http/docs-page.ts'
 import { type Log, logError } from './http/log.ts'
 import { createMetrics, type Metrics, metricsRoute } from './http/metrics.ts'
 import { documentErrors, serveOpenApi } from './http/openapi.ts'
@@ -103,6 +104,7 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
   probeRoutes(server, { version, checks: { database: database.ping }, draining })
   if (metricsPort === undefined) metricsRoute(server, metrics, metricsGuard(authenticator.authenticate))
   welcomeRoutes(server, { publicUrl })
+  docsRoute(server)
   await server.register(async (app) => addApi(app, input, parts), { prefix: '/v1' })
   // Clients are often given a base URL without /v1.
   await server.register(async (app) => {
@@ -121,7 +123,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   await addModelApi(app, input, parts)
   const cursorKey = deriveKey(secret, 'cursors')
   await app.register(keysRoutes({ ...deps, cursorKey, changed: authenticator.refresh }))
-  await app.register(usageRoutes(deps))
+  await app.register(usageRoutes({ ...deps, cursorKey }))
 }
 
 /** What OpenAI's clients call. */

@@ -3,12 +3,12 @@
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from './app.ts'
 import { reloadable } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { loadSecret } from './config/secret.ts'
+import { databaseFile } from './db/file.ts'
 import { migrate } from './db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from './db/open.ts'
 import { GatewayError } from './domain/errors.ts'
@@ -32,15 +32,13 @@ export interface Service {
   drain(): Promise<void>
 }
 
-export const DATABASE_FILE = 'turnpike.db'
-
-/** Rejects when a store cannot be opened or the port cannot be had; nothing is left open then. */
+/** Rejects when a store cannot be opened or the port cannot be had; the database is closed then, and the process is to end. */
 export async function startService({ config, log, version }: ServiceInput): Promise<Service> {
   let running = config
   // The database's threads start while this one still reads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
-    openDatabase({ path: join(config.data_dir, DATABASE_FILE) }),
+    openDatabase({ path: databaseFile(config.data_dir) }),
     import('./app.ts'),
   ])
   try {

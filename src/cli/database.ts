@@ -1,8 +1,8 @@
 /** The database that the configuration names, for commands that act on it, also while the service runs. */
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import type { Kysely } from 'kysely'
 import type { Config } from '../config/schema.ts'
+import { databaseFile } from '../db/file.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import type { Database } from '../db/schema.ts'
@@ -18,16 +18,11 @@ export interface CommandContext {
   readonly ids: IdSource
 }
 
-/** The SQLite file of an installation. */
-export function databasePath({ data_dir }: Pick<Config, 'data_dir'>): string {
-  return join(data_dir, 'turnpike.db')
-}
-
 /** Runs a command on the open database, with the current schema, and closes it. Makes what is not there yet. */
 export async function withDatabase(action: (context: CommandContext) => Promise<void>): Promise<void> {
   const config = await loadCliConfig()
   refusePostgres(config)
-  const { db, close } = await openDatabase({ path: databasePath(config) })
+  const { db, close } = await openDatabase({ path: databaseFile(config.data_dir) })
   try {
     await migrate(db, Date.now)
     await action({ db, config, now: Date.now, ids: createIdSource(Date.now, randomBytes) })
@@ -51,6 +46,7 @@ export function unknownAccount(id: string): Error {
   return new Error(`There is no account ${id}; 'turnpike accounts list' shows them.`)
 }
 
+/** Throws where the configuration names a database that this release cannot use. */
 export function refusePostgres({ database_url }: Pick<Config, 'database_url'>): void {
   if (database_url === undefined) return
   throw new Error('database_url is set, but this release keeps its data in SQLite: unset DATABASE_URL.')

@@ -1,8 +1,9 @@
 /** What the doctor looks at on this machine. Nothing here makes or changes anything that was not there. */
 import { constants, existsSync } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { Config } from '../config/schema.ts'
+import { databaseFile } from '../db/file.ts'
 
 /** One line of the report. `fix` is null when there is nothing to mend. */
 export interface Check {
@@ -72,7 +73,7 @@ export async function checkDatabase({ data_dir, database_url }: Config): Promise
   if (database_url !== undefined) {
     return failed(name, 'database_url is set, but this release keeps its data in SQLite', 'Unset DATABASE_URL.')
   }
-  const path = join(data_dir, 'turnpike.db')
+  const path = databaseFile(data_dir)
   if (!existsSync(path)) return passed(name, `${path}: will be made on first start`)
   try {
     const pending = await pendingAt(path)

@@ -149,3 +149,11 @@ test('an old Node.js is told what to run', () => {
 function output({ status, stdout, stderr }: Ended): Ended {
   return { status, stdout, stderr }
 }
+
+test('serve refuses a Postgres address rather than keeping the data elsewhere', () => {
+  const env = { DATABASE_URL: 'postgres://user:canary@127.0.0.1/db', TURNPIKE_SECRET: 'x'.repeat(32), PORT: '0' }
+  const { status, stdout, stderr } = turnpike(['serve'], env)
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^turnpike: database_url is set, but [^\n]*\n$/)
+  assert.ok(!stderr.includes('canary'))
+})

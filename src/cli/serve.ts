@@ -9,6 +9,7 @@ import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { type OpenedLog, openLog } from '../http/log.ts'
 import { type Service, startService } from '../main.ts'
 import { loadCliConfig } from './context.ts'
+import { refusePostgres } from './database.ts'
 import type { ServeOptions } from './program.ts'
 
 /** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
@@ -20,6 +21,7 @@ const COPY_MS = 1_000
  */
 export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
+  refusePostgres(config)
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()
   endOnSignals(started.promise, log)

@@ -75,10 +75,6 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
 export type FileConfig = DeepReadonly<Static<typeof CONFIG_SCHEMA>>
 
 export type ProviderConfig = FileConfig['providers'][string]
-export type ModelConfig = FileConfig['models'][number]
-export type RoutingConfig = FileConfig['routing']
-export type AgentsConfig = FileConfig['agents']
-export type AuthConfig = FileConfig['auth']
 
 /** A plan as it holds. Absent limits do not limit. */
 export interface PlanConfig {

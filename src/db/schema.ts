@@ -17,6 +17,7 @@ export interface Database {
   readonly credential: CredentialTable
   readonly completion: CompletionTable
   readonly usage_rollup: UsageRollupTable
+  readonly usage_hour: UsageHourTable
   readonly price_version: PriceVersionTable
   readonly sign_in_link: SignInLinkTable
   readonly setting: SettingTable
@@ -88,16 +89,25 @@ export interface CompletionTable {
 }
 
 /** Sums over `completion`, written in the same transaction. */
-export interface UsageRollupTable {
+interface UsageSumColumns {
   account_id: AccountId
-  /** Days since 1970-01-01 UTC, of `completion.created_at`. */
-  day: number
   key_id: KeyId
   model: string
   requests: number
   prompt_tokens: number
   completion_tokens: number
   cost_nano_usd: NanoUsd
+}
+
+export interface UsageRollupTable extends UsageSumColumns {
+  /** Days since 1970-01-01 UTC, of `completion.created_at`. */
+  day: number
+}
+
+/** For periods that begin or end within a day. */
+export interface UsageHourTable extends UsageSumColumns {
+  /** Hours since 1970-01-01 UTC, of `completion.created_at`. */
+  hour: number
 }
 
 /** Prices that were ever in force, in micro-dollars per million tokens. */

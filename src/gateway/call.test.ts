@@ -37,15 +37,16 @@ afterEach(() => {
 interface StartInput extends UpstreamInput {
   readonly request?: Partial<ChatRequest>
   readonly authorize?: Authorize
+  readonly credential?: string
   readonly clock?: () => number
 }
 
-function start(script: Script, { request, authorize, clock, ...over }: StartInput = {}): Started {
+function start(script: Script, { request, authorize, clock, credential = 'sk-up', ...over }: StartInput = {}): Started {
   const { transport, exchanges } = playNetwork(() => script)
   const plain = upstreamOf({ transport, ...over })
   const upstream = authorize === undefined ? plain : { ...plain, provider: { ...plain.provider, authorize } }
   const call = startCall({
-    target: { upstream, model: 'theirs', credential: 'sk-up' },
+    target: { upstream, model: 'theirs', credential },
     request: requestOf(request),
     model: modelOf(),
     now: () => 0,
@@ -239,6 +240,21 @@ test('the provider’s own error is told even where the connection broke behind 
   ]
   const { failure } = await play(start({ status: 400, headers: JSON_HEAD, body }).call)
   assert.equal(failure?.failure.message, 'Too hot.')
+})
+
+test('a credential that the provider quotes is told to nobody, also not in a stream', async () => {
+  const credential = 'q7Wx-secret'
+  const error = {
+    message: `${credential} is no key, ${credential}.`,
+    type: 'invalid_request_error',
+    param: `h.${credential}`,
+  }
+  const body = [JSON.stringify({ error })]
+  const refused = await play(start({ status: 400, headers: JSON_HEAD, body }, { credential }).call)
+  assert.equal(refused.failure?.failure.message, '[redacted] is no key, [redacted].')
+  assert.equal(refused.failure?.failure.param, 'h.[redacted]')
+  const broken = await play(start(streamed([chunk({ content: 'a' }), { error }]), { credential }).call)
+  assert.equal(broken.failure?.message, '[redacted] is no key, [redacted].')
 })
 
 test('UP-6: of a large error answer the beginning is read, and what it says is not lost', async () => {

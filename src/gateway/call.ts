@@ -253,10 +253,21 @@ function endInFailure(state: CallState, error: unknown): Error {
   const expired = state.deadline?.expired()
   abort(state)
   if (expired !== undefined) return failed(TIMEOUT_MESSAGES[expired], error)
-  if (error instanceof ProviderError) return error
+  if (error instanceof ProviderError) return withoutCredential(error, state.input.target.credential)
   return failed('The connection to the provider failed.', error)
 }
 
+/** Some hosts quote what they were sent. What is shorter than a secret is a word like any other: `none`, `ollama`. */
+function withoutCredential(error: ProviderError, credential: string): ProviderError {
+  const { failure, cause } = error
+  const { message, param } = failure
+  if (credential.length < SHORTEST_SECRET || !(message.includes(credential) || param?.includes(credential) === true))
+    return error
+  const redact = (text: string): string => text.replaceAll(credential, '[redacted]')
+  return new ProviderError({ ...failure, message: redact(message), param: param && redact(param) }, { cause })
+}
+
+const SHORTEST_SECRET = 8
 const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.'
 const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
 const TIMEOUT_MESSAGES = {

@@ -116,11 +116,13 @@ test('resuming what was not suspended grants no time', (t) => {
   assert.deepEqual(fired, ['idle 200'])
 })
 
-test('nothing runs out once it is cleared', (t) => {
+test('nothing runs out once it is cleared, also when something still comes', (t) => {
   for (const begun of [false, true]) {
     const { deadline, fired, advance } = start(t, {})
     if (begun) deadline.progress()
     deadline.clear()
+    deadline.progress()
+    deadline.resume()
     advance(20_000)
     assert.deepEqual([fired, deadline.expired()], [[], undefined])
   }

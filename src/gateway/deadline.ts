@@ -10,7 +10,7 @@ export interface Deadline {
   suspend(): void
   /** We listen again: the wait starts anew. Without a `suspend` before, nothing changes. */
   resume(): void
-  /** Nothing is awaited any more. */
+  /** Nothing is awaited any more, whatever still comes. */
   clear(): void
   /** Which wait has run out, if one has. */
   expired(): TimeoutKind | undefined
@@ -33,6 +33,7 @@ export function startDeadline({ timeouts, clock, onExpire }: DeadlineOptions): D
   let waitMs = timeouts.firstByte
   let started = false
   let suspended = false
+  let cleared = false
   let expired: TimeoutKind | undefined
   let timer = setTimeout(check, Math.min(timeouts.total, waitMs))
 
@@ -52,7 +53,7 @@ export function startDeadline({ timeouts, clock, onExpire }: DeadlineOptions): D
     progress() {
       lastAt = clock()
       suspended = false
-      if (started) return
+      if (started || cleared) return
       started = true
       waitMs = timeouts.idle
       clearTimeout(timer)
@@ -66,7 +67,10 @@ export function startDeadline({ timeouts, clock, onExpire }: DeadlineOptions): D
       suspended = false
       lastAt = clock()
     },
-    clear: () => clearTimeout(timer),
+    clear() {
+      cleared = true
+      clearTimeout(timer)
+    },
     expired: () => expired,
   }
 }

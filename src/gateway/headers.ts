@@ -2,6 +2,9 @@ import { limitHeaders } from '../domain/limits.ts'
 import type { Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 
+/** Of one list of warnings, in bytes: clients refuse heads that are too long. */
+export const MAX_WARNINGS_BYTES = 2 * 1024
+
 /** What a completion's head tells beside its body. */
 export function completionHeaders(completion: Completion, { clock }: GatewayPorts): Record<string, string> {
   const headers = limitHeaders(completion.admission)
@@ -10,6 +13,24 @@ export function completionHeaders(completion: Completion, { clock }: GatewayPort
   headers['x-turnpike-attempts'] = String(attempts)
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)
   const warnings = answering?.calls[0]?.warnings
-  if (warnings !== undefined && warnings.length > 0) headers['x-turnpike-warnings'] = warnings.join(', ')
+  if (warnings !== undefined && warnings.length > 0) headers['x-turnpike-warnings'] = warningsText(warnings)
   return headers
+}
+
+/**
+ * The names with commas between them. They may be made of a client's own words, such as properties of a schema: what a
+ * header cannot carry is percent-encoded, and what is too much is counted.
+ */
+export function warningsText(names: readonly string[]): string {
+  let text = ''
+  for (const [position, name] of names.entries()) {
+    const next = position === 0 ? headerText(name) : `${text}, ${headerText(name)}`
+    if (next.length > MAX_WARNINGS_BYTES) return `${text}${text === '' ? '' : ', '}and ${names.length - position} more`
+    text = next
+  }
+  return text
+}
+
+function headerText(name: string): string {
+  return name.toWellFormed().replace(/[^\x21-\x2b\x2d-\x7e]/gu, encodeURIComponent)
 }

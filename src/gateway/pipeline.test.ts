@@ -615,6 +615,7 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
         limitsOf: () => ({ requestsPerMinute: undefined, tokensPerMinute: undefined, maxInFlight: 1 }),
         clock: () => 0,
       })
+      const timers = runningTimers()
       let counted = 0
       const { gateway, network, records, ask } = plane(
         (position) => scriptOf(planned[position % 12] ?? NONE, how.stream),
@@ -644,6 +645,7 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       gateway.interruptAll(new GatewayError('shutting_down', 'Bye.'))
       const { error } = await asked
 
+      assert.equal(runningTimers(), timers, 'no time-out is left')
       assert.doesNotThrow(() => limiter.admit(callerOf(), () => 0).release(), 'R-A9: the place is free')
       assert.equal(gateway.active, 0)
       assert.equal(records.length, network.exchanges.length > 0 ? 1 : 0, 'INV-4')
@@ -666,4 +668,5 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
     { numRuns: 400 },
   )
 })
+const runningTimers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 const NONE: Fate = { head: 'ok', pieces: [], ending: 'well' }

@@ -84,11 +84,11 @@ async function estimate({ branches, request, countTokens }: MeasureInput): Promi
   const measured = branches.map(async (branch): Promise<Usage> => {
     if (isReported(branch)) return branch.usage
     prompt ??= branch.usage.promptTokens === undefined ? countTokens(promptText(request)) : undefined
-    const own = await countTokens(branch.text.join(''))
+    const [own, asked] = await Promise.all([countTokens(branch.text.join('')), prompt])
     const scaled = branch.keptLength === 0 ? 0 : Math.ceil((own * branch.length) / branch.keptLength)
     return {
       ...branch.usage,
-      promptTokens: branch.usage.promptTokens ?? (await prompt) ?? 0,
+      promptTokens: branch.usage.promptTokens ?? asked ?? 0,
       completionTokens: Math.max(scaled, branch.usage.completionTokens ?? 0),
     }
   })

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 /** Without data for this long, a stream gets its head and a comment. */
@@ -28,6 +27,8 @@ interface ConnectionState {
   ended: boolean
   headers: (() => Record<string, string>) | undefined
   keepAlive: NodeJS.Timeout | undefined
+  /** The wait for a slow client, shared by all who write. */
+  drained: Promise<void> | undefined
 }
 
 export function openConnection(reply: FastifyReply): HttpConnection {
@@ -39,6 +40,7 @@ export function openConnection(reply: FastifyReply): HttpConnection {
     ended: false,
     headers: undefined,
     keepAlive: undefined,
+    drained: undefined,
   }
   response.once('close', () => noteClosed(state))
   return {
@@ -87,7 +89,9 @@ function write(state: ConnectionState, text: string): Promise<void> | undefined 
   const response = state.reply.raw
   if (!response.headersSent) openStream(state)
   state.keepAlive?.refresh()
-  return response.write(text) ? undefined : drained(response)
+  if (response.write(text)) return undefined
+  state.drained ??= drained(state)
+  return state.drained
 }
 
 function openStream({ reply, headers }: ConnectionState): void {
@@ -115,11 +119,13 @@ function sendJson(state: ConnectionState, body: string, headers: Record<string, 
 }
 
 /** Until the socket takes more, or there is nobody left to take it. */
-function drained(response: ServerResponse): Promise<void> {
+function drained(state: ConnectionState): Promise<void> {
+  const response = state.reply.raw
   return new Promise((resolve) => {
     const go = (): void => {
       response.off('drain', go)
       response.off('close', go)
+      state.drained = undefined
       resolve()
     }
     response.on('drain', go)

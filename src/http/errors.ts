@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { renderErrorBody, retryAfterSeconds } from '../domain/error-body.ts'
 import { GatewayError } from '../domain/errors.ts'
 
@@ -18,6 +18,15 @@ export function renderErrors(app: FastifyInstance, onError: (error: GatewayError
     const message = `There is no ${request.method} ${path}. GET /openapi.json lists what there is.`
     return sendError(reply, new GatewayError('not_found', message))
   })
+}
+
+/** For what Fastify refuses before any route and hook: a path that cannot be decoded, an id that is too long. */
+export function frameworkErrors(onError: (error: GatewayError, requestId: string) => void) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    const ours = toGatewayError(error)
+    onError(ours, request.id)
+    sendError(reply.header('x-request-id', request.id), ours)
+  }
 }
 
 /** Headers of an error answer beside the usual ones. */

@@ -17,7 +17,8 @@ export interface OpenedLog {
 
 /**
  * JSON lines on stdout, written off the request path; readable lines on a terminal.
- * Only fields that are named are logged: no header, no body, no credential.
+ * Only fields that are named are logged: no header, no body, no credential. Of a provider's failure there are the
+ * provider's own words, as its protocol has cleaned them.
  */
 export async function openLog({ level, terminal }: { level: string; terminal: boolean }): Promise<OpenedLog> {
   const options = { level, base: null, timestamp: createTimestamp() }
@@ -90,13 +91,16 @@ export function logCompletions(log: Log): () => void {
   return () => void unsubscribe(COMPLETION_CHANNEL, write)
 }
 
-/** Our own faults as errors with their cause, what providers did as warnings, what clients did only when asked for. */
+/**
+ * Our own faults as errors with their cause, what providers did as warnings, what clients did only when asked for, and
+ * then without the message, which may quote what they sent.
+ */
 export function logError(log: Log, error: GatewayError, requestId: string): void {
-  const { code, status, message, cause } = error
-  const fields = { requestId, code, status, message }
-  if (status === 500) log.error({ ...fields, err: cause ?? error }, 'request failed')
-  else if (status > 500) log.warn({ ...fields, reason: reasonOf(cause) }, 'request failed')
-  else log.debug(fields, 'request refused')
+  const { code, status, message, param, cause } = error
+  const fields = { requestId, code, status }
+  if (status === 500) log.error({ ...fields, message, err: cause ?? error }, 'request failed')
+  else if (status > 500) log.warn({ ...fields, message, reason: reasonOf(cause) }, 'request failed')
+  else log.debug({ ...fields, param }, 'request refused')
 }
 
 function reasonOf(cause: unknown): string | undefined {

@@ -6,7 +6,7 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
 import { answerClientError, EDGE_LIMITS, requestFault, SERVER_OPTIONS } from './edge.ts'
-import { renderErrors } from './errors.ts'
+import { frameworkErrors, renderErrors } from './errors.ts'
 import { acceptJsonBodies } from './json-body.ts'
 
 export interface ServerInput {
@@ -35,6 +35,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     trustProxy: input.trustProxy.length === 0 ? false : [...input.trustProxy],
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
+    frameworkErrors: frameworkErrors(input.onError),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, input.newRequestId()),
   })
   app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders

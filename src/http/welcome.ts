@@ -1,27 +1,19 @@
-import type { FastifyInstance } from 'fastify'
-
-const HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-}
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { escapeHtml } from '../lib/html.ts'
+import { PAGE_HEADERS } from './page-headers.ts'
 
 /** `/` sends browsers to `/app/`, which says what is there. */
 export function welcomeRoutes(app: FastifyInstance, { publicUrl }: { publicUrl: string }): void {
   app.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/app/', 302))
   const page = renderPage(publicUrl)
-  const send = async (
-    _request: unknown,
-    reply: { headers(h: object): { type(t: string): { send(b: string): unknown } } },
-  ) => reply.headers(HEADERS).type('text/html; charset=utf-8').send(page)
+  const send = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
   app.get('/app', { schema: { hide: true } }, send)
   app.get('/app/*', { schema: { hide: true } }, send)
 }
 
 function renderPage(publicUrl: string): string {
-  const url = publicUrl.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+  const url = escapeHtml(publicUrl)
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -35,8 +27,8 @@ function renderPage(publicUrl: string): string {
 <h1>Turnpike is running</h1>
 <p>Point any OpenAI client at <code>${url}/v1</code> and use an API key of this installation.</p>
 <p>The dashboard is to come. Until then, <code>turnpike keys</code> and <code>turnpike accounts</code> manage access,
-and <a href="/v1/usage">/v1/usage</a> reports what was used.</p>
-<p><a href="/openapi.json">The API in full</a> is described in OpenAPI 3.1.</p>
+and <code>GET /v1/usage</code> reports what was used.</p>
+<p><a href="/docs">The API in full</a>, and <a href="/openapi.json">the same for machines</a>.</p>
 </html>
 `
 }

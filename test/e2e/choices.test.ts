@@ -23,6 +23,9 @@ const gateway = await startGateway({
 })
 const key = await gateway.key()
 const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+/** Of an account on which nothing is metered but what tests wait for. */
+const metered = await gateway.keyOfNewAccount()
+const meteredClient = new OpenAI({ apiKey: metered, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 after(async () => {
   await gateway.stop()
   await provider.close()
@@ -83,7 +86,10 @@ for (const [name, native] of natives) {
     const from = sources(answer.choices.map(({ message }) => message.content))
     assert.deepEqual(from.toSorted(), [0, 1, 2])
     const reasons = answer.choices.map(({ message }) => (message as { reasoning_content?: string }).reasoning_content)
-    assert.deepEqual(reasons, from.map((position) => `why ${position}`))
+    assert.deepEqual(
+      reasons,
+      from.map((position) => `why ${position}`),
+    )
     assert.deepEqual([answer.usage?.prompt_tokens, answer.usage?.completion_tokens], [30, 18])
   })
 
@@ -161,10 +167,6 @@ interface Failing {
   readonly by: OpenAI
 }
 
-/** An account on which nothing is metered but what the tests below wait for. */
-const metered = await gateway.keyOfNewAccount()
-const meteredClient = new OpenAI({ apiKey: metered, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-
 /** @returns the tokens that are metered for what `run` does, as soon as there are any. */
 async function tokensOf(run: () => Promise<void>): Promise<number> {
   const tokens = async (): Promise<number> => (await usageReport(gateway, metered)).total_tokens
@@ -174,7 +176,13 @@ async function tokensOf(run: () => Promise<void>): Promise<number> {
 }
 
 /** Two calls begin and do not end, the third fails a little later. */
-async function failOne({ name, native, stream, fails, by }: Failing): Promise<{ error: unknown; others: ProviderCall[] }> {
+async function failOne({
+  name,
+  native,
+  stream,
+  fails,
+  by,
+}: Failing): Promise<{ error: unknown; others: ProviderCall[] }> {
   const before = provider.calls.length
   const late: Script = async (call, reply: Reply) => {
     await reply.wait(100)

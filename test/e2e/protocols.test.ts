@@ -37,16 +37,14 @@ after(async () => {
   await provider.close()
 })
 
-type Request = OpenAI.ChatCompletionCreateParamsNonStreaming
+type Request = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'stream'>
 type Answer = OpenAI.ChatCompletion
 
 const USER: OpenAI.ChatCompletionMessageParam = { role: 'user', content: 'Go on.' }
 const WAYS = {
   whole: (body: Request): Promise<Answer> => client.chat.completions.create(body),
-  streamed: (body: Request): Promise<Answer> => {
-    const streamed = { ...body, stream_options: { include_usage: true } } as OpenAI.ChatCompletionCreateParamsStreaming
-    return client.chat.completions.stream(streamed).finalChatCompletion()
-  },
+  streamed: (body: Request): Promise<Answer> =>
+    client.chat.completions.stream({ ...body, stream_options: { include_usage: true } }).finalChatCompletion(),
 } as const
 
 const LOOK: OpenAI.ChatCompletionFunctionTool = {
@@ -81,7 +79,8 @@ for (const [name, native] of natives) {
       const answer = await ask({ model: name, messages: [USER] })
       const [choice] = answer.choices
       assert.equal(choice?.message.content, 'Hello wörld 👋')
-      assert.equal((choice?.message as { reasoning_content?: string }).reasoning_content, 'First I think.')
+      const { reasoning_content: reasoning } = (choice?.message ?? {}) as { reasoning_content?: string }
+      assert.equal(reasoning, 'First I think.')
       assert.equal(choice?.finish_reason, 'stop')
       assert.deepEqual(
         [answer.usage?.prompt_tokens, answer.usage?.completion_tokens, answer.usage?.total_tokens],
@@ -270,7 +269,10 @@ test('anthropic: an overload that is told as the first event of a stream has its
 })
 
 test('google: a prompt that was blocked is an answer without text, for its content', async () => {
-  const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 4, totalTokenCount: 4 } }
+  const blocked = {
+    promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
+    usageMetadata: { promptTokenCount: 4, totalTokenCount: 4 },
+  }
   provider.answer((call, reply) => {
     const isStreamed = call.path.includes('alt=sse')
     reply.head(200, isStreamed ? SSE_HEAD : { 'content-type': 'application/json' })
@@ -280,7 +282,11 @@ test('google: a prompt that was blocked is an answer without text, for its conte
   assert.equal(answer.choices[0]?.finish_reason, 'content_filter')
   assert.equal(answer.choices[0]?.message.content, '')
   const finishes: unknown[] = []
-  for await (const { choices } of await client.chat.completions.create({ model: 'google', messages: [USER], stream: true })) {
+  for await (const { choices } of await client.chat.completions.create({
+    model: 'google',
+    messages: [USER],
+    stream: true,
+  })) {
     if (choices[0]?.finish_reason) finishes.push(choices[0].finish_reason)
   }
   assert.deepEqual(finishes, ['content_filter'])

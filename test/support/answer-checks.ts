@@ -120,7 +120,8 @@ export function assertBeginning(answer: Answer, read: Stream, exact: boolean): v
     return
   }
   const stream = readStream(answer.text)
-  for (const [index, choice] of Object.entries(read.choices)) assertSoFar(stream, { index: Number(index), choice, exact })
+  for (const [index, choice] of Object.entries(read.choices))
+    assertSoFar(stream, { index: Number(index), choice, exact })
 }
 
 function lengthOf({ text, reasoning, refusal, toolCalls }: Choice): number {

@@ -37,6 +37,17 @@ function seal(text: string): string {
   return createHash('sha256').update(`the provider's secret ${text}`).digest('base64')
 }
 
+const use = (id: string): Anything => ({ type: 'tool_use', id, name: 'look', input: { at: id } })
+const text = (said: string): Anything => ({ type: 'text', text: said })
+
+/** What a model says in a loop of the tool `look`: thinking first, thinking between, thinking hidden, and the answer. */
+export const THINKING_LOOP: readonly (readonly Anything[])[] = [
+  [signedThinking('First I look left.'), text('I look. '), use('toolu_1'), use('toolu_2')],
+  [signedThinking('Now'), text('Left is empty. '), signedThinking('then right.'), text('Right?'), use('toolu_3')],
+  [redactedThinking('secret'), use('toolu_4')],
+  [text('Nothing anywhere.')],
+]
+
 function basics(body: Anything): string | undefined {
   if (!Number.isInteger(body.max_tokens) || body.max_tokens < 1) return 'max_tokens: Field required'
   const { thinking, temperature, tool_choice: choice } = body

@@ -24,6 +24,27 @@ const FIELDS = [
 ]
 const PART_FIELDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse']
 
+/**
+ * What a model says in a loop of the tools `list` and `read`: two calls at once, one, one after some text, and the
+ * answer.
+ */
+export const THINKING_LOOP: readonly (readonly Anything[])[] = [
+  [
+    { text: 'What is there?', thought: true },
+    { functionCall: { name: 'list', args: { at: '/' } }, thoughtSignature: 'c2lnLWxpc3Q=' },
+    { functionCall: { name: 'list', args: { at: '/etc' } } },
+  ],
+  [
+    { text: 'Read it.', thought: true },
+    { functionCall: { name: 'read', args: { at: '/etc/hosts' } }, thoughtSignature: 'c2lnLXJlYWQ=' },
+  ],
+  [
+    { text: 'One more. ' },
+    { functionCall: { name: 'read', args: { at: '/b' }, id: 'fc-own' }, thoughtSignature: 'c2lnLW1vcmU=' },
+  ],
+  [{ text: 'There ' }, { text: 'you are.', thoughtSignature: 'c2lnLWVuZA==' }],
+]
+
 /** @param demandsSignatures As models of the third generation do. */
 export function createJudge({ demandsSignatures }: { readonly demandsSignatures: boolean }): Judge {
   const given = new Map<string, string>()

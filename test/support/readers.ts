@@ -2,7 +2,7 @@
  * One reading for the recordings of every protocol, put together from the plain readers, which share nothing with the
  * gateway's codecs. What is the same for all clients is said here in the words of the OpenAI format.
  */
-import { readMessageStream, readWholeMessage, type ReadMessage } from './anthropic-reader.ts'
+import { type ReadMessage, readMessageStream, readWholeMessage } from './anthropic-reader.ts'
 import * as bedrock from './bedrock-reader.ts'
 import { type ReadGeminiAnswer, readGeminiStream, readGeminiWhole } from './gemini-reader.ts'
 import * as openai from './recording-reader.ts'

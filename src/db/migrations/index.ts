@@ -1,5 +1,6 @@
 /** All migrations in order. They are applied once, forward only, and never edited after a release. */
 import { firstSchema } from './0001-first-schema.ts'
+import { usageReports } from './0002-usage-reports.ts'
 
 export interface Migration {
   /** Number and name; the numbers count up without gaps. */
@@ -7,4 +8,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ name: '0001-first-schema', statements: firstSchema }]
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001-first-schema', statements: firstSchema },
+  { name: '0002-usage-reports', statements: usageReports },
+]

@@ -36,9 +36,6 @@ export function effectiveScopes(scopes: readonly Scope[]): ReadonlySet<Scope> {
   return new Set(scopes.length === 0 ? ACCOUNT_SCOPES : scopes)
 }
 
-/** Everything an account's key can have, and `operator`. */
-export const OPERATOR_SCOPES: readonly Scope[] = SCOPES
-
 export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
   return {
     accountId: row.account_id,

@@ -1,43 +1,51 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { completionIdFloor } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import type { Period } from './period.ts'
-import { DAY_MS } from './statements.ts'
+import { idsBornIn } from './id-range.ts'
+import { DAY_MS, HOUR_MS, type Period, splitPeriod } from './period.ts'
 
-/** Ids are born at most this long before or after their completion's `created_at`: they narrow the search by it. */
-const ID_TOLERANCE_MS = 3_600_000
+/** What sums can be told apart by, beside their model. */
+export type Dimension = 'key' | 'day'
 
-export interface ModelUsage {
+export interface UsageSum {
   readonly model: string
+  /** The key's id, or the day since 1970-01-01 UTC; empty without a dimension. */
+  readonly member: string | number
+  readonly requests: number
   /** Prompt and completion together. */
   readonly tokens: number
   readonly costNanoUsd: NanoUsd
 }
 
-/** Exact sums of one account, the most expensive model first. Models without a completion in the period are absent. */
-export async function usageByModel(
+/**
+ * Exact sums of one account, in no order, from one look at the database: whatever they are added up to agrees.
+ * Whole UTC days and hours come from the sums kept of them, what sticks out on either side from the rows themselves.
+ */
+export async function sumUsage(
   db: Kysely<Database>,
   accountId: AccountId,
-  period: Period,
-): Promise<readonly ModelUsage[]> {
-  const parts = splitPeriod(period)
+  { period, by }: { readonly period: Period; readonly by: Dimension | undefined },
+): Promise<readonly UsageSum[]> {
+  const days = splitPeriod(period, DAY_MS)
+  const early = splitPeriod(days.head, HOUR_MS)
+  const late = splitPeriod(days.tail, HOUR_MS)
+  const parts = daySums(db, accountId, { days: days.units, by })
+    .unionAll(hourSums(db, accountId, { hours: early.units, by }))
+    .unionAll(hourSums(db, accountId, { hours: late.units, by }))
+    .unionAll(rowSums(db, accountId, { period: early.head, by }))
+    .unionAll(rowSums(db, accountId, { period: early.tail, by }))
+    .unionAll(rowSums(db, accountId, { period: late.head, by }))
+    .unionAll(rowSums(db, accountId, { period: late.tail, by }))
   const rows = await db
-    .selectFrom(
-      daySums(db, accountId, parts.days)
-        .unionAll(rowSums(db, accountId, parts.head))
-        .unionAll(rowSums(db, accountId, parts.tail))
-        .as('part'),
-    )
-    .select(['model', ({ fn }) => fn.sum<number>('tokens').as('tokens')])
+    .selectFrom(parts.as('part'))
+    .select(['model', 'member', ({ fn }) => fn.sum<number>('requests').as('requests')])
+    .select(({ fn }) => fn.sum<number>('tokens').as('tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
-    .groupBy('model')
-    .orderBy('cost_nano_usd', 'desc')
-    .orderBy('model')
+    .groupBy(['model', 'member'])
     .execute()
-  return rows.map(({ model, tokens, cost_nano_usd }) => ({ model, tokens, costNanoUsd: cost_nano_usd }))
+  return rows.map(({ cost_nano_usd: costNanoUsd, ...row }) => ({ ...row, costNanoUsd }))
 }
 
 /** Notes each price the first time it is seen: usage rows name it for ever. `now` is Unix milliseconds. */
@@ -63,35 +71,46 @@ export async function recordPriceVersions(db: Kysely<Database>, models: readonly
   })
 }
 
-/** Whole UTC days come from the sums, what sticks out on either side from the rows themselves. */
-function splitPeriod({ start, end }: Period): { readonly days: Period; readonly head: Period; readonly tail: Period } {
-  const firstDay = Math.ceil(start / DAY_MS)
-  const endDay = Math.floor(end / DAY_MS)
-  const none = { start: 0, end: 0 }
-  if (firstDay >= endDay) return { days: none, head: { start, end }, tail: none }
-  return {
-    days: { start: firstDay, end: endDay },
-    head: { start, end: firstDay * DAY_MS },
-    tail: { start: endDay * DAY_MS, end },
-  }
+const TOKENS = sql<number>`prompt_tokens + completion_tokens`.as('tokens')
+const NO_MEMBER = sql<string>`''`
+const KEY = sql<string>`key_id`
+
+function memberOf(by: Dimension | undefined, day: RawBuilder<number>) {
+  const member: RawBuilder<string | number> = by === 'day' ? day : by === 'key' ? KEY : NO_MEMBER
+  return member.as('member')
 }
 
-function daySums(db: Kysely<Database>, accountId: AccountId, days: Period) {
+interface Part {
+  readonly by: Dimension | undefined
+}
+
+function daySums(db: Kysely<Database>, accountId: AccountId, { days, by }: Part & { readonly days: Period }) {
   return db
     .selectFrom('usage_rollup')
-    .select(['model', (row) => row('prompt_tokens', '+', row.ref('completion_tokens')).as('tokens'), 'cost_nano_usd'])
+    .select(['model', memberOf(by, sql<number>`day`), 'requests', TOKENS, 'cost_nano_usd'])
     .where('account_id', '=', accountId)
     .where('day', '>=', days.start)
     .where('day', '<', days.end)
 }
 
-function rowSums(db: Kysely<Database>, accountId: AccountId, { start, end }: Period) {
+function hourSums(db: Kysely<Database>, accountId: AccountId, { hours, by }: Part & { readonly hours: Period }) {
+  return db
+    .selectFrom('usage_hour')
+    .select(['model', memberOf(by, sql<number>`hour / 24`), 'requests', TOKENS, 'cost_nano_usd'])
+    .where('account_id', '=', accountId)
+    .where('hour', '>=', hours.start)
+    .where('hour', '<', hours.end)
+}
+
+function rowSums(db: Kysely<Database>, accountId: AccountId, { period, by }: Part & { readonly period: Period }) {
+  const { above, below } = idsBornIn(period)
   return db
     .selectFrom('completion')
-    .select(['model', (row) => row('prompt_tokens', '+', row.ref('completion_tokens')).as('tokens'), 'cost_nano_usd'])
+    .select(['model', memberOf(by, sql<number>`created_at / ${sql.lit(DAY_MS)}`), sql<number>`1`.as('requests')])
+    .select([TOKENS, 'cost_nano_usd'])
     .where('account_id', '=', accountId)
-    .where('id', '>=', completionIdFloor(start - ID_TOLERANCE_MS))
-    .where('id', '<', completionIdFloor(end + ID_TOLERANCE_MS))
-    .where('created_at', '>=', start)
-    .where('created_at', '<', end)
+    .where('id', '>', above)
+    .where('id', '<', below)
+    .where('created_at', '>=', period.start)
+    .where('created_at', '<', period.end)
 }

@@ -73,7 +73,7 @@ test('what is recorded together is written together, and flush waits for it', as
   assert.equal(recorder.pending(), 0)
   assert.deepEqual(await kept(), range(500))
   assert.equal(await requests(), 500)
-  assert.deepEqual(batches, [501])
+  assert.deepEqual(batches, [502])
 })
 
 test('what comes while a batch is written goes with the next, and close leaves nothing behind', async (t) => {

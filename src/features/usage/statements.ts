@@ -1,23 +1,27 @@
-/** Completions as rows, and their sums by day. */
-import type { Kysely } from 'kysely'
+/** Completions as rows, and their sums by hour and by day. */
+import { type Kysely, sql } from 'kysely'
 import type { BatchStatement } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
-
-export const DAY_MS = 86_400_000
+import { DAY_MS, HOUR_MS } from './period.ts'
 
 /** Makes the statements that record completions: the rows in their order, then one change of each sum they belong to. */
 export type WriteCompletions = (records: readonly CompletionRecord[]) => readonly BatchStatement[]
 
-/** Compiles both statements once: only their parameters change. */
+/** Compiles its statements once: only their parameters change. */
 export function completionWriter(db: Kysely<Database>): WriteCompletions {
   const insertSql = db.insertInto('completion').values(EXAMPLE_ROW).compile().sql
-  const rollupSql = rollupUpsert(db).sql
-  return (records) => [
-    ...records.map((record) => ({ sql: insertSql, parameters: completionParameters(record) })),
-    ...sumByDay(records).map((parameters) => ({ sql: rollupSql, parameters })),
-  ]
+  const hourSql = sumUpsert(db, 'usage_hour', 'hour')
+  const daySql = sumUpsert(db, 'usage_rollup', 'day')
+  return (records) => {
+    const hours = merge(records.map(ofOneHour))
+    return [
+      ...records.map((record) => ({ sql: insertSql, parameters: completionParameters(record) })),
+      ...hours.map((sum) => ({ sql: hourSql, parameters: sumParameters(sum) })),
+      ...merge(hours.map(ofItsDay)).map((sum) => ({ sql: daySql, parameters: sumParameters(sum) })),
+    ]
+  }
 }
 
 const EXAMPLE_ROW = {
@@ -71,57 +75,56 @@ function completionParameters(record: CompletionRecord): readonly unknown[] {
   ]
 }
 
-/** Parameters: account, day, key, model, requests, prompt tokens, completion tokens, cost. */
-function rollupUpsert(db: Kysely<Database>): BatchStatement {
-  return db
-    .insertInto('usage_rollup')
-    .values({
-      account_id: EXAMPLE_ROW.account_id,
-      day: 0,
-      key_id: EXAMPLE_ROW.key_id,
-      model: '',
-      requests: 1,
-      prompt_tokens: 0,
-      completion_tokens: 0,
-      cost_nano_usd: 0n,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['account_id', 'day', 'key_id', 'model']).doUpdateSet((row) => ({
-        requests: row('usage_rollup.requests', '+', row.ref('excluded.requests')),
-        prompt_tokens: row('usage_rollup.prompt_tokens', '+', row.ref('excluded.prompt_tokens')),
-        completion_tokens: row('usage_rollup.completion_tokens', '+', row.ref('excluded.completion_tokens')),
-        cost_nano_usd: row('usage_rollup.cost_nano_usd', '+', row.ref('excluded.cost_nano_usd')),
-      })),
-    )
-    .compile()
+/** Parameters: account, day or hour, key, model, requests, prompt tokens, completion tokens, cost. */
+function sumUpsert(db: Kysely<Database>, table: 'usage_rollup' | 'usage_hour', unit: 'day' | 'hour'): string {
+  return sql`
+    insert into ${sql.table(table)}
+      (account_id, ${sql.ref(unit)}, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
+    values (${''}, ${0}, ${''}, ${''}, ${0}, ${0}, ${0}, ${0n})
+    on conflict (account_id, ${sql.ref(unit)}, key_id, model) do update set
+      requests = ${sql.table(table)}.requests + excluded.requests,
+      prompt_tokens = ${sql.table(table)}.prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = ${sql.table(table)}.completion_tokens + excluded.completion_tokens,
+      cost_nano_usd = ${sql.table(table)}.cost_nano_usd + excluded.cost_nano_usd`.compile(db).sql
 }
 
-interface DaySum {
-  readonly first: CompletionRecord
-  readonly day: number
+interface Sum extends Pick<CompletionRecord, 'accountId' | 'keyId' | 'model'> {
+  /** The day or hour since 1970-01-01 UTC. */
+  readonly unit: number
   requests: number
   promptTokens: number
   completionTokens: number
   costNanoUsd: bigint
 }
 
-function sumByDay(records: readonly CompletionRecord[]): readonly (readonly unknown[])[] {
-  const sums = new Map<string, DaySum>()
-  for (const record of records) {
-    const day = Math.floor(record.createdAt / DAY_MS)
-    const key = `${record.accountId} ${day} ${record.keyId} ${record.model}`
-    let sum = sums.get(key)
+function ofOneHour({ accountId, keyId, model, createdAt, ...record }: CompletionRecord): Sum {
+  const { promptTokens, completionTokens, costNanoUsd } = record
+  const unit = Math.floor(createdAt / HOUR_MS)
+  return { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd }
+}
+
+function ofItsDay(hour: Sum): Sum {
+  return { ...hour, unit: Math.floor((hour.unit * HOUR_MS) / DAY_MS) }
+}
+
+/** One of each account, unit, key and model. */
+function merge(parts: readonly Sum[]): readonly Sum[] {
+  const sums = new Map<string, Sum>()
+  for (const part of parts) {
+    const key = `${part.accountId} ${part.unit} ${part.keyId} ${part.model}`
+    const sum = sums.get(key)
     if (sum === undefined) {
-      sum = { first: record, day, requests: 0, promptTokens: 0, completionTokens: 0, costNanoUsd: 0n }
-      sums.set(key, sum)
+      sums.set(key, { ...part })
+      continue
     }
-    sum.requests++
-    sum.promptTokens += record.promptTokens
-    sum.completionTokens += record.completionTokens
-    sum.costNanoUsd += record.costNanoUsd
+    sum.requests += part.requests
+    sum.promptTokens += part.promptTokens
+    sum.completionTokens += part.completionTokens
+    sum.costNanoUsd += part.costNanoUsd
   }
-  return [...sums.values()].map(({ first: { accountId, keyId, model }, day, ...sum }) => [
-    ...[accountId, day, keyId, model],
-    ...[sum.requests, sum.promptTokens, sum.completionTokens, sum.costNanoUsd],
-  ])
+  return [...sums.values()]
+}
+
+function sumParameters({ accountId, unit, keyId, model, ...sum }: Sum): readonly unknown[] {
+  return [accountId, unit, keyId, model, sum.requests, sum.promptTokens, sum.completionTokens, sum.costNanoUsd]
 }

@@ -1,11 +1,12 @@
 /** A streamed answer, read event by event. */
 import type { ChatEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import { type Counts, readCounts, usageOf } from './usage.ts'
-import { ANSWER_TOOL, brokenAnswer, madeUpCallId, parseFinish } from './wire.ts'
+import { ANSWER_TOOL, madeUpCallId, parseFinish } from './wire.ts'
 
 /** What has come of a content block. */
 interface OpenBlock {

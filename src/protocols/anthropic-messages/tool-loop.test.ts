@@ -1,7 +1,8 @@
 /** Conversations with tools and thinking, against the rules of the real API, with clients of both kinds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FakeModel, redactedThinking, refusalOf, signedThinking } from '../../../test/support/anthropic-fake.ts'
+import { type FakeModel, refusalOf, THINKING_LOOP } from '../../../test/support/anthropic-fake.ts'
+import { messageEvents } from '../../../test/support/native-answers.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Tool } from '../../domain/chat.ts'
 import { createAnswer, createStreamRenderer, parseChatRequest } from '../openai-chat/client/index.ts'
 import type { Frame } from '../protocol.ts'
@@ -16,16 +17,7 @@ const BILL = { usage: { promptTokens: 1, completionTokens: 1 }, costUsd: undefin
 // biome-ignore lint/suspicious/noExplicitAny: blocks of an answer are any JSON
 type Block = any
 
-const use = (id: string): Block => ({ type: 'tool_use', id, name: 'look', input: { at: id } })
 const text = (said: string): Block => ({ type: 'text', text: said })
-
-/** Three turns of the model: with thinking first, with thinking between, with thinking hidden. */
-const ANSWERS: readonly (readonly Block[])[] = [
-  [signedThinking('First I look left.'), text('I look. '), use('toolu_1'), use('toolu_2')],
-  [signedThinking('Now'), text('Left is empty. '), signedThinking('then right.'), text('Right?'), use('toolu_3')],
-  [redactedThinking('secret'), use('toolu_4')],
-  [text('Nothing anywhere.')],
-]
 
 interface Run {
   readonly model: string
@@ -45,7 +37,7 @@ function converse({ model, fake, streamed, keep, aside }: Run): { bodies: Block[
   ]
   const bodies: Block[] = []
   const warnings = new Set<string>()
-  for (const [turn, blocks] of ANSWERS.entries()) {
+  for (const [turn, blocks] of THINKING_LOOP.entries()) {
     const sent = { model, messages, tools: TOOLS, stream: streamed, reasoning_effort: 'medium', max_tokens: 20_000 }
     const request: ChatRequest = parseChatRequest(JSON.parse(JSON.stringify(sent)))
     const wire = codec.renderRequest(request, { model, maxOutputTokens: undefined })
@@ -91,32 +83,9 @@ function streamedMessage(content: readonly Block[]): ChatMessage {
 }
 
 function framesOf(content: readonly Block[]): Frame[] {
-  const frames: unknown[] = [{ type: 'message_start', message: { id: 'msg_1' } }]
-  for (const [index, block] of content.entries()) {
-    const { type } = block
-    const empty = { text: '', thinking: '', signature: '', input: {} }
-    const start =
-      type === 'redacted_thinking'
-        ? block
-        : {
-            ...block,
-            ...Object.fromEntries(
-              Object.keys(empty)
-                .filter((name) => name in block)
-                .map((name) => [name, empty[name as 'text']]),
-            ),
-          }
-    frames.push({ type: 'content_block_start', index, content_block: start })
-    const delta = (value: unknown) => frames.push({ type: 'content_block_delta', index, delta: value })
-    if (type === 'text') delta({ type: 'text_delta', text: block.text })
-    if (type === 'thinking') delta({ type: 'thinking_delta', thinking: block.thinking })
-    if (type === 'thinking') delta({ type: 'signature_delta', signature: block.signature })
-    if (type === 'tool_use') delta({ type: 'input_json_delta', partial_json: JSON.stringify(block.input) })
-    frames.push({ type: 'content_block_stop', index })
-  }
   const stopReason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'
-  frames.push({ type: 'message_delta', delta: { stop_reason: stopReason }, usage: {} }, { type: 'message_stop' })
-  return frames.map((frame) => ({ event: '', data: JSON.stringify(frame) }))
+  const events = messageEvents(content, { stopReason, promptTokens: 1, completionTokens: 1 })
+  return events.map((event) => ({ event: '', data: JSON.stringify(event) }))
 }
 
 function eventsOf(frames: readonly Frame[]): ChatEvent[] {
@@ -147,7 +116,7 @@ for (const streamed of [false, true]) {
         .at(-1)
         .messages.filter(({ role }: Block) => role === 'assistant')
         .map(({ content }: Block) => content)
-      assert.deepEqual(said, ANSWERS.slice(0, 3))
+      assert.deepEqual(said, THINKING_LOOP.slice(0, 3))
       assert.deepEqual(warnings, [])
       for (const body of bodies) assert.ok(body.thinking)
     })
@@ -177,7 +146,7 @@ test('a user who says something amid the results does not break the turn', () =>
 
 test('after a turn that is over, thinking begins again and goes on, although the client forgot the old one', () => {
   const results: ChatMessage[] = ['toolu_1', 'toolu_2'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'ok' }))
-  const asked = wholeMessage(ANSWERS[0] ?? [])
+  const asked = wholeMessage(THINKING_LOOP[0] ?? [])
   const before: ChatMessage[] = [{ role: 'user', content: 'Go.' }, forgetful(asked), ...results]
   const begun: ChatMessage[] = [...before, { role: 'assistant', content: 'Done.' }, { role: 'user', content: 'Again.' }]
   for (const messages of [begun, [...begun, asked, ...results]]) {

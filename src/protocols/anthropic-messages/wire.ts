@@ -5,7 +5,6 @@
  * Source: https://platform.claude.com/docs/en/api/messages, and recorded answers.
  */
 import type { FinishReason } from '../../domain/chat.ts'
-import { ProviderError } from '../protocol.ts'
 
 /** A content block on its way out. */
 export type Block = Record<string, unknown>
@@ -38,9 +37,4 @@ export function parseFinish(raw: string, calledTools: boolean): FinishReason {
 /** For hosts that give calls no id: unique within a conversation as far as the host's message ids are. */
 export function madeUpCallId(messageId: string, toolIndex: number): string {
   return `toolu_${messageId.replace(/[^A-Za-z0-9_-]/g, '').slice(-24)}_${toolIndex}`
-}
-
-/** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
-export function brokenAnswer(message: string): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 0 })
 }

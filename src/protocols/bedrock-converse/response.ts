@@ -1,11 +1,12 @@
 /** A whole answer, read into the same events as a stream. */
 import type { ChatEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { ProviderError } from '../protocol.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
-import { ANSWER_TOOL, brokenAnswer, isClientCall, parseFinish } from './wire.ts'
+import { ANSWER_TOOL, isClientCall, parseFinish } from './wire.ts'
 
 /** Throws `ProviderError` for what is no whole answer: no JSON, no message, no stop reason. */
 export function parseResponse(body: string): ChatEvent[] {

@@ -4,12 +4,13 @@
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { EXCEPTION_PREFIX } from '../framing/aws-event-stream.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
-import { ANSWER_TOOL, brokenAnswer, isClientCall, parseFinish } from './wire.ts'
+import { ANSWER_TOOL, isClientCall, parseFinish } from './wire.ts'
 
 interface ToolBlock {
   /** Undefined for the answer tool, whose arguments are text, and for calls that are none of the client's. */

@@ -6,7 +6,7 @@
  */
 import type { FinishReason } from '../../domain/chat.ts'
 import type { Json } from '../../lib/json.ts'
-import { ProviderError } from '../protocol.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 
 /** A content block on its way out. */
 export type Block = Record<string, unknown>
@@ -41,9 +41,4 @@ export function parseFinish(raw: string, calledTools: boolean): FinishReason {
 /** Calls of tools that the service runs by itself are none of the client's. */
 export function isClientCall(toolUse: Json): boolean {
   return toolUse['type'] !== 'server_tool_use'
-}
-
-/** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
-export function brokenAnswer(message: string): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 0 })
 }

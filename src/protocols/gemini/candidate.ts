@@ -1,13 +1,14 @@
 /** One answer or one chunk of it: they have the same shape, so one reader serves both. */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { ProviderError } from '../protocol.ts'
 import { CONTEXT_FIELD, type PartKind, renderContext, renderRange, type Signature } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseLogprobs } from './logprobs.ts'
 import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
 import { parseUsage } from './usage.ts'
-import { argumentsText, blockReason, brokenAnswer, finishWord, isBreakdown, madeUpCallId, parseFinish } from './wire.ts'
+import { argumentsText, blockReason, finishWord, isBreakdown, madeUpCallId, parseFinish } from './wire.ts'
 
 /** More than the API's own limit of candidates, and than that of `n`. */
 const MAX_CHOICES = 128

@@ -1,6 +1,7 @@
 /** A call's arguments that come in pieces, each a JSON path (RFC 9535, normalised) and a scalar. */
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { argumentsText, brokenAnswer } from './wire.ts'
+import { brokenAnswer } from '../broken-answer.ts'
+import { argumentsText } from './wire.ts'
 
 /** Deeper than what any tool takes. */
 const MAX_PATH_STEPS = 64

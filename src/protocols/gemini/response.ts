@@ -1,8 +1,8 @@
 /** A whole answer, read into the same events as a stream. */
 import type { ChatEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { type AnswerState, newAnswer, readAnswer, tellContext } from './candidate.ts'
-import { brokenAnswer } from './wire.ts'
 
 /**
  * Throws `ProviderError` for what is no whole answer: no JSON, an `error` in its place, no candidates, a candidate that

@@ -1,10 +1,10 @@
 /** A streamed answer: every chunk has the shape of a whole answer, and says only what is new but for the usage. */
 
 import { isRecord, type Json, parseJson } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { type AnswerState, newAnswer, readAnswer, tellContext } from './candidate.ts'
 import { failureOf } from './errors.ts'
-import { brokenAnswer } from './wire.ts'
 
 /**
  * One per call. Complete is a stream in which every choice that appeared has its finish reason. The wire has no last

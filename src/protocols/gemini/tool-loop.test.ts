@@ -1,7 +1,7 @@
 /** Loops of tool calls with thinking, through the client's side and back, against a judge as strict as the API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createJudge, type Judge } from '../../../test/support/gemini-judge.ts'
+import { createJudge, type Judge, THINKING_LOOP } from '../../../test/support/gemini-judge.ts'
 import type { ChatEvent } from '../../domain/chat.ts'
 import { createAnswer, createStreamRenderer, parseChatRequest } from '../openai-chat/client/index.ts'
 import { gemini } from './index.ts'
@@ -18,24 +18,6 @@ const tools = ['list', 'read'].map((name) => ({
   type: 'function',
   function: { name, parameters: { type: 'object', properties: { at: { type: 'string' } } } },
 }))
-
-/** What the model says, turn by turn: two calls at once, then one, then one after some text, then the answer. */
-const SCRIPT: readonly (readonly Anything[])[] = [
-  [
-    { text: 'What is there?', thought: true },
-    { functionCall: { name: 'list', args: { at: '/' } }, thoughtSignature: 'c2lnLWxpc3Q=' },
-    { functionCall: { name: 'list', args: { at: '/etc' } } },
-  ],
-  [
-    { text: 'Read it.', thought: true },
-    { functionCall: { name: 'read', args: { at: '/etc/hosts' } }, thoughtSignature: 'c2lnLXJlYWQ=' },
-  ],
-  [
-    { text: 'One more. ' },
-    { functionCall: { name: 'read', args: { at: '/b' }, id: 'fc-own' }, thoughtSignature: 'c2lnLW1vcmU=' },
-  ],
-  [{ text: 'There ' }, { text: 'you are.', thoughtSignature: 'c2lnLWVuZA==' }],
-]
 
 type Speak = (parts: readonly Anything[], turn: number) => Anything
 
@@ -106,7 +88,7 @@ function run({ speak, model, keep, judge }: Loop): {
     warnings.push([...wire.warnings])
     assert.equal(judge.judge(body), undefined)
   }
-  SCRIPT.forEach((parts, turn) => {
+  THINKING_LOOP.forEach((parts, turn) => {
     ask()
     judge.gave(parts)
     const message = keep(speak(parts, turn))
@@ -142,7 +124,7 @@ for (const [name, speak] of Object.entries({ whole: wholeMessage, streamed: stre
       keep: asItIs,
       judge: createJudge({ demandsSignatures: true }),
     })
-    const spoken = SCRIPT.map((parts) => withoutIds(parts.filter(({ thought }) => thought !== true)))
+    const spoken = THINKING_LOOP.map((parts) => withoutIds(parts.filter(({ thought }) => thought !== true)))
     assert.deepEqual(
       modelTurns(body).map(({ parts }) => withoutIds(parts)),
       spoken,

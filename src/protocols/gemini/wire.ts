@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
-import { ProviderError } from '../protocol.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',
@@ -99,9 +99,4 @@ export function madeUpCallId(answer: string, { index, toolIndex }: CallPlace): s
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 24)
-}
-
-/** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
-export function brokenAnswer(message: string, cause?: unknown): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 0 }, cause === undefined ? undefined : { cause })
 }

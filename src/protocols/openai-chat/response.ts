@@ -1,11 +1,12 @@
 /** A whole answer, read into the same events as a stream. */
 import type { ChatEvent } from '../../domain/chat.ts'
-import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { ProviderError } from '../protocol.ts'
 import { contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
-import { argumentsText, brokenAnswer, hasError, isBreakdown, parseFinish, readExtensions, readTexts } from './wire.ts'
+import { argumentsText, hasError, isBreakdown, parseFinish, readExtensions, readTexts } from './wire.ts'
 
 /**
  * Throws `ProviderError` for what is no whole answer: no JSON, an `error` in its place, no choices, a choice that
@@ -30,14 +31,6 @@ function parseAnswer(body: string): Json {
   if (!isRecord(answer)) throw brokenAnswer('The provider answered with something that is not JSON.')
   if (hasError(answer)) throw new ProviderError(failureOf(answer, 200))
   return answer
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }
 
 interface ChoicePlace {

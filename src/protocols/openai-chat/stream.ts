@@ -3,7 +3,8 @@
  * object but the events themselves.
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
-import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { brokenAnswer } from '../broken-answer.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { addDetail, contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
@@ -12,7 +13,6 @@ import { madeUpCallId } from './response.ts'
 import { parseUsage } from './usage.ts'
 import {
   argumentsText,
-  brokenAnswer,
   type ChoiceSink,
   hasError,
   isBreakdown,
@@ -97,14 +97,6 @@ function parseChunk(frame: Frame): Json | undefined {
   if (event === 'error') throw new ProviderError(failureOf({ error: data }, 200))
   if (data.trim() === '' || (event !== '' && event !== 'message')) return undefined
   throw brokenAnswer('The provider sent a chunk that cannot be read.')
-}
-
-function parseJson(data: string): unknown {
-  try {
-    return JSON.parse(data)
-  } catch {
-    return undefined
-  }
 }
 
 function readChunk(state: State, chunk: Json, events: ChatEvent[]): void {

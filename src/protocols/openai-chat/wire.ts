@@ -6,7 +6,6 @@
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
-import { ProviderError } from '../protocol.ts'
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
@@ -106,9 +105,4 @@ function readParts({ index, events }: ChoiceSink, parts: readonly unknown[]): vo
 function thinkingText(value: unknown): string {
   if (!Array.isArray(value)) return textOf(value)
   return value.map((part: unknown) => (isRecord(part) ? textOf(part.text) : '')).join('')
-}
-
-/** For what can no longer be an answer. @param message Shown to operators; must quote nothing of the answer. */
-export function brokenAnswer(message: string): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 0 })
 }

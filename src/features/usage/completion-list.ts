@@ -1,0 +1,164 @@
+/**
+ * Completions in pages, by id. A filter by key or model has no index of its own, which would cost every completion two
+ * more writes: the sums by day and hour say when there was anything of that key or model, and only that time is read.
+ */
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import type { CompletionTable, Database } from '../../db/schema.ts'
+import type { CompletionStatus } from '../../domain/completion.ts'
+import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import { type IdRange, idsBornIn, rangeAfter } from './id-range.ts'
+import { DAY_MS, HOUR_MS, type Period } from './period.ts'
+
+export type CompletionRow = Selectable<CompletionTable>
+
+export interface CompletionFilter {
+  readonly period: Period
+  readonly model: string | undefined
+  readonly keyId: KeyId | undefined
+  readonly status: CompletionStatus | undefined
+}
+
+export interface CompletionListInput {
+  readonly accountId: AccountId
+  readonly filter: CompletionFilter
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** The last one of the page before; undefined: from the start. */
+  readonly after: CompletionId | undefined
+}
+
+/** At most `limit` completions by creation, those with `after` and before it left out. */
+export async function listCompletions(
+  db: Kysely<Database>,
+  list: CompletionListInput,
+): Promise<readonly CompletionRow[]> {
+  const { limit, order } = list
+  const rows: CompletionRow[] = []
+  let position = list.after
+  for await (const period of periodsToRead(db, list)) {
+    const range = idsBornIn(period)
+    const rest = rangeAfter(range, position, order)
+    if (rest === undefined) continue
+    const query = rowsBetween(db, { ...list, range: rest })
+    rows.push(...(await query.limit(limit - rows.length).execute()))
+    if (rows.length >= limit) break
+    position = order === 'asc' ? range.below : range.above
+  }
+  return rows
+}
+
+/** Undefined when the completion is unknown or another account's. */
+export async function findCompletion(
+  db: Kysely<Database>,
+  { accountId, id }: { readonly accountId: AccountId; readonly id: CompletionId },
+): Promise<CompletionRow | undefined> {
+  const query = db.selectFrom('completion').selectAll().where('account_id', '=', accountId).where('id', '=', id)
+  return query.executeTakeFirst()
+}
+
+interface RowChoice extends Pick<CompletionListInput, 'accountId' | 'filter' | 'order'> {
+  readonly range: IdRange
+}
+
+function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: RowChoice) {
+  const { period, model, keyId, status } = filter
+  const rows = db
+    .selectFrom('completion')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('created_at', '>=', period.start)
+    .where('created_at', '<', period.end)
+    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
+    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
+  if (isIndexed(status)) return rows.$call((query) => notCompletedBetween(query, { status, order, range }))
+  return rows
+    .where('id', '>', range.above)
+    .where('id', '<', range.below)
+    .$if(status !== undefined, (query) => query.where('status', '=', status as CompletionStatus))
+    .orderBy('id', order)
+}
+
+/**
+ * Through the index of completions that did not complete: its own condition must stand word for word, and bounds on
+ * status and id together are what the primary key cannot serve.
+ */
+function notCompletedBetween(
+  rows: SelectQueryBuilder<Database, 'completion', CompletionRow>,
+  { status, order, range }: Pick<RowChoice, 'order' | 'range'> & { readonly status: CompletionStatus },
+) {
+  return rows
+    .where('status', '<>', sql.lit<CompletionStatus>('completed'))
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('status', 'id'), '>', tuple(status, range.above)))
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('status', 'id'), '<', tuple(status, range.below)))
+    .orderBy('status', order)
+    .orderBy('id', order)
+}
+
+function isIndexed(status: CompletionStatus | undefined): status is Exclude<CompletionStatus, 'completed'> {
+  return status !== undefined && status !== 'completed'
+}
+
+/** Disjoint, in the order of the list; together they hold everything that is listed. */
+async function* periodsToRead(db: Kysely<Database>, list: CompletionListInput): AsyncGenerator<Period> {
+  const { period, model, keyId, status } = list.filter
+  if (isIndexed(status) || (model === undefined && keyId === undefined)) {
+    yield period
+    return
+  }
+  for (const day of await daysWithUsage(db, list)) {
+    const wholeDay = { start: day * DAY_MS, end: (day + 1) * DAY_MS }
+    if (rangeAfter(idsBornIn(wholeDay), list.after, list.order) === undefined) continue
+    for (const hours of joinRuns(await hoursWithUsage(db, list, day))) {
+      const start = Math.max(hours.start * HOUR_MS, period.start)
+      yield { start, end: Math.min(hours.end * HOUR_MS, period.end) }
+    }
+  }
+}
+
+async function daysWithUsage(db: Kysely<Database>, list: CompletionListInput): Promise<readonly number[]> {
+  const { period, model, keyId } = list.filter
+  const rows = await db
+    .selectFrom('usage_rollup')
+    .select('day')
+    .distinct()
+    .where('account_id', '=', list.accountId)
+    .where('day', '>=', Math.floor(period.start / DAY_MS))
+    .where('day', '<', Math.ceil(period.end / DAY_MS))
+    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
+    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
+    .orderBy('day', list.order)
+    .execute()
+  return rows.map(({ day }) => day)
+}
+
+async function hoursWithUsage(
+  db: Kysely<Database>,
+  { accountId, filter, order }: CompletionListInput,
+  day: number,
+): Promise<readonly number[]> {
+  const { period, model, keyId } = filter
+  const rows = await db
+    .selectFrom('usage_hour')
+    .select('hour')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('hour', '>=', Math.max(day * 24, Math.floor(period.start / HOUR_MS)))
+    .where('hour', '<', Math.min((day + 1) * 24, Math.ceil(period.end / HOUR_MS)))
+    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
+    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
+    .orderBy('hour', order)
+    .execute()
+  return rows.map(({ hour }) => hour)
+}
+
+/** Neighbours become one: 5, 6, 7, 9 is 5 up to 8 and 9 up to 10, in the order that they come in. */
+function joinRuns(hours: readonly number[]): readonly Period[] {
+  const runs: Period[] = []
+  for (const hour of hours) {
+    const last = runs.at(-1)
+    const isNext = last !== undefined && (last.end === hour || last.start === hour + 1)
+    if (isNext) runs[runs.length - 1] = { start: Math.min(last.start, hour), end: Math.max(last.end, hour + 1) }
+    else runs.push({ start: hour, end: hour + 1 })
+  }
+  return runs
+}

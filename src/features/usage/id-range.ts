@@ -1,0 +1,33 @@
+/** Ids sort by time: a range of them stands for a span of time, and the table needs no index by time. */
+import { type CompletionId, completionIdFloor } from '../../domain/ids.ts'
+import type { Period } from './period.ts'
+
+/** The ids strictly between the two. */
+export interface IdRange {
+  readonly above: CompletionId
+  readonly below: CompletionId
+}
+
+/** An id is born together with its completion's `created_at`; a clock that is being set may come between. */
+const ID_TOLERANCE_MS = 60_000
+/** Ids of later milliseconds would begin anew: the year 8889. */
+const LAST_ID_MS = 62 ** 8 - 1
+
+/** Holds every id of a completion created in the period, and those of the minute before and after. */
+export function idsBornIn({ start, end }: Period): IdRange {
+  return { above: floorOf(start - ID_TOLERANCE_MS), below: floorOf(end + ID_TOLERANCE_MS) }
+}
+
+/** What is left of a range behind an id, in the order of reading; undefined: nothing. */
+export function rangeAfter(range: IdRange, id: CompletionId | undefined, order: 'asc' | 'desc'): IdRange | undefined {
+  if (id === undefined) return range
+  const rest =
+    order === 'asc'
+      ? { above: id > range.above ? id : range.above, below: range.below }
+      : { above: range.above, below: id < range.below ? id : range.below }
+  return rest.above < rest.below ? rest : undefined
+}
+
+function floorOf(ms: number): CompletionId {
+  return completionIdFloor(Math.min(Math.max(0, ms), LAST_ID_MS))
+}

@@ -1,0 +1,474 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import type { Kysely, KyselyPlugin } from 'kysely'
+import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/completions.ts'
+import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
+import type { OpenedDatabase } from '../../db/open.ts'
+import type { Database } from '../../db/schema.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
+import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { callerOf, requireCaller } from '../../http/caller.ts'
+import { createHttpServer } from '../../http/server.ts'
+import { DAY_MS, HOUR_MS } from './period.ts'
+import { usageRoutes } from './routes.ts'
+
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
+  readonly body: any
+}
+type Get = (url: string, account?: string) => Promise<Answer>
+
+/** The credential is the account's name; `acc_chat` alone may not read usage. */
+async function serve(t: TestContext, db: Kysely<Database>): Promise<Get> {
+  const app = await createHttpServer({
+    newRequestId: testIds.request,
+    trustProxy: [],
+    corsOrigins: [],
+    onError: () => {},
+    draining: () => false,
+  })
+  t.after(() => app.close())
+  requireCaller(app, (account) => ({
+    accountId: account as AccountId,
+    keyId: 'key_a' as KeyId,
+    plan: 'free',
+    models: undefined,
+    requestsPerMinute: undefined,
+    scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['usage:read'] as const)),
+  }))
+  const now = () => Date.UTC(2026, 4, 20)
+  await app.register(usageRoutes({ db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }))
+  return async (url, account = 'acc_a') => {
+    const { statusCode: status, headers, body: text } = await app.inject({ url, headers: { authorization: account } })
+    return { status, headers, text, body: String(headers['content-type']).includes('json') ? JSON.parse(text) : text }
+  }
+}
+
+async function clear({ db }: OpenedDatabase): Promise<void> {
+  await db.deleteFrom('completion').execute()
+  await db.deleteFrom('usage_rollup').execute()
+  await db.deleteFrom('usage_hour').execute()
+}
+
+const query = (parameters: Readonly<Record<string, string | number | undefined>>): string =>
+  new URLSearchParams(
+    Object.entries(parameters).flatMap(([k, v]) => (v === undefined ? [] : [[k, String(v)]])),
+  ).toString()
+const iso = (time: number): string => new Date(time).toISOString()
+
+const START = Date.UTC(2026, 4, 1)
+const timeArbitrary = fc.integer({ min: START, max: START + 4 * DAY_MS })
+const edgeArbitrary = fc.oneof(
+  fc.integer({ min: START - DAY_MS, max: START + 5 * DAY_MS }),
+  fc.integer({ min: -24, max: 120 }).map((hour) => START + hour * HOUR_MS),
+  fc.integer({ min: -1, max: 5 }).map((day) => START + day * DAY_MS),
+)
+const periodArbitrary = fc
+  .tuple(edgeArbitrary, edgeArbitrary)
+  .map(([one, other]) => ({ start: Math.min(one, other), end: Math.max(one, other) }))
+
+const recordArbitrary: fc.Arbitrary<CompletionRecord> = fc
+  .record({
+    model: fc.constantFrom('m1', 'm2', 'M2'),
+    keyId: fc.constantFrom('key_a', 'key_b') as fc.Arbitrary<KeyId>,
+    accountId: fc.constantFrom('acc_a', 'acc_b') as fc.Arbitrary<AccountId>,
+    status: fc.constantFrom('completed', 'failed', 'client_left', 'incomplete'),
+    createdAt: fc.oneof(
+      timeArbitrary,
+      edgeArbitrary.map((edge) => Math.min(Math.max(edge, START), START + 4 * DAY_MS)),
+    ),
+    bornBeforeMs: fc.oneof(fc.constant(0), fc.integer({ min: -20_000, max: 20_000 })),
+    promptTokens: fc.nat(100_000),
+    completionTokens: fc.nat(100_000),
+    costNanoUsd: fc.bigInt(0n, 10n ** 12n),
+  })
+  .map(({ bornBeforeMs, ...over }) => completionRecord({ ...over, id: completionIdAt(over.createdAt - bornBeforeMs) }))
+
+/** What `fc` shrinks is recorded again: ids must not be. */
+const fresh = (records: readonly CompletionRecord[]): readonly CompletionRecord[] => [
+  ...new Map(records.map((record) => [record.id, record])).values(),
+]
+
+test('GET /usage reports the month with exact dollars', async (t) => {
+  const database = await temporaryDatabase(t)
+  await recordCompletions(database, [
+    completionRecord({ model: 'cheap', costNanoUsd: 1n }),
+    completionRecord({ model: 'dear', costNanoUsd: 300_000_000n, promptTokens: 100 }),
+    completionRecord({ model: 'dear', costNanoUsd: 100_000_001n }),
+    completionRecord({ model: 'old', createdAt: Date.UTC(2026, 3, 30, 23, 59, 59, 999) }),
+    completionRecord({ model: 'other', accountId: 'acc_b' as AccountId }),
+  ])
+  const get = await serve(t, database.db)
+  const { status, body } = await get('/usage')
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    period_start: '2026-05-01T00:00:00.000Z',
+    period_end: '2026-06-01T00:00:00.000Z',
+    total_tokens: 135,
+    total_cost_usd: 0.400000002,
+    credit_remaining_usd: null,
+    held_usd: 0,
+    breakdown_by_model: [
+      { model: 'dear', tokens: 120, cost_usd: 0.400000001 },
+      { model: 'cheap', tokens: 15, cost_usd: 1e-9 },
+    ],
+  })
+  const last = await get('/usage?period_start=2026-04-30T23:59:59.999Z&period_end=2026-05-01T00:00:00Z')
+  assert.deepEqual(last.body.breakdown_by_model, [{ model: 'old', tokens: 15, cost_usd: 0.0000015 }])
+  const empty = await get('/usage?period_start=2027-01-01&period_end=2027-01-01&group_by=day')
+  assert.deepEqual([empty.status, empty.body.total_tokens, empty.body.breakdown_by_model], [200, 0, []])
+  assert.deepEqual(empty.body.groups, [])
+  assert.equal((await get('/usage', 'acc_chat')).status, 403)
+})
+
+/** By hand, over the rows themselves. */
+function expectedGroups(
+  records: readonly CompletionRecord[],
+  keyOf: (record: CompletionRecord) => string,
+): Map<string, { tokens: number; requests: number; cost: bigint }> {
+  const groups = new Map<string, { tokens: number; requests: number; cost: bigint }>()
+  for (const record of records) {
+    const { tokens, requests, cost } = groups.get(keyOf(record)) ?? { tokens: 0, requests: 0, cost: 0n }
+    groups.set(keyOf(record), {
+      tokens: tokens + record.promptTokens + record.completionTokens,
+      requests: requests + 1,
+      cost: cost + record.costNanoUsd,
+    })
+  }
+  return groups
+}
+
+const KEY_OF = {
+  model: ({ model }: CompletionRecord) => model,
+  key: ({ keyId }: CompletionRecord) => keyId as string,
+  day: ({ createdAt }: CompletionRecord) => iso(createdAt).slice(0, 10),
+} as const
+
+test('groups of any period are the sums of its rows, and add up to the total to the last digit', async (t) => {
+  const database = await temporaryDatabase(t)
+  const get = await serve(t, database.db)
+  const grouping = fc.constantFrom('model', 'key', 'day') as fc.Arbitrary<keyof typeof KEY_OF>
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(recordArbitrary, { maxLength: 14 }),
+      periodArbitrary,
+      grouping,
+      async (made, period, by) => {
+        await clear(database)
+        const records = fresh(made)
+        await recordCompletions(database, records)
+        const counted = records.filter(
+          ({ accountId, createdAt }) => accountId === 'acc_a' && createdAt >= period.start && createdAt < period.end,
+        )
+        const expected = [...expectedGroups(counted, KEY_OF[by])]
+          .map(([key, { tokens, requests, cost }]) => ({ key, tokens, requests, cost_usd: Number(cost) / 1e9, cost }))
+          .sort((a, b) => (by === 'day' || a.cost === b.cost ? (a.key < b.key ? -1 : 1) : a.cost > b.cost ? -1 : 1))
+          .map(({ cost, ...group }) => group)
+        const parameters = { group_by: by, period_start: iso(period.start), period_end: iso(period.end) }
+        const { body } = await get(`/usage?${query(parameters)}`)
+        assert.deepEqual(body.groups, expected)
+        const models = expectedGroups(counted, KEY_OF.model)
+        assert.equal(body.breakdown_by_model.length, models.size)
+        for (const { model, tokens, cost_usd } of body.breakdown_by_model) {
+          assert.deepEqual([tokens, cost_usd], [models.get(model)?.tokens, Number(models.get(model)?.cost) / 1e9])
+        }
+        const total = counted.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)
+        assert.equal(body.total_cost_usd, Number(total) / 1e9)
+        const nano = (usd: number) => BigInt(Math.round(usd * 1e9))
+        const added = body.groups.reduce((sum: bigint, group: { cost_usd: number }) => sum + nano(group.cost_usd), 0n)
+        assert.equal(added, total)
+      },
+    ),
+    { numRuns: 120 },
+  )
+})
+
+test('no completion belongs to an agent: the groups are empty, the totals are not', async (t) => {
+  const database = await temporaryDatabase(t)
+  await recordCompletions(database, [completionRecord()])
+  const get = await serve(t, database.db)
+  const { body } = await get('/usage?group_by=agent')
+  assert.deepEqual([body.groups, body.total_tokens], [[], 15])
+  assert.equal((await get('/usage?group_by=agent&format=csv')).text, 'group,tokens,requests,cost_usd\r\n')
+})
+
+test('a CSV file has the groups, by model unless said, with every digit of the cost', async (t) => {
+  const database = await temporaryDatabase(t)
+  await recordCompletions(database, [
+    completionRecord({ model: 'a "quoted", model', costNanoUsd: 1n }),
+    completionRecord({ model: 'dear', costNanoUsd: 9_007_199_254_740_993n }),
+    completionRecord({ model: 'dear', costNanoUsd: 0n, status: 'failed', keyId: 'key_b' as KeyId }),
+  ])
+  const get = await serve(t, database.db)
+  const { status, headers, text } = await get('/usage?format=csv')
+  assert.equal(status, 200)
+  assert.equal(headers['content-type'], 'text/csv; charset=utf-8')
+  assert.equal(headers['content-disposition'], 'attachment; filename="usage-by-model-2026-05-01-2026-06-01.csv"')
+  assert.equal(
+    text,
+    'group,tokens,requests,cost_usd\r\ndear,30,2,9007199.254740993\r\n"a ""quoted"", model",15,1,0.000000001\r\n',
+  )
+  const days = await get('/usage?format=csv&group_by=day')
+  assert.equal(days.text, 'group,tokens,requests,cost_usd\r\n2026-05-05,45,3,9007199.254740994\r\n')
+  const keys = await get('/usage?format=csv&group_by=key')
+  assert.match(keys.text, /^group,tokens,requests,cost_usd\r\nkey_a,30,2,.*\r\nkey_b,15,1,0\r\n$/)
+  assert.match(String((await get('/usage?format=json')).headers['content-type']), /^application\/json/)
+})
+
+test('what cannot be read in a query is 400 with its parameter', async (t) => {
+  const { db } = await temporaryDatabase(t)
+  const get = await serve(t, db)
+  const cases = [
+    ['/usage?group_by=provider', 'group_by'],
+    ['/usage?group_by=', 'group_by'],
+    ['/usage?group_by=day&group_by=key', 'group_by'],
+    ['/usage?format=xml', 'format'],
+    ['/usage?period_start=x', 'period_start'],
+    ['/usage?period_start=2026-05-02&period_end=2026-05-01&format=csv', 'period_end'],
+    ['/usage/completions?status=ok', 'status'],
+    ['/usage/completions?status=', 'status'],
+    ['/usage/completions?model=a&model=b', 'model'],
+    ['/usage/completions?period_start=2026-13-01', 'period_start'],
+    ['/usage/completions?period_start=2026-05-02&period_end=2026-05-01', 'period_end'],
+    ['/usage/completions?limit=0', 'limit'],
+    ['/usage/completions?limit=101', 'limit'],
+    ['/usage/completions?limit=ten', 'limit'],
+    ['/usage/completions?order=up', 'order'],
+    ['/usage/completions?cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'cursor'],
+  ] as const
+  for (const [url, param] of cases) {
+    const { status, headers, body } = await get(url)
+    assert.deepEqual([status, body.error?.type, body.error?.param], [400, 'invalid_request', param], url)
+    assert.equal(headers['x-should-retry'], 'false')
+  }
+})
+
+test('a completion is shown with every field, alone and in the list', async (t) => {
+  const database = await temporaryDatabase(t)
+  const whole = completionRecord({
+    stream: true,
+    finishReason: 'tool_calls',
+    cachedTokens: 3,
+    costNanoUsd: 1_234_567n,
+    firstByteMs: 3.6,
+    clientRequestId: 'mine',
+    usageSource: 'estimated',
+    status: 'client_left',
+    attempts: 2,
+  })
+  const bare = completionRecord({ status: 'failed', finishReason: undefined, costNanoUsd: 0n, createdAt: START })
+  await recordCompletions(database, [whole, bare])
+  const get = await serve(t, database.db)
+  const shown = {
+    id: whole.id,
+    object: 'completion',
+    created_at: '2026-05-05T12:00:00.000Z',
+    key_id: 'key_a',
+    model: 'm1',
+    provider: 'p',
+    status: 'client_left',
+    stream: true,
+    finish_reason: 'tool_calls',
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    cached_tokens: 3,
+    cost_usd: 0.001234567,
+    usage_source: 'estimated',
+    price_version: 'v1',
+    duration_ms: 12,
+    first_byte_ms: 4,
+    attempts: 2,
+    client_request_id: 'mine',
+  }
+  const one = await get(`/usage/completions/${whole.id}`)
+  assert.equal(one.status, 200)
+  assert.deepEqual(one.body, shown)
+  assert.deepEqual(Object.keys(one.body), Object.keys(shown))
+  const { body: list } = await get('/usage/completions')
+  assert.deepEqual(list, { data: [shown, list.data[1]], has_more: false, next_cursor: null })
+  const { id, stream, finish_reason, first_byte_ms, client_request_id, cost_usd } = list.data[1]
+  assert.deepEqual([id, stream, finish_reason, first_byte_ms], [bare.id, false, null, null])
+  assert.deepEqual([client_request_id, cost_usd], [null, 0])
+})
+
+test('another account’s completion is answered like one that never was', async (t) => {
+  const database = await temporaryDatabase(t)
+  const other = completionRecord({ accountId: 'acc_b' as AccountId })
+  await recordCompletions(database, [other, completionRecord(), completionRecord()])
+  const get = await serve(t, database.db)
+  const withoutRequestId = ({ status, body }: Answer) => ({ status, error: { ...body.error, request_id: '' } })
+  const theirs = await get(`/usage/completions/${other.id}`)
+  assert.equal(theirs.status, 404)
+  assert.equal(theirs.body.error.type, 'not_found')
+  const never = await get('/usage/completions/chatcmpl-0000000000000000000000')
+  assert.deepEqual(withoutRequestId(theirs), withoutRequestId(never))
+  assert.equal((await get(`/usage/completions/${other.id}`, 'acc_b')).status, 200)
+  assert.equal((await get(`/usage/completions/${other.id}`, 'acc_chat')).status, 403)
+  assert.equal((await get('/usage/completions', 'acc_chat')).status, 403)
+  const page = await get('/usage/completions?limit=1')
+  const stolen = await get(`/usage/completions?limit=1&cursor=${page.body.next_cursor}`, 'acc_b')
+  assert.deepEqual([stolen.status, stolen.body.error.param], [400, 'cursor'])
+})
+
+test('a cursor is good only for the filter and order it was given out for', async (t) => {
+  const database = await temporaryDatabase(t)
+  await recordCompletions(database, [completionRecord(), completionRecord(), completionRecord()])
+  const get = await serve(t, database.db)
+  const { body } = await get('/usage/completions?limit=1&model=m1')
+  const next = (parameters: string) => get(`/usage/completions?cursor=${body.next_cursor}${parameters}`)
+  assert.equal((await next('&model=m1&limit=2')).body.data.length, 2)
+  for (const change of ['', '&model=m2', '&model=m1&order=asc', '&model=m1&status=failed', '&model=m1&key_id=key_a']) {
+    const { status, body: refused } = await next(change)
+    assert.deepEqual([status, refused.error?.param], [400, 'cursor'], change)
+  }
+})
+
+/** Follows the cursors to the end. `between` runs after every page. */
+async function readAll(
+  get: Get,
+  parameters: Readonly<Record<string, string | number | undefined>>,
+  between?: () => unknown,
+) {
+  const pages: string[][] = []
+  for (let cursor: string | undefined; ; ) {
+    const { status, body, text } = await get(`/usage/completions?${query({ ...parameters, cursor })}`)
+    assert.equal(status, 200, text)
+    pages.push(body.data.map(({ id }: { id: string }) => id))
+    assert.equal(body.has_more, body.next_cursor !== null)
+    if (body.next_cursor === null) return pages
+    cursor = body.next_cursor
+    await between?.()
+  }
+}
+
+const filterArbitrary = fc.record({
+  model: fc.option(fc.constantFrom('m1', 'm2', 'none'), { nil: undefined }),
+  key_id: fc.option(fc.constantFrom('key_a', 'key_b', 'none'), { nil: undefined }),
+  status: fc.option(fc.constantFrom('completed', 'failed', 'client_left', 'incomplete'), { nil: undefined }),
+  period: fc.option(periodArbitrary, { nil: undefined }),
+  order: fc.constantFrom('asc', 'desc', undefined),
+  limit: fc.integer({ min: 1, max: 7 }),
+})
+type Filter = typeof filterArbitrary extends fc.Arbitrary<infer Value> ? Value : never
+
+const parametersOf = ({ period, ...filter }: Filter) => ({
+  ...filter,
+  ...(period === undefined ? {} : { period_start: iso(period.start), period_end: iso(period.end) }),
+})
+
+function isListed(record: CompletionRecord, { model, key_id, status, period }: Filter): boolean {
+  const { createdAt } = record
+  return (
+    record.accountId === 'acc_a' &&
+    (model ?? record.model) === record.model &&
+    (key_id ?? record.keyId) === record.keyId &&
+    (status ?? record.status) === record.status &&
+    (period === undefined || (createdAt >= period.start && createdAt < period.end))
+  )
+}
+
+function idsInOrder(records: readonly CompletionRecord[], order: Filter['order']): string[] {
+  const ids = records.map(({ id }) => id as string).sort()
+  return order === 'asc' ? ids : ids.reverse()
+}
+
+test('pages put together are exactly what the filter describes, in order, and all but the last are full', async (t) => {
+  const database = await temporaryDatabase(t)
+  const get = await serve(t, database.db)
+  await fc.assert(
+    fc.asyncProperty(fc.array(recordArbitrary, { maxLength: 40 }), filterArbitrary, async (made, filter) => {
+      await clear(database)
+      const records = fresh(made)
+      await recordCompletions(database, records)
+      const pages = await readAll(get, parametersOf(filter))
+      const expected = records.filter((record) => isListed(record, filter))
+      assert.deepEqual(pages.flat(), idsInOrder(expected, filter.order))
+      for (const page of pages.slice(0, -1)) assert.equal(page.length, filter.limit)
+    }),
+    { numRuns: 250 },
+  )
+})
+
+test('completions that come while pages are read neither repeat nor hide any that were there', async (t) => {
+  const database = await temporaryDatabase(t)
+  const get = await serve(t, database.db)
+  const some = fc.array(recordArbitrary, { maxLength: 25 })
+  await fc.assert(
+    fc.asyncProperty(some, some, filterArbitrary, async (made, later, filter) => {
+      await clear(database)
+      const records = fresh(made)
+      const coming = fresh(later).filter(({ id }) => !records.some((record) => record.id === id))
+      await recordCompletions(database, records)
+      let writing: Promise<void> = Promise.resolve()
+      const write = () => {
+        const next = coming.splice(0, 3)
+        if (next.length > 0) writing = writing.then(() => recordCompletions(database, next))
+      }
+      const seen = (await readAll(get, parametersOf(filter), write)).flat()
+      await writing
+      assert.equal(new Set(seen).size, seen.length)
+      assert.deepEqual(seen, filter.order === 'asc' ? seen.toSorted() : seen.toSorted().reverse())
+      for (const record of records) assert.equal(seen.includes(record.id), isListed(record, filter), record.id)
+    }),
+    { numRuns: 120 },
+  )
+})
+
+/** `db` that notes the SQL of every query it runs. */
+function noting(db: Kysely<Database>) {
+  const statements: { readonly sql: string; readonly parameters: readonly unknown[] }[] = []
+  const plugin: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      statements.push(db.getExecutor().compileQuery(node, queryId))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  return { db: db.withPlugin(plugin), statements }
+}
+
+test('no query reads a whole table, whatever is asked for', async (t) => {
+  const path = await temporaryPath(t)
+  const database = await temporaryDatabase(t, path)
+  const records = Array.from({ length: 60 }, (_, index) =>
+    completionRecord({ createdAt: START + index * 2 * HOUR_MS, status: index % 9 === 0 ? 'failed' : 'completed' }),
+  )
+  await recordCompletions(database, records)
+  const { db, statements } = noting(database.db)
+  const get = await serve(t, db)
+  const period = 'period_start=2026-05-01T00:30:00Z&period_end=2026-05-03T10:20:00Z'
+  for (const grouping of ['', '&group_by=model', '&group_by=key', '&group_by=day', '&group_by=agent'])
+    assert.equal((await get(`/usage?${period}${grouping}`)).status, 200)
+  for (const choice of ['', 'model=m1&', 'key_id=key_a&', 'model=m1&key_id=key_a&', 'model=none&'])
+    for (const status of ['', 'status=completed&', 'status=failed&'])
+      for (const order of ['asc', 'desc'])
+        await readAll(
+          get,
+          Object.fromEntries(new URLSearchParams(`${choice}${status}${period}&order=${order}&limit=7`)),
+        )
+  assert.equal((await get(`/usage/completions/${records[0]?.id}`)).status, 200)
+  const judge = new DatabaseSync(path, { readOnly: true })
+  t.after(() => judge.close())
+  const tables = new Set<string>()
+  for (const { sql, parameters } of statements) {
+    const plan = judge.prepare(`explain query plan ${sql}`).all(...(parameters as SQLInputValue[]))
+    for (const step of plan.map(({ detail }) => String(detail))) {
+      const [, verb, table] = /^(SCAN|SEARCH) (completion|usage_rollup|usage_hour)\b/.exec(step) ?? []
+      if (table !== undefined) tables.add(table)
+      assert.notEqual(verb, 'SCAN', `${step}: ${sql}`)
+      if (table !== undefined) assert.match(step, /\(account_id=\?/, sql)
+      if (table === 'completion')
+        assert.match(step, /AND (id=\?|id>\? AND id<\?|\(status,id\)>\(\?,\?\) AND \(status,id\)<\(\?,\?\))\)$/, sql)
+    }
+    const isSorted = plan.some(({ detail }) => String(detail).includes('TEMP B-TREE FOR ORDER BY'))
+    assert.ok(!isSorted, `sorts: ${sql}`)
+    if (sql.includes(`"status" <> 'completed'`))
+      assert.match(JSON.stringify(plan), /USING INDEX completion_not_completed/)
+  }
+  assert.deepEqual([...tables].sort(), ['completion', 'usage_hour', 'usage_rollup'])
+})

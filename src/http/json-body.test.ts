@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { testIds } from '../../test/support/database.ts'
+import { DEFAULT_BODY_LIMIT_BYTES } from './json-body.ts'
+import { createHttpServer } from './server.ts'
+
+const LIMIT = 1000
+
+async function setUp(t: TestContext): Promise<FastifyInstance> {
+  const app = await createHttpServer({
+    newRequestId: testIds.request,
+    trustProxy: [],
+    corsOrigins: [],
+    draining: () => false,
+    onError: () => {},
+  })
+  t.after(async () => {
+    app.server.closeAllConnections()
+    await app.close()
+  })
+  app.post('/', (request) => ({ body: request.body }))
+  app.post('/small', { config: { bodyLimitBytes: LIMIT } }, (request) => ({ body: request.body }))
+  return app
+}
+
+/** Sends these pieces one after another, each on its way before the next; resolves with the first answer. */
+async function send(t: TestContext, app: FastifyInstance, pieces: readonly (string | Buffer)[]): Promise<string> {
+  if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.setNoDelay(true)
+  let received = ''
+  const answered = new Promise<string>((resolve) => {
+    socket.on('data', (bytes) => {
+      received += bytes.toString()
+      if (received.includes('}')) resolve(received)
+    })
+    socket.on('close', () => resolve(received))
+  })
+  for (const piece of pieces) await new Promise((resolve) => socket.write(piece, resolve))
+  return answered
+}
+
+const head = (path: string, ...lines: string[]): string =>
+  [`POST ${path} HTTP/1.1`, 'Host: a', 'Content-Type: application/json', ...lines, '', ''].join('\r\n')
+const chunked = (...parts: (string | Buffer)[]): Buffer =>
+  Buffer.concat(
+    parts.flatMap((part) => [
+      Buffer.from(`${Buffer.byteLength(part).toString(16)}\r\n`),
+      Buffer.from(part),
+      Buffer.from('\r\n'),
+    ]),
+  )
+const LAST = '0\r\n\r\n'
+const textOf = (bytes: number): string => JSON.stringify({ a: 'x'.repeat(bytes - 8) })
+
+for (const type of ['application/json', 'application/json; charset=utf-8', 'text/json', 'Application/JSON']) {
+  test(`a body of ${type} is read`, async (t) => {
+    const app = await setUp(t)
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/',
+      headers: { 'content-type': type },
+      payload: '{"a":[1]}',
+    })
+    assert.deepEqual(answer.json(), { body: { a: [1] } })
+  })
+}
+
+for (const type of [
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/jsonp',
+]) {
+  test(`a body of ${type} is 415`, async (t) => {
+    const app = await setUp(t)
+    const answer = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload: '{"a":1}' })
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [415, 'unsupported_media_type'])
+  })
+}
+
+test('EDGE-3: a compressed body is 415, one that is called identity is not', async (t) => {
+  const app = await setUp(t)
+  const ask = (encoding: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/',
+      headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+      payload: '{"a":1}',
+    })
+  assert.equal((await ask('gzip')).statusCode, 415)
+  assert.equal((await ask('identity')).statusCode, 200)
+})
+
+test('what is no JSON object, or nested too deep, is 400 with its code', async (t) => {
+  const app = await setUp(t)
+  const codeOf = async (payload: string): Promise<unknown[]> => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/',
+      headers: { 'content-type': 'application/json' },
+      payload,
+    })
+    return [answer.statusCode, answer.json().error.code]
+  }
+  assert.deepEqual(await codeOf('{'), [400, 'invalid_json'])
+  assert.deepEqual(await codeOf('[]'), [400, 'invalid_type'])
+  assert.deepEqual(await codeOf(`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`), [400, 'invalid_value'])
+  assert.deepEqual(await codeOf('{"__proto__":{}}'), [400, 'invalid_value'])
+})
+
+test('EDGE-3: each route has its limit, to the byte, whether the length is declared or not', async (t) => {
+  const app = await setUp(t)
+  for (const [path, limit] of [
+    ['/small', LIMIT],
+    ['/', DEFAULT_BODY_LIMIT_BYTES],
+  ] as const) {
+    for (const [bytes, status] of [
+      [limit, 200],
+      [limit + 1, 413],
+    ] as const) {
+      const body = textOf(bytes)
+      assert.equal(Buffer.byteLength(body), bytes)
+      const declared = await send(t, app, [head(path, `Content-Length: ${bytes}`), body])
+      assert.match(declared, new RegExp(`^HTTP/1.1 ${status} `), `${path} ${bytes} declared`)
+      const undeclared = await send(t, app, [head(path, 'Transfer-Encoding: chunked'), chunked(body), LAST])
+      assert.match(undeclared, new RegExp(`^HTTP/1.1 ${status} `), `${path} ${bytes} chunked`)
+    }
+  }
+})
+
+test('EDGE-3: a body a little over the limit, all there at once, is answered without a wait', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] }) // a wait would never end
+  const app = await setUp(t)
+  const all = Buffer.concat([
+    Buffer.from(head('/small', 'Transfer-Encoding: chunked')),
+    chunked(textOf(LIMIT + 1)),
+    Buffer.from(LAST),
+  ])
+  assert.match(await send(t, app, [all]), /^HTTP\/1\.1 413 /)
+})
+
+test('EDGE-3: of a body that is declared too large the rest is taken before the answer', async (t) => {
+  const app = await setUp(t)
+  const body = textOf(LIMIT + 500)
+  const pieces = [head('/small', `Content-Length: ${body.length}`), body.slice(0, 700), body.slice(700)]
+  const answer = await send(t, app, pieces)
+  assert.match(answer, /^HTTP\/1\.1 413 /)
+  assert.match(answer, /"code":"body_too_large"/)
+})
+
+test('a character that is cut by where the network cuts is whole again', async (t) => {
+  const app = await setUp(t)
+  const bytes = Buffer.from('{"a":"ü€😀"}')
+  for (let at = 1; at < bytes.length; at++) {
+    const pieces = [
+      head('/', 'Transfer-Encoding: chunked'),
+      chunked(bytes.subarray(0, at)),
+      chunked(bytes.subarray(at)),
+      LAST,
+    ]
+    assert.match(await send(t, app, pieces), /\{"body":\{"a":"ü€😀"\}\}/)
+  }
+})
+
+test('a client that goes away in the middle of its body does no harm', async (t) => {
+  const app = await setUp(t)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const closed = Promise.withResolvers<void>()
+  app.server.once('connection', (socket) => socket.once('close', () => closed.resolve()))
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write(`${head('/', 'Content-Length: 100')}{"a"`, () => socket.resetAndDestroy())
+  await closed.promise
+  assert.match(await send(t, app, [head('/', 'Content-Length: 2'), '{}']), /^HTTP\/1\.1 200 /)
+})

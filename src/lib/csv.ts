@@ -1,0 +1,14 @@
+export type CsvField = string | number
+
+/**
+ * Comma-separated values (RFC 4180): every row, the last one too, ends in CRLF; a field is quoted only where it must
+ * be. The first row is the header. Numbers are written as JavaScript does: amounts are better given as text.
+ */
+export function renderCsv(rows: readonly (readonly CsvField[])[]): string {
+  return rows.map((row) => `${row.map(renderField).join(',')}\r\n`).join('')
+}
+
+function renderField(field: CsvField): string {
+  const text = String(field)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
