@@ -32,6 +32,7 @@ import { createMetrics, type Metrics, metricsRoute } from './http/metrics.ts'
 import { documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsGuard, probeRoutes } from './http/operator-routes.ts'
 import { createHttpServer } from './http/server.ts'
+import { type Sockets, watchSockets } from './http/sockets.ts'
 import { welcomeRoutes } from './http/welcome.ts'
 import { resolveProvider } from './providers/index.ts'
 
@@ -48,6 +49,7 @@ export interface App {
   readonly server: FastifyInstance
   readonly gateway: Gateway
   readonly metrics: Metrics
+  readonly sockets: Sockets
   /** Takes over providers, models, plans and routing. Rejects, and changes nothing, when they do not fit together. */
   reload(config: Config): Promise<void>
   /** From now on new requests are turned away. */
@@ -77,6 +79,7 @@ export async function createApp(input: AppInput): Promise<App> {
     server,
     gateway,
     metrics,
+    sockets: watchSockets(server.server),
     reload: world.reload,
     drain() {
       draining = true

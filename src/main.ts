@@ -75,29 +75,32 @@ export async function startService({ config, log, version }: ServiceInput): Prom
 const DRAIN_POLL_MS = 10
 /** How long interrupted requests may take to tell their clients. */
 const INTERRUPTION_MS = 2_000
+/** How long a connection may take to send the request that it was made for. */
+const FIRST_REQUEST_MS = 500
 
 /** Turns new requests away, lets running ones end, interrupts what is left after `drain_ms`. */
 async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 'drain_delay_ms'>): Promise<void> {
-  const { server } = app.server
+  const { sockets, gateway } = app
   app.drain()
-  server.closeIdleConnections()
+  sockets.closeIdle()
   if (times.drain_delay_ms > 0) await sleep(times.drain_delay_ms)
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  await untilIdle(app, times.drain_ms)
-  app.gateway.interruptAll(new GatewayError('shutting_down', 'The gateway is shutting down.'))
-  await untilIdle(app, INTERRUPTION_MS)
-  server.closeIdleConnections()
+  const closed = sockets.stopListening()
+  await untilEnded(app, times.drain_ms, () => gateway.active === 0)
+  gateway.interruptAll(new GatewayError('shutting_down', 'The gateway is shutting down.'))
+  await untilEnded(app, INTERRUPTION_MS, () => gateway.active === 0)
+  await untilEnded(app, FIRST_REQUEST_MS, () => sockets.unanswered() === 0)
+  app.server.server.closeIdleConnections()
   await Promise.race([closed, sleep(INTERRUPTION_MS, undefined, { ref: false })])
-  server.closeAllConnections()
+  app.server.server.closeAllConnections()
   await app.server.close()
 }
 
-/** Waits until no request runs, at most `waitMs`; connections that fall idle meanwhile are closed. */
-async function untilIdle(app: App, waitMs: number): Promise<void> {
+/** Waits for `ended`, at most `waitMs`; connections that fall idle meanwhile are closed. */
+async function untilEnded(app: App, waitMs: number, ended: () => boolean): Promise<void> {
   const until = performance.now() + waitMs
-  while (app.gateway.active > 0 && performance.now() < until) {
+  while (!ended() && performance.now() < until) {
     await sleep(DRAIN_POLL_MS)
-    app.server.server.closeIdleConnections()
+    app.sockets.closeIdle()
   }
 }
 

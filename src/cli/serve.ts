@@ -11,6 +11,7 @@ import { type Service, startService } from '../main.ts'
 import { loadCliConfig } from './context.ts'
 import { refusePostgres } from './database.ts'
 import type { ServeOptions } from './program.ts'
+import { explainStartError } from './start-errors.ts'
 
 /** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
 const COPY_MS = 1_000
@@ -22,10 +23,14 @@ const COPY_MS = 1_000
 export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
   refusePostgres(config)
+  if (options.role === 'worker') throw new Error('There is no work apart from the service yet: use --role all or api.')
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()
   endOnSignals(started.promise, log)
-  const service = await startService({ config, log, version })
+  if (config.redis_url !== undefined) log.log.warn('redis_url is set and not used: limits hold in this process')
+  const service = await startService({ config, log, version }).catch((error: unknown) => {
+    throw explainStartError(error, config)
+  })
   await welcome(service, config)
   log.log.info({ url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   process.on('SIGHUP', () => void reload(service, options, log))

@@ -195,6 +195,33 @@ test('UP-3: with another target nobody waits', async () => {
   assert.equal(hosts(begun), 'a b')
 })
 
+test('UP-3: a target that asks for more than that is not asked again, another one is', async () => {
+  const scripts: Readonly<Record<string, Script>> = {
+    a: refusal(429, {}, { 'retry-after': '3600' }),
+    b: refusal(500),
+  }
+  for (const targets of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ]) {
+    const begun = begin((host) => scripts[host] ?? good, { targets, maxAttempts: 4 })
+    await rejection(begun)
+    assert.equal(hosts(begun), `${targets.join(' ')} b b`)
+  }
+})
+
+test('UP-3: a round begins when every target of it wishes it to', async (t) => {
+  const advance = mockTime(t)
+  const wait = (seconds: string): Script => refusal(429, {}, { 'retry-after': seconds })
+  const begun = begin(inTurn(wait('2'), wait('1'), good), { targets: ['a', 'b'] })
+  await settled()
+  await advance(1999)
+  assert.equal(hosts(begun), 'a b')
+  await advance(1)
+  assert.equal(hosts(begun), 'a b a')
+  await begun.answering
+})
+
 test('UP-3: without a word of the provider the pause is full jitter over 100 ms, doubled each round', async (t) => {
   const advance = mockTime(t)
   const begun = begin(() => refusal(500), { maxAttempts: 4, random: () => 0.5 })

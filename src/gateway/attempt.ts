@@ -30,7 +30,8 @@ export interface AttemptSettings {
 
 /**
  * Resolves once every choice has begun. Rejects with the last failure when all attempts are used up. Targets are asked
- * in rounds: each round has those of the one before that may do better after a moment.
+ * in rounds: each round has those of the one before that may do better after a moment, and begins when all of them
+ * wish it to.
  */
 export async function beginAnswer(
   completion: Completion,
@@ -40,6 +41,7 @@ export async function beginAnswer(
   if (isOver(completion)) throw new Error('The request was over before a provider was called.')
   let targets = completion.targets
   let again: Target[] = []
+  let askedMs: number | undefined
   let round = 0
   for (let position = 0; ; ) {
     const target = targets[position++]
@@ -47,16 +49,22 @@ export async function beginAnswer(
     try {
       return await attempt(completion, ports, target)
     } catch (error) {
-      if (mayBeTriedAgain(error)) again.push(target)
-      let wait: number | undefined = 0
+      const patienceMs = retryAfterOf(error)
+      if (mayBeTriedAgain(error) && (patienceMs ?? 0) <= RETRY_MAX_MS) {
+        again.push(target)
+        if (patienceMs !== undefined) askedMs = Math.max(patienceMs, askedMs ?? 0)
+      }
+      let wait = 0
       if (position === targets.length) {
-        wait = waitBeforeRound(error, ++round, ports.random)
+        round += 1
+        wait = askedMs ?? jitterBefore(round, ports.random)
         targets = again
         again = []
+        askedMs = undefined
         position = 0
       }
       const goesOn = mayBeTriedElsewhere(error) && completion.attempts < maxAttempts && targets.length > 0
-      if (!goesOn || wait === undefined || isOver(completion)) throw error
+      if (!goesOn || isOver(completion)) throw error
       if (wait > 0) await pause(completion, wait)
       if (isOver(completion)) throw error
     }
@@ -123,12 +131,11 @@ function abortAll(calls: readonly Call[]): void {
   for (const call of calls) call.abort()
 }
 
-/**
- * @param round From 1.
- * @returns Milliseconds; undefined when the provider asks for more patience than we have.
- */
-function waitBeforeRound(error: unknown, round: number, random: () => number): number | undefined {
-  const asked = error instanceof ProviderError ? error.failure.retryAfterMs : undefined
-  if (asked !== undefined) return asked <= RETRY_MAX_MS ? asked : undefined
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof ProviderError ? error.failure.retryAfterMs : undefined
+}
+
+/** @param round From 1. */
+function jitterBefore(round: number, random: () => number): number {
   return random() * Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** (round - 1))
 }

@@ -318,9 +318,21 @@ test('INV-7: usage that comes together with a failure is had before it', async (
   assert.ok(outcome.failure)
 })
 
-test('usage alone does not make an answer that has begun', async () => {
-  const billed = { ...usageChunk(counts(1000, 7)), error: { message: 'x' } }
-  assert.equal((await play(start({ body: [frame(billed)] }).call)).early, true)
+test('UP-1: usage alone does not make an answer that has begun, wherever the network cuts', async () => {
+  const billed = frame(usageChunk(counts(1000, 1)))
+  const fault = frame({ error: { message: 'x' } })
+  for (const body of [
+    [frame({ ...usageChunk(counts(1000, 7)), error: { message: 'x' } })],
+    [billed + fault],
+    [billed, fault],
+    [billed, billed, fault],
+    [billed, broken],
+    [billed],
+  ]) {
+    assert.equal((await play(start({ body }).call)).early, true)
+  }
+  const late = await play(start({ body: [billed, ...textChunks(1).map(frame), frame('[DONE]')] }).call)
+  assert.deepEqual([typesOf(late), late.failure], ['usage text finish usage', undefined])
 })
 
 test('decisions 1: a connection that breaks after every finish reason is a complete answer', async () => {

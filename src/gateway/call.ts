@@ -130,12 +130,28 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
     const decoder = createDecoder(provider.protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
     state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
     if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
-    await readEvents(state, state.pending)
+    await readBeginning(state)
   } catch (error) {
     state.failure = endInFailure(state, error)
-    // What came before it in the same read is had first; usage alone is no answer that has begun.
-    if (!state.pending.some(({ type }) => type !== 'usage')) throw state.failure
+    // What came before it in the same read is had first.
+    if (!state.pending.some(isGenerated)) throw state.failure
   }
+}
+
+/** Usage alone is no answer that has begun: some providers send it first, and then the error that stands for all. */
+async function readBeginning(state: CallState): Promise<void> {
+  while (!state.finished && !state.pending.some(isGenerated)) {
+    const events: ChatEvent[] = []
+    try {
+      await readEvents(state, events)
+    } finally {
+      for (const event of events) state.pending.push(event)
+    }
+  }
+}
+
+function isGenerated({ type }: ChatEvent): boolean {
+  return type !== 'usage'
 }
 
 async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean> {

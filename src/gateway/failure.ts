@@ -1,12 +1,17 @@
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { type FailureKind, ProviderError, type ProviderFailure } from '../protocols/protocol.ts'
 
-/** What a client is told of a provider's failure, once nothing more will be tried. */
-export function toGatewayError(error: unknown, providerName: string | undefined): GatewayError {
+/** What a client is told of a provider's failure, once nothing more will be tried. `headers` go with it. */
+export function toGatewayError(
+  error: unknown,
+  providerName: string | undefined,
+  headers?: Readonly<Record<string, string>>,
+): GatewayError {
   if (!(error instanceof ProviderError)) return GatewayError.from(error)
   const { failure } = error
   const code = codeOf(failure)
-  const options = { cause: error, param: isOurs(code) ? undefined : failure.param, retryAfterMs: failure.retryAfterMs }
+  const { retryAfterMs, param } = failure
+  const options = { cause: error, param: isOurs(code) ? undefined : param, retryAfterMs, headers }
   return new GatewayError(code, messageFor(failure, { code, providerName }), options)
 }
 

@@ -125,7 +125,7 @@ async function answerWhole(completion: Completion, { ports, client, settings }: 
     meterCompletion(completion, ports, { settlement, status: completion.left ? 'client_left' : 'completed' })
   } catch (error) {
     await settleBroken(completion, ports)
-    throw reasonOf(completion, error)
+    throw reasonOf(completion, ports, error)
   }
 }
 
@@ -138,7 +138,7 @@ async function answerStreamed(completion: Completion, { ports, client, settings 
     meterCompletion(completion, ports, { settlement, status: completion.left ? 'client_left' : 'completed' })
   } catch (error) {
     await settleBroken(completion, ports)
-    failStream(delivery, reasonOf(completion, error))
+    failStream(delivery, reasonOf(completion, ports, error))
   }
 }
 
@@ -165,6 +165,7 @@ async function settleBroken(completion: Completion, ports: GatewayPorts): Promis
   meterCompletion(completion, ports, { settlement, status })
 }
 
-function reasonOf(completion: Completion, error: unknown): GatewayError {
-  return completion.interruption ?? toGatewayError(error, completion.target?.upstream.name)
+function reasonOf(completion: Completion, ports: GatewayPorts, error: unknown): GatewayError {
+  if (completion.interruption !== undefined) return completion.interruption
+  return toGatewayError(error, completion.target?.upstream.name, completionHeaders(completion, ports))
 }

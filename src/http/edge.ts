@@ -2,7 +2,7 @@
  * What is settled before a request is one: limits of the HTTP parser, headers that may come once, and answers to
  * what could not be parsed.
  */
-import type { IncomingMessage, ServerOptions } from 'node:http'
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { renderErrorBody } from '../domain/error-body.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
@@ -65,7 +65,7 @@ function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
 
 /** Answers what the HTTP parser refused, in the same shape as every other error, and closes. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (!socket.writable) return void socket.destroy()
+  if (!socket.writable || isAnswering(socket)) return void socket.destroy()
   const { status, reason, code, message } = CLIENT_ERRORS[error.code ?? ''] ?? UNREADABLE
   const ours = new GatewayError(code, message)
   const body = renderErrorBody(ours, requestId)
@@ -78,6 +78,14 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/**
+ * An answer has begun on this socket: bytes of another one would be taken for its own. Node.js tells it nowhere else,
+ * and decides by it in its own handler, too.
+ */
+function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true
 }
 
 interface ClientErrorAnswer {

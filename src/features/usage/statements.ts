@@ -97,24 +97,14 @@ interface Sum extends Pick<CompletionRecord, 'accountId' | 'keyId' | 'model'> {
   costNanoUsd: bigint
 }
 
-function ofOneHour({ accountId, keyId, model, createdAt, ...record }: CompletionRecord): Sum {
-  const { promptTokens, completionTokens, costNanoUsd } = record
-  const unit = Math.floor(createdAt / HOUR_MS)
-  return { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd }
-}
-
-function ofItsDay(hour: Sum): Sum {
-  return { ...hour, unit: Math.floor((hour.unit * HOUR_MS) / DAY_MS) }
-}
-
-/** One of each account, unit, key and model. */
+/** Parts are taken over and changed: whoever calls makes them for this. */
 function merge(parts: readonly Sum[]): readonly Sum[] {
   const sums = new Map<string, Sum>()
   for (const part of parts) {
     const key = `${part.accountId} ${part.unit} ${part.keyId} ${part.model}`
     const sum = sums.get(key)
     if (sum === undefined) {
-      sums.set(key, { ...part })
+      sums.set(key, part)
       continue
     }
     sum.requests += part.requests
@@ -123,6 +113,23 @@ function merge(parts: readonly Sum[]): readonly Sum[] {
     sum.costNanoUsd += part.costNanoUsd
   }
   return [...sums.values()]
+}
+
+function ofOneHour(record: CompletionRecord): Sum {
+  return {
+    accountId: record.accountId,
+    keyId: record.keyId,
+    model: record.model,
+    unit: Math.floor(record.createdAt / HOUR_MS),
+    requests: 1,
+    promptTokens: record.promptTokens,
+    completionTokens: record.completionTokens,
+    costNanoUsd: record.costNanoUsd,
+  }
+}
+
+function ofItsDay(hour: Sum): Sum {
+  return { ...hour, unit: Math.floor((hour.unit * HOUR_MS) / DAY_MS) }
 }
 
 function sumParameters({ accountId, unit, keyId, model, ...sum }: Sum): readonly unknown[] {

@@ -282,6 +282,9 @@ const message = fc.oneof(
   fc.record({ role: fc.constant('tool'), tool_call_id: fc.string(), content }),
 )
 /** Fields whose value the request keeps as it is: the wire's name, ours, and valid values. */
+/** The one name that no body may have. */
+const metadataName = fc.string({ maxLength: 64 }).filter((name) => name !== '__proto__')
+
 const KEPT: Readonly<Record<string, readonly [name: string, values: fc.Arbitrary<unknown>]>> = {
   temperature: ['temperature', fc.double({ min: 0, max: 2, noNaN: true })],
   max_tokens: ['maxTokens', fc.integer({ min: 1 })],
@@ -291,7 +294,7 @@ const KEPT: Readonly<Record<string, readonly [name: string, values: fc.Arbitrary
   n: ['n', fc.integer({ min: 1, max: 16 })],
   seed: ['seed', fc.maxSafeInteger()],
   logit_bias: ['logitBias', fc.dictionary(fc.nat().map(String), fc.integer({ min: -100, max: 100 }))],
-  metadata: ['metadata', fc.dictionary(fc.string({ maxLength: 64 }), fc.string({ maxLength: 512 }), { maxKeys: 16 })],
+  metadata: ['metadata', fc.dictionary(metadataName, fc.string({ maxLength: 512 }), { maxKeys: 16 })],
   user: ['user', fc.string()],
   store: ['store', fc.boolean()],
   reasoning_effort: ['reasoningEffort', fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')],
