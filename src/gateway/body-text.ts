@@ -1,5 +1,7 @@
 import type { UpstreamExchange } from '../providers/provider.ts'
 
+const MAX_DISCARD_MS = 1_000
+
 /**
  * The whole body as text. Rejects when it is cut.
  * @param parts What was read of it already; it is added to.
@@ -35,6 +37,18 @@ export async function readBodyStart(exchange: UpstreamExchange, maxBytes: number
     // Whoever wants the start does not need the end.
   }
   return Buffer.concat(parts, Math.min(size, maxBytes)).toString('utf8')
+}
+
+/** Reads what is left, so that the connection can serve again; not for longer than a second. Never rejects. */
+export async function discardBody(exchange: UpstreamExchange): Promise<void> {
+  const timer = setTimeout(() => exchange.abort(), MAX_DISCARD_MS)
+  try {
+    while ((await exchange.read()) !== undefined);
+  } catch {
+    // How a connection ends whose answer is whole concerns nobody.
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function textOf(parts: readonly Uint8Array[]): string {

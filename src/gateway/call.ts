@@ -7,9 +7,10 @@ import type { Model } from '../domain/model.ts'
 import { createDecoder, type FrameDecoder } from '../protocols/framing/index.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
 import type { UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
-import { readBodyStart, readBodyText } from './body-text.ts'
+import { discardBody, readBodyStart, readBodyText } from './body-text.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import type { UpstreamProvider } from './ports.ts'
+import { withoutCredential } from './redact.ts'
 
 /** One event of a provider's stream, in bytes. */
 export const MAX_EVENT_BYTES = 1024 * 1024
@@ -202,7 +203,7 @@ function consume(state: CallState, stream: StreamState, read: { bytes: Uint8Arra
   for (const frame of frames) {
     if (!parser.push(frame, read.into)) continue
     endOfStream(state, read.into)
-    if (state.exchange !== undefined) void drain(state.exchange)
+    if (state.exchange !== undefined) void discardBody(state.exchange)
     break
   }
   frames.length = 0
@@ -222,18 +223,6 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
     stream?.parser.end(into)
   } catch (error) {
     throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
-  }
-}
-
-/** After the last event a little is left to read before the connection can serve again; not longer than a second. */
-async function drain(exchange: UpstreamExchange): Promise<void> {
-  const timer = setTimeout(() => exchange.abort(), 1000)
-  try {
-    while ((await exchange.read()) !== undefined);
-  } catch {
-    // The answer is whole; how its connection ends concerns nobody.
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -273,17 +262,6 @@ function endInFailure(state: CallState, error: unknown): Error {
   return failed('The connection to the provider failed.', error)
 }
 
-/** Some hosts quote what they were sent. What is shorter than a secret is a word like any other: `none`, `ollama`. */
-function withoutCredential(error: ProviderError, credential: string): ProviderError {
-  const { failure, cause } = error
-  const { message, param } = failure
-  if (credential.length < SHORTEST_SECRET || !(message.includes(credential) || param?.includes(credential) === true))
-    return error
-  const redact = (text: string): string => text.replaceAll(credential, '[redacted]')
-  return new ProviderError({ ...failure, message: redact(message), param: param && redact(param) }, { cause })
-}
-
-const SHORTEST_SECRET = 8
 const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.'
 const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
 const TIMEOUT_MESSAGES = {

@@ -416,6 +416,17 @@ test('R-A13: a client that leaves before anything came pays for the prompt that 
   }
 })
 
+test('R-A13: a client that leaves when only usage had come pays by the provider’s figures', async () => {
+  const { ask, records } = plane(() => ({ body: [frame(usageChunk(counts(1000, 1))), HANGS] }))
+  const client = testClient()
+  const asked = ask(STREAM, client)
+  for (let i = 0; i < 20; i++) await turn()
+  client.leave()
+  await asked
+  const record = only(records)
+  assert.deepEqual([record.status, record.promptTokens, record.completionTokens], ['client_left', 1000, 1])
+})
+
 test('INV-5: a client that had left before a provider was called pays nothing, and none is called', async () => {
   for (const stream of [false, true]) {
     const { ask, records, network, admitted } = plane(() => ordinary())
