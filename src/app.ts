@@ -9,6 +9,7 @@ import { CATALOGUE } from '../catalogue/index.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/open.ts'
+import { GatewayError } from './domain/errors.ts'
 import { createIdSource, type IdSource } from './domain/ids.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import type { FeatureDeps } from './features/deps.ts'
@@ -63,8 +64,14 @@ export async function createApp(input: AppInput): Promise<App> {
   const world = await createWorld(input)
   let draining = false
   const { db, batch, onChange } = database
-  const authenticator = createAuthenticator({ db, batch, onChange, now: world.now })
   const gateway = createDataPlane(world)
+  const authenticator = createAuthenticator({
+    db,
+    batch,
+    onChange,
+    onRevoked: (keys) => gateway.interrupt(REVOKED, ({ keyId }) => keys.has(keyId)),
+    now: world.now,
+  })
   const metrics = createMetrics({ active: () => gateway.active, unwritten: world.recorder.pending })
   const { server: settings } = input.config
   const server = await createHttpServer({
@@ -86,10 +93,16 @@ export async function createApp(input: AppInput): Promise<App> {
     },
     async close() {
       metrics.close()
-      await Promise.all([world.recorder.close(), authenticator.close(), world.upstreams.close(), world.tokens.close()])
+      // Each in its own right: what cannot be written of one must not cost the others.
+      const parts = [world.recorder, authenticator, world.upstreams, world.tokens]
+      const ends = await Promise.allSettled(parts.map((part) => part.close()))
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
     },
   }
 }
+
+/** What a revoked key's requests under way are told. */
+const REVOKED = new GatewayError('invalid_credential', 'The API key was revoked.')
 
 interface Parts {
   readonly world: World

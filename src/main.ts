@@ -86,7 +86,7 @@ async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 
   if (times.drain_delay_ms > 0) await sleep(times.drain_delay_ms)
   const closed = sockets.stopListening()
   await untilEnded(app, times.drain_ms, () => gateway.active === 0)
-  gateway.interruptAll(new GatewayError('shutting_down', 'The gateway is shutting down.'))
+  gateway.interrupt(new GatewayError('shutting_down', 'The gateway is shutting down.'))
   await untilEnded(app, INTERRUPTION_MS, () => gateway.active === 0)
   await untilEnded(app, FIRST_REQUEST_MS, () => sockets.unanswered() === 0)
   app.server.server.closeIdleConnections()

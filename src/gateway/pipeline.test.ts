@@ -502,7 +502,7 @@ test('R-A15: an interrupted stream is told in its stream, an interrupted whole a
     const asked = ask(hello({ stream }), client)
     for (let i = 0; i < 20; i++) await turn()
     assert.equal(gateway.active, 1)
-    gateway.interruptAll(new GatewayError('shutting_down', 'Bye.'))
+    gateway.interrupt(new GatewayError('shutting_down', 'Bye.'))
     const { error } = await asked
     assert.equal(gateway.active, 0)
     if (stream) {
@@ -545,6 +545,19 @@ test('a counter that fails leaves a row all the same', async () => {
   const { client } = await ask(STREAM)
   assert.equal(client.ended, true)
   assert.deepEqual([only(records).status, only(records).usageSource, admitted()], ['incomplete', 'estimated', 0])
+})
+
+test('INV-4: a meter that fails is not asked twice', async () => {
+  for (const stream of [false, true]) {
+    let metered = 0
+    const meter = (): void => {
+      metered += 1
+      throw new Error('no room')
+    }
+    const { ask, admitted } = plane(() => (stream ? ordinary() : whole(answer({ content: 'Hi' }))), { meter })
+    const { client } = await ask(hello({ stream }))
+    assert.deepEqual([metered, client.ended, admitted()], [1, true, 0])
+  }
 })
 
 test('a stream without usage is a complete answer with our own count', async () => {
@@ -653,7 +666,7 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       if (how.leavesAfter !== undefined) client.leave()
       // What hangs is ended by the gateway: time-outs do not run in a test.
       for (let i = 0; i < 60; i++) await turn()
-      gateway.interruptAll(new GatewayError('shutting_down', 'Bye.'))
+      gateway.interrupt(new GatewayError('shutting_down', 'Bye.'))
       const { error } = await asked
 
       assert.equal(runningTimers(), timers, 'no time-out is left')

@@ -48,8 +48,8 @@ export interface Gateway {
    * are told in the stream. Every call that reached a provider is metered, however it ends.
    */
   complete(incoming: Incoming, client: ClientConnection): Promise<void>
-  /** Ends all requests under way: streams with an error event, others with an error. */
-  interruptAll(reason: GatewayError): void
+  /** Ends requests under way, all or those of the callers it concerns: streams with an error event, others with an error. */
+  interrupt(reason: GatewayError, concerns?: (caller: Caller) => boolean): void
   /** Requests under way. */
   readonly active: number
 }
@@ -70,8 +70,10 @@ export function createGateway(ports: GatewayPorts, settings: () => AttemptSettin
         completion.admission.settle(0)
       }
     },
-    interruptAll(reason) {
-      for (const completion of active.items()) interruptCompletion(completion, reason)
+    interrupt(reason, concerns = () => true) {
+      for (const completion of active.items()) {
+        if (concerns(completion.caller)) interruptCompletion(completion, reason)
+      }
     },
     get active() {
       return active.size

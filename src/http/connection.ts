@@ -3,6 +3,9 @@ import type { FastifyReply } from 'fastify'
 /** Without data for this long, a stream gets its head and a comment. */
 export const KEEP_ALIVE_MS = 10_000
 
+/** A client that takes nothing for this long is cut off: what waits for it costs memory and a provider's connection. */
+export const SLOW_READER_MS = 30_000
+
 const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** One answer on its way to a client: whole or as an event stream, written past Fastify for speed. */
@@ -118,11 +121,13 @@ function sendJson(state: ConnectionState, body: string, headers: Record<string, 
   reply.raw.end(body)
 }
 
-/** Until the socket takes more, or there is nobody left to take it. */
+/** Until the socket takes more, or there is nobody left to take it; whoever takes nothing for too long is cut off. */
 function drained(state: ConnectionState): Promise<void> {
   const response = state.reply.raw
   return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), SLOW_READER_MS)
     const go = (): void => {
+      clearTimeout(timer)
       response.off('drain', go)
       response.off('close', go)
       state.drained = undefined

@@ -47,7 +47,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     reply.header('x-request-id', request.id)
     if (input.draining()) {
       reply.header('connection', 'close')
-      if (!PROBES.has(request.url)) return done(new GatewayError('shutting_down', SHUTTING_DOWN))
+      if (!PROBES.has(pathOf(request.url))) return done(new GatewayError('shutting_down', SHUTTING_DOWN))
     }
     const fault = requestFault(request.raw)
     if (fault === undefined) return done()
@@ -61,6 +61,10 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
 const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'
 /** Answered also while draining. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
+}
 
 /** For browsers with bearer keys: no cookies, the headers that the official SDKs send and read. */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {

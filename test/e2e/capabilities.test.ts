@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
+import { answerBytes } from '../support/answers.ts'
 import { CHAT, send, usageReport } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
@@ -14,7 +15,7 @@ const SAID: Said = {
   promptTokens: 12,
   completionTokens: 7,
 }
-const provider = await startFakeProvider((_, reply) => reply.head(500))
+const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES)
 
 interface Capabilities {

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
+import { answerBytes } from '../support/answers.ts'
 import { CHAT, eventually, send, usageReport } from '../support/client.ts'
 import { type ProviderCall, type Reply, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { answerNative, beginning, NATIVES, type Native, refuseNative, type Said } from '../support/native-answers.ts'
 import { assemble, assertWireRules, readStream } from '../support/sse.ts'
 
-const provider = await startFakeProvider((_, reply) => reply.head(500))
+const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES).filter(([name]) => name !== 'azure')
 const gateway = await startGateway({
   config: {
@@ -155,7 +156,7 @@ function unending(native: Native, said: Said): Script {
     reply.head(200, { 'content-type': native.isStreamed(call) ? native.streamType : 'application/json' })
     const pieces = native.isStreamed(call) ? beginning(native, said) : [native.whole(said).slice(0, -9)]
     for (const piece of pieces) await reply.write(piece)
-    await reply.wait(20_000)
+    await reply.wait(3000)
   }
 }
 

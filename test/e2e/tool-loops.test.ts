@@ -9,6 +9,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import { z } from 'zod'
+import { answerBytes } from '../support/answers.ts'
 import * as claude from '../support/anthropic-fake.ts'
 import { awsMessage } from '../support/aws-events.ts'
 import * as converse from '../support/bedrock-fake.ts'
@@ -27,7 +28,7 @@ import {
 // biome-ignore lint/suspicious/noExplicitAny: bodies and messages are any JSON here
 type Anything = any
 
-const provider = await startFakeProvider((_, reply) => reply.head(500))
+const provider = await startFakeProvider(answerBytes({}, '', 500))
 const MODELS = {
   budget: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
   adaptive: { provider: 'anthropic', model: 'claude-opus-4-8' },

@@ -7,6 +7,7 @@ import type { BatchStatement } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { KeyId } from '../../domain/ids.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import { type Changes, followChanges } from './changes.ts'
 import { readSecret } from './credential.ts'
@@ -24,6 +25,8 @@ export interface AuthenticatorInput {
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
   /** Calls back when another process may have changed keys or accounts; returns what ends it. */
   readonly onChange: (listener: () => void) => () => void
+  /** Keys that were revoked, here or by another process: what still runs for them is to end. */
+  readonly onRevoked?: (keys: ReadonlySet<KeyId>) => void
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -42,8 +45,14 @@ export interface Authenticator {
   close(): Promise<void>
 }
 
-export function createAuthenticator({ db, batch, onChange, now }: AuthenticatorInput): Authenticator {
-  const keys = createKeyCache(db, now)
+export function createAuthenticator({
+  db,
+  batch,
+  onChange,
+  onRevoked = () => {},
+  now,
+}: AuthenticatorInput): Authenticator {
+  const keys = createKeyCache({ db, now, onRevoked })
   const lastUsed = createLastUsed(db, batch)
   const unsubscribe = onChange(() => void keys.refresh())
   void keys.refresh()
@@ -76,7 +85,7 @@ export function createAuthenticator({ db, batch, onChange, now }: AuthenticatorI
 }
 
 /** Keys by the digest of their secret, kept until they change. */
-function createKeyCache(db: Kysely<Database>, now: () => number) {
+function createKeyCache({ db, now, onRevoked }: Required<Pick<AuthenticatorInput, 'db' | 'now' | 'onRevoked'>>) {
   const known = createLruCache<KnownKey>(MAX_KNOWN_KEYS)
   const strangersUntil = createLruCache<number>(MAX_KNOWN_STRANGERS)
   const loading = new Map<string, Promise<KnownKey | undefined>>()
@@ -86,6 +95,7 @@ function createKeyCache(db: Kysely<Database>, now: () => number) {
     generation++
     strangersUntil.clear()
     for (const key of [...known.values()]) if (isChanged(key, changes)) known.delete(key.digest.toString('latin1'))
+    if (changes.revokedKeys.size > 0) onRevoked(changes.revokedKeys)
   })
   const loadOnce = async (digest: string) => {
     await follower.ready()

@@ -10,6 +10,8 @@ const RETRY_MS = 250
 
 export interface Changes {
   readonly keys: ReadonlySet<KeyId>
+  /** Those of `keys` that are revoked now. */
+  readonly revokedKeys: ReadonlySet<KeyId>
   readonly accounts: ReadonlySet<AccountId>
 }
 
@@ -90,11 +92,15 @@ async function latestChanges(db: Kysely<Database>): Promise<Cursor> {
 
 async function changesSince(db: Kysely<Database>, from: Cursor): Promise<{ changes: Changes; cursor: Cursor }> {
   const [keyRows, accountRows] = await Promise.all([
-    db.selectFrom('api_key').select(['id', 'changed_at']).where('changed_at', '>', from.key).execute(),
+    db.selectFrom('api_key').select(['id', 'changed_at', 'revoked_at']).where('changed_at', '>', from.key).execute(),
     db.selectFrom('account').select(['id', 'changed_at']).where('changed_at', '>', from.account).execute(),
   ])
   return {
-    changes: { keys: new Set(keyRows.map(({ id }) => id)), accounts: new Set(accountRows.map(({ id }) => id)) },
+    changes: {
+      keys: new Set(keyRows.map(({ id }) => id)),
+      revokedKeys: new Set(keyRows.filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id)),
+      accounts: new Set(accountRows.map(({ id }) => id)),
+    },
     cursor: { key: latestOf(keyRows, from.key), account: latestOf(accountRows, from.account) },
   }
 }

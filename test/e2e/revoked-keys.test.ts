@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ordinary, slowStream } from '../support/answers.ts'
+import { CHAT, hello, open, send } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { oneModel, startGateway } from '../support/gateway.ts'
+import { readStream } from '../support/sse.ts'
+
+const provider = await startFakeProvider(ordinary)
+const gateway = await startGateway({ config: oneModel(provider.url) })
+after(async () => {
+  await gateway.stop()
+  await provider.close()
+})
+
+interface ListedKey {
+  readonly id: string
+  readonly name: string
+}
+
+async function idOf(name: string, key: string): Promise<string> {
+  const { data } = JSON.parse((await send(gateway, '/v1/keys', { key })).text) as { data: readonly ListedKey[] }
+  return data.find((each) => each.name === name)?.id ?? ''
+}
+
+for (const [way, revoke] of [
+  ['over HTTP', (id: string, by: string) => send(gateway, `/v1/keys/${id}`, { key: by, method: 'DELETE' })],
+  ['by another process', (id: string) => gateway.cli('keys', 'revoke', id)],
+] as const) {
+  test(`KEY-4: streams of a key that is revoked ${way} end with an error, those of others go on`, async () => {
+    provider.answer(slowStream(100, 20))
+    const admin = await gateway.key()
+    const name = `victim ${way}`
+    const key = await gateway.key('--name', name)
+    const streams = await Promise.all(
+      [key, admin].map((by) => open(gateway, CHAT, { key: by, body: hello({ stream: true }) })),
+    )
+    const texts = streams.map(({ body }) => body.text())
+    await revoke(await idOf(name, admin), admin)
+    const [cut, whole] = (await Promise.all(texts)).map(readStream)
+    assert.equal(cut?.error?.code, 'invalid_credential')
+    assert.equal(whole?.error, undefined)
+    assert.equal((await send(gateway, '/v1/models', { key })).status, 401)
+  })
+}
