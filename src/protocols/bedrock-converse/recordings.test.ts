@@ -178,5 +178,5 @@ function whatMatters(body: unknown): unknown {
 const total = recordings?.length ?? 0
 console.log(total === 0 ? 'recordings: not found' : `recordings: ${total} of ${total} answers run (bedrock)`)
 console.log(`recordings: ${requestsRun} of ${total} requests run (bedrock)`)
-for (const reason of requestsNotRun) console.log(`  request not run: ${reason}`)
+for (const reason of requestsNotRun) console.log(`recordings of requests: not run: ${reason}`)
 console.log(`own fixtures: ${owned.length} answers run (bedrock)`)
