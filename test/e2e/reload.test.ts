@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ordinary, slowStream } from '../support/answers.ts'
+import { CHAT, eventually, hello, open, send } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
+import { readStream } from '../support/sse.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-reload-'))
+const file = join(folder, 'turnpike.yaml')
+const provider = await startFakeProvider(ordinary)
+const config = (models: readonly string[]): string =>
+  JSON.stringify(oneModel(provider.url, {}, { models: models.map((id) => model(id, 'up', 'up-model')) }))
+writeFileSync(file, config(['m1']))
+const gateway = await startGateway({ env: { TURNPIKE_CONFIG: file, LOG_LEVEL: 'info' } })
+const key = await gateway.key()
+after(async () => {
+  await gateway.stop()
+  await provider.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function listed(): Promise<readonly string[]> {
+  const { data } = JSON.parse((await send(gateway, '/v1/models', { key })).text) as { data: readonly { id: string }[] }
+  return data.map(({ id }) => id)
+}
+
+test('SIGHUP takes over the file, and what is under way does not notice', async () => {
+  provider.answer(slowStream(20, 20))
+  const stream = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
+  writeFileSync(file, config(['m1', 'm2']))
+  gateway.signal('SIGHUP')
+  const models = await eventually(listed, (ids) => ids.includes('m2'))
+  assert.ok(models.includes('m2'), models.join(' '))
+  assert.equal(readStream(await stream.body.text()).error, undefined)
+  provider.answer(ordinary)
+  assert.equal((await send(gateway, CHAT, { key, body: { ...hello(), model: 'm2' } })).status, 200)
+})
+
+test('a file with an error leaves the running configuration in force, and the log says where it is', async () => {
+  writeFileSync(file, 'providers:\n  up: { protocl: openai }\n')
+  gateway.signal('SIGHUP')
+  const log = await eventually(
+    async () => gateway.output(),
+    (text) => text.includes('not reloaded'),
+  )
+  assert.match(log, /turnpike\.yaml:2:\d+/)
+  assert.match(log, /did you mean/i)
+  assert.ok((await listed()).includes('m2'))
+  assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
+})
+
+test('when a key was last used is written, at the latest when the service ends', async () => {
+  await send(gateway, '/v1/models', { key })
+  gateway.signal('SIGTERM')
+  assert.equal(await gateway.exited, 0)
+  const { data } = JSON.parse(await gateway.cli('keys', 'list', '--json')) as {
+    data: readonly { last_used_at: string | null }[]
+  }
+  assert.ok(data.some(({ last_used_at }) => last_used_at !== null))
+})
