@@ -54,6 +54,7 @@ test('a file with an error leaves the running configuration in force, and the lo
 })
 
 test('when a key was last used is written, at the latest when the service ends', async () => {
+  writeFileSync(file, config(['m1']))
   await send(gateway, '/v1/models', { key })
   gateway.signal('SIGTERM')
   assert.equal(await gateway.exited, 0)
