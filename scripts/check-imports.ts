@@ -2,7 +2,7 @@
  * The arrows of the house: who may import whom. Tests are free: they use real parts from everywhere.
  *
  *   lib <- domain <- {db, http, protocols};  protocols <- providers <- gateway;  db <- jobs <- features;
- *   http <- features;  a feature never imports a feature;  cli/, app.ts and main.ts know everyone.
+ *   http <- features;  a feature never imports a feature;  cli/, app/, app.ts and main.ts know everyone.
  */
 import { posix } from 'node:path'
 import { finding, productFiles, projectFiles, report, type SourceFile } from './source-files.ts'
@@ -21,7 +21,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   features: ['jobs', 'db', 'http', 'domain', 'lib', 'catalogue'],
   catalogue: ['domain', 'lib'],
 }
-const KNOW_EVERYONE = /^src\/(cli\/|app\.ts$|main\.ts$)/
+const KNOW_EVERYONE = /^src\/(cli\/|app\/|app\.ts$|main\.ts$)/
 /** Files that every feature may use. */
 const SHARED_BY_FEATURES = ['src/features/deps.ts']
 

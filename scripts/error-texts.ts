@@ -56,6 +56,20 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The key is unknown, revoked, expired or malformed; which one is not said.',
     action: 'Use a key that is listed as active in the dashboard.',
   },
+  insufficient_credit: {
+    meaning:
+      'The worst that the request can cost is more than the credit that is not reserved. `required_usd`, `available_usd` and `affordable_max_tokens` say how much. A stream that outgrows what could be reserved ends with it.',
+    action:
+      'Lower `max_tokens` to what is affordable, wait for requests in flight, or add credit. See [credit](credit.md).',
+  },
+  account_budget_exceeded: {
+    meaning: "The same for the account's monthly budget. `resets_at` says when the next month begins.",
+    action: 'Lower `max_tokens`, raise the budget with `PATCH /v1/account`, or wait for the next month.',
+  },
+  key_budget_exceeded: {
+    meaning: 'The same for the monthly budget of the API key.',
+    action: 'Lower `max_tokens`, raise the budget of the key, use another key, or wait for the next month.',
+  },
   insufficient_scope: {
     meaning: 'The key does not have the scope that the endpoint needs.',
     action: 'Use a key with the scope that the message names.',
@@ -70,8 +84,26 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   not_found: { meaning: 'There is no such path or object.', action: 'Check the path and the id.' },
   conflict: {
-    meaning: 'The object is in a state that forbids this, or an idempotency key was used with another body.',
-    action: 'Read the object again; use a new idempotency key for a new request.',
+    meaning: 'The object is in a state that forbids this.',
+    action: 'Read the object again.',
+  },
+  idempotency_key_reused: {
+    meaning: 'The `Idempotency-Key` was used for another body.',
+    action: 'Use a new key for a new request.',
+  },
+  idempotency_outcome_unknown: {
+    meaning:
+      'The process that ran the request with this `Idempotency-Key` died, and the provider may have been called. `completion_id` names the completion.',
+    action: 'Look the completion up in `GET /v1/usage/completions/{id}`; use a new key to run the request again.',
+  },
+  idempotency_result_too_large: {
+    meaning: 'The request was answered, but the answer was too large (over 8 MiB) to be kept for repeats.',
+    action: 'Use a new key to run the request again; it is charged again.',
+  },
+  client_left: {
+    meaning:
+      'The client of the first request with this `Idempotency-Key` left before the answer was there; what was generated until then was charged.',
+    action: 'Use a new key to run the request again.',
   },
   model_not_found: {
     meaning: 'No model has this ID.',

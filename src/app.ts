@@ -1,30 +1,28 @@
 /**
- * The composition: the only file that connects gateway, features, database and HTTP. It opens nothing and listens on
+ * The composition: the only place that connects gateway, features, database and HTTP. It opens no database and listens on
  * nothing; that is `main.ts`.
  */
-import { randomBytes } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
-import { CATALOGUE } from '../catalogue/index.ts'
+import { createMoney, type Money } from './app/money.ts'
+import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/open.ts'
 import { GatewayError } from './domain/errors.ts'
-import { createIdSource, type IdSource } from './domain/ids.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
+import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
+import { creditAdminRoutes } from './features/credit/admin-routes.ts'
+import { ledgerRoutes } from './features/credit/ledger-routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
+import { invoicesRoutes } from './features/invoices/routes.ts'
 import { type Authenticator, createAuthenticator } from './features/keys/authenticator.ts'
 import { keysRoutes } from './features/keys/routes.ts'
-import { createLimiter } from './features/limits/limiter.ts'
-import { buildModelBook } from './features/models/book.ts'
+import { createLimiter, type PlanLimits } from './features/limits/limiter.ts'
 import { modelsRoutes } from './features/models/routes.ts'
-import { recordPriceVersions } from './features/usage/queries.ts'
-import { createUsageRecorder, type UsageRecorder } from './features/usage/recorder.ts'
 import { usageRoutes } from './features/usage/routes.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
-import type { ModelBook } from './gateway/ports.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/token-counter.ts'
-import { type ConfiguredProvider, createUpstreams, type Upstreams } from './gateway/upstreams.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
 import { docsRoute } from './http/docs-page.ts'
@@ -35,7 +33,6 @@ import { metricsGuard, probeRoutes } from './http/operator-routes.ts'
 import { createHttpServer } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { welcomeRoutes } from './http/welcome.ts'
-import { resolveProvider } from './providers/index.ts'
 
 export interface AppInput {
   readonly config: Config
@@ -60,11 +57,14 @@ export interface App {
 }
 
 export async function createApp(input: AppInput): Promise<App> {
-  const { database, log } = input
+  const { database, log, config, version } = input
   const world = await createWorld(input)
   let draining = false
   const { db, batch, onChange } = database
-  const gateway = createDataPlane(world)
+  const { public_url: address } = config.server
+  const money = createMoney({ world, database, log, version, dataDirectory: config.data_dir, address })
+  const tokens = createTokenCounter()
+  const gateway = createDataPlane({ world, money, tokens })
   const authenticator = createAuthenticator({
     db,
     batch,
@@ -72,16 +72,16 @@ export async function createApp(input: AppInput): Promise<App> {
     onRevoked: (keys) => gateway.interrupt(REVOKED, ({ keyId }) => keys.has(keyId)),
     now: world.now,
   })
-  const metrics = createMetrics({ active: () => gateway.active, unwritten: world.recorder.pending })
-  const { server: settings } = input.config
+  const metrics = createMetrics({ active: () => gateway.active, unwritten: money.committer.pending })
   const server = await createHttpServer({
     newRequestId: world.ids.request,
-    trustProxy: settings.trust_proxy,
-    corsOrigins: settings.cors_origins,
+    trustProxy: config.server.trust_proxy,
+    corsOrigins: config.server.cors_origins,
     draining: () => draining,
     onError: (error, requestId) => logError(log, error, requestId),
   })
-  await addRoutes(server, input, { world, authenticator, gateway, metrics, draining: () => draining })
+  await addRoutes(server, input, { world, money, authenticator, gateway, metrics, draining: () => draining })
+  await money.start(gateway.estimates)
   return {
     server,
     gateway,
@@ -94,8 +94,7 @@ export async function createApp(input: AppInput): Promise<App> {
     async close() {
       metrics.close()
       // Each in its own right: what cannot be written of one must not cost the others.
-      const parts = [world.recorder, authenticator, world.upstreams, world.tokens]
-      const ends = await Promise.allSettled(parts.map((part) => part.close()))
+      const ends = await Promise.allSettled([money, authenticator, world.upstreams, tokens].map((part) => part.close()))
       for (const end of ends) if (end.status === 'rejected') throw end.reason
     },
   }
@@ -106,6 +105,7 @@ const REVOKED = new GatewayError('invalid_credential', 'The API key was revoked.
 
 interface Parts {
   readonly world: World
+  readonly money: Money
   readonly authenticator: Authenticator
   readonly gateway: Gateway
   readonly metrics: Metrics
@@ -133,13 +133,21 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
 
 async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { database, secret } = input
-  const { world, authenticator } = parts
+  const { world, money, authenticator } = parts
   const deps: FeatureDeps = { db: database.db, now: world.now, ids: world.ids, callerOf }
+  const cursorKey = deriveKey(secret, 'cursors')
+  const plans = () => ({ names: Object.keys(world.config().plans), standard: world.config().accounts.default_plan })
   documentErrors(app)
   await addModelApi(app, input, parts)
-  const cursorKey = deriveKey(secret, 'cursors')
   await app.register(keysRoutes({ ...deps, cursorKey, changed: authenticator.refresh }))
-  await app.register(usageRoutes({ ...deps, cursorKey }))
+  await app.register(usageRoutes({ ...deps, cursorKey, credit: money.desk }))
+  await app.register(ledgerRoutes({ ...deps, cursorKey }))
+  await app.register(invoicesRoutes({ ...deps, cursorKey }))
+  await app.register(accountRoutes({ ...deps, credit: money.desk }))
+  await app.register(
+    accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed: authenticator.refresh }),
+  )
+  await app.register(creditAdminRoutes({ ...deps, credit: money.desk }))
 }
 
 /** What OpenAI's clients call. */
@@ -151,65 +159,23 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   await app.register(modelsRoutes({ callerOf, models: world.models }))
 }
 
-/** What the data plane works with, and what a reload replaces of it. */
-interface World {
-  readonly ids: IdSource
-  readonly now: () => number
-  readonly clock: () => number
-  readonly upstreams: Upstreams
-  readonly models: () => ModelBook
-  readonly config: () => Config
-  readonly recorder: UsageRecorder
+interface DataPlaneInput {
+  readonly world: World
+  readonly money: Money
   readonly tokens: TokenCounter
-  reload(config: Config): Promise<void>
 }
 
-async function createWorld({ config, database, log }: AppInput): Promise<World> {
-  const { db, batch } = database
-  let current = config
-  const upstreams = createUpstreams(configuredProviders(config, log))
-  let book = buildBook(config, upstreams.names)
-  await recordPriceVersions(db, book.all, Date.now())
-  return {
-    ids: createIdSource(Date.now, randomBytes),
-    now: Date.now,
-    clock: () => performance.now(),
-    upstreams,
-    models: () => book,
-    config: () => current,
-    recorder: createUsageRecorder({ db, batch, log }),
-    tokens: createTokenCounter(),
-    async reload(next) {
-      const providers = configuredProviders(next, log)
-      const nextBook = buildBook(next, new Set(providers.map(({ name }) => name)))
-      await recordPriceVersions(db, nextBook.all, Date.now())
-      upstreams.replace(providers)
-      book = nextBook
-      current = next
-    },
-  }
-}
-
-function createDataPlane({ ids, now, clock, recorder, tokens, upstreams, models, config }: World): Gateway {
-  const limiter = createLimiter({
-    limitsOf: (name) => {
-      const plan = config().plans[name]
-      return {
-        requestsPerMinute: plan?.requests_per_minute,
-        tokensPerMinute: plan?.tokens_per_minute,
-        maxInFlight: plan?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
-      }
-    },
-    clock,
-  })
+function createDataPlane({ world, money, tokens }: DataPlaneInput): Gateway {
+  const { ids, now, clock, upstreams, models, config } = world
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
-      admit: limiter.admit,
+      admit: createLimiter({ limitsOf: (plan) => limitsOf(config(), plan), clock }).admit,
+      credit: money.credit,
+      idempotency: money.idempotency,
       models,
       provider: upstreams.find,
-      meter(record, overheadMs) {
-        recorder.record(record)
+      report(record, overheadMs) {
         if (completions.hasSubscribers) completions.publish({ record, overheadMs } satisfies CompletionSignal)
       },
       countTokens: tokens.count,
@@ -225,26 +191,11 @@ function createDataPlane({ ids, now, clock, recorder, tokens, upstreams, models,
 /** Of an account whose plan is no longer in the configuration. */
 const DEFAULT_MAX_IN_FLIGHT = 500
 
-/** A provider that cannot be spoken to is left out, with a word in the log: the others must serve. */
-function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {
-  const providers: ConfiguredProvider[] = []
-  for (const [name, settings] of Object.entries({ simulator: SIMULATOR, ...config.providers })) {
-    try {
-      providers.push(resolveProvider(name, settings))
-    } catch (error) {
-      log.warn({ provider: name, reason: error instanceof Error ? error.message : String(error) }, 'provider left out')
-    }
+function limitsOf({ plans }: Config, name: string): PlanLimits {
+  const plan = plans[name]
+  return {
+    requestsPerMinute: plan?.requests_per_minute,
+    tokensPerMinute: plan?.tokens_per_minute,
+    maxInFlight: plan?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
   }
-  return providers
-}
-
-/** Always there, so that the first request needs no account anywhere. */
-const SIMULATOR = {
-  protocol: 'simulator',
-  timeout_ms: { connect: 5_000, idle: 120_000, total: 1_800_000 },
-  on_disconnect: 'cancel',
-} as const
-
-function buildBook({ models }: Config, providers: ReadonlySet<string>): ModelBook {
-  return buildModelBook({ catalogue: CATALOGUE, models, providers })
 }

@@ -12,6 +12,7 @@ import { databaseFile } from './db/file.ts'
 import { migrate } from './db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from './db/open.ts'
 import { GatewayError } from './domain/errors.ts'
+import { LEDGER_PROGRAMS } from './features/credit/sqlite-store.ts'
 import { logCompletions, type OpenedLog } from './http/log.ts'
 import type { Metrics } from './http/metrics.ts'
 
@@ -38,7 +39,7 @@ export async function startService({ config, log, version }: ServiceInput): Prom
   // The database's threads start while this one still reads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
-    openDatabase({ path: databaseFile(config.data_dir) }),
+    openDatabase({ path: databaseFile(config.data_dir), programs: LEDGER_PROGRAMS }),
     import('./app.ts'),
   ])
   try {

@@ -1,14 +1,15 @@
 /** `turnpike accounts`: accounts and their plans, directly in the database. */
 import type { AccountId } from '../domain/ids.ts'
+import { noSuchPlan } from '../features/accounts/plans.ts'
 import {
   type Account,
   createAccount,
   listAccounts,
   renderAccount,
-  setAccountPlan,
+  updateAccount,
 } from '../features/accounts/queries.ts'
 import { textTable } from '../lib/text-table.ts'
-import { type CommandContext, unknownAccount, withDatabase } from './database.ts'
+import { type CommandContext, EVERYTHING, unknownAccount, withDatabase } from './database.ts'
 import type { AccountsCreateOptions, JsonOption } from './program.ts'
 import { wrongUsage } from './wrong-usage.ts'
 
@@ -17,13 +18,14 @@ export async function accountsCreate({ name, plan, json }: AccountsCreateOptions
   await withDatabase(async (context) => {
     const chosen = configuredPlan(context, plan ?? context.config.accounts.default_plan)
     const account = await createAccount(context.db, { name: name.trim(), plan: chosen }, context)
+    await context.credit.read(account)
     print(json === true ? JSON.stringify(renderAccount(account)) : account.id)
   })
 }
 
 export async function accountsList({ json }: JsonOption): Promise<void> {
   await withDatabase(async ({ db }) => {
-    const accounts = await listAccounts(db)
+    const accounts = await listAccounts(db, EVERYTHING)
     if (json === true) print(JSON.stringify({ data: accounts.map(renderAccount), has_more: false, next_cursor: null }))
     else process.stdout.write(accountsTable(accounts))
   })
@@ -33,15 +35,16 @@ export async function accountsList({ json }: JsonOption): Promise<void> {
 export async function accountsSetPlan(id: string, plan: string, { json }: JsonOption = {}): Promise<void> {
   await withDatabase(async (context) => {
     const chosen = configuredPlan(context, plan)
-    const account = await setAccountPlan(context.db, { id: id as AccountId, plan: chosen }, context.now())
+    const account = await updateAccount(context.db, { id: id as AccountId, plan: chosen }, context.now())
     if (account === undefined) throw unknownAccount(id)
+    await context.credit.read(account)
     print(json === true ? JSON.stringify(renderAccount(account)) : `${id} has the plan ${chosen}.`)
   })
 }
 
 function configuredPlan({ config }: CommandContext, plan: string): string {
   if (Object.hasOwn(config.plans, plan)) return plan
-  throw wrongUsage(`'${plan}' is no plan; there are ${Object.keys(config.plans).join(', ')}.`)
+  throw wrongUsage(noSuchPlan(plan, Object.keys(config.plans)))
 }
 
 function accountsTable(accounts: readonly Account[]): string {

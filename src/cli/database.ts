@@ -8,10 +8,15 @@ import { openDatabase } from '../db/open.ts'
 import type { Database } from '../db/schema.ts'
 import { type AccountId, createIdSource, type IdSource } from '../domain/ids.ts'
 import { ensureFirstAccount } from '../features/accounts/first-account.ts'
-import { findAccount } from '../features/accounts/queries.ts'
+import { type Account, type AccountPage, findAccount } from '../features/accounts/queries.ts'
+import { LEDGER_PROGRAMS } from '../features/credit/sqlite-store.ts'
 import { loadCliConfig } from './context.ts'
+import { type Ledger, openLedger } from './ledger.ts'
 
-export interface CommandContext {
+/** Commands list all there is. */
+export const EVERYTHING: AccountPage = { limit: Number.MAX_SAFE_INTEGER, order: 'asc' }
+
+export interface CommandContext extends Ledger {
   readonly db: Kysely<Database>
   readonly config: Config
   readonly now: () => number
@@ -22,24 +27,25 @@ export interface CommandContext {
 export async function withDatabase(action: (context: CommandContext) => Promise<void>): Promise<void> {
   const config = await loadCliConfig()
   refusePostgres(config)
-  const { db, close } = await openDatabase({ path: databaseFile(config.data_dir) })
+  const database = await openDatabase({ path: databaseFile(config.data_dir), programs: LEDGER_PROGRAMS })
+  const { db, close } = database
   try {
     await migrate(db, Date.now)
-    await action({ db, config, now: Date.now, ids: createIdSource(Date.now, randomBytes) })
+    const born = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
+    await action({ db, config, ...born, ...openLedger(database, config) })
   } finally {
     await close()
   }
 }
 
 /** The account that `--account` names, else the one of the first start. Throws when there is no such account. */
-export async function chosenAccount(
-  { db, config, now, ids }: CommandContext,
-  id: string | undefined,
-): Promise<AccountId> {
-  if (id === undefined) return ensureFirstAccount(db, config.accounts.default_plan, { now, ids })
-  const account = await findAccount(db, id as AccountId)
-  if (account === undefined) throw unknownAccount(id)
-  return account.id
+export async function chosenAccount(context: CommandContext, id: string | undefined): Promise<Account> {
+  const { db, config } = context
+  const chosen = id ?? (await ensureFirstAccount(db, config.accounts.default_plan, context))
+  const account = await findAccount(db, chosen as AccountId)
+  if (account === undefined) throw unknownAccount(chosen)
+  if (id === undefined) await context.credit.read(account) // it may have been made just now: its allowance is due
+  return account
 }
 
 export function unknownAccount(id: string): Error {

@@ -20,7 +20,7 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
   if (name.length > MAX_NAME_LENGTH) throw wrongUsage(`--name: at most ${MAX_NAME_LENGTH} characters.`)
   const rights = readRights(options, Date.now())
   await withDatabase(async (context) => {
-    const accountId = await chosenAccount(context, options.account)
+    const { id: accountId } = await chosenAccount(context, options.account)
     const { key, secret } = await createKey(context.db, { accountId, name, ...rights }, context)
     print(options.json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
   })
@@ -28,7 +28,7 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
 
 export async function keysList({ account, json }: AccountOption): Promise<void> {
   await withDatabase(async (context) => {
-    const accountId = await chosenAccount(context, account)
+    const { id: accountId } = await chosenAccount(context, account)
     const keys = await listKeys(context.db, accountId, { limit: ALL_KEYS, order: 'desc' })
     if (json === true) print(JSON.stringify({ data: keys.map(renderKey), has_more: false, next_cursor: null }))
     else process.stdout.write(keysTable(keys, context.now()))

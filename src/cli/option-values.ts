@@ -1,5 +1,8 @@
 /** Reads the values of flags. What is not allowed is wrong usage: exit 2. */
 import { InvalidArgumentError } from 'commander'
+import { type NanoUsd, parseNanoUsd } from '../domain/money.ts'
+import { MAX_ENTRY_USD, MAX_NOTE_LENGTH } from '../features/credit/entry-limits.ts'
+import { parseIsoTime } from '../lib/iso-time.ts'
 
 /** `a,b` → `['a', 'b']`; spaces around the parts do not matter. */
 export function parseList(text: string): string[] {
@@ -26,6 +29,31 @@ export function parseUsd(text: string): number {
     throw new InvalidArgumentError('Allowed: dollars with at most 6 decimals, such as 12.50.')
   }
   return Number(text)
+}
+
+const MAX_AMOUNT = BigInt(MAX_ENTRY_USD) * 1_000_000_000n
+
+/** @returns Dollars as written, above zero, with at most 9 decimals. */
+export function parseAmount(text: string): NanoUsd {
+  const amount = parseNanoUsd(text)
+  if (amount !== undefined && amount > 0n && amount <= MAX_AMOUNT) return amount
+  throw new InvalidArgumentError(
+    `Allowed: dollars above 0, up to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 12.50.`,
+  )
+}
+
+/** @returns Unix milliseconds. */
+export function parseTime(text: string): number {
+  const time = parseIsoTime(text)
+  if (time !== undefined && time >= 0) return time
+  throw new InvalidArgumentError(
+    'Allowed: an ISO 8601 date or time in UTC, such as 2026-01-31 or 2026-01-31T12:00:00Z.',
+  )
+}
+
+export function parseNote(text: string): string {
+  if (text.length > MAX_NOTE_LENGTH) throw new InvalidArgumentError(`Allowed: at most ${MAX_NOTE_LENGTH} characters.`)
+  return text
 }
 
 export function parseName(text: string): string {

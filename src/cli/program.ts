@@ -1,6 +1,17 @@
 /** Every command and flag there is. Names and flags are a contract with scripts. */
 import { Command, Option } from 'commander'
-import { parseDurationText, parseList, parseName, parsePort, parseUsd, parseWholeNumber } from './option-values.ts'
+import type { NanoUsd } from '../domain/money.ts'
+import {
+  parseAmount,
+  parseDurationText,
+  parseList,
+  parseName,
+  parseNote,
+  parsePort,
+  parseTime,
+  parseUsd,
+  parseWholeNumber,
+} from './option-values.ts'
 
 /** Takes the text of what was wrong with the usage. */
 export type ReportError = (message: string) => void
@@ -39,6 +50,21 @@ export interface AccountsCreateOptions extends JsonOption {
   readonly plan?: string
 }
 
+export interface CreditsGrantOptions extends AccountOption {
+  /** Above zero. */
+  readonly usd: NanoUsd
+  readonly note?: string
+}
+
+export interface CreditsRerateOptions extends AccountOption {
+  readonly model: string
+  /** Unix milliseconds. */
+  readonly since: number
+  readonly until?: number
+  readonly allAccounts?: boolean
+  readonly dryRun?: boolean
+}
+
 /** @param reportError Gets every message of wrong usage; wrong usage itself is thrown as `CommanderError`. */
 export function buildProgram(version: string, reportError: ReportError): Command {
   const program = new Command('turnpike')
@@ -50,6 +76,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
   addMigrate(program)
   addKeys(program)
   addAccounts(program)
+  addCredits(program)
   addLoginLink(program)
   addConfig(program)
   addDoctor(program)
@@ -128,6 +155,35 @@ function addAccounts(program: Command): void {
     .action(async (id: string, plan: string, options: JsonOption) =>
       (await import('./accounts.ts')).accountsSetPlan(id, plan, options),
     )
+}
+
+function addCredits(program: Command): void {
+  const credits = program.command('credits').description('credit of accounts')
+  credits
+    .command('grant')
+    .description('give an account credit')
+    .requiredOption('--usd <usd>', 'how much, at most 9 decimals', parseAmount)
+    .option('--account <id>', 'account (default: the first)')
+    .option('--note <text>', 'why; the customer sees it', parseNote)
+    .option('--json', 'print the row of the ledger as JSON')
+    .action(async (options: CreditsGrantOptions) => (await import('./credits.ts')).creditsGrant(options))
+  credits
+    .command('show')
+    .description('show what an account has')
+    .option('--account <id>', 'account (default: the first)')
+    .option('--json', 'print JSON')
+    .action(async (options: AccountOption) => (await import('./credits.ts')).creditsShow(options))
+  credits
+    .command('rerate')
+    .description("correct past charges of a model to today's price, by new rows of the ledger")
+    .requiredOption('--model <id>', 'the model', parseName)
+    .requiredOption('--since <time>', 'charges made from then on, ISO 8601 in UTC', parseTime)
+    .option('--until <time>', 'charges made before then', parseTime)
+    .option('--account <id>', 'account (default: the first)')
+    .option('--all-accounts', 'every account')
+    .option('--dry-run', 'only say what would be done')
+    .option('--json', 'print JSON')
+    .action(async (options: CreditsRerateOptions) => (await import('./credits-rerate.ts')).creditsRerate(options))
 }
 
 function addLoginLink(program: Command): void {

@@ -4,12 +4,14 @@ import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/schema.ts'
 import { createIdSource } from '../domain/ids.ts'
 import { ensureFirstStart } from '../features/accounts/first-account.ts'
+import { findAccount } from '../features/accounts/queries.ts'
 import { createSignInLink, signInUrl } from '../features/accounts/sign-in-link.ts'
 import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { type OpenedLog, openLog } from '../http/log.ts'
 import { type Service, startService } from '../main.ts'
 import { loadCliConfig } from './context.ts'
 import { refusePostgres } from './database.ts'
+import { openLedger } from './ledger.ts'
 import type { ServeOptions } from './program.ts'
 import { explainStartError } from './start-errors.ts'
 
@@ -93,6 +95,8 @@ async function welcome({ database, port }: Service, config: Config): Promise<voi
     born,
   )
   if (secret === undefined) return
+  const account = await findAccount(database.db, accountId)
+  if (account !== undefined) await openLedger(database, config).credit.read(account)
   const token = await createSignInLink(database.db, accountId, born.now())
   const url = config.server.public_url.replace(/:0$/, `:${port}`)
   process.stdout.write(firstStartText({ url, secret, token }))

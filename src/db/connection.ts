@@ -4,7 +4,9 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { resultCodeOf } from './failure.ts'
 import type { QueryRows, SqlValue, StatementGroup, ThreadOptions } from './message.ts'
+import type { ProgramConnection, ProgramStatement } from './program.ts'
 
 const BUSY_TIMEOUT_MS = 5_000
 const SQLITE_BUSY = 5
@@ -26,7 +28,10 @@ interface Prepared {
   readonly returnsRows: boolean
   /** Columns to turn back into numbers in a statement that reads bigints; undefined when none is read. */
   readonly numberColumns: readonly string[] | undefined
+  /** The same statement for programs; made when one first asks for it. */
+  forPrograms: ProgramStatement<SqlRow> | undefined
 }
+type SqlRow = Record<string, SqlValue>
 
 export interface Connection {
   query(sql: string, parameters: readonly SqlValue[]): QueryRows
@@ -38,6 +43,7 @@ export interface Connection {
   inTransaction(): boolean
   /** Changes whenever another connection, of this process or another, has changed the file. */
   dataVersion(): number
+  readonly program: ProgramConnection
   close(): void
 }
 
@@ -79,6 +85,7 @@ function createConnection(database: DatabaseSync): Connection {
     rollback,
     inTransaction: () => database.isTransaction,
     dataVersion: () => Number(versionStatement.get()?.['data_version']),
+    program: programConnection(database, prepare),
     close: () => database.close(),
   }
 }
@@ -99,7 +106,7 @@ function switchToWal(database: DatabaseSync): void {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY
+  return ((resultCodeOf(error) ?? 0) & 0xff) === SQLITE_BUSY
 }
 
 function assertSettings(database: DatabaseSync): void {
@@ -129,7 +136,42 @@ function prepare(database: DatabaseSync, sql: string): Prepared {
   const readsBigInts = columns.some((name) => name.endsWith(BIGINT_SUFFIX))
   statement.setReadBigInts(readsBigInts)
   const numberColumns = readsBigInts ? columns.filter((name) => !name.endsWith(BIGINT_SUFFIX)) : undefined
-  return { statement, returnsRows: columns.length > 0, numberColumns }
+  return { statement, returnsRows: columns.length > 0, numberColumns, forPrograms: undefined }
+}
+
+function programConnection(database: DatabaseSync, prepare: (sql: string) => Prepared): ProgramConnection {
+  const [begin, commit] = [database.prepare('begin immediate'), database.prepare('commit')]
+  return {
+    prepare<Row>(sql: string) {
+      const prepared = prepare(sql)
+      prepared.forPrograms ??= programStatement(prepared)
+      return prepared.forPrograms as ProgramStatement<Row> // the row is what the SQL returns: its author says so
+    },
+    begin: () => void begin.run(),
+    commit: () => void commit.run(),
+    rollback() {
+      if (database.isTransaction) database.exec('rollback')
+    },
+    savepoint: () => database.exec('savepoint part'),
+    release: () => database.exec('release part'),
+    rollbackToSavepoint: () => database.exec('rollback to part; release part'),
+  }
+}
+
+function programStatement({ statement, numberColumns }: Prepared): ProgramStatement<SqlRow> {
+  return {
+    run: (...parameters) => Number(statement.run(...parameters).changes),
+    get(...parameters) {
+      const row = statement.get(...parameters)
+      if (row !== undefined && numberColumns !== undefined) bigintsToNumbers(row, numberColumns)
+      return row
+    },
+    all(...parameters) {
+      const rows = statement.all(...parameters)
+      if (numberColumns !== undefined) for (const row of rows) bigintsToNumbers(row, numberColumns)
+      return rows
+    },
+  }
 }
 
 /** `node:sqlite` would take a leading object for a set of named parameters, and bind null where a value was meant. */
@@ -149,7 +191,7 @@ function run({ statement, returnsRows, numberColumns }: Prepared, parameters: re
   return { rows, changes: undefined }
 }
 
-function bigintsToNumbers(row: Record<string, SqlValue>, columns: readonly string[]): void {
+function bigintsToNumbers(row: SqlRow, columns: readonly string[]): void {
   for (const column of columns) {
     const value = row[column]
     if (typeof value === 'bigint') row[column] = Number(value)

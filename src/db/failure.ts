@@ -31,6 +31,11 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof DatabaseError && error.resultCode !== undefined && UNIQUE_CODES.has(error.resultCode)
 }
 
+/** SQLite's extended result code of what `node:sqlite` threw; undefined for what is not SQLite's. */
+export function resultCodeOf(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
+}
+
 /** `database_unavailable` for what passes (locked, full, unreadable); `DatabaseError` for everything else. */
 export function databaseFailure(failure: SqlFailure): Error {
   const error = new DatabaseError(failure)

@@ -36,7 +36,13 @@ export interface WatchMessage {
   /** Milliseconds between looks at `PRAGMA data_version`; undefined: stop looking. */
   readonly intervalMs: number | undefined
 }
-export type DatabaseMessage = QueryMessage | BatchMessage | ControlMessage | WatchMessage
+export interface ProgramMessage {
+  readonly id: number
+  readonly kind: 'program'
+  readonly name: string
+  readonly payload: unknown
+}
+export type DatabaseMessage = QueryMessage | BatchMessage | ControlMessage | WatchMessage | ProgramMessage
 
 export interface QueryRows {
   readonly rows: readonly Record<string, SqlValue>[]
@@ -49,11 +55,14 @@ export interface SqlFailure {
   readonly resultCode: number | undefined
 }
 export type DatabaseReply =
-  | { readonly id: number; readonly result: QueryRows | undefined }
+  /** `QueryRows` for a query, a program's own answer for a program, else undefined. */
+  | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly failure: SqlFailure }
   | { readonly event: 'changed' }
 
 export interface ThreadOptions {
   readonly path: string
   readonly role: 'writer' | 'reader'
+  /** Addresses of the programs' modules, by the names they are run by. */
+  readonly programs?: Readonly<Record<string, string>> | undefined
 }

@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly path: string
   /** A database thread died: nothing works from here on. By default the error ends the process as uncaught. */
   readonly onFatal?: (error: Error) => void
+  /** Modules for `run`, by name, see `program.ts`. They are there when the database is open. */
+  readonly programs?: Readonly<Record<string, URL>>
 }
 
 /** A compiled query, or its SQL with other parameters in the same places. */
@@ -30,6 +32,8 @@ export interface OpenedDatabase {
    * as one statement with many parameter lists.
    */
   batch(statements: readonly BatchStatement[]): Promise<void>
+  /** Has a program carried out by the writer thread: one message there, one answer back. */
+  run(program: string, payload: unknown): Promise<unknown>
   /**
    * Calls `listener` within about 250 ms whenever the file was changed, by another process or by this one.
    * @returns Ends it.
@@ -47,7 +51,8 @@ export interface OpenedDatabase {
  * Rejects when the file cannot be opened or does not keep the required settings.
  * The schema is not looked at: see `migrate`.
  */
-export async function openDatabase({ path, onFatal = throwUncaught }: OpenOptions): Promise<OpenedDatabase> {
+export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
+  const { path, onFatal = throwUncaught, programs } = options
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const listeners = new Set<() => void>()
   const notifyChange = () => {
@@ -58,7 +63,7 @@ export async function openDatabase({ path, onFatal = throwUncaught }: OpenOption
     if (opened) onFatal(error)
   }
   const events = { onChanged: notifyChange, onDeath }
-  const writerThread = startThread({ path, role: 'writer' }, events)
+  const writerThread = startThread({ path, role: 'writer', programs: addresses(programs) }, events)
   const reader = startThread({ path, role: 'reader' }, events)
   const closeThreads = async () => {
     await reader.close() // the writer goes last, so that it can fold the write-ahead log into the file
@@ -77,6 +82,7 @@ export async function openDatabase({ path, onFatal = throwUncaught }: OpenOption
   return {
     db,
     batch: async (statements) => void (await writer.send({ kind: 'batch', groups: groupStatements(statements) })),
+    run: writer.run,
     onChange: (listener) => addListener({ listeners, listener, reader }),
     notifyChange,
     ping: async () => void (await Promise.all([reader.send({ kind: 'ping' }), writerThread.send({ kind: 'ping' })])),
@@ -85,6 +91,10 @@ export async function openDatabase({ path, onFatal = throwUncaught }: OpenOption
       await closeThreads()
     },
   }
+}
+
+function addresses(programs: OpenOptions['programs'] = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(programs).map(([name, { href }]) => [name, href]))
 }
 
 function addListener(watch: {

@@ -1,10 +1,9 @@
 /**
  * The tables, as queries see them. Times are Unix milliseconds, flags 0 or 1, lists JSON text, and columns ending in
- * `_nano_usd` bigint; absent is null.
- *
- * A tenant's table has `account_id` first in its primary key and is stored in that order, so that the same schema can
- * be sharded by account. Exempt are `credential` and `sign_in_link` (found by hash, before an account is known),
- * `price_version`, `setting` and `schema_migration` (the same for everybody); `account` is keyed by its own id.
+ * `_nano_usd` bigint; absent is null. A tenant's table has `account_id` first in its primary key and is stored in that
+ * order, so that the same schema can be sharded by account. Exempt are `credential` and `sign_in_link` (found by hash,
+ * before an account is known), `price_version`, `setting`, `instance`, `job` and `schema_migration` (the same for all);
+ * `account` and `credit` are keyed by the account's id alone.
  */
 import type { FinishReason } from '../domain/chat.ts'
 import type { CompletionStatus, UsageSource } from '../domain/completion.ts'
@@ -21,6 +20,15 @@ export interface Database {
   readonly price_version: PriceVersionTable
   readonly sign_in_link: SignInLinkTable
   readonly setting: SettingTable
+  readonly credit: CreditTable
+  readonly key_spending: KeySpendingTable
+  readonly hold: HoldTable
+  readonly ledger: LedgerTable
+  readonly idempotency: IdempotencyTable
+  readonly invoice: InvoiceTable
+  readonly usage_alert: UsageAlertTable
+  readonly instance: InstanceTable
+  readonly job: JobTable
   readonly schema_migration: SchemaMigrationTable
 }
 
@@ -133,6 +141,157 @@ export interface SignInLinkTable {
 export interface SettingTable {
   key: 'first_account' | 'first_key'
   value: string
+}
+
+/** What an account has. One row an account, made when it is first touched. */
+export interface CreditTable {
+  account_id: AccountId
+  /** The sum of the account's ledger. */
+  balance_nano_usd: NanoUsd
+  /** The sum of its open holds. */
+  held_nano_usd: NanoUsd
+  /** What of the balance is left of the monthly allowance, and expires with it. */
+  allowance_nano_usd: NanoUsd
+  /** Months since 1970-01 UTC that `spent` is of. */
+  month: number
+  /** The last month that an allowance was granted for; 0: none. */
+  granted_month: number
+  /** Charged in that month. */
+  spent_nano_usd: NanoUsd
+  /** Rows of its ledger: the number of the last one. */
+  entries: number
+  /** Time of its last ledger row; the next one is never earlier. */
+  entered_at: number
+  monthly_budget_nano_usd: NanoUsd | null
+  /** JSON list of percentages. */
+  alert_thresholds: string
+  /** Cost of usage rows that retention has deleted. */
+  retired_nano_usd: NanoUsd
+}
+
+/** What a key with a monthly budget has spent. */
+export interface KeySpendingTable {
+  account_id: AccountId
+  key_id: KeyId
+  month: number
+  spent_nano_usd: NanoUsd
+  held_nano_usd: NanoUsd
+}
+
+/** Requests that are admitted and not settled. The row is also the intent: it is there before a provider is asked. */
+export interface HoldTable {
+  account_id: AccountId
+  id: CompletionId
+  key_id: KeyId
+  /** The process that runs the request. */
+  instance_id: string
+  amount_nano_usd: NanoUsd
+  /** Whether the key's budget holds the same amount. */
+  of_key_budget: 0 | 1
+  model: string
+  provider: string
+  stream: 0 | 1
+  price_version: string
+  /** The running estimate: what is charged when nobody is left to say better. */
+  prompt_tokens: number
+  completion_tokens: number
+  estimate_nano_usd: NanoUsd
+  created_at: number
+  client_request_id: string | null
+}
+
+export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'expiry'
+export type LedgerBook = 'credit' | 'revenue' | 'grants' | 'payments' | 'refunds'
+
+/** Double entry, append-only: each row takes an amount from one book and gives it to another. `credit` is the customer's. */
+export interface LedgerTable {
+  account_id: AccountId
+  /** From 1, without gaps. */
+  number: number
+  kind: LedgerKind
+  debit: LedgerBook
+  credit: LedgerBook
+  amount_nano_usd: NanoUsd
+  /** The customer's balance after it. */
+  balance_nano_usd: NanoUsd
+  completion_id: CompletionId | null
+  key_id: KeyId | null
+  price_version: string | null
+  /** The number of the row that this one corrects. */
+  adjusts: number | null
+  note: string | null
+  created_at: number
+}
+
+/** What was asked with an `Idempotency-Key`, and what was answered. */
+export interface IdempotencyTable {
+  account_id: AccountId
+  endpoint: string
+  key: string
+  /** SHA-256 of the canonical request. */
+  fingerprint: Uint8Array
+  state: 'running' | 'kept' | 'too_large' | 'freed'
+  /** The completion, agent or message that the request makes. */
+  subject_id: string
+  instance_id: string
+  lease_until: number
+  status: number | null
+  /** JSON object. */
+  headers: string | null
+  body: string | null
+  created_at: number
+  ended_at: number | null
+}
+
+/** Closed months. Numbers run per account. */
+export interface InvoiceTable {
+  account_id: AccountId
+  number: number
+  id: string
+  period_start: number
+  period_end: number
+  total_nano_usd: NanoUsd
+  /** The whole invoice as JSON, as it was closed. */
+  document: string
+  closed_at: number
+}
+
+export interface UsageAlertTable {
+  account_id: AccountId
+  month: number
+  basis: 'budget' | 'credit'
+  /** Percent. */
+  threshold: number
+  spent_nano_usd: NanoUsd
+  limit_nano_usd: NanoUsd
+  created_at: number
+}
+
+/** Running processes. A lease: who was not seen for 30 s is gone. */
+export interface InstanceTable {
+  id: string
+  version: string
+  role: string
+  address: string | null
+  started_at: number
+  seen_at: number
+}
+
+/** Background work. */
+export interface JobTable {
+  id: string
+  kind: string
+  /** Unique within its kind. */
+  name: string
+  payload: string
+  run_at: number
+  attempt: number
+  owner: string | null
+  lease_until: number | null
+  last_error: string | null
+  created_at: number
+  ended_at: number | null
+  outcome: 'done' | 'failed' | null
 }
 
 export interface SchemaMigrationTable {

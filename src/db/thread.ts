@@ -20,12 +20,14 @@ export interface ThreadEvents {
 export interface DatabaseThread {
   /** Answers come in the order of the requests. */
   send(request: ThreadRequest): Promise<QueryRows | undefined>
+  /** Like `send`, for what a program answers. */
+  run(name: string, payload: unknown): Promise<unknown>
   /** Closes the connection after everything sent before; resolves when the thread has ended. */
   close(): Promise<void>
 }
 
 interface Waiting {
-  readonly resolve: (result: QueryRows | undefined) => void
+  readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
 
@@ -38,16 +40,18 @@ export function startThread(options: ThreadOptions, events: ThreadEvents): Datab
   const waiting = new Map<number, Waiting>()
   let lastId = 0
   let ended: Error | undefined
-  const send = (request: ThreadRequest) => {
+  const post = (request: ThreadRequest): Promise<unknown> => {
     if (ended !== undefined) return Promise.reject(databaseUnavailable(ended))
     if (waiting.size >= MAX_WAITING_MESSAGES)
       return Promise.reject(databaseUnavailable(new Error('Too much is waiting.')))
     const id = ++lastId
-    return new Promise<QueryRows | undefined>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       worker.postMessage({ ...request, id })
       waiting.set(id, { resolve, reject })
     })
   }
+  // The thread answers nothing else to anything but a program.
+  const send = (request: ThreadRequest) => post(request) as Promise<QueryRows | undefined>
   let death: Error | undefined
   worker.on('error', (error: unknown) => {
     death = error instanceof Error ? error : new Error(String(error))
@@ -70,7 +74,7 @@ export function startThread(options: ThreadOptions, events: ThreadEvents): Datab
     ended ??= new Error('The database is closed.')
     return exited
   }
-  return { send, close }
+  return { send, run: (name, payload) => post({ kind: 'program', name, payload }), close }
 }
 
 function settle(waiting: Map<number, Waiting>, reply: Extract<DatabaseReply, { id: number }>): void {

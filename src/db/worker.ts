@@ -1,14 +1,30 @@
 /** Entry of a database thread: opens its connection when told, then answers one message after the other, in order. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.ts'
-import type { DatabaseMessage, DatabaseReply, QueryRows, SqlFailure, ThreadOptions } from './message.ts'
+import { resultCodeOf } from './failure.ts'
+import type { DatabaseMessage, DatabaseReply, SqlFailure, ThreadOptions } from './message.ts'
+import type { ProgramModule } from './program.ts'
 
-if (parentPort !== null) serve(parentPort, workerData as ThreadOptions)
+type Programs = ReadonlyMap<string, ProgramModule>
 
-function serve(port: MessagePort, options: ThreadOptions): void {
+if (parentPort !== null) {
+  const options = workerData as ThreadOptions // what `startThread` gave
+  serve(parentPort, options, await loadPrograms(options))
+}
+
+/** Nothing is answered before all are there: messages wait in the port. */
+async function loadPrograms({ programs = {} }: ThreadOptions): Promise<Programs> {
+  const loaded = Object.entries(programs).map(async ([name, address]) => {
+    const module = (await import(address)) as ProgramModule // the caller of `openDatabase` says that it is one
+    return [name, module] as const
+  })
+  return new Map(await Promise.all(loaded))
+}
+
+function serve(port: MessagePort, options: ThreadOptions, programs: Programs): void {
   let connection: Connection | undefined
   const watcher = createWatcher(() => reply(port, { event: 'changed' }))
-  const perform = (message: DatabaseMessage): QueryRows | undefined => {
+  const perform = (message: DatabaseMessage): unknown => {
     if (message.kind === 'open') connection = openConnection(options)
     if (message.kind === 'close') {
       watcher.stop()
@@ -18,6 +34,7 @@ function serve(port: MessagePort, options: ThreadOptions): void {
     if (message.kind === 'open' || message.kind === 'close') return undefined
     if (connection === undefined) throw new Error('The database is not open.')
     if (message.kind === 'watch') return watcher.start(connection, message.intervalMs)
+    if (message.kind === 'program') return runProgram(connection, programs.get(message.name), message.payload)
     return execute(connection, message)
   }
   port.on('message', (message: DatabaseMessage) => {
@@ -31,7 +48,19 @@ function serve(port: MessagePort, options: ThreadOptions): void {
   })
 }
 
-function execute(connection: Connection, message: DatabaseMessage): QueryRows | undefined {
+function runProgram(connection: Connection, program: ProgramModule | undefined, payload: unknown): unknown {
+  if (program === undefined) throw new Error('The database was opened without this program.')
+  try {
+    const answer = program.run(connection.program, payload)
+    if (connection.inTransaction()) throw new Error('The program left its transaction open.')
+    return answer
+  } catch (error) {
+    connection.rollback()
+    throw error
+  }
+}
+
+function execute(connection: Connection, message: DatabaseMessage): unknown {
   if (message.kind === 'query') {
     if (message.transaction && !connection.inTransaction()) throw new Error('SQLite has rolled the transaction back.')
     return connection.query(message.sql, message.parameters)
@@ -78,6 +107,5 @@ function reply(port: MessagePort, message: DatabaseReply): void {
 
 function failureOf(error: unknown): SqlFailure {
   const message = error instanceof Error ? error.message : String(error)
-  const resultCode = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
-  return { message, resultCode }
+  return { message, resultCode: resultCodeOf(error) }
 }

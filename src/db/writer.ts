@@ -6,6 +6,8 @@ import { type DatabaseThread, MAX_WAITING_MESSAGES, type ThreadRequest } from '.
 export interface Writer {
   /** Outside transactions: goes out as soon as no transaction holds the thread and nobody came earlier. */
   send(request: ThreadRequest): Promise<QueryRows | undefined>
+  /** A program is one transaction of its own: it takes its turn like a single statement. */
+  run(name: string, payload: unknown): Promise<unknown>
   /** Resolves when the thread belongs to the caller alone, who then must `release` it. */
   hold(): Promise<void>
   /** For who holds the thread. */
@@ -24,6 +26,7 @@ export function createWriter(thread: DatabaseThread): Writer {
   }
   return {
     send: (request) => inTurn(() => thread.send(request)),
+    run: (name, payload) => inTurn(() => thread.run(name, payload)),
     hold: () =>
       inTurn(() => {
         held = true

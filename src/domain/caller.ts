@@ -1,4 +1,5 @@
 import type { AccountId, KeyId } from './ids.ts'
+import type { NanoUsd } from './money.ts'
 
 /** `operator` is beyond the account: never implied by an empty list of scopes. */
 export const SCOPES = [
@@ -23,6 +24,8 @@ export interface Caller {
   readonly models: ReadonlySet<string> | undefined
   /** Requests a minute of this key; undefined: the plan's alone. */
   readonly requestsPerMinute: number | undefined
+  /** What this key may spend in a calendar month, UTC, beside the account's own budget; undefined: no budget of its own. */
+  readonly monthlyBudgetNanoUsd: NanoUsd | undefined
   /** Rights of this credential; full access is already spelled out here. */
   readonly scopes: ReadonlySet<Scope>
 }

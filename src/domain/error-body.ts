@@ -15,7 +15,7 @@ export function retryAfterSeconds(error: GatewayError): number | undefined {
 }
 
 /**
- * `{"error":{type, message, code, param?, retry_after?, request_id}}` as JSON text. Where there is a wait, the message
+ * `{"error":{type, message, code, param?, retry_after?, request_id}}` and the error's own details, as JSON text. Where there is a wait, the message
  * says "try again in N s", which some clients read instead of the header.
  */
 export function renderErrorBody(error: GatewayError, requestId: string): string {
@@ -28,6 +28,7 @@ export function renderErrorBody(error: GatewayError, requestId: string): string 
       param: error.param,
       retry_after: seconds,
       request_id: requestId,
+      ...error.details,
     },
   })
 }

@@ -20,11 +20,18 @@ const CATALOGUE = {
   headers_too_large: { status: 431, type: 'invalid_request', retryable: false },
   missing_credential: { status: 401, type: 'authentication_error', retryable: false },
   invalid_credential: { status: 401, type: 'authentication_error', retryable: false },
+  insufficient_credit: { status: 402, type: 'payment_required', retryable: false },
+  account_budget_exceeded: { status: 402, type: 'payment_required', retryable: false },
+  key_budget_exceeded: { status: 402, type: 'payment_required', retryable: false },
   insufficient_scope: { status: 403, type: 'permission_denied', retryable: false },
   address_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
   model_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
   not_found: { status: 404, type: 'not_found', retryable: false },
   conflict: { status: 409, type: 'conflict', retryable: false },
+  idempotency_key_reused: { status: 409, type: 'conflict', retryable: false },
+  idempotency_outcome_unknown: { status: 409, type: 'conflict', retryable: false },
+  idempotency_result_too_large: { status: 409, type: 'conflict', retryable: false },
+  client_left: { status: 409, type: 'conflict', retryable: false },
   model_not_found: { status: 422, type: 'unprocessable_entity', retryable: false },
   model_not_priced: { status: 422, type: 'unprocessable_entity', retryable: false },
   unsupported_parameter: { status: 422, type: 'unprocessable_entity', retryable: false },
@@ -47,6 +54,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly param?: string | undefined
   /** How long to wait before a repeat makes sense. */
   readonly retryAfterMs?: number | undefined
+  /** Fields of the body beside the usual ones: plain JSON values. */
+  readonly details?: Readonly<Record<string, string | number | null>> | undefined
   /** Response headers that belong to this error beside the usual ones. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -57,6 +66,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined
   readonly retryAfterMs: number | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly details: Readonly<Record<string, string | number | null>> | undefined
 
   /** @param message Shown to clients. Secrets and upstream bodies go in `options.cause`, which is only logged. */
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -65,6 +75,7 @@ export class GatewayError extends Error {
     this.param = options.param
     this.retryAfterMs = options.retryAfterMs
     this.headers = options.headers
+    this.details = options.details
   }
   get status(): number {
     return CATALOGUE[this.code].status

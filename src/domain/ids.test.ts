@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { base62Source, completionIdFloor, createIdSource, toBase62 } from './ids.ts'
+import {
+  type AccountId,
+  base62Source,
+  completionIdFloor,
+  createIdSource,
+  ledgerId,
+  ledgerNumber,
+  toBase62,
+} from './ids.ts'
 
 const LAST_MS = 62 ** 8 - 1
 const times = fc.integer({ min: 0, max: LAST_MS })
@@ -92,4 +100,32 @@ test('randomness is never used twice', () => {
 test('a hundred thousand ids of one millisecond are all different', () => {
   const { request } = createIdSource(() => 1_760_000_000_000, randomBytes)
   assert.equal(new Set(Array.from({ length: 100_000 }, request)).size, 100_000)
+})
+
+const ACCOUNT = 'acc_0Uu1A2b3C4d5E6f7G8h9Ij' as AccountId
+const numbers = fc.integer({ min: 1, max: 62 ** 7 - 1 })
+
+test('the id of a ledger row names its number, and nothing else does', () => {
+  fc.assert(
+    fc.property(times, numbers, (ms, number) => {
+      const id = ledgerId(ACCOUNT, number, ms)
+      assert.match(id, /^led_[0-9A-Za-z]{22}$/)
+      assert.equal(ledgerNumber(ACCOUNT, id), number)
+      assert.equal(ledgerNumber(`${ACCOUNT.slice(0, -1)}k` as AccountId, id), undefined)
+      assert.equal(ledgerNumber(ACCOUNT, id.slice(0, -1)), undefined)
+    }),
+  )
+  for (const text of ['', 'led_', `led_${'!'.repeat(22)}`, `acc_${'0'.repeat(22)}`])
+    assert.equal(ledgerNumber(ACCOUNT, text), undefined)
+})
+
+test('ids of ledger rows sort by number, and no two accounts or rows share one', () => {
+  const other = 'acc_0Uu1A2b3C4d5E6f7G8h9Ik' as AccountId
+  fc.assert(
+    fc.property(times, fc.nat(1000), numbers, numbers, (ms, later, one, two) => {
+      fc.pre(one < two && ms + later < LAST_MS)
+      assert.ok(ledgerId(ACCOUNT, one, ms) < ledgerId(ACCOUNT, two, ms + later))
+      assert.notEqual(ledgerId(ACCOUNT, one, ms), ledgerId(other, one, ms))
+    }),
+  )
 })

@@ -6,7 +6,10 @@
 export type AccountId = string & { readonly __id: 'acc_' }
 export type KeyId = string & { readonly __id: 'key_' }
 export type CompletionId = string & { readonly __id: 'chatcmpl-' }
+export type InvoiceId = string & { readonly __id: 'inv_' }
+export type InstanceId = string & { readonly __id: 'ins_' }
 export type RequestId = string & { readonly __id: 'req_' }
+export type LedgerId = string & { readonly __id: 'led_' }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8
@@ -17,6 +20,10 @@ export interface IdSource {
   key(): KeyId
   completion(): CompletionId
   request(): RequestId
+  invoice(): InvoiceId
+  instance(): InstanceId
+  /** Of background work. */
+  job(): string
 }
 
 /**
@@ -30,12 +37,37 @@ export function createIdSource(now: () => number, randomBytes: (size: number) =>
     key: () => `key_${body()}` as KeyId,
     completion: () => `chatcmpl-${body()}` as CompletionId,
     request: () => `req_${body()}` as RequestId,
+    invoice: () => `inv_${body()}` as InvoiceId,
+    instance: () => `ins_${body()}` as InstanceId,
+    job: () => `job_${body()}`,
   }
 }
 
 /** The least completion id of a millisecond: ids from `completionIdFloor(a)` up to that of `b` were born in [a, b). */
 export function completionIdFloor(ms: number): CompletionId {
   return `chatcmpl-${toBase62(Math.max(0, ms), TIME_LENGTH)}` as CompletionId
+}
+
+const NUMBER_LENGTH = 7
+
+/**
+ * The id of a row of an account's ledger, which is computed, not kept: its time, its number, and the end of the account's
+ * id. It sorts by number, since a later row is never of an earlier time.
+ */
+export function ledgerId(accountId: AccountId, number: number, createdAt: number): LedgerId {
+  const account = accountId
+    .slice('acc_'.length)
+    .padStart(RANDOM_LENGTH, '0')
+    .slice(NUMBER_LENGTH - RANDOM_LENGTH)
+  return `led_${toBase62(createdAt, TIME_LENGTH)}${toBase62(number, NUMBER_LENGTH)}${account}` as LedgerId
+}
+
+/** The number of the row that an id of this account's ledger names; undefined for any other text. */
+export function ledgerNumber(accountId: AccountId, id: string): number | undefined {
+  const [, time, number] = /^led_([0-9A-Za-z]{8})([0-9A-Za-z]{7})/.exec(id) ?? []
+  if (time === undefined || number === undefined) return undefined
+  const value = fromBase62(number)
+  return ledgerId(accountId, value, fromBase62(time)) === id ? value : undefined
 }
 
 /**
@@ -64,6 +96,12 @@ export function toBase62(value: number, length: number): string {
   let text = ''
   for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) text = ALPHABET[rest % 62] + text
   return text
+}
+
+function fromBase62(text: string): number {
+  let value = 0
+  for (const character of text) value = value * 62 + ALPHABET.indexOf(character)
+  return value
 }
 
 function createBody(now: () => number, random: (length: number) => string): () => string {

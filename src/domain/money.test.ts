@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chargeNanoUsd, type Price, parseMicroUsd, usdNumber, usdText } from './money.ts'
+import { chargeNanoUsd, type Price, parseMicroUsd, parseNanoUsd, usdNumber, usdText } from './money.ts'
 
 const PRICE: Price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_000, cachedInputMicroUsd: 70_000 }
 
@@ -128,6 +128,53 @@ test('the number of any amount up to a million dollars has at most nine decimals
       const number = usdNumber(amount)
       assert.equal(Number(number.toFixed(9)), number)
       assert.equal(number.toFixed(9).replace(/\.?0+$/, ''), usdText(amount))
+    }),
+  )
+})
+
+test('R-D10: an amount is read exactly as it is written, to the last nano-dollar', () => {
+  const read = [0, 1, 0.1, 0.3, 2.5, 1e-9, 1.5e-8, 9.99e-7, 0.000001, 12.345678901, 999_999_999.9, 9_999_999_999]
+  assert.deepEqual(read.map(parseNanoUsd), [
+    0n,
+    1_000_000_000n,
+    100_000_000n,
+    300_000_000n,
+    2_500_000_000n,
+    1n,
+    15n,
+    999n,
+    1000n,
+    12_345_678_901n,
+    999_999_999_900_000_000n,
+    9_999_999_999_000_000_000n,
+  ])
+  assert.deepEqual(['0.1', '5', '5.', '0.000000001', '1.50', '.5', '5 '].map(parseNanoUsd), [
+    100_000_000n,
+    5_000_000_000n,
+    undefined,
+    1n,
+    1_500_000_000n,
+    undefined,
+    undefined,
+  ])
+})
+
+test('R-D10: an amount that nano-dollars cannot say is not rounded but refused', () => {
+  for (const usd of [1e-10, 1.5e-9, 0.1234567891, -1, -1e-9, 1e10, 1e21, Number.NaN, Number.POSITIVE_INFINITY])
+    assert.equal(parseNanoUsd(usd), undefined, String(usd))
+  for (const text of ['0.0000000001', '-1', '1e3', '', 'ten', '0x10', '10000000000'])
+    assert.equal(parseNanoUsd(text), undefined, text)
+})
+
+test('any amount survives being written and read, as text; as a number up to a million dollars', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }), (amount) => {
+      assert.equal(parseNanoUsd(usdText(amount)), amount)
+    }),
+  )
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (amount) => {
+      assert.equal(parseNanoUsd(JSON.parse(JSON.stringify(usdNumber(amount)))), amount)
     }),
   )
 })

@@ -51,6 +51,24 @@ export function parseMicroUsd(usd: number): number | undefined {
   return Math.abs(micro / 1e6 - usd) <= Math.abs(usd) * Number.EPSILON * 2 ? micro : undefined
 }
 
+const NANO_DECIMALS = 9
+/** Below it numbers are printed with an exponent. */
+const PLAIN_FROM = 1e-6
+
+/**
+ * Nano-dollars of a decimal amount of dollars, exact as written: 0.1 → 100000000. A number is taken as it is printed,
+ * which is how JSON had it.
+ * @returns undefined for more than 9 decimals, for ten billion and more, for negative amounts, and for what is no number.
+ */
+export function parseNanoUsd(usd: number | string): NanoUsd | undefined {
+  const isTiny = typeof usd === 'number' && usd < PLAIN_FROM
+  const text = isTiny ? usd.toFixed(NANO_DECIMALS) : String(usd)
+  const [, whole, decimals = ''] = /^(\d{1,10})(?:\.(\d+))?$/.exec(text) ?? []
+  const fraction = decimals.replace(/0+$/, '')
+  if (whole === undefined || fraction.length > NANO_DECIMALS || (isTiny && Number(text) !== usd)) return undefined
+  return BigInt(whole + fraction.padEnd(NANO_DECIMALS, '0'))
+}
+
 /** The USD number of JSON answers, at most 9 decimals. */
 export function usdNumber(amount: NanoUsd): number {
   return Number(amount) / 1e9

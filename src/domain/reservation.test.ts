@@ -24,9 +24,10 @@ test('earlier calls, their reasoning and the tools count as text', () => {
   assert.equal(estimateInputTokens({ messages: [], tools }), Math.ceil(bytes / 3))
 })
 
-test('output at worst: what was asked for, within the model’s maximum, for every choice', () => {
+test('LED-4: output of a choice at worst: what was asked for, within the model’s maximum', () => {
   assert.equal(worstOutputTokens(BASE, MODEL, 10), 200)
-  assert.equal(worstOutputTokens({ ...BASE, maxTokens: 50, n: 3 }, MODEL, 10), 150)
+  assert.equal(worstOutputTokens({ ...BASE, maxTokens: 50, n: 3 }, MODEL, 10), 50)
   assert.equal(worstOutputTokens({ ...BASE, maxTokens: 5000 }, MODEL, 10), 200)
   assert.equal(worstOutputTokens(BASE, { ...MODEL, maxOutputTokens: undefined }, 10), 990)
+  assert.equal(worstOutputTokens(BASE, { ...MODEL, maxOutputTokens: undefined }, 1001), 0)
 })

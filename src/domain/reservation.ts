@@ -20,10 +20,10 @@ export function estimateInputTokens({ messages, tools }: Pick<ChatRequest, 'mess
   return Math.ceil(bytes / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * messages.length + TOKENS_AN_IMAGE * images
 }
 
-/** Tokens of all choices at worst. Where the model's maximum is not known, what the prompt leaves of its window. */
+/** Tokens of one choice at worst. Where the model's maximum is not known, what the prompt leaves of its window. */
 export function worstOutputTokens(request: ChatRequest, model: Model, inputTokens: number): number {
   const most = model.maxOutputTokens ?? Math.max(0, model.contextWindow - inputTokens)
-  return Math.min(request.maxTokens ?? most, most) * request.n
+  return Math.min(request.maxTokens ?? most, most)
 }
 
 function messageBytes({ content, tool_calls: calls, reasoning_content: reasoning }: ChatMessage): number {

@@ -50,20 +50,27 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
   const network = playNetwork((call, position) => scriptFor(new URL(call.url).hostname.replace('.test', ''), position))
   const { ports } = testPorts({ random, clock })
   const protocol = openaiChat({ severalChoices })
-  const completion = createCompletion({
+  const completion = createCompletion(
+    {
+      caller: callerOf(),
+      request: requestOf(input.request),
+      model: modelOf(input.model),
+      price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000 },
+      priceVersion: 'pv_1',
+      admission: ports.admit(callerOf(), () => 0),
+      promptTokens: 10,
+      outputTokens: 1000,
+      requestId: 'req_1',
+      targets: targets.map((name) => ({
+        upstream: upstreamOf({ transport: network.transport, name, protocol, ...input.upstream }),
+        model: 'theirs',
+        credential: 'k',
+      })),
+      receivedAt: 0,
+      clientRequestId: undefined,
+    },
     ports,
-    caller: callerOf(),
-    request: requestOf(input.request),
-    model: modelOf(input.model),
-    admission: ports.admit(callerOf(), () => 0),
-    targets: targets.map((name) => ({
-      upstream: upstreamOf({ transport: network.transport, name, protocol, ...input.upstream }),
-      model: 'theirs',
-      credential: 'k',
-    })),
-    receivedAt: 0,
-    clientRequestId: undefined,
-  })
+  )
   input.before?.(completion)
   begun.push(completion)
   return { completion, network, answering: beginAnswer(completion, ports, { maxAttempts }) }

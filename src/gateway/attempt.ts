@@ -3,6 +3,7 @@
  * After the first event nothing is tried again: the client would read twice.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { type Call, startCall, type Target } from './call.ts'
 import { type Completion, isOver, pause } from './completion.ts'
@@ -74,15 +75,18 @@ export async function beginAnswer(
 async function attempt(completion: Completion, ports: GatewayPorts, target: Target): Promise<Answering> {
   const { now, clock } = ports
   const { request, model } = completion
-  const spread = request.n > 1 && !target.upstream.provider.protocol.severalChoices
+  const spread = spreads(target, request.n)
   const startedAt = clock()
   const asked = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
-  const calls = requestsOf(asked, spread).map((each) => startCall({ target, request: each, model, now, clock }))
+  const onSend = (): void => noteSent(completion, ports)
+  completion.sent = false
+  const calls = requestsOf(asked, spread).map((each) => startCall({ target, request: each, model, now, clock, onSend }))
   completion.attempts += 1
   completion.target = target
   const answering = { calls, spread, abort: () => abortAll(calls) }
   completion.answering = answering
   completion.branches = calls.map(createBranch)
+  completion.generated = 0
   if (isOver(completion)) answering.abort()
   try {
     if (calls.length === 1) await calls[0]?.answered
@@ -99,6 +103,20 @@ async function attempt(completion: Completion, ports: GatewayPorts, target: Targ
   } finally {
     completion.upstreamMs += clock() - startedAt
   }
+}
+
+/** Whether the choices are asked for one by one. */
+export function spreads({ upstream }: Target, choices: number): boolean {
+  return choices > 1 && !upstream.provider.protocol.severalChoices
+}
+
+/** The first byte of a call leaves now. The ledger is told once: from here on something may be owed. */
+function noteSent(completion: Completion, { credit }: GatewayPorts): void {
+  completion.sent = true
+  if (completion.dispatched || completion.hold === undefined) return
+  completion.dispatched = true
+  reach('before_send')
+  credit.dispatched(completion.hold)
 }
 
 /** The provider answered with an error: it has done no work, whether or not the client still waits. */

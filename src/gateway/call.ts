@@ -4,11 +4,13 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { Model } from '../domain/model.ts'
+import { reach } from '../lib/crash-point.ts'
 import { createDecoder, type FrameDecoder } from '../protocols/framing/index.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
-import type { UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
+import type { UpstreamCall, UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
 import { discardBody, readBodyStart, readBodyText } from './body-text.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
+import { joinUrl } from './join-url.ts'
 import type { UpstreamProvider } from './ports.ts'
 import { withoutCredential } from './redact.ts'
 
@@ -35,6 +37,8 @@ export interface CallInput {
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
+  /** Called right before the first byte leaves. */
+  readonly onSend?: () => void
 }
 
 /** A call under way. `answered` must be awaited before `next`. */
@@ -46,8 +50,10 @@ export interface Call {
    * @returns false at the end of a complete answer. Rejects with `ProviderError` when the answer breaks off.
    */
   next(into: ChatEvent[]): Promise<boolean>
-  /** Moves what has arrived and was not had yet to `into`, for a reader that will not ask for more. */
+  /** Moves what has arrived and was not had yet to `into`, for a reader that does not wait for more. */
   arrived(into: ChatEvent[]): void
+  /** Whether the whole answer has arrived. */
+  complete(): boolean
   /** The reader is busy: silence of the provider does not count until the next `next`. */
   suspend(): void
   /** Ends the call at once, connection included. */
@@ -69,7 +75,7 @@ export function startCall(input: CallInput): Call {
     ...wire.headers,
   }
   const call = { url: joinUrl(baseUrl, wire.path), headers, body: wire.body }
-  const open = (): UpstreamExchange => target.upstream.transport(call)
+  const open = (): UpstreamExchange => send(call, input)
   const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, aborted: false, pending: [], finished: false }
   const answered = authorised === undefined ? answer(state, open()) : authorised.then(() => openLate(state, open))
@@ -77,22 +83,23 @@ export function startCall(input: CallInput): Call {
     answered,
     next: (into) => nextEvents(state, into),
     arrived: (into) => takePending(state, into),
+    complete: () => state.finished && state.failure === undefined,
     suspend: () => state.deadline?.suspend(),
     abort: () => abort(state),
     warnings: wire.warnings,
   }
 }
 
+function send(call: UpstreamCall, { target, onSend }: CallInput): UpstreamExchange {
+  const exchange = target.upstream.transport(call, onSend)
+  reach('after_send')
+  return exchange
+}
+
 /** A call that was given up while its credential was fetched must not reach the provider. */
 function openLate(state: CallState, open: () => UpstreamExchange): Promise<void> {
   if (state.aborted) throw failed('The call was given up before it was sent.')
   return answer(state, open())
-}
-
-/** Operators write base URLs with and without the version that a protocol's paths begin with: it is taken once. */
-function joinUrl(baseUrl: string, path: string): string {
-  const version = /^\/v\d\w*(?=\/)/.exec(path)?.[0]
-  return version !== undefined && baseUrl.endsWith(version) ? baseUrl + path.slice(version.length) : baseUrl + path
 }
 
 interface CallState {
@@ -120,11 +127,10 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
   if (state.aborted) abort(state)
   const { target, request, clock } = state.input
   const { timeouts, provider } = target.upstream
-  const waits = request.stream ? timeouts : { ...timeouts, firstByte: timeouts.wholeAnswer }
-  state.deadline = startDeadline({ timeouts: waits, clock, onExpire: () => exchange.abort() })
+  state.deadline = startDeadline({ timeouts, whole: !request.stream, clock, onExpire: () => exchange.abort() })
   try {
     const head = await exchange.head
-    await refuseFailure(state, head, exchange)
+    if (isRefused(head)) await refuse(state, head, exchange)
     if (!request.stream) return await readWhole(state, [])
     const first = isJson(head) ? await exchange.read() : undefined
     if (first !== undefined && JSON_START.test(decodeStart(first))) return await readWhole(state, [first])
@@ -236,12 +242,17 @@ async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
   state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
 }
 
-async function refuseFailure(state: CallState, head: UpstreamHead, exchange: UpstreamExchange): Promise<void> {
-  const encoding = head.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw failed('The provider sent a compressed answer that it was not asked for.')
-  }
-  if (head.status >= 200 && head.status < 300) return
+function isCompressed({ headers }: UpstreamHead): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding !== 'identity'
+}
+
+function isRefused(head: UpstreamHead): boolean {
+  return head.status < 200 || head.status >= 300 || isCompressed(head)
+}
+
+async function refuse(state: CallState, head: UpstreamHead, exchange: UpstreamExchange): Promise<never> {
+  if (isCompressed(head)) throw failed('The provider sent a compressed answer that it was not asked for.')
   const body = await readBodyStart(exchange, MAX_ERROR_BYTES)
   const { protocol } = state.input.target.upstream.provider
   throw new ProviderError(protocol.parseError({ status: head.status, headers: head.headers, body }, state.input.now()))

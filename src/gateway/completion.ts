@@ -1,26 +1,49 @@
 import type { Caller } from '../domain/caller.ts'
 import type { ChatRequest } from '../domain/chat.ts'
+import type { CompletionRecord } from '../domain/completion.ts'
+import type { Hold, IdempotentRun, RunningEstimate } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { CompletionId } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
+import type { Price } from '../domain/money.ts'
 import type { Answering } from './attempt.ts'
 import type { Target } from './call.ts'
 import type { Admission, GatewayPorts } from './ports.ts'
-import { type Branch, createBranch } from './tally.ts'
+import type { Branch } from './tally.ts'
 
-/** One request on its way through the pipeline. */
-export interface Completion {
-  readonly id: CompletionId
-  /** Unix milliseconds. */
-  readonly createdAt: number
-  /** Monotonic milliseconds of the request's arrival. */
-  readonly receivedAt: number
+/** What a completion is from its admission on. */
+export interface CompletionInput {
   readonly caller: Caller
   readonly request: ChatRequest
   readonly model: Model
+  /** Price and version are those of the admission, whatever the price list says later. */
+  readonly price: Price
+  readonly priceVersion: string
   readonly admission: Admission
   readonly targets: readonly Target[]
+  /** Of all calls at worst, estimated. */
+  readonly promptTokens: number
+  /** Of one choice at most. */
+  readonly outputTokens: number
+  /** Monotonic milliseconds of the request's arrival. */
+  readonly receivedAt: number
+  readonly requestId: string
   readonly clientRequestId: string | undefined
+}
+
+/** One request on its way through the pipeline. */
+export interface Completion extends Omit<CompletionInput, 'request' | 'outputTokens'> {
+  readonly id: CompletionId
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  /** As it is sent: what is affordable may have lowered its length. */
+  request: ChatRequest
+  outputTokens: number
+  /** The client named no length, and what it asked for did not fit its credit. */
+  lowered: boolean
+  hold: Hold | undefined
+  /** Its answer is kept for repeats of its `Idempotency-Key`. */
+  run: IdempotentRun | undefined
   /** Calls made so far. */
   attempts: number
   /** Monotonic milliseconds spent waiting for providers before the first byte. */
@@ -30,59 +53,78 @@ export interface Completion {
   /** The calls under way. */
   answering: Answering | undefined
   branches: readonly Branch[]
+  /** Characters generated so far by the calls under way. */
+  generated: number
+  /** A byte of the last attempt has left for its provider. */
+  sent: boolean
+  /** A byte of any attempt has, and the ledger knows. */
+  dispatched: boolean
   /** Monotonic milliseconds of the first byte written to the client. */
   firstByteAt: number | undefined
+  /** Nobody is there to be written to. */
   left: boolean
+  /** The client left, and nobody else waits for the answer. */
+  abandoned: boolean
   /** Why the gateway itself ends this request early. */
   interruption: GatewayError | undefined
-  /** Ends a pause between attempts early. */
+  /** Ends a wait early that is not for a provider. */
   wake: (() => void) | undefined
-  /** Its one row was handed over. */
-  metered: boolean
+  /** The last estimate of it that was handed over. */
+  told: RunningEstimate | undefined
+  /** Its one row, once it was handed over; then its hold is resolved. */
+  record: CompletionRecord | undefined
 }
 
-export interface CompletionInput {
-  readonly ports: GatewayPorts
-  readonly caller: Caller
-  readonly request: ChatRequest
-  readonly model: Model
-  readonly admission: Admission
-  readonly targets: readonly Target[]
-  readonly receivedAt: number
-  readonly clientRequestId: string | undefined
-}
-
-export function createCompletion(input: CompletionInput): Completion {
-  const { ports, caller, request, model, admission, targets, receivedAt, clientRequestId } = input
+export function createCompletion(input: CompletionInput, { ids, now }: GatewayPorts): Completion {
   return {
-    id: ports.ids.completion(),
-    createdAt: ports.now(),
-    receivedAt,
-    caller,
-    request,
-    model,
-    admission,
-    targets,
-    clientRequestId,
+    id: ids.completion(),
+    createdAt: now(),
+    receivedAt: input.receivedAt,
+    caller: input.caller,
+    request: input.request,
+    model: input.model,
+    price: input.price,
+    priceVersion: input.priceVersion,
+    admission: input.admission,
+    targets: input.targets,
+    promptTokens: input.promptTokens,
+    outputTokens: input.outputTokens,
+    requestId: input.requestId,
+    clientRequestId: input.clientRequestId,
+    lowered: false,
+    hold: undefined,
+    run: undefined,
     attempts: 0,
     upstreamMs: 0,
     target: undefined,
     answering: undefined,
-    branches: [createBranch()],
+    branches: NOTHING_YET,
+    generated: 0,
+    sent: false,
+    dispatched: false,
     firstByteAt: undefined,
     left: false,
+    abandoned: false,
     interruption: undefined,
     wake: undefined,
-    metered: false,
+    told: undefined,
+    record: undefined,
   }
 }
+
+const NOTHING_YET: readonly Branch[] = []
 
 /** The longest that an answer nobody reads is read on to its exact usage, where the provider's setting is `drain`. */
 export const MAX_DRAIN_MS = 60_000
 
-/** The client is gone: its calls end at once, or are read to their usage where the provider bills in full anyway. */
+/**
+ * The client is gone: its calls end at once, or are read to their usage where the provider bills in full anyway. Where
+ * others wait for the same answer everything goes on.
+ */
 export function leaveCompletion(completion: Completion): void {
   completion.left = true
+  if (completion.run !== undefined && completion.run.waiting() > 0) return
+  completion.abandoned = true
   completion.wake?.()
   const { answering } = completion
   if (answering === undefined) return
@@ -111,7 +153,19 @@ export function pause(completion: Completion, milliseconds: number): Promise<voi
   })
 }
 
+/** What `pending` comes to; undefined as soon as the request is over before. */
+export async function unlessOver<T>(completion: Completion, pending: Promise<T>): Promise<T | undefined> {
+  if (isOver(completion)) return undefined
+  const over = Promise.withResolvers<undefined>()
+  completion.wake = () => over.resolve(undefined)
+  try {
+    return await Promise.race([pending, over.promise])
+  } finally {
+    completion.wake = undefined
+  }
+}
+
 /** Whether nothing new may be started for this request. */
 export function isOver(completion: Completion): boolean {
-  return completion.left || completion.interruption !== undefined
+  return completion.abandoned || completion.interruption !== undefined
 }

@@ -18,6 +18,8 @@ export interface Deadline {
 
 interface DeadlineOptions {
   readonly timeouts: UpstreamTimeouts
+  /** An answer that is not streamed: its first byte comes when all of it is there. */
+  readonly whole?: boolean
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly onExpire: (kind: TimeoutKind) => void
@@ -27,10 +29,10 @@ interface DeadlineOptions {
  * The waits of one call, on one timer: progress only notes the time, and the timer, when it fires early, is set anew
  * for the rest. A timer per data event would cost more than the event.
  */
-export function startDeadline({ timeouts, clock, onExpire }: DeadlineOptions): Deadline {
+export function startDeadline({ timeouts, whole = false, clock, onExpire }: DeadlineOptions): Deadline {
   const startedAt = clock()
   let lastAt = startedAt
-  let waitMs = timeouts.firstByte
+  let waitMs = whole ? timeouts.wholeAnswer : timeouts.firstByte
   let started = false
   let suspended = false
   let cleared = false

@@ -7,12 +7,25 @@ export function toGatewayError(
   providerName: string | undefined,
   headers?: Readonly<Record<string, string>>,
 ): GatewayError {
-  if (!(error instanceof ProviderError)) return GatewayError.from(error)
+  if (!(error instanceof ProviderError)) return withHeaders(GatewayError.from(error), headers)
   const { failure } = error
   const code = codeOf(failure)
   const { retryAfterMs, param } = failure
   const options = { cause: error, param: isOurs(code) ? undefined : param, retryAfterMs, headers }
   return new GatewayError(code, messageFor(failure, { code, providerName }), options)
+}
+
+/** The same error; its own headers win. */
+function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>> | undefined): GatewayError {
+  if (headers === undefined) return error
+  const { code, message, cause, param, retryAfterMs, details } = error
+  return new GatewayError(code, message, {
+    cause,
+    param,
+    retryAfterMs,
+    details,
+    headers: { ...headers, ...error.headers },
+  })
 }
 
 /** Whether another call, to this target or another, may do better. */

@@ -8,14 +8,17 @@ export const MAX_WARNINGS_BYTES = 2 * 1024
 /** What a completion's head tells beside its body. */
 export function completionHeaders(completion: Completion, { clock }: GatewayPorts): Record<string, string> {
   const headers = limitHeaders(completion.admission)
-  const { target, attempts, answering, upstreamMs, receivedAt } = completion
+  const { target, attempts, answering, upstreamMs, receivedAt, lowered } = completion
   if (target !== undefined) headers['x-turnpike-provider'] = target.upstream.name
   headers['x-turnpike-attempts'] = String(attempts)
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)
-  const warnings = answering?.calls[0]?.warnings
-  if (warnings !== undefined && warnings.length > 0) headers['x-turnpike-warnings'] = warningsText(warnings)
+  const warnings = answering?.calls[0]?.warnings ?? NONE
+  if (lowered) headers['x-turnpike-warnings'] = warningsText(['max_tokens', ...warnings])
+  else if (warnings.length > 0) headers['x-turnpike-warnings'] = warningsText(warnings)
   return headers
 }
+
+const NONE: readonly string[] = []
 
 /**
  * The names with commas between them. They may be made of a client's own words, such as properties of a schema: what a

@@ -383,3 +383,33 @@ test('closing waits for calls under way, and then there is no connection left', 
   assert.equal(String(await readAll(exchange)), 'ok')
   await closed
 })
+
+test('LED-3: that a call is sent is said once, before the provider has a byte of it', async (t) => {
+  const said: string[] = []
+  const fake = await provider(t, async (_, reply) => {
+    said.push('arrived')
+    reply.head(200)
+    reply.end('ok')
+  })
+  const transport = transportTo(t, fake.url)
+  for (const connection of ['a new connection', 'a kept one']) {
+    said.length = 0
+    await readAll(transport(callOf(fake.url), () => said.push('sent')))
+    assert.deepEqual(said, ['sent', 'arrived'], connection)
+  }
+})
+
+test('INV-5: what has no connection is not sent', async (t) => {
+  const { url, server } = await rawServer(t, () => {})
+  await new Promise((resolve) => server.close(resolve))
+  const refused = transportTo(t, url)(callOf(url), () => assert.fail('sent'))
+  await assert.rejects(refused.head)
+})
+
+test('INV-5: what is aborted before there is a connection is not sent', async (t) => {
+  const { url } = await rawServer(t, () => {})
+  const exchange = transportTo(t, url)(callOf(url), () => assert.fail('sent'))
+  exchange.abort()
+  await assert.rejects(exchange.head)
+  await turn()
+})

@@ -30,12 +30,13 @@ export function createHttpTransport(baseUrl: string, connectTimeoutMs: number): 
     pipelining: 1,
   })
   return {
-    transport: (call) => startExchange(pool, { path: call.url.slice(origin.length), call }),
+    transport: (call, onSend) => startExchange(pool, { path: call.url.slice(origin.length), call, onSend }),
     close: () => pool.close(),
   }
 }
 
 interface ExchangeState {
+  readonly onSend: (() => void) | undefined
   readonly chunks: Uint8Array[]
   unreadBytes: number
   ended: boolean
@@ -44,8 +45,15 @@ interface ExchangeState {
   controller: Dispatcher.DispatchController | undefined
 }
 
-function startExchange(pool: Pool, request: { path: string; call: UpstreamCall }): UpstreamExchange {
+interface ExchangeRequest {
+  readonly path: string
+  readonly call: UpstreamCall
+  readonly onSend: (() => void) | undefined
+}
+
+function startExchange(pool: Pool, request: ExchangeRequest): UpstreamExchange {
   const state: ExchangeState = {
+    onSend: request.onSend,
     chunks: [],
     unreadBytes: 0,
     ended: false,
@@ -69,6 +77,7 @@ function createHandler(state: ExchangeState, head: PromiseWithResolvers<Upstream
     onRequestStart(controller) {
       state.controller = controller
       if (state.failure !== undefined) controller.abort(state.failure)
+      else state.onSend?.() // the connection is there, and the request is written to it next
     },
     onResponseStart(_controller, status, headers) {
       if (status >= 200) head.resolve({ status, headers: firstValues(headers) })

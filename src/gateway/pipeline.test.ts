@@ -8,9 +8,8 @@ import {
   countQuarters,
   deployment,
   HANGS,
+  incomingOf,
   modelOf,
-  type Network,
-  type PortsInput,
   playNetwork,
   refusal,
   type Script,
@@ -22,88 +21,19 @@ import {
   upstreamOf,
   whole,
 } from '../../test/support/data-plane.ts'
+import { fakeCredit } from '../../test/support/fake-credit.ts'
+import { begun, hello, only, ordinary, type PlaneInput, plane, STREAM } from '../../test/support/plane.ts'
 import { assemble, assertWireRules, readStream } from '../../test/support/sse.ts'
-import type { CompletionRecord } from '../domain/completion.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import type { Model } from '../domain/model.ts'
 import { chargeNanoUsd, usdNumber, usdText } from '../domain/money.ts'
 import { createLimiter } from '../features/limits/limiter.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { createGateway, type Gateway } from './pipeline.ts'
-import type { UpstreamProvider } from './ports.ts'
+import { createGateway } from './pipeline.ts'
 
-interface Plane {
-  readonly gateway: Gateway
-  readonly network: Network
-  readonly records: readonly CompletionRecord[]
-  readonly overheads: readonly (number | undefined)[]
-  readonly admitted: () => number
-  /** Sends a request; resolves when the gateway is done with it. */
-  ask(body: object, client?: TestClient): Promise<Asked>
-}
-
-interface Asked {
-  readonly client: TestClient
-  readonly error: GatewayError | undefined
-}
-
-interface PlaneInput extends PortsInput {
-  readonly upstream?: Partial<UpstreamProvider>
-  readonly severalChoices?: boolean
-  readonly model?: Partial<Model>
-  readonly maxAttempts?: number
-}
-
-function plane(scriptFor: (position: number) => Script, input: PlaneInput = {}): Plane {
-  const { upstream, severalChoices = true, model, maxAttempts = 3, ...over } = input
-  const network = playNetwork((_, position) => scriptFor(position))
-  const upstreams = [
-    upstreamOf({ transport: network.transport, protocol: openaiChat({ severalChoices }), ...upstream }),
-    upstreamOf({ transport: network.transport, name: 'other' }),
-  ]
-  const test = testPorts({ upstreams, models: [modelOf(model)], ...over })
-  const gateway = createGateway(test.ports, () => ({ maxAttempts }))
-  const { records, overheads, admitted } = test
-  return {
-    gateway,
-    network,
-    records,
-    overheads,
-    admitted,
-    async ask(body, client = testClient()) {
-      const incoming = { caller: callerOf(), body, clientRequestId: 'mine', receivedAt: 0 }
-      try {
-        await gateway.complete(incoming, client)
-        return { client, error: undefined }
-      } catch (error) {
-        assert.ok(error instanceof GatewayError, String(error))
-        return { client, error }
-      }
-    },
-  }
-}
-
-function hello(over: object = {}): object {
-  return { model: 'm1', messages: [{ role: 'user', content: 'hello, hello' }], ...over }
-}
-
-const STREAM = hello({ stream: true })
 /** What the estimate of `hello()` comes to: `user`, a line feed and 12 characters, in quarters. */
 const PROMPT_ESTIMATE = 5
 
-function only(records: readonly CompletionRecord[]): CompletionRecord {
-  assert.equal(records.length, 1, 'one row for one completion')
-  return records[0] ?? assert.fail()
-}
-
 const streamOf = (client: TestClient): ReturnType<typeof readStream> => readStream(client.written.join(''))
-const ordinary = (words = 3): Script => streamed(textChunks(words))
-/** Words without an end. */
-const begun = (words: number): Step[] =>
-  textChunks(words)
-    .slice(0, words + 1)
-    .map(frame)
-
 test('a whole answer carries the usage and cost that are metered, to the last nano-dollar', async () => {
   const usage = { ...counts(1001, 333), prompt_tokens_details: { cached_tokens: 500 } }
   const price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_001, cachedInputMicroUsd: 70_000 }
@@ -179,7 +109,7 @@ test('prices are those of the moment of admission', async () => {
       return undefined
     },
   })
-  await gateway.complete({ caller: callerOf(), body: STREAM, clientRequestId: undefined, receivedAt: 0 }, client)
+  await gateway.complete(incomingOf(STREAM), client)
   assert.deepEqual([only(ports.records).costNanoUsd, only(ports.records).priceVersion], [16_000n, 'pv_1'])
 })
 
@@ -223,14 +153,9 @@ const TOOLS = hello({ tools: [{ type: 'function', function: { name: 'f' } }] })
 
 test('a key may use the models it lists, under their ID or an alias of it', async () => {
   const { gateway, records } = plane(() => ordinary(), { model: { id: 'alias', aliasOf: 'm1' } })
-  const ask = (models: readonly string[]): Promise<void> =>
+  const ask = (models: readonly string[]): Promise<unknown> =>
     gateway.complete(
-      {
-        caller: callerOf({ models: new Set(models) }),
-        body: { ...STREAM, model: 'alias' },
-        clientRequestId: undefined,
-        receivedAt: 0,
-      },
+      incomingOf({ ...STREAM, model: 'alias' }, { caller: callerOf({ models: new Set(models) }) }),
       testClient(),
     )
   await ask(['m1'])
@@ -547,19 +472,6 @@ test('a counter that fails leaves a row all the same', async () => {
   assert.deepEqual([only(records).status, only(records).usageSource, admitted()], ['incomplete', 'estimated', 0])
 })
 
-test('INV-4: a meter that fails is not asked twice', async () => {
-  for (const stream of [false, true]) {
-    let metered = 0
-    const meter = (): void => {
-      metered += 1
-      throw new Error('no room')
-    }
-    const { ask, admitted } = plane(() => (stream ? ordinary() : whole(answer({ content: 'Hi' }))), { meter })
-    const { client } = await ask(hello({ stream }))
-    assert.deepEqual([metered, client.ended, admitted()], [1, true, 0])
-  }
-})
-
 test('a stream without usage is a complete answer with our own count', async () => {
   const { ask, records } = plane(() => streamed(textChunks(4).slice(0, -1)))
   const { client } = await ask(STREAM)
@@ -632,18 +544,36 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
     /** The write at which it leaves. */
     leavesAtWrite: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
     slow: fc.boolean(),
+    /** Turns of the event loop until the hold is committed. */
+    holdTurns: fc.constantFrom(0, 0, 3),
+    refused: fc.constantFrom(false, false, false, false, true),
+    /** Tokens; few make a stream ask for more. */
+    maxTokens: fc.constantFrom(undefined, 2, 100),
+    extended: fc.boolean(),
+    key: fc.constantFrom(undefined, undefined, 'k'),
   })
   await fc.assert(
     fc.asyncProperty(fates, shape, async (planned, how) => {
+      const credit = fakeCredit({
+        ...(how.refused ? { nanoUsd: 0n } : {}),
+        beforeHold: async () => {
+          for (let i = 0; i < how.holdTurns; i++) await turn()
+        },
+        extend: async () => {
+          await turn()
+          return how.extended
+        },
+      })
       const limiter = createLimiter({
         limitsOf: () => ({ requestsPerMinute: undefined, tokensPerMinute: undefined, maxInFlight: 1 }),
         clock: () => 0,
       })
       const timers = runningTimers()
       let counted = 0
-      const { gateway, network, records, ask } = plane(
+      const { gateway, network, records, ask, idempotency } = plane(
         (position) => scriptOf(planned[position % 12] ?? NONE, how.stream),
         {
+          credit,
           admit: limiter.admit,
           severalChoices: how.severalChoices,
           upstream: { onDisconnect: how.drains ? 'drain' : 'cancel' },
@@ -661,7 +591,8 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
           return how.slow ? turn() : undefined
         },
       })
-      const asked = ask(hello({ stream: how.stream, n: how.n }), client)
+      const body = hello({ stream: how.stream, n: how.n, max_tokens: how.maxTokens })
+      const asked = ask(body, client, { idempotencyKey: how.key })
       for (let i = 0; i < (how.leavesAfter ?? 0); i++) await turn()
       if (how.leavesAfter !== undefined) client.leave()
       // What hangs is ended by the gateway: time-outs do not run in a test.
@@ -673,13 +604,21 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       assert.doesNotThrow(() => limiter.admit(callerOf(), () => 0).release(), 'R-A9: the place is free')
       assert.equal(gateway.active, 0)
       assert.equal(records.length, network.exchanges.length > 0 ? 1 : 0, 'INV-4')
+      assert.deepEqual([credit.open(), credit.settled.length], [0, records.length], 'INV-6: nothing is held at rest')
+      assert.ok(network.exchanges.length === 0 || credit.events.indexOf('dispatched') === 1, 'the hold comes first')
+      if (how.refused) assert.deepEqual([network.exchanges.length, records.length], [0, 0], 'INV-13')
+      if (how.key !== undefined && !how.stream) {
+        const kept = records.some(({ costNanoUsd }) => costNanoUsd > 0n)
+        const ended = idempotency.asks.length === 0 ? [0, 0] : kept ? [1, 0] : [0, 1]
+        assert.deepEqual([idempotency.kept.size, idempotency.freed.length], ended, 'IDEM-5')
+      }
       const record = records[0]
       if (record === undefined) return
       const wrote = client.written.join('').includes('"content":"') && /"content":"[^"]/.test(client.written.join(''))
       assert.equal(record.costNanoUsd, BigInt(record.promptTokens * 1000 + record.completionTokens * 2000), 'INV-10')
       if (wrote) assert.ok(record.completionTokens > 0, 'INV-7: a client that got something pays for it')
       if (record.status === 'failed') assert.deepEqual([record.costNanoUsd, wrote], [0n, false])
-      if (record.status === 'completed') assert.ok(client.ended && error === undefined)
+      if (record.status === 'completed') assert.ok((client.ended || client.left) && error === undefined)
       if (record.usageSource === 'estimated') assert.ok(counted > 0)
       const answered = [error !== undefined, client.ended].filter(Boolean).length
       if (!client.left) assert.equal(answered, 1, 'it is answered once')
@@ -689,7 +628,7 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       }
       for (const exchange of network.exchanges) assert.ok(exchange.over, 'R-A12: no connection is left')
     }),
-    { numRuns: 400 },
+    { numRuns: 500 },
   )
 })
 const runningTimers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length

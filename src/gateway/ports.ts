@@ -4,6 +4,7 @@
  */
 import type { Caller } from '../domain/caller.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
+import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { LimitStates } from '../domain/limits.ts'
 import type { Model } from '../domain/model.ts'
@@ -59,11 +60,13 @@ export interface GatewayPorts {
   readonly admit: (caller: Caller, worstTokens: () => number) => Admission
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
+  readonly credit: CreditPort
+  readonly idempotency: IdempotencyPort
   /**
-   * Must not throw and must not block: it enqueues.
+   * Tells whoever watches how a completion ended. Must not throw and must not block.
    * @param overheadMs What of the time to the first byte was ours; undefined where nothing was answered.
    */
-  readonly meter: (record: CompletionRecord, overheadMs: number | undefined) => void
+  readonly report: (record: CompletionRecord, overheadMs: number | undefined) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
   readonly ids: IdSource

@@ -1,9 +1,22 @@
+/**
+ * Money at the end of a completion: what it used and costs, its one row, and the end of its hold. Exactly once, however
+ * it ends.
+ */
 import type { FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
+import type { KeptResult } from '../domain/credit.ts'
 import { chargeNanoUsd, type NanoUsd } from '../domain/money.ts'
 import type { Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import { type Branch, generatedAnything, type Measured, measure } from './tally.ts'
+import {
+  type Bounds,
+  type Branch,
+  type CountedUsage,
+  generatedAnything,
+  type Measured,
+  measure,
+  measureRoughly,
+} from './tally.ts'
 
 /** What a completion used and costs. */
 export interface Settlement extends Measured {
@@ -11,58 +24,93 @@ export interface Settlement extends Measured {
 }
 
 /** Sync where the provider reported everything, which is nearly always. */
-export function priceAnswer(completion: Completion, ports: GatewayPorts): Settlement | Promise<Settlement> {
+export function priceAnswer(completion: Completion, { countTokens }: GatewayPorts): Settlement | Promise<Settlement> {
   const { branches, request } = completion
-  const measured = measure({ branches, request, countTokens: ports.countTokens })
+  const measured = measure({ branches, request, bounds: boundsOf(completion), countTokens })
   return measured instanceof Promise
     ? measured.then((result) => withCost(completion, result))
     : withCost(completion, measured)
 }
 
-/** What a request that did not end well used. Nothing is charged unless something was generated or is owed for. */
-export async function priceBrokenAnswer(
-  completion: Completion,
-  ports: GatewayPorts,
-  status: CompletionStatus,
-): Promise<Settlement> {
-  const owed =
-    generatedAnything(completion.branches) || (status === 'client_left' && completion.answering !== undefined)
-  if (owed) return await priceAnswer(completion, ports)
-  return { usage: { promptTokens: 0, completionTokens: 0 }, source: 'provider', costNanoUsd: 0n }
+/** What the figures of this completion's provider are held against. */
+export function boundsOf({ promptTokens, outputTokens, request: { n }, model }: Completion): Bounds {
+  return { promptTokens, outputTokens: outputTokens * n, windowTokens: model.contextWindow * n }
 }
 
-/** Hands the one row of this completion to the meter; a second call does nothing. */
-export function meterCompletion(
-  completion: Completion,
-  ports: GatewayPorts,
-  { settlement, status }: { settlement: Settlement; status: CompletionStatus },
-): void {
-  if (completion.metered) return
-  completion.metered = true
-  completion.admission.settle(settlement.usage.promptTokens + settlement.usage.completionTokens)
-  ports.meter(recordOf(completion, { settlement, status, endedAt: ports.clock() }), overheadMs(completion))
+/** What tokens cost at the price of the admission (LED-9). */
+export function costOf({ price }: Completion, usage: CountedUsage): NanoUsd {
+  const {
+    promptTokens: prompt,
+    completionTokens: completion,
+    cachedTokens: cached,
+    cacheWriteTokens: cacheWrite,
+  } = usage
+  return chargeNanoUsd({ prompt, completion, cached, cacheWrite }, price)
+}
+
+export interface Outcome {
+  readonly settlement: Settlement
+  readonly status: CompletionStatus
+  /** The answer that is kept for repeats, in the same transaction. */
+  readonly kept?: KeptResult | undefined
+}
+
+/**
+ * Charges a completion and ends its hold; a second call does nothing. When it returns the charge outlives this process,
+ * so it comes before the answer's last byte; when what it returns resolves the charge is committed.
+ */
+export function settle(completion: Completion, ports: GatewayPorts, outcome: Outcome): Promise<void> | undefined {
+  const { hold } = completion
+  if (hold === undefined || completion.record !== undefined) return undefined
+  const { settlement, status, kept } = outcome
+  const record = recordOf(completion, { settlement, status, endedAt: ports.clock() })
+  completion.record = record
+  completion.admission.settle(record.promptTokens + record.completionTokens)
+  return ports.credit.settle(hold, record, kept)
+}
+
+/** The end of every request: what it still holds is given back, and who watches is told. */
+export function conclude(completion: Completion, ports: GatewayPorts): void {
+  const { admission, hold, record } = completion
+  admission.release()
+  admission.settle(0)
+  if (record !== undefined) ports.report(record, overheadMs(completion))
+  else if (hold !== undefined) ports.credit.release(hold)
+}
+
+/** How a completion ended that did not come to its end. */
+export function brokenStatus({ abandoned, branches }: Completion): CompletionStatus {
+  if (abandoned) return 'client_left'
+  return generatedAnything(branches) ? 'incomplete' : 'failed'
+}
+
+/** What a request that did not end well used. Nothing is charged unless something was generated or is owed for. */
+export async function priceBroken(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
+  const { branches, abandoned, answering, sent } = completion
+  const owed = generatedAnything(branches) || (abandoned && answering !== undefined && sent)
+  if (!owed) return { usage: { promptTokens: 0, completionTokens: 0 }, source: 'provider', costNanoUsd: 0n }
+  try {
+    return await priceAnswer(completion, ports)
+  } catch {
+    // Whatever went wrong with counting, what was generated is not given away.
+    return withCost(completion, { usage: measureRoughly(branches, boundsOf(completion)), source: 'estimated' })
+  }
 }
 
 function overheadMs({ firstByteAt, receivedAt, upstreamMs }: Completion): number | undefined {
   return firstByteAt === undefined ? undefined : Math.max(0, firstByteAt - receivedAt - upstreamMs)
 }
 
-function withCost(completion: Completion, measured: Measured): Settlement {
-  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens } = measured.usage
-  const { price } = completion.model
-  const tokens = {
-    prompt: promptTokens,
-    completion: completionTokens,
-    cached: cachedTokens,
-    cacheWrite: cacheWriteTokens,
-  }
-  return { ...measured, costNanoUsd: price === undefined ? 0n : chargeNanoUsd(tokens, price) }
+function withCost(completion: Completion, { usage, source }: Measured): Settlement {
+  return { usage, source, costNanoUsd: costOf(completion, usage) }
 }
 
-function recordOf(
-  completion: Completion,
-  { settlement, status, endedAt }: { settlement: Settlement; status: CompletionStatus; endedAt: number },
-): CompletionRecord {
+interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
+  /** Monotonic milliseconds. */
+  readonly endedAt: number
+}
+
+function recordOf(completion: Completion, { settlement, status, endedAt }: Ending): CompletionRecord {
   const { usage, source, costNanoUsd } = settlement
   const { caller, model, request, receivedAt, firstByteAt } = completion
   return {
@@ -80,7 +128,7 @@ function recordOf(
     cacheWriteTokens: usage.cacheWriteTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
     costNanoUsd,
-    priceVersion: model.priceVersion ?? '',
+    priceVersion: completion.priceVersion,
     usageSource: source,
     createdAt: completion.createdAt,
     durationMs: Math.round(endedAt - receivedAt),

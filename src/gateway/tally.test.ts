@@ -3,7 +3,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { countQuarters, requestOf } from '../../test/support/data-plane.ts'
 import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
-import { type Branch, createBranch, generatedAnything, MAX_KEPT_TEXT, type Measured, measure, tally } from './tally.ts'
+import {
+  type Bounds,
+  type Branch,
+  createBranch,
+  generatedAnything,
+  MAX_KEPT_TEXT,
+  type Measured,
+  measure,
+  measureRoughly,
+  tally,
+} from './tally.ts'
 
 function branchOf(...events: readonly ChatEvent[]): Branch {
   const branch = createBranch()
@@ -15,13 +25,20 @@ const text = (said: string): ChatEvent => ({ type: 'text', index: 0, text: said 
 const usage = (counted: Usage): ChatEvent => ({ type: 'usage', usage: counted })
 const finish = (index = 0): ChatEvent => ({ type: 'finish', index, reason: 'stop', raw: 'stop' })
 
+const BOUNDS: Bounds = { promptTokens: 10, outputTokens: 1_000_000, windowTokens: 1_000_000 }
+
 function measured(branches: readonly Branch[], request: ChatRequest = requestOf()): Promise<Measured> | Measured {
-  return measure({ branches, request, countTokens: countQuarters })
+  return measure({ branches, request, bounds: BOUNDS, countTokens: countQuarters })
 }
 
 test('R-C2: the provider’s figures win over any count of ours, and need none', () => {
   const branch = branchOf(text('x'.repeat(400)), finish(), usage({ promptTokens: 7, completionTokens: 3 }))
-  const counted = measure({ branches: [branch], request: requestOf(), countTokens: () => assert.fail('counted') })
+  const counted = measure({
+    branches: [branch],
+    request: requestOf(),
+    bounds: BOUNDS,
+    countTokens: () => assert.fail('counted'),
+  })
   assert.deepEqual(counted, { usage: { promptTokens: 7, completionTokens: 3 }, source: 'provider' })
 })
 
@@ -86,7 +103,7 @@ test('everything of the request that a model reads is in the estimate of the pro
     asked.push(said)
     return Promise.resolve(1)
   }
-  await measure({ branches: [branchOf(text('a'))], request, countTokens })
+  await measure({ branches: [branchOf(text('a'))], request, bounds: BOUNDS, countTokens })
   const prompt = asked.find((said) => said.includes('SYSTEM')) ?? assert.fail('the prompt was not counted')
   for (const word of ['PART', 'NAME', 'ARGUMENTS', 'RESULT', 'TOOL', 'DESCRIPTION']) assert.ok(prompt.includes(word))
   assert.ok(!prompt.includes('URL'), 'an image is no text')
@@ -109,7 +126,7 @@ test('the prompt is not counted where the provider said it', async () => {
     return Promise.resolve(3)
   }
   const branches = [branchOf(usage({ promptTokens: 9 }), text('abc'))]
-  await measure({ branches, request: requestOf(), countTokens })
+  await measure({ branches, request: requestOf(), bounds: BOUNDS, countTokens })
   assert.deepEqual(asked, ['abc'])
 })
 
@@ -174,4 +191,70 @@ test('R-C8: the sum over calls is the sum of their last figures, field by field'
       }
     }),
   )
+})
+
+/** A hundred tokens were asked for, of a model with a window of a thousand. */
+const NARROW: Bounds = { promptTokens: 10, outputTokens: 100, windowTokens: 1000 }
+const heldAgainst = (branch: Branch): Promise<Measured> | Measured =>
+  measure({ branches: [branch], request: requestOf(), bounds: NARROW, countTokens: countQuarters })
+
+test('F8, TM15: figures that can be are believed, also where little text came', async () => {
+  for (const counted of [
+    { promptTokens: 7, completionTokens: 100 },
+    { promptTokens: 7, completionTokens: 2 * (4 + 100) + 256 },
+    { promptTokens: 2 * (10 + 1000) + 256, completionTokens: 1 },
+    { promptTokens: 7, completionTokens: 1300, reasoningTokens: 1000 },
+    { promptTokens: 0, completionTokens: 0 },
+  ]) {
+    const figures = await heldAgainst(branchOf(text('abcd'), finish(), usage(counted)))
+    assert.deepEqual(figures, { usage: counted, source: 'provider' })
+  }
+})
+
+test('F8, TM15: more tokens than can be are not believed: our own count is charged, marked as an estimate', async () => {
+  const own = { completionTokens: 10, promptTokens: 7 }
+  const generated = text('x'.repeat(40))
+  for (const lie of [2 * (40 + 100) + 257, 1e12, Number.MAX_SAFE_INTEGER * 3, Number.NaN]) {
+    const figures = await heldAgainst(branchOf(generated, finish(), usage({ promptTokens: 7, completionTokens: lie })))
+    assert.deepEqual(figures, { usage: own, source: 'estimated' }, String(lie))
+  }
+  const hidden = usage({ promptTokens: 7, completionTokens: 1e9, reasoningTokens: 1e9 })
+  assert.deepEqual(await heldAgainst(branchOf(generated, finish(), hidden)), { usage: own, source: 'estimated' })
+})
+
+test('F8, TM15: a prompt larger than any window is not believed, nor what is said of its cache', async () => {
+  const lie = usage({ promptTokens: 1e12, cachedTokens: 1e11, completionTokens: 3, reasoningTokens: 1 })
+  const { usage: counted, source } = await heldAgainst(branchOf(text('abcd'), finish(), lie))
+  assert.equal(source, 'estimated')
+  assert.deepEqual(counted, { promptTokens: 2, completionTokens: 3, reasoningTokens: 1 })
+})
+
+test('F8: a lie on the way to a break is not believed either', async () => {
+  const branch = branchOf(text('x'.repeat(40)), usage({ promptTokens: 7, completionTokens: 1e12 }))
+  assert.equal((await heldAgainst(branch)).usage.completionTokens, 10)
+})
+
+test('of several calls one lie makes the whole an estimate, and only that call is counted anew', async () => {
+  const honest = branchOf(text('abcd'), finish(), usage({ promptTokens: 7, completionTokens: 3 }))
+  const lying = branchOf(text('x'.repeat(40)), finish(), usage({ promptTokens: 7, completionTokens: 1e12 }))
+  const measured = await measure({
+    branches: [honest, lying],
+    request: requestOf(),
+    bounds: NARROW,
+    countTokens: countQuarters,
+  })
+  assert.deepEqual(measured, { usage: { promptTokens: 14, completionTokens: 13 }, source: 'estimated' })
+})
+
+test('a rough count asks no tokenizer: four bytes a token, the provider’s figures where they are more', () => {
+  const rough = (...branches: Branch[]): unknown => measureRoughly(branches, NARROW)
+  assert.deepEqual(rough(), { promptTokens: 10, completionTokens: 0 })
+  assert.deepEqual(rough(branchOf(text('x'.repeat(41)))), { promptTokens: 10, completionTokens: 11 })
+  const growing = branchOf(text('漢字'))
+  assert.deepEqual(rough(growing), { promptTokens: 10, completionTokens: 2 })
+  tally(growing, text('漢字'))
+  assert.deepEqual(rough(growing), { promptTokens: 10, completionTokens: 3 })
+  const reported = usage({ promptTokens: 30, completionTokens: 20 })
+  assert.deepEqual(rough(branchOf(text('x'.repeat(41)), reported)), { promptTokens: 30, completionTokens: 20 })
+  assert.deepEqual(rough(branchOf(reported), branchOf(text('abcd'))), { promptTokens: 10, completionTokens: 21 })
 })

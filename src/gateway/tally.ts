@@ -1,12 +1,17 @@
 /**
  * One meter for whole and streamed answers: what the provider reported, and enough of what was generated to count it
- * ourselves where the provider did not.
+ * ourselves where the provider did not, or said what cannot be.
  */
 import type { ChatEvent, ChatMessage, ChatRequest, FinishReason, Usage } from '../domain/chat.ts'
 import type { UsageSource } from '../domain/completion.ts'
 
 /** Generated text kept for an estimate, per call in UTF-16 units; what comes beyond is counted in proportion. */
 export const MAX_KEPT_TEXT = 256 * 1024
+/** Reported tokens that are more than plausible, before a figure is not believed. */
+const MARGIN_TOKENS = 256
+
+/** In most languages, however they are written. */
+const BYTES_A_TOKEN = 4
 
 /** What one call of a completion generated. */
 export interface Branch {
@@ -17,11 +22,16 @@ export interface Branch {
   readonly text: string[]
   keptLength: number
   length: number
+  /** UTF-8 bytes of the first pieces of `text`, and how many pieces that are: each is looked at once. */
+  sizedBytes: number
+  sizedPieces: number
 }
 
 export function createBranch(): Branch {
-  return { usage: {}, finishes: new Map(), text: [], keptLength: 0, length: 0 }
+  return { usage: NO_USAGE, finishes: new Map(), text: [], keptLength: 0, length: 0, sizedBytes: 0, sizedPieces: 0 }
 }
+
+const NO_USAGE: Usage = {}
 
 export function tally(branch: Branch, event: ChatEvent): void {
   switch (event.type) {
@@ -35,7 +45,7 @@ export function tally(branch: Branch, event: ChatEvent): void {
       keep(branch, event.arguments)
       break
     case 'usage':
-      branch.usage = { ...branch.usage, ...event.usage }
+      branch.usage = branch.usage === NO_USAGE ? event.usage : { ...branch.usage, ...event.usage }
       break
     case 'finish':
       branch.finishes.set(event.index, event.reason)
@@ -45,26 +55,84 @@ export function tally(branch: Branch, event: ChatEvent): void {
   }
 }
 
+/** Usage with both totals, from the provider or by our own count. */
+export interface CountedUsage extends Usage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
 export interface Measured {
-  readonly usage: Usage & { readonly promptTokens: number; readonly completionTokens: number }
+  readonly usage: CountedUsage
   readonly source: UsageSource
+}
+
+/** What a provider's figures are held against (TM15). */
+export interface Bounds {
+  /** Estimated from the request. */
+  readonly promptTokens: number
+  /** Of all choices at most, as the request was sent. */
+  readonly outputTokens: number
+  /** The model's window, for every choice. */
+  readonly windowTokens: number
 }
 
 export interface MeasureInput {
   readonly branches: readonly Branch[]
   readonly request: ChatRequest
+  readonly bounds: Bounds
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
 }
 
-/** The tokens to charge: the provider's figures where they arrived, our own count for the rest. */
+/** The tokens to charge: the provider's figures where they arrived and can be, our own count for the rest. */
 export function measure(input: MeasureInput): Measured | Promise<Measured> {
-  return input.branches.every(isReported) ? sum(input.branches.map(({ usage }) => usage)) : estimate(input)
+  const { branches, bounds } = input
+  const [only] = branches
+  if (branches.length === 1 && only !== undefined) {
+    const usage = believed(only, bounds)
+    if (only.finishes.size > 0 && isCounted(usage)) return { usage, source: 'provider' }
+    return estimate(input)
+  }
+  const reported = branches.map((branch) => (branch.finishes.size > 0 ? believed(branch, bounds) : NO_USAGE))
+  return reported.every(isCounted) ? { usage: sum(reported), source: 'provider' } : estimate(input)
 }
 
 /** Whether anything that costs was generated. */
 export function generatedAnything(branches: readonly Branch[]): boolean {
   return branches.some(({ length, usage }) => length > 0 || (usage.completionTokens ?? 0) > 0)
+}
+
+/** What it comes to so far without asking a tokenizer: the provider's figures, else what bytes suggest. */
+export function measureRoughly(branches: readonly Branch[], bounds: Bounds): CountedUsage {
+  let promptTokens = 0
+  let completionTokens = 0
+  let unsaid = branches.length === 0
+  for (const branch of branches) {
+    const usage = believed(branch, bounds)
+    unsaid ||= usage.promptTokens === undefined
+    promptTokens += usage.promptTokens ?? 0
+    completionTokens += Math.max(guess(branch), usage.completionTokens ?? 0)
+  }
+  return { promptTokens: unsaid ? bounds.promptTokens : promptTokens, completionTokens }
+}
+
+/** Tokens of all that was generated so far; the provider's figures where they say more than our count. */
+export async function countGenerated({
+  branches,
+  bounds,
+  countTokens,
+}: Omit<MeasureInput, 'request'>): Promise<number> {
+  const counts = branches.map((branch) => countBranch(branch, believed(branch, bounds), countTokens))
+  return (await Promise.all(counts)).reduce((total, tokens) => total + tokens, 0)
+}
+
+function guess(branch: Branch): number {
+  const { text, length, keptLength } = branch
+  if (keptLength === 0) return 0
+  for (; branch.sizedPieces < text.length; branch.sizedPieces++) {
+    branch.sizedBytes += Buffer.byteLength(text[branch.sizedPieces] ?? '')
+  }
+  return Math.ceil((branch.sizedBytes * length) / (keptLength * BYTES_A_TOKEN))
 }
 
 function keep(branch: Branch, text: string): void {
@@ -74,31 +142,57 @@ function keep(branch: Branch, text: string): void {
   branch.keptLength += text.length
 }
 
-/** A snapshot that came before the end says nothing final about the completion. */
-function isReported({ usage, finishes }: Branch): boolean {
-  return finishes.size > 0 && usage.promptTokens !== undefined && usage.completionTokens !== undefined
+/**
+ * The provider's figures without those that cannot be: more tokens than twice the characters that came and the length
+ * that was asked for, or a prompt of more than twice the model's window. Reasoning may be hidden: it is believed as far
+ * as the window goes.
+ */
+function believed({ usage, length }: Branch, { promptTokens, outputTokens, windowTokens }: Bounds): Usage {
+  const hidden = Math.min(usage.reasoningTokens ?? 0, windowTokens)
+  const canBeGenerated = (usage.completionTokens ?? 0) <= 2 * (length + outputTokens) + hidden + MARGIN_TOKENS
+  const canBeRead = (usage.promptTokens ?? 0) <= 2 * (promptTokens + windowTokens) + MARGIN_TOKENS
+  if (canBeGenerated && canBeRead) return usage
+  const { promptTokens: read, cachedTokens, cacheWriteTokens, completionTokens, reasoningTokens } = usage
+  return definedOnly({
+    ...(canBeRead ? { promptTokens: read, cachedTokens, cacheWriteTokens } : {}),
+    ...(canBeGenerated ? { completionTokens, reasoningTokens } : {}),
+  })
 }
 
-async function estimate({ branches, request, countTokens }: MeasureInput): Promise<Measured> {
+function isCounted(usage: Usage): usage is CountedUsage {
+  return usage.promptTokens !== undefined && usage.completionTokens !== undefined
+}
+
+async function estimate({ branches, request, bounds, countTokens }: MeasureInput): Promise<Measured> {
   let prompt: Promise<number> | undefined
   const measured = branches.map(async (branch): Promise<Usage> => {
-    if (isReported(branch)) return branch.usage
-    prompt ??= branch.usage.promptTokens === undefined ? countTokens(promptText(request)) : undefined
-    const [own, asked] = await Promise.all([countTokens(branch.text.join('')), prompt])
-    const scaled = branch.keptLength === 0 ? 0 : Math.ceil((own * branch.length) / branch.keptLength)
-    return {
-      ...branch.usage,
-      promptTokens: branch.usage.promptTokens ?? asked ?? 0,
-      completionTokens: Math.max(scaled, branch.usage.completionTokens ?? 0),
-    }
+    const usage = believed(branch, bounds)
+    // A snapshot that came before the end says nothing final about the completion.
+    if (branch.finishes.size > 0 && isCounted(usage)) return usage
+    prompt ??= usage.promptTokens === undefined ? countTokens(promptText(request)) : undefined
+    const [completionTokens, asked] = await Promise.all([countBranch(branch, usage, countTokens), prompt])
+    return { ...usage, promptTokens: usage.promptTokens ?? asked ?? 0, completionTokens }
   })
-  return { ...sum(await Promise.all(measured)), source: 'estimated' }
+  return { usage: sum(await Promise.all(measured)), source: 'estimated' }
 }
 
-function sum(usages: readonly Usage[]): Measured {
+/** What was generated is at least what the provider had reported before it broke off. */
+async function countBranch(
+  { text, length, keptLength }: Branch,
+  usage: Usage,
+  countTokens: MeasureInput['countTokens'],
+): Promise<number> {
+  const kept = await countTokens(text.join(''))
+  const own = keptLength === 0 ? 0 : Math.ceil((kept * length) / keptLength)
+  return Math.max(own, usage.completionTokens ?? 0)
+}
+
+type Figures = Record<keyof Usage, number | undefined>
+
+function sum(usages: readonly Usage[]): CountedUsage {
   const [only] = usages
-  if (usages.length === 1 && only !== undefined) return measured(only)
-  const total: Record<keyof Usage, number | undefined> = {
+  if (usages.length === 1 && only !== undefined && isCounted(only)) return only
+  const total: Figures = {
     promptTokens: 0,
     completionTokens: 0,
     cachedTokens: undefined,
@@ -106,16 +200,16 @@ function sum(usages: readonly Usage[]): Measured {
     reasoningTokens: undefined,
   }
   for (const usage of usages) {
-    for (const [name, value] of Object.entries(usage)) {
-      if (value !== undefined) total[name as keyof Usage] = (total[name as keyof Usage] ?? 0) + value
-    }
+    // (`Object.keys` forgets whose keys they are)
+    for (const name of Object.keys(usage) as (keyof Usage)[]) total[name] = (total[name] ?? 0) + (usage[name] ?? 0)
   }
-  return measured(Object.fromEntries(Object.entries(total).filter(([, value]) => value !== undefined)))
+  const { promptTokens, completionTokens } = total
+  return { ...definedOnly(total), promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 }
 }
 
-function measured(usage: Usage): Measured {
-  const { promptTokens = 0, completionTokens = 0 } = usage
-  return { usage: { ...usage, promptTokens, completionTokens }, source: 'provider' }
+/** Absent is not zero, and not undefined either. */
+function definedOnly(figures: Partial<Figures>): Usage {
+  return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined))
 }
 
 /** Everything of the request that a model reads as text. */

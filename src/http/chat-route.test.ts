@@ -37,11 +37,18 @@ test('the gateway is given caller, body and time, and answers by itself', async 
     seen.push(incoming)
     client.sendJson('{"own":true}', { 'x-own': 'yes' })
   })
-  const answer = await ask('{"any":["thing"]}', { 'x-client-request-id': 'a.b:c-1_2' })
+  const answer = await ask('{"any":["thing"]}', { 'x-client-request-id': 'a.b:c-1_2', 'idempotency-key': 'k1' })
   assert.deepEqual([answer.statusCode, answer.json(), answer.headers['x-own']], [200, { own: true }, 'yes'])
   assert.match(String(answer.headers['x-request-id']), /^req_/)
   assert.deepEqual(seen, [
-    { caller: callerOf(), body: { any: ['thing'] }, clientRequestId: 'a.b:c-1_2', receivedAt: 42 },
+    {
+      caller: callerOf(),
+      body: { any: ['thing'] },
+      requestId: answer.headers['x-request-id'],
+      clientRequestId: 'a.b:c-1_2',
+      idempotencyKey: 'k1',
+      receivedAt: 42,
+    },
   ])
   assert.deepEqual(errors, [])
 })
@@ -57,6 +64,28 @@ test('a client’s own request id is taken only if it is harmless', async (t) =>
   }
   await ask('{}')
   assert.deepEqual(seen, ['a', 'x'.repeat(128), undefined, undefined, undefined, undefined, undefined, undefined])
+})
+
+test('IDEM-1: a key that is none is refused before the gateway hears of it', async (t) => {
+  const { ask } = await setUp(t, () => assert.fail('asked'))
+  for (const key of ['', 'x'.repeat(256), 'ä']) {
+    const answer = await ask('{}', { 'idempotency-key': key })
+    const { code, param } = answer.json().error
+    assert.deepEqual([answer.statusCode, code, param], [400, 'invalid_header', 'Idempotency-Key'])
+  }
+})
+
+test('IDEM-4: an answer that was kept is sent as it is, under the id of this request', async (t) => {
+  for (const status of [200, 503]) {
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'idempotent-replayed': 'true' }
+    const { ask, errors } = await setUp(t, async () => ({ status, headers, body: '{"kept": true}' }))
+    const answer = await ask('{}')
+    assert.deepEqual([answer.statusCode, answer.body], [status, '{"kept": true}'])
+    assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    assert.equal(answer.headers['idempotent-replayed'], 'true')
+    assert.match(String(answer.headers['x-request-id']), /^req_/)
+    assert.deepEqual(errors, [])
+  }
 })
 
 test('contract rule 1: what fails before anything was written is an error with its status', async (t) => {
@@ -95,7 +124,9 @@ test('a stream is written as it comes', async (t) => {
 })
 
 test('EDGE-3: the limit of the route’s body is the configured one', async (t) => {
-  const { ask } = await setUp(t, async (_incoming, client) => client.sendJson('{}', {}))
+  const { ask } = await setUp(t, async (_incoming, client) => {
+    client.sendJson('{}', {})
+  })
   assert.equal((await ask(JSON.stringify({ a: 'x'.repeat(92) }))).statusCode, 200)
   assert.equal((await ask(JSON.stringify({ a: 'x'.repeat(93) }))).statusCode, 413)
 })

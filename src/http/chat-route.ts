@@ -1,18 +1,31 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
+import type { KeptAnswer } from '../domain/credit.ts'
 import { callerOf } from './caller.ts'
 import { ChatCompletion, ChatCompletionRequest } from './chat-schema.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
+import { parseIdempotencyKey } from './idempotency-key.ts'
 
 export interface ChatRouteInput {
   readonly bodyLimitBytes: number
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** Answers on `client`; rejects with `GatewayError` as long as nothing was written. */
-  readonly complete: (
-    incoming: { caller: Caller; body: unknown; clientRequestId: string | undefined; receivedAt: number },
-    client: HttpConnection,
-  ) => Promise<void>
+  /**
+   * Answers on `client`; rejects with `GatewayError` as long as nothing was written.
+   * @returns an answer that is to be sent as it is, where an earlier request had it already.
+   */
+  readonly complete: (incoming: ChatIncoming, client: HttpConnection) => Promise<KeptAnswer | undefined>
+}
+
+export interface ChatIncoming {
+  readonly caller: Caller
+  /** The parsed JSON body. */
+  readonly body: unknown
+  readonly requestId: string
+  readonly clientRequestId: string | undefined
+  readonly idempotencyKey: string | undefined
+  /** Monotonic milliseconds. */
+  readonly receivedAt: number
 }
 
 /** `POST /chat/completions`. Its body is checked by the gateway, which names paths and codes better than a schema. */
@@ -26,7 +39,8 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
         summary: 'Create a chat completion',
         description:
           'Routes the request to a provider by its model ID. With `stream: true` the answer is an event stream of ' +
-          'chunks that ends with `data: [DONE]`; a failure after it began is an event with `error`, then `[DONE]`.',
+          'chunks that ends with `data: [DONE]`; a failure after it began is an event with `error`, then `[DONE]`. With an ' +
+          '`Idempotency-Key` a repeat of a request that is not streamed gets the answer of the first, and costs nothing.',
         tags: ['Chat'],
         body: ChatCompletionRequest,
         response: { 200: ChatCompletion },
@@ -36,8 +50,8 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
       const receivedAt = clock()
       const client = openConnection(reply)
       try {
-        const clientRequestId = clientRequestIdOf(request)
-        await complete({ caller: callerOf(request), body: request.body, clientRequestId, receivedAt }, client)
+        const kept = await complete(incomingOf(request, receivedAt), client)
+        if (kept !== undefined && !client.over()) sendKept(reply, kept)
       } catch (error) {
         if (!client.over()) throw error
       } finally {
@@ -46,6 +60,26 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
       return reply
     },
   )
+}
+
+function sendKept(reply: FastifyReply, { status, headers, body }: KeptAnswer): void {
+  reply.code(status).headers(headers).send(body)
+}
+
+function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
+  return {
+    caller: callerOf(request),
+    body: request.body,
+    requestId: request.id,
+    clientRequestId: clientRequestIdOf(request),
+    idempotencyKey: idempotencyKeyOf(request),
+    receivedAt,
+  }
+}
+
+function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+  const value = headers['idempotency-key']
+  return value === undefined ? undefined : parseIdempotencyKey(String(value))
 }
 
 /** `X-Client-Request-Id`: 1 to 128 characters of `[A-Za-z0-9._:-]`; anything else is ignored. */

@@ -28,8 +28,11 @@ export interface UpstreamExchange {
   abort(): void
 }
 
-/** How bytes get there and back: HTTP for all but the simulator. */
-export type Transport = (call: UpstreamCall) => UpstreamExchange
+/**
+ * How bytes get there and back: HTTP for all but the simulator.
+ * @param onSend Called right before the call's first byte leaves; never for a call that no byte of leaves. Does not throw.
+ */
+export type Transport = (call: UpstreamCall, onSend?: () => void) => UpstreamExchange
 
 /** Adds the credential to the headers of a call that is otherwise ready: whoever signs must see the bytes sent. */
 export type Authorize = (call: UpstreamCall, credential: string) => void | Promise<void>

@@ -8,7 +8,10 @@ import { noCredential, type Provider, type Transport } from './provider.ts'
 import { perform } from './simulator/exchange.ts'
 import { scriptFor } from './simulator/script.ts'
 
-export const simulatorTransport: Transport = ({ body }) => perform(scriptFor(body))
+export const simulatorTransport: Transport = ({ body }, onSend) => {
+  onSend?.()
+  return perform(scriptFor(body))
+}
 
 export const simulator = {
   id: 'simulator',

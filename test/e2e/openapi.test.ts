@@ -31,6 +31,16 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['post', '/v1/keys'],
   ['patch', '/v1/keys/{id}'],
   ['delete', '/v1/keys/{id}'],
+  ['get', '/v1/account'],
+  ['patch', '/v1/account'],
+  ['get', '/v1/ledger'],
+  ['get', '/v1/usage/reconcile'],
+  ['get', '/v1/invoices'],
+  ['get', '/v1/invoices/{id}'],
+  ['get', '/v1/admin/accounts'],
+  ['post', '/v1/admin/accounts'],
+  ['patch', '/v1/admin/accounts/{id}'],
+  ['post', '/v1/admin/accounts/{id}/credits'],
 ]
 
 /** Every object in a document, with the pointer to it. */

@@ -2,7 +2,8 @@
 import type { OpenedDatabase } from '../../src/db/open.ts'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import { type AccountId, type CompletionId, completionIdFloor, type KeyId } from '../../src/domain/ids.ts'
-import { completionWriter } from '../../src/features/usage/statements.ts'
+import { createSqliteStore } from '../../src/features/credit/sqlite-store.ts'
+import type { PlanTerms, Unit } from '../../src/features/credit/unit.ts'
 
 let serial = 0
 
@@ -40,10 +41,30 @@ export function completionIdAt(ms: number): CompletionId {
   return `${completionIdFloor(ms)}${String(++serial).padStart(14, '0')}` as CompletionId
 }
 
-/** Writes them as the recorder does. */
-export async function recordCompletions(
-  { db, batch }: OpenedDatabase,
-  records: readonly CompletionRecord[],
-): Promise<void> {
-  await batch(completionWriter(db)(records))
+const BILLED_AFTERWARDS: PlanTerms = { billing: 'postpaid', monthlyCreditNanoUsd: 0n }
+
+/** Charges them, as settlements of requests that needed no hold. Makes the accounts that are not there. */
+export async function recordCompletions(database: OpenedDatabase, records: readonly CompletionRecord[]): Promise<void> {
+  await ensureAccounts(
+    database,
+    records.map(({ accountId }) => accountId),
+  )
+  const units = records.map(
+    (record) =>
+      ({ kind: 'settle', record, terms: BILLED_AFTERWARDS, unrecorded: true, kept: undefined }) satisfies Unit,
+  )
+  const outcomes = await createSqliteStore(database).commit({ units })
+  const refused = outcomes.find(({ kind }) => kind !== 'done')
+  if (refused !== undefined) throw new Error(`Not recorded: ${JSON.stringify(refused)}`)
+}
+
+export async function ensureAccounts({ db }: OpenedDatabase, ids: readonly AccountId[]): Promise<void> {
+  for (const id of new Set(ids)) {
+    const row = { id, name: id, plan: 'unlimited', created_at: 1, changed_at: 1 }
+    await db
+      .insertInto('account')
+      .values(row)
+      .onConflict((on) => on.doNothing())
+      .execute()
+  }
 }

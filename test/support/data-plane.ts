@@ -1,4 +1,5 @@
 /** Literals for the ports of the data plane: a network that plays scripts, a client that keeps what it is told. */
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { ChatRequest } from '../../src/domain/chat.ts'
@@ -6,11 +7,13 @@ import type { CompletionRecord } from '../../src/domain/completion.ts'
 import { type AccountId, createIdSource, type KeyId } from '../../src/domain/ids.ts'
 import type { Deployment, Model } from '../../src/domain/model.ts'
 import type { ClientConnection } from '../../src/gateway/client.ts'
+import type { Incoming } from '../../src/gateway/pipeline.ts'
 import type { GatewayPorts, UpstreamProvider, UpstreamTimeouts } from '../../src/gateway/ports.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { bearer, type Transport, type UpstreamCall, type UpstreamExchange } from '../../src/providers/provider.ts'
 import { frame } from './answers.ts'
+import { type FakeCredit, type FakeIdempotency, fakeCredit, fakeIdempotency } from './fake-credit.ts'
 
 /** The provider says nothing more until the call is aborted. */
 export const HANGS = Symbol('hangs')
@@ -48,7 +51,8 @@ export function playNetwork(scriptFor: (call: UpstreamCall, position: number) =>
   return {
     exchanges,
     hosts: () => exchanges.map(({ call }) => new URL(call.url).hostname),
-    transport: (call) => {
+    transport: (call, onSend) => {
+      onSend?.()
       const exchange: Exchange = { call, aborted: false, over: false, reads: 0 }
       exchanges.push(exchange)
       return playExchange(scriptFor(call, exchanges.length - 1), exchange)
@@ -170,6 +174,7 @@ export function callerOf(over: Partial<Caller> = {}): Caller {
     plan: 'plan',
     models: undefined,
     requestsPerMinute: undefined,
+    monthlyBudgetNanoUsd: undefined,
     scopes: new Set(['chat']),
     ...over,
   }
@@ -183,6 +188,19 @@ export function requestOf(over: Partial<ChatRequest> = {}): ChatRequest {
     includeUsage: false,
     n: 1,
     extra: {},
+    ...over,
+  }
+}
+
+/** A request as HTTP hands it over. */
+export function incomingOf(body: unknown, over: Partial<Incoming> = {}): Incoming {
+  return {
+    caller: callerOf(),
+    body,
+    requestId: 'req_1',
+    clientRequestId: undefined,
+    idempotencyKey: undefined,
+    receivedAt: 0,
     ...over,
   }
 }
@@ -201,9 +219,11 @@ export interface TestClient extends ClientConnection {
 export interface TestClientInput {
   /** Called after each write with the number of writes so far; a promise makes the writer wait. */
   readonly onWrite?: (count: number, client: TestClient) => Promise<void> | undefined
+  /** Called when the answer's last bytes are about to be written. */
+  readonly onEnd?: () => void
 }
 
-export function testClient({ onWrite }: TestClientInput = {}): TestClient {
+export function testClient({ onWrite, onEnd }: TestClientInput = {}): TestClient {
   let listener: (() => void) | undefined
   let left = false
   let head: (() => Record<string, string>) | undefined
@@ -223,6 +243,7 @@ export function testClient({ onWrite }: TestClientInput = {}): TestClient {
     write(text) {
       if (left || ended) return undefined
       headers ??= head?.() ?? {}
+      if (text.includes('data: [DONE]')) onEnd?.()
       client.written.push(text)
       return onWrite?.(client.written.length, client)
     },
@@ -230,6 +251,7 @@ export function testClient({ onWrite }: TestClientInput = {}): TestClient {
       ended = true
     },
     sendJson(text, own) {
+      onEnd?.()
       body = text
       headers = own
       ended = true
@@ -262,20 +284,26 @@ export function countQuarters(text: string): Promise<number> {
 
 export interface TestPorts {
   readonly ports: GatewayPorts
-  /** What was metered. */
+  readonly credit: FakeCredit
+  readonly idempotency: FakeIdempotency
+  /** What was told to whoever watches: what was charged. */
   readonly records: CompletionRecord[]
   readonly overheads: (number | undefined)[]
   /** Admissions that were not released. */
   readonly admitted: () => number
 }
 
-export interface PortsInput extends Partial<Omit<GatewayPorts, 'models' | 'provider'>> {
+export interface PortsInput extends Partial<Omit<GatewayPorts, 'models' | 'provider' | 'credit' | 'idempotency'>> {
   readonly models?: readonly Model[]
   readonly upstreams?: readonly UpstreamProvider[]
+  readonly credit?: FakeCredit
+  readonly idempotency?: FakeIdempotency
 }
 
 /** Ports whose clock stands still and whose chance is 0, so that no attempt waits. */
-export function testPorts({ models = [modelOf()], upstreams = [], ...over }: PortsInput = {}): TestPorts {
+export function testPorts(input: PortsInput = {}): TestPorts {
+  const { models = [modelOf()], upstreams = [], ...rest } = input
+  const { credit = fakeCredit(), idempotency = fakeIdempotency(), ...over } = rest
   const records: CompletionRecord[] = []
   const overheads: (number | undefined)[] = []
   let admitted = 0
@@ -295,7 +323,13 @@ export function testPorts({ models = [modelOf()], upstreams = [], ...over }: Por
       all: models,
     }),
     provider: (name) => upstreams.find((upstream) => upstream.name === name),
-    meter: (record, overheadMs) => {
+    credit: credit.port,
+    idempotency: idempotency.port,
+    report: (record, overheadMs) => {
+      assert.ok(
+        credit.settled.some((settled) => settled.record === record),
+        'what is told is what was charged',
+      )
       records.push(record)
       overheads.push(overheadMs)
     },
@@ -306,5 +340,5 @@ export function testPorts({ models = [modelOf()], upstreams = [], ...over }: Por
     random: () => 0,
     ...over,
   }
-  return { ports, records, overheads, admitted: () => admitted }
+  return { ports, credit, idempotency, records, overheads, admitted: () => admitted }
 }

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { migrate } from '../../src/db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
 import { createIdSource } from '../../src/domain/ids.ts'
+import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
 
 export const testIds = createIdSource(Date.now, randomBytes)
 
@@ -17,9 +18,9 @@ export async function temporaryPath(test: TestContext): Promise<string> {
   return join(folder, 'turnpike.db')
 }
 
-/** Opened with the current schema; closed after the test. */
+/** Opened with the current schema, and with the ledger's program; closed after the test. */
 export async function temporaryDatabase(test: TestContext, path?: string): Promise<OpenedDatabase> {
-  const database = await openDatabase({ path: path ?? (await temporaryPath(test)) })
+  const database = await openDatabase({ path: path ?? (await temporaryPath(test)), programs: LEDGER_PROGRAMS })
   test.after(() => database.close())
   await migrate(database.db, Date.now)
   return database

@@ -1,3 +1,5 @@
+import { oneOf } from './one-of.ts'
+
 const account = `create table account (
   id text primary key check (id <> ''),
   name text not null check (name <> ''),
@@ -38,9 +40,9 @@ const completion = `create table completion (
   key_id text not null check (key_id <> ''),
   model text not null,
   provider text not null,
-  status text not null check (status in ('completed', 'failed', 'client_left', 'incomplete')),
+  status text not null check (${oneOf('status', ['completed', 'failed', 'client_left', 'incomplete'])}),
   stream integer not null check (stream in (0, 1)),
-  finish_reason text check (finish_reason in ('stop', 'length', 'tool_calls', 'content_filter')),
+  finish_reason text check (${oneOf('finish_reason', ['stop', 'length', 'tool_calls', 'content_filter'])}),
   prompt_tokens integer not null check (prompt_tokens >= 0),
   completion_tokens integer not null check (completion_tokens >= 0),
   cached_tokens integer not null check (cached_tokens >= 0),

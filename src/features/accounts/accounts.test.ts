@@ -3,16 +3,17 @@ import { test } from 'node:test'
 import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type CreateFirstKey, ensureFirstAccount, ensureFirstStart } from './first-account.ts'
-import { createAccount, findAccount, listAccounts, renderAccount, setAccountPlan } from './queries.ts'
+import { createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
 import { createSignInLink, signInUrl } from './sign-in-link.ts'
 
+const ALL = { limit: 100, order: 'asc' } as const
 const born = { now: () => 1_700_000_000_000, ids: testIds }
 
 test('an account is created, found, listed by age, and shown as the interface says', async (t) => {
   const { db } = await temporaryDatabase(t)
   const first = await createAccount(db, { name: 'one', plan: 'free' }, { ...born, now: () => 1 })
   const second = await createAccount(db, { name: 'two', plan: 'pro' }, born)
-  assert.deepEqual(await listAccounts(db), [first, second])
+  assert.deepEqual(await listAccounts(db, ALL), [first, second])
   assert.deepEqual(await findAccount(db, first.id), first)
   assert.equal(await findAccount(db, 'acc_none' as AccountId), undefined)
   const created_at = '2023-11-14T22:13:20.000Z'
@@ -25,12 +26,12 @@ test('a plan is changed, and the change can be seen by its changed_at even when 
   const changedAt = async () =>
     (await db.selectFrom('account').select('changed_at').executeTakeFirstOrThrow()).changed_at
   const before = await changedAt()
-  assert.equal((await setAccountPlan(db, { id, plan: 'pro' }, born.now()))?.plan, 'pro')
+  assert.equal((await updateAccount(db, { id, plan: 'pro' }, born.now()))?.plan, 'pro')
   const after = await changedAt()
   assert.ok(after > before)
-  await setAccountPlan(db, { id, plan: 'free' }, 5)
+  await updateAccount(db, { id, plan: 'free' }, 5)
   assert.ok((await changedAt()) > after)
-  assert.equal(await setAccountPlan(db, { id: 'acc_none' as AccountId, plan: 'pro' }, 1), undefined)
+  assert.equal(await updateAccount(db, { id: 'acc_none' as AccountId, plan: 'pro' }, 1), undefined)
 })
 
 test('the first start makes one account and tells one secret; later ones none', async (t) => {
@@ -46,7 +47,7 @@ test('the first start makes one account and tells one secret; later ones none', 
     ['secret 1'],
   )
   assert.deepEqual(new Set(starts.map((each) => each.accountId)), new Set([accountId]))
-  assert.deepEqual(await listAccounts(db), [
+  assert.deepEqual(await listAccounts(db, ALL), [
     { id: accountId, name: 'Default', plan: 'unlimited', createdAt: born.now() },
   ])
   const again = await temporaryDatabase(t, path)

@@ -34,9 +34,23 @@ export async function createAccount(
   return toAccount(row)
 }
 
-/** All, the oldest first. */
-export async function listAccounts(db: Kysely<Database>): Promise<readonly Account[]> {
-  const rows = await db.selectFrom('account').selectAll().orderBy('id').execute()
+export interface AccountPage {
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** The id of the last one of the page before; undefined: from the start. */
+  readonly after?: string | undefined
+}
+
+/** By age. */
+export async function listAccounts(db: Kysely<Database>, page: AccountPage): Promise<readonly Account[]> {
+  const { limit, order, after } = page
+  const rows = await db
+    .selectFrom('account')
+    .selectAll()
+    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as AccountId))
+    .orderBy('id', order)
+    .limit(limit)
+    .execute()
   return rows.map(toAccount)
 }
 
@@ -45,15 +59,23 @@ export async function findAccount(db: Kysely<Database>, id: AccountId): Promise<
   return row === undefined ? undefined : toAccount(row)
 }
 
-/** Undefined when there is no such account. The plan's name is not checked. `now` is Unix milliseconds. */
-export async function setAccountPlan(
+export interface AccountChange {
+  readonly id: AccountId
+  /** Absent: unchanged. The plan's name is not checked. */
+  readonly plan?: string | undefined
+  readonly name?: string | undefined
+}
+
+/** Undefined when there is no such account. `now` is Unix milliseconds. */
+export async function updateAccount(
   db: Kysely<Database>,
-  { id, plan }: Pick<Account, 'id' | 'plan'>,
+  { id, plan, name }: AccountChange,
   now: number,
 ): Promise<Account | undefined> {
+  const change = { ...(plan === undefined ? {} : { plan }), ...(name === undefined ? {} : { name }) }
   const row = await db
     .updateTable('account')
-    .set({ plan, changed_at: nextChangedAt('account', now) })
+    .set({ ...change, changed_at: nextChangedAt('account', now) })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst()

@@ -37,6 +37,7 @@ export async function loadKey(db: Kysely<Database>, digest: string): Promise<Kno
     .where('credential.kind', '=', 'key')
     .select(['api_key.account_id', 'api_key.id', 'account.plan', 'credential.hash'])
     .select(['scopes', 'ip_allowlist', 'models', 'requests_per_minute', 'expires_at', 'revoked_at'])
+    .select('monthly_budget_nano_usd')
     .executeTakeFirst()
   if (row === undefined || row.revoked_at !== null) return undefined
   const models = JSON.parse(row.models) as string[]
@@ -46,6 +47,7 @@ export async function loadKey(db: Kysely<Database>, digest: string): Promise<Kno
     plan: row.plan,
     models: models.length === 0 ? undefined : new Set(models),
     requestsPerMinute: row.requests_per_minute ?? undefined,
+    monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     scopes: effectiveScopes(JSON.parse(row.scopes) as Scope[]),
   })
   return {

@@ -17,6 +17,7 @@ function granter(rights: Partial<KeyRights>): Granter {
     plan: 'free',
     models: key.models.length === 0 ? undefined : new Set(key.models),
     requestsPerMinute: key.requestsPerMinute,
+    monthlyBudgetNanoUsd: key.monthlyBudgetNanoUsd ?? undefined,
     scopes: effectiveScopes(key.scopes),
   }
   return { caller, key }

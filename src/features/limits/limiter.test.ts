@@ -12,6 +12,7 @@ function caller(account: string, key = `key_${account}`, requestsPerMinute?: num
     plan: 'plan',
     models: undefined,
     requestsPerMinute,
+    monthlyBudgetNanoUsd: undefined,
     scopes: new Set(),
   }
 }

@@ -13,6 +13,7 @@ const FREE_CALLER: Caller = {
   plan: 'free',
   models: undefined,
   requestsPerMinute: undefined,
+  monthlyBudgetNanoUsd: undefined,
   scopes: new Set(),
 }
 let caller = FREE_CALLER

@@ -6,8 +6,9 @@ import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kyse
 import type { CompletionTable, Database } from '../../db/schema.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { Period } from '../../http/period.ts'
 import { type IdRange, idsBornIn, rangeAfter } from './id-range.ts'
-import { DAY_MS, HOUR_MS, type Period } from './period.ts'
+import { DAY_MS, HOUR_MS } from './period.ts'
 
 export type CompletionRow = Selectable<CompletionTable>
 

@@ -1,6 +1,6 @@
 /** Ids sort by time: a range of them stands for a span of time, and the table needs no index by time. */
 import { type CompletionId, completionIdFloor } from '../../domain/ids.ts'
-import type { Period } from './period.ts'
+import type { Period } from '../../http/period.ts'
 
 /** The ids strictly between the two. */
 export interface IdRange {

@@ -1,35 +1,8 @@
 /** Spans of time that usage is asked for, and how they fall into days and hours. */
-import { GatewayError } from '../../domain/errors.ts'
-import { parseIsoTime } from '../../lib/iso-time.ts'
+import type { Period } from '../../http/period.ts'
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
-
-/** Unix milliseconds; the end is not part of it. */
-export interface Period {
-  readonly start: number
-  readonly end: number
-}
-
-/** Anything after it has no four-digit year. */
-const LATEST = Date.UTC(9999, 11, 31)
-
-export const ALL_TIME: Period = { start: 0, end: LATEST }
-
-/**
- * What is not said is `fallback`'s.
- * Throws 400 with `param` for what is not an ISO 8601 time, and for an end before the start.
- */
-export function parsePeriod(
-  query: { readonly period_start?: unknown; readonly period_end?: unknown },
-  fallback: Period,
-): Period {
-  const start = parseTime('period_start', query.period_start) ?? fallback.start
-  const end = parseTime('period_end', query.period_end) ?? fallback.end
-  if (start <= end) return { start, end }
-  const param = query.period_end === undefined ? 'period_start' : 'period_end'
-  throw new GatewayError('invalid_value', "'period_end' is before 'period_start'.", { param })
-}
 
 /** From the first of the month of `now` to the first of the next, UTC. */
 export function monthOf(now: number): Period {
@@ -44,14 +17,6 @@ export function splitPeriod({ start, end }: Period, unitMs: number) {
 }
 
 const EMPTY: Period = { start: 0, end: 0 }
-
-function parseTime(param: string, text: unknown): number | undefined {
-  if (text === undefined) return undefined
-  const time = typeof text === 'string' ? parseIsoTime(text) : undefined
-  if (time !== undefined && time >= 0 && time <= LATEST) return time
-  const message = `'${param}' must be an ISO 8601 time in UTC, such as 2026-01-31T00:00:00Z.`
-  throw new GatewayError('invalid_value', message, { param })
-}
 
 function firstOfMonth(now: number, monthsLater: number): number {
   const date = new Date(now)

@@ -3,8 +3,9 @@ import type { Database } from '../../db/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import type { Period } from '../../http/period.ts'
 import { idsBornIn } from './id-range.ts'
-import { DAY_MS, HOUR_MS, type Period, splitPeriod } from './period.ts'
+import { DAY_MS, HOUR_MS, splitPeriod } from './period.ts'
 
 /** What sums can be told apart by, beside their model. */
 export type Dimension = 'key' | 'day'

@@ -4,9 +4,11 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Kysely, KyselyPlugin } from 'kysely'
 import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/completions.ts'
+import { openCreditDesk } from '../../../test/support/credit-desk.ts'
 import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
 import type { OpenedDatabase } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
+import type { AccountCredit, AccountCreditPort } from '../../domain/account-credit.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
@@ -23,8 +25,21 @@ interface Answer {
 }
 type Get = (url: string, account?: string) => Promise<Answer>
 
+const CREDIT: AccountCredit = {
+  remainingNanoUsd: undefined,
+  balanceNanoUsd: 0n,
+  heldNanoUsd: 0n,
+  monthlyBudgetNanoUsd: undefined,
+  alertThresholds: [],
+}
+const NO_LIMIT = { read: async () => CREDIT }
+
 /** The credential is the account's name; `acc_chat` alone may not read usage. */
-async function serve(t: TestContext, db: Kysely<Database>): Promise<Get> {
+async function serve(
+  t: TestContext,
+  db: Kysely<Database>,
+  credit: Pick<AccountCreditPort, 'read'> = NO_LIMIT,
+): Promise<Get> {
   const app = await createHttpServer({
     newRequestId: testIds.request,
     trustProxy: [],
@@ -39,10 +54,11 @@ async function serve(t: TestContext, db: Kysely<Database>): Promise<Get> {
     plan: 'free',
     models: undefined,
     requestsPerMinute: undefined,
+    monthlyBudgetNanoUsd: undefined,
     scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['usage:read'] as const)),
   }))
   const now = () => Date.UTC(2026, 4, 20)
-  await app.register(usageRoutes({ db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }))
+  await app.register(usageRoutes({ db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1), credit }))
   return async (url, account = 'acc_a') => {
     const { statusCode: status, headers, body: text } = await app.inject({ url, headers: { authorization: account } })
     return { status, headers, text, body: String(headers['content-type']).includes('json') ? JSON.parse(text) : text }
@@ -127,6 +143,27 @@ test('GET /usage reports the month with exact dollars', async (t) => {
   assert.deepEqual([empty.status, empty.body.total_tokens, empty.body.breakdown_by_model], [200, 0, []])
   assert.deepEqual(empty.body.groups, [])
   assert.equal((await get('/usage', 'acc_chat')).status, 403)
+})
+
+test('R-D6: GET /usage shows what remains and what of it is reserved, of now, whatever the period', async (t) => {
+  const desk = await openCreditDesk(t)
+  const { id } = await desk.account('free')
+  const asked: unknown[] = []
+  const read: AccountCreditPort['read'] = (account) => {
+    asked.push(account)
+    return desk.credit.read({ ...account, plan: 'free' })
+  }
+  const get = await serve(t, desk.db, { read })
+  const shown = async (url: string) => {
+    const { credit_remaining_usd, held_usd } = (await get(url, id)).body
+    return [credit_remaining_usd, held_usd]
+  }
+  assert.deepEqual(await shown('/usage'), [5, 0])
+  const free = { id, plan: 'free', name: '', createdAt: 0 }
+  await desk.spend(free, { costNanoUsd: 1n })
+  await desk.reserve(free, 250)
+  assert.deepEqual(await shown('/usage?period_start=2020-01-01&period_end=2020-01-02'), [4.999999999, 2.5e-7])
+  assert.deepEqual(asked[0], { id, plan: 'free' })
 })
 
 /** By hand, over the rows themselves. */

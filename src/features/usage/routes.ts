@@ -1,13 +1,15 @@
 /** `/usage`: what an account has used, added up and completion by completion. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import type { AccountCreditPort } from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { CompletionId, KeyId } from '../../domain/ids.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { renderCsv } from '../../lib/csv.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type CompletionFilter, findCompletion, listCompletions } from './completion-list.ts'
-import { ALL_TIME, monthOf, type Period, parsePeriod } from './period.ts'
+import { monthOf } from './period.ts'
 import { sumUsage } from './queries.ts'
 import { buildReport, dimensionOf } from './report.ts'
 import {
@@ -23,6 +25,7 @@ import {
 } from './shapes.ts'
 
 export interface UsageDeps extends FeatureDeps {
+  readonly credit: Pick<AccountCreditPort, 'read'>
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
 }
@@ -59,14 +62,14 @@ const oneSchema = {
 }
 
 /** `GET /usage`, `GET /usage/completions` and `GET /usage/completions/{id}`. */
-export function usageRoutes({ db, now, callerOf, cursorKey }: UsageDeps): FastifyPluginAsyncTypebox {
+export function usageRoutes({ db, now, callerOf, cursorKey, credit }: UsageDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/usage', { config, schema: reportSchema }, async (request, reply) => {
       const { group_by: grouping, format } = request.query
+      const { accountId: id, plan } = callerOf(request)
       const period = parsePeriod(request.query, monthOf(now()))
-      const sums = await sumUsage(db, callerOf(request).accountId, { period, by: dimensionOf(grouping) })
-      const report = buildReport(sums, grouping)
-      if (format !== 'csv') return renderReport(report, period)
+      const report = buildReport(await sumUsage(db, id, { period, by: dimensionOf(grouping) }), grouping)
+      if (format !== 'csv') return renderReport(report, { period, credit: await credit.read({ id, plan }) })
       return reply
         .type('text/csv; charset=utf-8')
         .header('content-disposition', `attachment; filename="${fileName(period, grouping)}"`)

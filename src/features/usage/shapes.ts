@@ -1,11 +1,12 @@
 /** Usage on the wire. */
 import { type Static, Type } from 'typebox'
+import type { AccountCredit } from '../../domain/account-credit.ts'
 import type { FinishReason } from '../../domain/chat.ts'
 import type { CompletionStatus, UsageSource } from '../../domain/completion.ts'
 import { type NanoUsd, usdNumber, usdText } from '../../domain/money.ts'
+import type { Period } from '../../http/period.ts'
 import type { CsvField } from '../../lib/csv.ts'
 import type { CompletionRow } from './completion-list.ts'
-import type { Period } from './period.ts'
 import type { Report, Sum } from './report.ts'
 
 const nullable = <Value>(type: 'string' | 'number' | 'integer', description: string) =>
@@ -48,8 +49,8 @@ export const ReportView = Type.Object({
   period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
   total_tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
   total_cost_usd: usd('The exact sum of the completions’ costs.'),
-  credit_remaining_usd: nullable<number>('number', 'Null: no limit.'),
-  held_usd: Type.Number({ description: 'Reserved by requests in flight.' }),
+  credit_remaining_usd: nullable<number>('number', 'The balance, now. Null: no limit.'),
+  held_usd: Type.Number({ description: 'What of it is reserved by requests in flight.' }),
   breakdown_by_model: Type.Array(
     Type.Object({ model: Type.String(), tokens: COUNTS.tokens, cost_usd: COUNTS.cost_usd }),
     { description: 'The most expensive first.' },
@@ -106,15 +107,19 @@ export const CompletionView = Type.Object({
   client_request_id: nullable<string>('string', 'What the client called its request. Null: it did not say.'),
 })
 
-export function renderReport(report: Report, period: Period): Static<typeof ReportView> {
+export function renderReport(
+  report: Report,
+  { period, credit }: { readonly period: Period; readonly credit: AccountCredit },
+): Static<typeof ReportView> {
   const { total, models, groups } = report
+  const { remainingNanoUsd: remaining, heldNanoUsd } = credit
   return {
     period_start: new Date(period.start).toISOString(),
     period_end: new Date(period.end).toISOString(),
     total_tokens: total.tokens,
     total_cost_usd: usdNumber(total.costNanoUsd),
-    credit_remaining_usd: null,
-    held_usd: 0,
+    credit_remaining_usd: remaining === undefined ? null : usdNumber(remaining),
+    held_usd: usdNumber(heldNanoUsd),
     breakdown_by_model: models.map(({ key: model, tokens, ...sum }) => ({ model, tokens, ...renderCost(sum) })),
     ...(groups === undefined ? {} : { groups: groups.map(renderGroup) }),
   }

@@ -1,0 +1,93 @@
+/** What the data plane works with, and what a reload replaces of it: providers, models, plans, routing. */
+import { randomBytes } from 'node:crypto'
+import { CATALOGUE } from '../../catalogue/index.ts'
+import type { Config } from '../config/schema.ts'
+import type { OpenedDatabase } from '../db/open.ts'
+import { createIdSource, type IdSource } from '../domain/ids.ts'
+import { planTerms } from '../features/credit/plan-terms.ts'
+import type { PlanTerms } from '../features/credit/unit.ts'
+import { buildModelBook } from '../features/models/book.ts'
+import { recordPriceVersions } from '../features/usage/queries.ts'
+import type { ModelBook } from '../gateway/ports.ts'
+import { type ConfiguredProvider, createUpstreams, type Upstreams } from '../gateway/upstreams.ts'
+import type { Log } from '../http/log.ts'
+import { resolveProvider } from '../providers/index.ts'
+
+export interface World {
+  readonly ids: IdSource
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  readonly upstreams: Upstreams
+  readonly models: () => ModelBook
+  readonly config: () => Config
+  /** What a plan says of money now. */
+  readonly termsOf: (plan: string) => PlanTerms
+  /** Rejects, and changes nothing, when the parts of the configuration do not fit together. */
+  reload(config: Config): Promise<void>
+}
+
+export interface WorldInput {
+  readonly config: Config
+  readonly database: OpenedDatabase
+  readonly log: Log
+}
+
+export async function createWorld({ config, database, log }: WorldInput): Promise<World> {
+  const { db } = database
+  let current = config
+  const upstreams = createUpstreams(configuredProviders(config, log))
+  let book = buildBook(config, upstreams.names)
+  let terms = termsOfPlans(config)
+  await recordPriceVersions(db, book.all, Date.now())
+  return {
+    ids: createIdSource(Date.now, randomBytes),
+    now: Date.now,
+    clock: () => performance.now(),
+    upstreams,
+    models: () => book,
+    config: () => current,
+    termsOf: (plan) => terms.get(plan) ?? TERMS_OF_NO_PLAN,
+    async reload(next) {
+      const providers = configuredProviders(next, log)
+      const nextBook = buildBook(next, new Set(providers.map(({ name }) => name)))
+      const nextTerms = termsOfPlans(next)
+      await recordPriceVersions(db, nextBook.all, Date.now())
+      upstreams.replace(providers)
+      book = nextBook
+      terms = nextTerms
+      current = next
+    },
+  }
+}
+
+const TERMS_OF_NO_PLAN = planTerms(undefined)
+
+function termsOfPlans({ plans }: Config): ReadonlyMap<string, PlanTerms> {
+  return new Map(Object.entries(plans).map(([name, plan]) => [name, planTerms(plan)]))
+}
+
+/** A provider that cannot be spoken to is left out, with a word in the log: the others must serve. */
+function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {
+  const providers: ConfiguredProvider[] = []
+  for (const [name, settings] of Object.entries({ simulator: SIMULATOR, ...config.providers })) {
+    try {
+      providers.push(resolveProvider(name, settings))
+    } catch (error) {
+      log.warn({ provider: name, reason: error instanceof Error ? error.message : String(error) }, 'provider left out')
+    }
+  }
+  return providers
+}
+
+/** Always there, so that the first request needs no account anywhere. */
+const SIMULATOR = {
+  protocol: 'simulator',
+  timeout_ms: { connect: 5_000, idle: 120_000, total: 1_800_000 },
+  on_disconnect: 'cancel',
+} as const
+
+function buildBook({ models }: Config, providers: ReadonlySet<string>): ModelBook {
+  return buildModelBook({ catalogue: CATALOGUE, models, providers })
+}

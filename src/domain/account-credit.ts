@@ -1,0 +1,39 @@
+/** What an account has, for whoever shows or sets it. */
+import type { AccountId } from './ids.ts'
+import type { NanoUsd } from './money.ts'
+
+/** An account as far as its credit is concerned. */
+export interface CreditedAccount {
+  readonly id: AccountId
+  /** Name of its plan. */
+  readonly plan: string
+}
+
+export interface AccountCredit {
+  /** Undefined: no limit, the plan is billed after the fact. */
+  readonly remainingNanoUsd: NanoUsd | undefined
+  /** The sum of the account's ledger. */
+  readonly balanceNanoUsd: NanoUsd
+  /** Reserved by requests in flight. */
+  readonly heldNanoUsd: NanoUsd
+  readonly monthlyBudgetNanoUsd: NanoUsd | undefined
+  /** Percentages, ascending. */
+  readonly alertThresholds: readonly number[]
+}
+
+/** Absent: unchanged. A budget of null: none. */
+export interface CreditSettings {
+  readonly monthlyBudgetNanoUsd?: NanoUsd | null
+  readonly alertThresholds?: readonly number[]
+}
+
+/** Implemented by `features/credit`. */
+export interface AccountCreditPort {
+  /**
+   * The account in the current month: an allowance that is due is granted first. While the database takes no writes,
+   * what is there.
+   */
+  read(account: CreditedAccount): Promise<AccountCredit>
+  /** Rejects with `database_unavailable`. */
+  configure(account: CreditedAccount, settings: CreditSettings): Promise<AccountCredit>
+}

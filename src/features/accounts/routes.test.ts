@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
+import { testIds } from '../../../test/support/database.ts'
+import { callerOf } from '../../http/caller.ts'
+import { createAuthenticator } from '../keys/authenticator.ts'
+import { createKey, FULL_ACCESS } from '../keys/queries.ts'
+import { accountRoutes, accountsAdminRoutes } from './routes.ts'
+
+async function setUp(t: TestContext) {
+  const desk = await openCreditDesk(t)
+  const { db, now, credit, database } = desk
+  const { batch, onChange } = database
+  const authenticator = createAuthenticator({ db, batch, onChange, now })
+  const deps = { db, now, ids: testIds, callerOf, credit }
+  const plans = () => ({ names: ['free', 'pro', 'unlimited'], standard: 'pro' })
+  const admin = accountsAdminRoutes({
+    ...deps,
+    cursorKey: Buffer.alloc(32, 1),
+    plans,
+    changed: authenticator.refresh,
+  })
+  const ask = await serveRoutes(t, desk, [accountRoutes(deps), admin])
+  return { ...desk, authenticator, ask }
+}
+
+test('an account shows itself, with the allowance that is due granted first', async (t) => {
+  const { account, ask, db } = await setUp(t)
+  const free = await account('free')
+  const { status, body } = await ask('/account', free.id)
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    id: free.id,
+    object: 'account',
+    name: 'on free',
+    plan: 'free',
+    created_at: '2026-05-05T12:00:00.000Z',
+    monthly_budget_usd: null,
+    alert_thresholds: [50, 80, 100],
+  })
+  const { balance_nano_usd } = await db.selectFrom('credit').select('balance_nano_usd').executeTakeFirstOrThrow()
+  assert.equal(balance_nano_usd, 5_000_000_000n)
+})
+
+test('R-D8: every setting comes back as it was given, and what is not sent stays', async (t) => {
+  const { account, ask } = await setUp(t)
+  const { id } = await account('pro')
+  const patch = async (body: object) => (await ask('/account', id, { method: 'PATCH', body })).body
+  const seen = async (body: object) => {
+    const answer = await patch(body)
+    assert.deepEqual((await ask('/account', id)).body, answer)
+    return [answer.name, answer.monthly_budget_usd, answer.alert_thresholds]
+  }
+  assert.deepEqual(await seen({ monthly_budget_usd: 12.345678901 }), ['on pro', 12.345678901, [50, 80, 100]])
+  assert.deepEqual(await seen({ alert_thresholds: [1, 1000] }), ['on pro', 12.345678901, [1, 1000]])
+  assert.deepEqual(await seen({ name: ' new name ' }), ['new name', 12.345678901, [1, 1000]])
+  assert.deepEqual(await seen({ monthly_budget_usd: null, alert_thresholds: [] }), ['new name', null, []])
+  assert.deepEqual(await seen({ monthly_budget_usd: 0, name: 'n' }), ['n', 0, []])
+  assert.deepEqual(await seen({}), ['n', 0, []])
+  assert.deepEqual(await seen({ monthly_budget_usd: 1e9 }), ['n', 1e9, []])
+  assert.deepEqual(await seen({ monthly_budget_usd: 1e-9 }), ['n', 1e-9, []])
+})
+
+test('R-D10: what is wrong with a setting is 400 with its name, and nothing is changed', async (t) => {
+  const { account, ask } = await setUp(t)
+  const { id } = await account('pro')
+  const cases: readonly [object, string, string][] = [
+    [{ monthly_budget_usd: -1e-9 }, 'monthly_budget_usd', 'out_of_range'],
+    [{ monthly_budget_usd: 1e9 + 1 }, 'monthly_budget_usd', 'out_of_range'],
+    [{ monthly_budget_usd: 1e-10, name: 'x' }, 'monthly_budget_usd', 'invalid_value'],
+    [{ monthly_budget_usd: '5' }, 'monthly_budget_usd', 'invalid_type'],
+    [{ alert_thresholds: [0] }, 'alert_thresholds[0]', 'out_of_range'],
+    [{ alert_thresholds: [50, 1001] }, 'alert_thresholds[1]', 'out_of_range'],
+    [{ alert_thresholds: [50.5] }, 'alert_thresholds[0]', 'invalid_type'],
+    [{ alert_thresholds: [80, 50] }, 'alert_thresholds', 'invalid_value'],
+    [{ alert_thresholds: [50, 50], name: 'x' }, 'alert_thresholds', 'invalid_value'],
+    [{ alert_thresholds: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] }, 'alert_thresholds', 'out_of_range'],
+    [{ alert_thresholds: 50 }, 'alert_thresholds', 'invalid_type'],
+    [{ name: '' }, 'name', 'out_of_range'],
+    [{ name: '  ' }, 'name', 'invalid_value'],
+    [{ plan: 'unlimited' }, 'plan', 'unknown_field'],
+  ]
+  for (const [body, param, code] of cases) {
+    const answer = await ask('/account', id, { method: 'PATCH', body })
+    const { error } = answer.body
+    assert.deepEqual([answer.status, error.param, error.code], [400, param, code], JSON.stringify(body))
+  }
+  const { name, monthly_budget_usd, alert_thresholds } = (await ask('/account', id)).body
+  assert.deepEqual([name, monthly_budget_usd, alert_thresholds], ['on pro', null, [50, 80, 100]])
+})
+
+test('an account is for keys with the scope billing, accounts in general for operators', async (t) => {
+  const { account, ask } = await setUp(t)
+  const { id } = await account('pro')
+  for (const [url, credential, method] of [
+    ['/account', `${id} keys,usage:read`, 'GET'],
+    ['/account', `${id} keys,usage:read`, 'PATCH'],
+    ['/admin/accounts', `${id} billing,keys`, 'GET'],
+    ['/admin/accounts', `${id} billing,keys`, 'POST'],
+    [`/admin/accounts/${id}`, `${id} billing,keys`, 'PATCH'],
+  ] as const) {
+    const { status } = await ask(url, credential, { method, ...(method === 'GET' ? {} : { body: { name: 'x' } }) })
+    assert.equal(status, 403, `${method} ${url}`)
+  }
+})
+
+test('the operator makes accounts, which have their allowance at once', async (t) => {
+  const { account, ask, db } = await setUp(t)
+  const operator = `${(await account('unlimited')).id} operator`
+  const make = (body: object) => ask('/admin/accounts', operator, { method: 'POST', body })
+  const { status, body } = await make({ name: ' team ', plan: 'free' })
+  assert.equal(status, 201)
+  const { id, created_at, ...rest } = body
+  assert.match(id, /^acc_[0-9A-Za-z]{22}$/)
+  assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free' })
+  const row = db.selectFrom('credit').select('balance_nano_usd').where('account_id', '=', id)
+  assert.equal((await row.executeTakeFirst())?.balance_nano_usd, 5_000_000_000n)
+  assert.equal((await make({ name: 'standard' })).body.plan, 'pro')
+  const cases: readonly [object, string, RegExp][] = [
+    [{ name: 'x', plan: 'fre' }, 'plan', /did you mean 'free'.*there are free, pro, unlimited/],
+    [{ name: 'x', plan: 'constructor' }, 'plan', /'constructor' is no plan; there are/],
+    [{ name: 'x', plan: '' }, 'plan', /./],
+    [{ plan: 'free' }, 'name', /./],
+    [{ name: 'x', id: 'acc_mine' }, 'id', /./],
+  ]
+  for (const [wrong, param, message] of cases) {
+    const answer = await make(wrong)
+    assert.deepEqual([answer.status, answer.body.error.param], [400, param], JSON.stringify(wrong))
+    assert.match(answer.body.error.message, message)
+  }
+})
+
+test('the operator lists accounts in pages, by age', async (t) => {
+  const { account, ask, clock } = await setUp(t)
+  const made: string[] = []
+  for (let index = 0; index < 5; index++) {
+    made.push((await account('pro')).id)
+    clock.now += 1
+  }
+  const operator = `${made[0]} operator`
+  for (const [order, expected] of [
+    ['asc', made.toSorted()],
+    ['desc', made.toSorted().reverse()],
+  ] as const) {
+    const seen: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await ask(`/admin/accounts?limit=2&order=${order}${cursor}`, operator)
+      seen.push(...body.data.map(({ id }: { id: string }) => id))
+      if (!body.has_more) break
+      cursor = `&cursor=${body.next_cursor}`
+    }
+    assert.deepEqual(seen, expected)
+  }
+  const wrong = await ask('/admin/accounts?limit=101', operator)
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'limit'])
+})
+
+test('another plan is in force at once, also for keys that are known, and brings its allowance once', async (t) => {
+  const { account, ask, db, now, authenticator, credit } = await setUp(t)
+  const team = await account('pro')
+  const operator = `${team.id} operator`
+  const { secret } = await createKey(db, { accountId: team.id, name: 'k', ...FULL_ACCESS }, { now, ids: testIds })
+  const plan = async () => (await authenticator.authenticate(`Bearer ${secret}`, '127.0.0.1')).plan
+  const patch = (body: object) => ask(`/admin/accounts/${team.id}`, operator, { method: 'PATCH', body })
+  assert.equal(await plan(), 'pro')
+  const { status, body } = await patch({ plan: 'free' })
+  assert.deepEqual([status, body.plan, body.name], [200, 'free', 'on pro'])
+  assert.equal(await plan(), 'free')
+  assert.equal((await credit.read({ id: team.id, plan: 'free' })).balanceNanoUsd, 5_000_000_000n)
+  await patch({ plan: 'pro' })
+  await patch({ plan: 'free', name: 'renamed' })
+  assert.equal((await ask('/account', team.id)).body.name, 'renamed')
+  assert.equal((await credit.read({ id: team.id, plan: 'free' })).balanceNanoUsd, 5_000_000_000n)
+  assert.equal((await patch({ plan: 'gold' })).status, 400)
+  assert.equal((await patch({ credit: 5 })).body.error.param, 'credit')
+  const nobody = await ask('/admin/accounts/acc_none', operator, { method: 'PATCH', body: { plan: 'free' } })
+  assert.equal(nobody.status, 404)
+})

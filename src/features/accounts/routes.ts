@@ -1,0 +1,125 @@
+/** `/account`: what an account does with itself. `/admin/accounts`: what the operator does with all of them. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { AccountCreditPort } from '../../domain/account-credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import type { FeatureDeps } from '../deps.ts'
+import { type Plans, planFinder } from './plans.ts'
+import { type Account, createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
+import {
+  AccountCreate,
+  AccountPatch,
+  AccountView,
+  OwnAccountPatch,
+  OwnAccountView,
+  parseSettings,
+  renderOwnAccount,
+} from './shapes.ts'
+
+export interface AccountsDeps extends FeatureDeps {
+  readonly credit: AccountCreditPort
+}
+
+export interface AccountsAdminDeps extends AccountsDeps {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+  /** As they are now. */
+  readonly plans: () => Plans
+  /** Called after a change of plan and waited for: when it is done, this process acts on the change. */
+  readonly changed: () => void | Promise<void>
+}
+
+const own = { scope: 'billing' } as const
+const readSchema = {
+  summary: 'Get the account',
+  description: 'The account of the API key, with its budget and alerts.',
+  tags: ['Account'],
+  response: { 200: OwnAccountView },
+}
+const writeSchema = {
+  summary: 'Change the account',
+  description: 'Only the fields that are sent. A budget holds from the next request on.',
+  tags: ['Account'],
+  body: OwnAccountPatch,
+  response: { 200: OwnAccountView },
+}
+
+/** `GET` and `PATCH /account`. */
+export function accountRoutes({ db, now, callerOf, credit }: AccountsDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/account', { config: own, schema: readSchema }, async (request) => {
+      const account = known(await findAccount(db, callerOf(request).accountId))
+      return renderOwnAccount(account, await credit.read(account))
+    })
+    app.patch('/account', { config: own, schema: writeSchema }, async (request) => {
+      const id = callerOf(request).accountId
+      const { name } = request.body
+      const settings = parseSettings(request.body)
+      const before = known(await findAccount(db, id))
+      const money = settings === undefined ? await credit.read(before) : await credit.configure(before, settings)
+      const account = name === undefined ? before : known(await updateAccount(db, { id, name: name.trim() }, now()))
+      return renderOwnAccount(account, money)
+    })
+  }
+}
+
+const operator = { scope: 'operator' } as const
+const tags = ['Operators']
+const listSchema = {
+  summary: 'List accounts',
+  description: 'All of the installation.',
+  tags,
+  querystring: Type.Object(PAGE_QUERY),
+  response: { 200: pageSchema(AccountView) },
+}
+const createSchema = {
+  summary: 'Create an account',
+  description: 'The allowance of its plan for this month is granted at once.',
+  tags,
+  body: AccountCreate,
+  response: { 201: AccountView },
+}
+const updateSchema = {
+  summary: 'Change an account',
+  description: 'Only the fields that are sent. Another plan is in force in every process within a second.',
+  tags,
+  params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
+  body: AccountPatch,
+  response: { 200: AccountView },
+}
+
+/** `GET` and `POST /admin/accounts`, `PATCH /admin/accounts/{id}`. */
+export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
+  const { db, now, ids, callerOf, credit, changed } = deps
+  const choosePlan = planFinder(deps.plans)
+  return async (app) => {
+    app.get('/admin/accounts', { config: operator, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'admin/accounts' }
+      const page = readPageRequest(request.query, binding)
+      const accounts = await listAccounts(db, { ...page, limit: page.limit + 1 })
+      return renderPage(accounts, { request: page, binding }, { position: ({ id }) => id, render: renderAccount })
+    })
+    app.post('/admin/accounts', { config: operator, schema: createSchema }, async (request, reply) => {
+      const plan = choosePlan(request.body.plan)
+      const account = await createAccount(db, { name: request.body.name.trim(), plan }, { now, ids })
+      await credit.read(account)
+      return reply.code(201).send(renderAccount(account))
+    })
+    app.patch('/admin/accounts/:id', { config: operator, schema: updateSchema }, async (request) => {
+      const { name, plan } = request.body
+      const change = { plan: plan === undefined ? undefined : choosePlan(plan), name: name?.trim() }
+      const account = known(await updateAccount(db, { id: request.params.id, ...change }, now()))
+      await changed()
+      await credit.read(account)
+      return renderAccount(account)
+    })
+  }
+}
+
+function known(account: Account | undefined): Account {
+  if (account === undefined) throw new GatewayError('not_found', 'No account has this id.')
+  return account
+}

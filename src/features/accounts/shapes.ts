@@ -1,0 +1,91 @@
+/** Accounts on the wire. */
+import { type Static, Type } from 'typebox'
+import type { AccountCredit, CreditSettings } from '../../domain/account-credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { parseNanoUsd, usdNumber } from '../../domain/money.ts'
+import { type Account, renderAccount } from './queries.ts'
+
+const MAX_NAME_LENGTH = 100
+const MAX_BUDGET_USD = 1_000_000_000
+const MAX_THRESHOLD = 1_000
+const MAX_THRESHOLDS = 10
+
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '\\S' })
+const PlanName = Type.String({ minLength: 1, maxLength: 100, description: 'A plan of the configuration.' })
+const closed = { additionalProperties: false }
+
+export const AccountCreate = Type.Object(
+  { name: Name, plan: Type.Optional({ ...PlanName, description: 'Default: `accounts.default_plan`.' }) },
+  closed,
+)
+export const AccountPatch = Type.Object({ name: Type.Optional(Name), plan: Type.Optional(PlanName) }, closed)
+
+const Thresholds = Type.Array(Type.Integer({ minimum: 1, maximum: MAX_THRESHOLD }), { maxItems: MAX_THRESHOLDS })
+
+export const OwnAccountPatch = Type.Object(
+  {
+    name: Type.Optional(Name),
+    monthly_budget_usd: Type.Optional(
+      Type.Unsafe<number | null>({
+        type: ['number', 'null'],
+        minimum: 0,
+        maximum: MAX_BUDGET_USD,
+        description:
+          'The most that the account may spend in a calendar month, UTC; at most 9 decimals. Null: no limit.',
+      }),
+    ),
+    alert_thresholds: Type.Optional({
+      ...Thresholds,
+      description: 'Percentages of the budget, or of the month’s credit, at which to be alerted; ascending.',
+    }),
+  },
+  closed,
+)
+
+const ACCOUNT_FIELDS = {
+  id: Type.String(),
+  object: Type.Literal('account'),
+  name: Type.String(),
+  plan: Type.String(),
+  created_at: Type.String({ description: 'ISO 8601 UTC.' }),
+}
+export const AccountView = Type.Object(ACCOUNT_FIELDS)
+export const OwnAccountView = Type.Object({
+  ...ACCOUNT_FIELDS,
+  monthly_budget_usd: Type.Unsafe<number | null>({ type: ['number', 'null'], description: 'Null: no limit.' }),
+  alert_thresholds: Type.Array(Type.Integer()),
+})
+
+export function renderOwnAccount(account: Account, credit: AccountCredit): Static<typeof OwnAccountView> {
+  const { monthlyBudgetNanoUsd: budget, alertThresholds } = credit
+  return {
+    ...renderAccount(account),
+    monthly_budget_usd: budget === undefined ? null : usdNumber(budget),
+    alert_thresholds: [...alertThresholds],
+  }
+}
+
+/** Undefined when the body sets nothing of it. Throws 400 for more than 9 decimals, and for thresholds out of order. */
+export function parseSettings(body: Static<typeof OwnAccountPatch>): CreditSettings | undefined {
+  const { monthly_budget_usd: usd, alert_thresholds: thresholds } = body
+  if (usd === undefined && thresholds === undefined) return undefined
+  if (thresholds !== undefined) assertAscending(thresholds)
+  return {
+    ...(usd === undefined ? {} : { monthlyBudgetNanoUsd: parseBudget(usd) }),
+    ...(thresholds === undefined ? {} : { alertThresholds: thresholds }),
+  }
+}
+
+function parseBudget(usd: number | null): bigint | null {
+  if (usd === null) return null
+  const budget = parseNanoUsd(usd)
+  if (budget !== undefined) return budget
+  const param = 'monthly_budget_usd'
+  throw new GatewayError('invalid_value', `'${param}' has more than 9 decimals.`, { param })
+}
+
+function assertAscending(thresholds: readonly number[]): void {
+  if (thresholds.every((threshold, at) => at === 0 || threshold > Number(thresholds[at - 1]))) return
+  const param = 'alert_thresholds'
+  throw new GatewayError('invalid_value', `'${param}' must be ascending, each value once.`, { param })
+}

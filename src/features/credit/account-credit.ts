@@ -1,0 +1,95 @@
+/** An account's credit outside of requests: read up to date, budget and alerts set, rows entered by hand. */
+import type { Kysely, Selectable } from 'kysely'
+import type { CreditTable, Database } from '../../db/schema.ts'
+import type { AccountCredit, AccountCreditPort, CreditedAccount } from '../../domain/account-credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { monthNumber } from './months.ts'
+import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './unit.ts'
+
+export interface AccountCreditDeps {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Has a unit of work carried out. Rejects with `database_unavailable`. */
+  readonly submit: (unit: Unit) => Promise<Outcome>
+  /** What a plan says of money now, by its name. */
+  readonly termsOf: (plan: string) => PlanTerms
+}
+
+export interface CreditDesk extends AccountCreditPort {
+  /** Enters a row in the account's ledger. Rejects with `database_unavailable`. */
+  enter(account: CreditedAccount, entry: NewEntry): Promise<LedgerEntry>
+}
+
+export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditDeps): CreditDesk {
+  return {
+    async read({ id, plan }) {
+      const terms = termsOf(plan)
+      const row = await db.selectFrom('credit').selectAll().where('account_id', '=', id).executeTakeFirst()
+      if (row !== undefined && !isDue(row, terms, monthNumber(now()))) return toCredit(viewOf(row), terms)
+      try {
+        return toCredit(viewIn(await submit({ kind: 'touch', accountId: id, terms })), terms)
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        return toCredit(row === undefined ? UNTOUCHED : viewOf(row), terms)
+      }
+    },
+    async configure({ id, plan }, settings) {
+      const terms = termsOf(plan)
+      return toCredit(viewIn(await submit({ kind: 'settings', accountId: id, terms, ...settings })), terms)
+    },
+    async enter({ id, plan }, entry) {
+      const outcome = await submit({ kind: 'entry', accountId: id, terms: termsOf(plan), entry })
+      if (outcome.kind === 'entered') return outcome.entry
+      throw unexpected(outcome)
+    },
+  }
+}
+
+/** Whether a touch would change the row: reading alone must not cost a write. */
+function isDue(row: Selectable<CreditTable>, terms: PlanTerms, month: number): boolean {
+  const hasAllowance = terms.monthlyCreditNanoUsd > 0n || row.allowance_nano_usd > 0n
+  return row.month < month || (row.granted_month < month && hasAllowance)
+}
+
+const UNTOUCHED: CreditView = {
+  balanceNanoUsd: 0n,
+  heldNanoUsd: 0n,
+  spentNanoUsd: 0n,
+  monthlyBudgetNanoUsd: undefined,
+  alertThresholds: [50, 80, 100],
+}
+
+function viewOf(row: Selectable<CreditTable>): CreditView {
+  return {
+    balanceNanoUsd: row.balance_nano_usd,
+    heldNanoUsd: row.held_nano_usd,
+    spentNanoUsd: row.spent_nano_usd,
+    monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
+    alertThresholds: JSON.parse(row.alert_thresholds) as number[], // written as such by the ledger's store alone
+  }
+}
+
+function toCredit(view: CreditView, terms: PlanTerms): AccountCredit {
+  return {
+    remainingNanoUsd: terms.billing === 'postpaid' ? undefined : view.balanceNanoUsd,
+    balanceNanoUsd: view.balanceNanoUsd,
+    heldNanoUsd: view.heldNanoUsd,
+    monthlyBudgetNanoUsd: view.monthlyBudgetNanoUsd,
+    alertThresholds: view.alertThresholds,
+  }
+}
+
+function viewIn(outcome: Outcome): CreditView {
+  if (outcome.kind === 'touched') return outcome.view
+  throw unexpected(outcome)
+}
+
+function unexpected(outcome: Outcome): Error {
+  const reason = outcome.kind === 'failed' ? outcome.message : `it answered '${outcome.kind}'`
+  return new Error(`The ledger did not take a unit of work: ${reason}`)
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'database_unavailable'
+}

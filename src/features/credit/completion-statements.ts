@@ -1,0 +1,111 @@
+/** Completions as rows, and their sums by hour and by day: written where they are charged, in the database's thread. */
+import type { ProgramConnection } from '../../db/program.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
+
+const HOUR_MS = 3_600_000
+const HOURS_A_DAY = 24
+
+/** In the order of the table's columns. */
+const INSERT_COMPLETION = `insert into completion
+  (account_id, id, key_id, model, provider, status, stream, finish_reason, prompt_tokens, completion_tokens,
+   cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, price_version, usage_source, created_at,
+   duration_ms, first_byte_ms, attempts, client_request_id)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** Throws when the completion is there already: a completion is charged once. */
+export function insertCompletion(connection: ProgramConnection, record: CompletionRecord): void {
+  connection
+    .prepare(INSERT_COMPLETION)
+    .run(
+      record.accountId,
+      record.id,
+      record.keyId,
+      record.model,
+      record.provider,
+      record.status,
+      record.stream ? 1 : 0,
+      record.finishReason ?? null,
+      record.promptTokens,
+      record.completionTokens,
+      record.cachedTokens,
+      record.cacheWriteTokens,
+      record.reasoningTokens,
+      record.costNanoUsd,
+      record.priceVersion,
+      record.usageSource,
+      record.createdAt,
+      Math.round(record.durationMs),
+      record.firstByteMs === undefined ? null : Math.round(record.firstByteMs),
+      record.attempts,
+      record.clientRequestId ?? null,
+    )
+}
+
+/** What a batch adds to the sums; written once for each sum. */
+export interface UsageSums {
+  add(record: CompletionRecord): void
+  /** Afterwards there is nothing left to write. */
+  write(): void
+}
+
+interface Sum extends Pick<CompletionRecord, 'accountId' | 'keyId' | 'model'> {
+  /** The day or hour since 1970-01-01 UTC. */
+  readonly unit: number
+  requests: number
+  promptTokens: number
+  completionTokens: number
+  costNanoUsd: bigint
+}
+
+export function createUsageSums(connection: ProgramConnection): UsageSums {
+  const hours = new Map<string, Sum>()
+  return {
+    add(record) {
+      const { accountId, keyId, model, promptTokens, completionTokens, costNanoUsd } = record
+      const unit = Math.floor(record.createdAt / HOUR_MS)
+      addTo(hours, { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd })
+    },
+    write() {
+      const days = new Map<string, Sum>()
+      for (const sum of hours.values()) {
+        writeSum(connection, ADD_TO_HOUR, sum)
+        addTo(days, { ...sum, unit: Math.floor(sum.unit / HOURS_A_DAY) })
+      }
+      for (const sum of days.values()) writeSum(connection, ADD_TO_DAY, sum)
+      hours.clear()
+    },
+  }
+}
+
+/** The part is taken over and may be changed: whoever calls makes it for this. */
+function addTo(sums: Map<string, Sum>, part: Sum): void {
+  const name = `${part.accountId} ${part.unit} ${part.keyId} ${part.model}`
+  const sum = sums.get(name)
+  if (sum === undefined) {
+    sums.set(name, part)
+    return
+  }
+  sum.requests += part.requests
+  sum.promptTokens += part.promptTokens
+  sum.completionTokens += part.completionTokens
+  sum.costNanoUsd += part.costNanoUsd
+}
+
+const ADD_TO_HOUR = addToSum('usage_hour', 'hour')
+const ADD_TO_DAY = addToSum('usage_rollup', 'day')
+
+function addToSum(table: string, unit: string): string {
+  return `insert into ${table}
+  (account_id, ${unit}, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
+values (?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (account_id, ${unit}, key_id, model) do update set
+  requests = ${table}.requests + excluded.requests,
+  prompt_tokens = ${table}.prompt_tokens + excluded.prompt_tokens,
+  completion_tokens = ${table}.completion_tokens + excluded.completion_tokens,
+  cost_nano_usd = ${table}.cost_nano_usd + excluded.cost_nano_usd`
+}
+
+function writeSum(connection: ProgramConnection, sql: string, sum: Sum): void {
+  const { accountId, unit, keyId, model, requests, promptTokens, completionTokens, costNanoUsd } = sum
+  connection.prepare(sql).run(accountId, unit, keyId, model, requests, promptTokens, completionTokens, costNanoUsd)
+}

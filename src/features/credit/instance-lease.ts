@@ -1,0 +1,116 @@
+/**
+ * The row by which other processes know that this one is there. Who was not seen for 30 s, by the database's clock, is
+ * gone: its holds may be swept, its spool read.
+ */
+import type { Kysely } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import { databaseNow, databaseTimeIn } from '../../jobs/clock.ts'
+
+export const LEASE_MS = 30_000
+export const RENEW_EVERY_MS = 5_000
+/** A longer silence of the database looks to everybody as if all others were gone. */
+export const LEASE_GAP_MS = 15_000
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000
+const RENEWALS_AN_HOUR = 3_600_000 / RENEW_EVERY_MS
+
+export interface InstanceLeaseInput {
+  readonly db: Kysely<Database>
+  readonly instanceId: string
+  readonly version: string
+  readonly role: string
+  /** Where other processes and operators reach it. */
+  readonly address: string | undefined
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+export interface InstanceLease {
+  /** Resolves when other processes see this one; rejects when the database is not available. */
+  start(): Promise<void>
+  /** Renews now. Never rejects. Without it the lease renews itself every 5 s. */
+  renew(): Promise<void>
+  /** Whether it was renewed without a gap for as long as others are given: only then may others be taken for gone. */
+  steady(): boolean
+  /** Deletes the row, if the database is there. */
+  close(): Promise<void>
+}
+
+export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
+  const { db, instanceId, log } = input
+  let timer: NodeJS.Timeout | undefined
+  let under: Promise<void> | undefined
+  let renewals = 0
+  let steadySince = 0
+  let seenAt: number | undefined
+  const touch = async () => {
+    const now = await writeRow(input)
+    if (seenAt === undefined || now < seenAt || now - seenAt > LEASE_GAP_MS) steadySince = now
+    seenAt = now
+    if (renewals++ % RENEWALS_AN_HOUR === 0) await forgetInstances(db)
+  }
+  const renew = () => {
+    under ??= touch()
+      .catch((error: unknown) => log.warn({ error: String(error) }, 'the lease of this process was not renewed'))
+      .finally(() => {
+        under = undefined
+      })
+    return under
+  }
+  return {
+    async start() {
+      await touch()
+      timer = setInterval(renew, RENEW_EVERY_MS).unref()
+    },
+    renew,
+    steady: () => seenAt !== undefined && seenAt - steadySince >= LEASE_MS,
+    async close() {
+      clearInterval(timer)
+      await under
+      await db
+        .deleteFrom('instance')
+        .where('id', '=', instanceId)
+        .execute()
+        .catch((error: unknown) => log.warn({ error: String(error) }, 'the lease of this process was not given back'))
+    },
+  }
+}
+
+/**
+ * Whether another process has not been seen for so long that it must be gone. Nobody is, for a process whose own lease
+ * is not fresh: on a machine that was asleep every lease has run out.
+ */
+export async function isGone(db: Kysely<Database>, other: string, own: string): Promise<boolean> {
+  const seen = await db
+    .selectFrom('instance')
+    .select('id')
+    .where(({ and, eb, or }) =>
+      or([
+        and([eb('id', '=', other), eb('seen_at', '>=', databaseTimeIn(-LEASE_MS))]),
+        and([eb('id', '=', own), eb('seen_at', '>=', databaseTimeIn(-LEASE_GAP_MS))]),
+      ]),
+    )
+    .execute()
+  return seen.length === 1 && seen[0]?.id === own
+}
+
+/** Rows of processes that were not seen for a day. */
+export async function forgetInstances(db: Kysely<Database>): Promise<void> {
+  await db.deleteFrom('instance').where('seen_at', '<', databaseTimeIn(-FORGOTTEN_AFTER_MS)).execute()
+}
+
+/** @returns The time of the database's clock. */
+async function writeRow({ db, instanceId, version, role, address }: InstanceLeaseInput): Promise<number> {
+  const { seen_at: seenAt } = await db
+    .insertInto('instance')
+    .values({
+      id: instanceId,
+      version,
+      role,
+      address: address ?? null,
+      started_at: databaseNow(),
+      seen_at: databaseNow(),
+    })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: databaseNow() }))
+    .returning('seen_at')
+    .executeTakeFirstOrThrow()
+  return seenAt
+}

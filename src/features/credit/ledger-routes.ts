@@ -1,0 +1,57 @@
+/** `/ledger` and `/usage/reconcile`: every movement of an account's credit, and the proof that they add up. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { ALL_TIME, parsePeriod } from '../../http/period.ts'
+import type { FeatureDeps } from '../deps.ts'
+import { listLedger } from './ledger-queries.ts'
+import { LedgerEntryView, LedgerQuery, renderEntry } from './ledger-shapes.ts'
+import { ReconciledView, reconcile, renderReconciled } from './reconcile.ts'
+
+export interface LedgerRoutesDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+}
+
+const listSchema = {
+  summary: 'List the ledger',
+  description: 'Every movement of credit, the newest first. Rows are never changed; the balance is their sum.',
+  tags: ['Credit'],
+  querystring: Type.Object({ ...LedgerQuery, ...PAGE_QUERY }),
+  response: { 200: pageSchema(LedgerEntryView) },
+}
+const reconcileSchema = {
+  summary: 'Check that usage, ledger and balance agree',
+  description:
+    'Adds up the completions, the sums kept of them, the ledger and the open holds, from one look at the database, ' +
+    'and compares.',
+  tags: ['Usage'],
+  response: { 200: ReconciledView },
+}
+
+/** `GET /ledger` and `GET /usage/reconcile`. */
+export function ledgerRoutes({ db, callerOf, cursorKey }: LedgerRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/ledger', { config: { scope: 'billing' }, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const filter = { kind: request.query.kind, period: parsePeriod(request.query, ALL_TIME) }
+      const binding: PageBinding = {
+        key: cursorKey,
+        account: accountId,
+        list: 'ledger',
+        filter: JSON.stringify(filter),
+      }
+      const page = readPageRequest(request.query, binding)
+      const after = page.after === undefined ? undefined : Number(page.after)
+      const rows = await listLedger(db, { accountId, filter, order: page.order, limit: page.limit + 1, after })
+      return renderPage(
+        rows,
+        { request: page, binding },
+        { position: ({ number }) => String(number), render: renderEntry },
+      )
+    })
+    app.get('/usage/reconcile', { config: { scope: 'usage:read' }, schema: reconcileSchema }, async (request) =>
+      renderReconciled(await reconcile(db, callerOf(request).accountId)),
+    )
+  }
+}

@@ -1,0 +1,66 @@
+/** How credit moves: the one place where a ledger row is made and a balance changes with it. */
+import type { LedgerBook, LedgerKind } from '../../db/schema.ts'
+import type { CompletionId, KeyId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import type { AccountState, LedgerRow } from './rules.ts'
+
+export interface Movement {
+  readonly kind: LedgerKind
+  /** Above zero: the database refuses rows that move nothing. */
+  readonly amount: NanoUsd
+  readonly completionId?: CompletionId | undefined
+  readonly keyId?: KeyId | undefined
+  readonly priceVersion?: string | undefined
+  readonly adjusts?: number | undefined
+  readonly note?: string | undefined
+}
+
+export interface Moved {
+  readonly account: AccountState
+  readonly row: LedgerRow
+}
+
+/** Where each kind takes from and gives to. */
+const BOOKS: Readonly<Record<LedgerKind, readonly [debit: LedgerBook, credit: LedgerBook]>> = {
+  grant: ['grants', 'credit'],
+  purchase: ['payments', 'credit'],
+  charge: ['credit', 'revenue'],
+  refund: ['refunds', 'credit'],
+  expiry: ['credit', 'grants'],
+}
+
+/** A charge also counts as spent this month, and uses the allowance before anything else. */
+export function moveCredit(account: AccountState, movement: Movement, now: number): Moved {
+  const { kind, amount } = movement
+  const [debit, credit] = BOOKS[kind]
+  const isCharge = kind === 'charge'
+  const balance = credit === 'credit' ? account.balance + amount : account.balance - amount
+  const createdAt = Math.max(now, account.enteredAt)
+  const row: LedgerRow = {
+    number: account.entries + 1,
+    kind,
+    debit,
+    credit,
+    amount,
+    balance,
+    completionId: movement.completionId,
+    keyId: movement.keyId,
+    priceVersion: movement.priceVersion,
+    adjusts: movement.adjusts,
+    note: movement.note,
+    createdAt,
+  }
+  const moved: AccountState = {
+    ...account,
+    balance,
+    allowance: isCharge ? atLeastZero(account.allowance - amount) : account.allowance,
+    spent: isCharge ? account.spent + amount : account.spent,
+    entries: row.number,
+    enteredAt: createdAt,
+  }
+  return { account: moved, row }
+}
+
+export function atLeastZero(amount: NanoUsd): NanoUsd {
+  return amount > 0n ? amount : 0n
+}

@@ -1,0 +1,96 @@
+/** Adds an account up in every way there is: usage rows, the sums kept of them, the ledger, balances, open holds. */
+import { type Kysely, sql } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { type NanoUsd, usdNumber } from '../../domain/money.ts'
+
+export interface Reconciled {
+  /** What completions cost, those included whose rows retention has deleted. */
+  readonly rowsNanoUsd: NanoUsd
+  /** What the sums by day say that they cost. */
+  readonly rollupsNanoUsd: NanoUsd
+  /** What was charged for them, before corrections. */
+  readonly ledgerNanoUsd: NanoUsd
+  readonly balanceNanoUsd: NanoUsd
+  /** The sum of all movements of credit. */
+  readonly expectedBalanceNanoUsd: NanoUsd
+  readonly heldNanoUsd: NanoUsd
+  readonly openHoldsNanoUsd: NanoUsd
+}
+
+/** One statement, so that nothing that lands meanwhile is seen in one sum and not in another. */
+export async function reconcile(db: Kysely<Database>, accountId: AccountId): Promise<Reconciled> {
+  const sumOf = (table: 'completion' | 'usage_rollup' | 'hold', column: 'cost_nano_usd' | 'amount_nano_usd') =>
+    sql<bigint>`(select coalesce(sum(${sql.ref(column)}), 0) from ${sql.table(table)} where account_id = ${accountId})`
+  const ofCredit = (column: 'balance_nano_usd' | 'held_nano_usd' | 'retired_nano_usd') =>
+    sql<bigint>`coalesce((select ${sql.ref(column)} from credit where account_id = ${accountId}), 0)`
+  const charged = sql`case when kind = 'charge' and adjusts is null then amount_nano_usd else 0 end`
+  const signed = sql`case when credit = 'credit' then amount_nano_usd when debit = 'credit' then -amount_nano_usd else 0 end`
+  const movements = db
+    .selectFrom('ledger')
+    .select([
+      sql<bigint>`coalesce(sum(${charged}), 0)`.as('charged_nano_usd'),
+      sql<bigint>`coalesce(sum(${signed}), 0)`.as('expected_nano_usd'),
+    ])
+    .where('account_id', '=', accountId)
+  const row = await db
+    .selectFrom(movements.as('movements'))
+    .select([
+      'charged_nano_usd',
+      'expected_nano_usd',
+      sumOf('completion', 'cost_nano_usd').as('rows_nano_usd'),
+      ofCredit('retired_nano_usd').as('retired_nano_usd'),
+      sumOf('usage_rollup', 'cost_nano_usd').as('rollups_nano_usd'),
+      ofCredit('balance_nano_usd').as('balance_nano_usd'),
+      ofCredit('held_nano_usd').as('held_nano_usd'),
+      sumOf('hold', 'amount_nano_usd').as('open_holds_nano_usd'),
+    ])
+    .executeTakeFirstOrThrow()
+  return {
+    rowsNanoUsd: row.rows_nano_usd + row.retired_nano_usd,
+    rollupsNanoUsd: row.rollups_nano_usd,
+    ledgerNanoUsd: row.charged_nano_usd,
+    balanceNanoUsd: row.balance_nano_usd,
+    expectedBalanceNanoUsd: row.expected_nano_usd,
+    heldNanoUsd: row.held_nano_usd,
+    openHoldsNanoUsd: row.open_holds_nano_usd,
+  }
+}
+
+const usd = (description: string) => Type.Number({ description: `USD. ${description}` })
+
+export const ReconciledView = Type.Object({
+  ok: Type.Boolean({
+    description: 'Whether rows, rollups and ledger are equal, and balance and holds are what they should be.',
+  }),
+  rows_usd: usd('What completions cost.'),
+  rollups_usd: usd('The same, from the sums that reports are made of.'),
+  ledger_usd: usd('What was charged for them, before corrections.'),
+  balance_usd: usd('The account’s balance.'),
+  expected_balance_usd: usd('The sum of its ledger.'),
+  held_usd: usd('Reserved by requests in flight.'),
+  open_holds_usd: usd('The sum of their holds.'),
+})
+
+export function renderReconciled(sums: Reconciled): Static<typeof ReconciledView> {
+  return {
+    ok: agrees(sums),
+    rows_usd: usdNumber(sums.rowsNanoUsd),
+    rollups_usd: usdNumber(sums.rollupsNanoUsd),
+    ledger_usd: usdNumber(sums.ledgerNanoUsd),
+    balance_usd: usdNumber(sums.balanceNanoUsd),
+    expected_balance_usd: usdNumber(sums.expectedBalanceNanoUsd),
+    held_usd: usdNumber(sums.heldNanoUsd),
+    open_holds_usd: usdNumber(sums.openHoldsNanoUsd),
+  }
+}
+
+function agrees(sums: Reconciled): boolean {
+  return (
+    sums.rowsNanoUsd === sums.rollupsNanoUsd &&
+    sums.rowsNanoUsd === sums.ledgerNanoUsd &&
+    sums.balanceNanoUsd === sums.expectedBalanceNanoUsd &&
+    sums.heldNanoUsd === sums.openHoldsNanoUsd
+  )
+}

@@ -1,0 +1,222 @@
+/**
+ * Brings into the database what processes that died had only in their spools: settlements exactly as they were, holds of
+ * requests that never left for a provider given back. What had left and was not settled is for the sweep.
+ *
+ * All of it may be done twice: the ledger takes each settlement and each release once.
+ */
+import { readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Kysely } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { AccountId, CompletionId } from '../../domain/ids.ts'
+import { isGone } from './instance-lease.ts'
+import { createRecoverySink, type Recovered, type RecoverySink } from './recovery-sink.ts'
+import { COMPLETE_FILE, spoolRoot } from './spool-directory.ts'
+import { type OwnerState, ownProcess, type SpoolOwner, stateOf } from './spool-owner.ts'
+import { keepDamaged, listSpool, readOwner, readRecords, type SpoolContent } from './spool-reader.ts'
+import { SPOOL_VERSION } from './spool-records.ts'
+import type { Outcome, SettleUnit, Unit } from './unit.ts'
+
+/** A spool is named after its instance; one that is being read, after its reader too. */
+const SPOOL_NAME = /^(ins_[0-9A-Za-z]+)(?:\.by\.(ins_[0-9A-Za-z]+))?$/
+
+export interface RecoveryInput {
+  readonly dataDirectory: string
+  /** Of this process, whose own spool is open. */
+  readonly instanceId: string
+  readonly db: Kysely<Database>
+  readonly committer: { submit(unit: Unit): Promise<Outcome> }
+  /** See `InstanceLease.steady`: false at a start, when nobody may be taken for gone who was not seen. */
+  readonly steady: () => boolean
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+  /** Undefined: this process as the system sees it. */
+  readonly own?: SpoolOwner
+}
+
+interface FoundSpool {
+  readonly name: string
+  readonly directory: string
+  readonly instanceId: string
+  /** Who reads it now, or died while reading it. */
+  readonly reader: string | undefined
+}
+
+/** Never rejects: what cannot be brought in now stays for the next time. */
+export async function recoverSpools(input: RecoveryInput): Promise<void> {
+  for (const found of await findSpools(input)) {
+    try {
+      await recoverSpool(input, found)
+    } catch (error) {
+      if (isMissing(error)) continue // another process was faster
+      input.log.warn({ spool: found.name, error: String(error) }, 'a spool could not be recovered yet')
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
+
+async function findSpools({ dataDirectory, instanceId: own }: RecoveryInput): Promise<FoundSpool[]> {
+  const root = spoolRoot(dataDirectory)
+  const names = await readdir(root).catch(() => [])
+  return names.flatMap((name) => {
+    const [, instanceId, reader] = SPOOL_NAME.exec(name) ?? []
+    return instanceId === undefined || instanceId === own
+      ? []
+      : [{ name, directory: join(root, name), instanceId, reader }]
+  })
+}
+
+async function recoverSpool(input: RecoveryInput, found: FoundSpool): Promise<void> {
+  const { db, instanceId, steady } = input
+  const { owner } = await listSpool(found.directory)
+  if (owner !== undefined && owner.version > SPOOL_VERSION) {
+    return input.log.error({ spool: found.name }, 'a spool was made by a newer release; start that one to recover it')
+  }
+  const state = await holderState(input, found, owner)
+  if (state === 'alive') return
+  const holder = found.reader ?? found.instanceId
+  if (state === 'dead' || (steady() && (await isGone(db, holder, instanceId)))) {
+    await recoverClaimed(input, found)
+  } else if (!steady()) {
+    await replayAlone(input, found)
+  }
+}
+
+/** Of the process that has the files now. A reader without a spool of its own has ended. */
+async function holderState(
+  { dataDirectory, instanceId, own = ownProcess() }: RecoveryInput,
+  { reader }: FoundSpool,
+  owner: SpoolOwner | undefined,
+): Promise<OwnerState> {
+  if (reader === undefined) return owner === undefined ? 'unknown' : stateOf(owner, own)
+  if (reader === instanceId) return 'dead'
+  const other = await readOwner(join(spoolRoot(dataDirectory), reader))
+  return other === undefined ? 'dead' : stateOf(other, own)
+}
+
+/** One process reads a spool, since it deletes what it has read. @returns undefined when another was faster. */
+async function claim({ dataDirectory, instanceId }: RecoveryInput, found: FoundSpool): Promise<string | undefined> {
+  const directory = join(spoolRoot(dataDirectory), `${found.instanceId}.by.${instanceId}`)
+  if (directory === found.directory) return directory
+  try {
+    await rename(found.directory, directory)
+    return directory
+  } catch {
+    return undefined
+  }
+}
+
+/** Of a process that may still run: what it has written is true whether it does or not. Its files stay as they are. */
+async function replayAlone({ committer }: RecoveryInput, { directory }: FoundSpool): Promise<void> {
+  const { moneyFiles } = await listSpool(directory)
+  await replaySettlements(moneyFiles, createRecoverySink(committer.submit))
+}
+
+/** What this process reads at the moment: a start and a sweep may come together. */
+const underWay = new Set<string>()
+
+async function recoverClaimed(input: RecoveryInput, found: FoundSpool): Promise<void> {
+  const directory = await claim(input, found)
+  if (directory === undefined || underWay.has(directory)) return
+  underWay.add(directory)
+  try {
+    await readOut(input, found, directory)
+    // First of all: what is left of it, should the rest not be deleted any more, proves nothing.
+    await rm(join(directory, COMPLETE_FILE), { force: true })
+    await rm(directory, { recursive: true, force: true })
+  } finally {
+    underWay.delete(directory)
+  }
+}
+
+async function readOut(input: RecoveryInput, found: FoundSpool, directory: string): Promise<void> {
+  const { db, committer, dataDirectory, log, own = ownProcess() } = input
+  const content = await listSpool(directory)
+  const sink = createRecoverySink(committer.submit)
+  const intents = await replaySettlements(content.moneyFiles, sink)
+  const holds = await openHolds(db, found.instanceId)
+  const journeys = await readJourneys(content, { sink, matters: (id) => holds.has(id) || intents.has(id) })
+  const isDead = content.owner !== undefined && stateOf(content.owner, own) === 'dead'
+  const neverLeft = (id: CompletionId) => isDead && journeys.complete && !journeys.dispatched.has(id)
+  for (const [id, accountId] of holds) {
+    if (neverLeft(id) || journeys.released.has(id)) await sink.add({ kind: 'release', accountId, id })
+  }
+  for (const [id, unit] of intents) {
+    if (!neverLeft(id) && !journeys.released.has(id)) await sink.add(unit)
+  }
+  await sink.flush()
+  await setAside(input, {
+    recovered: sink.recovered,
+    path: join(spoolRoot(dataDirectory), `${found.instanceId}.damaged`),
+  })
+  const { unusable, ...counts } = sink.recovered
+  log.info(
+    { instance: found.instanceId, ...counts, unusable: unusable.length },
+    'recovered what a dead process had left',
+  )
+}
+
+async function setAside(
+  { log }: RecoveryInput,
+  { recovered, path }: { readonly recovered: Recovered; readonly path: string },
+): Promise<void> {
+  if (recovered.unusable.length === 0) return
+  await keepDamaged(path, recovered.unusable)
+  log.error({ lines: recovered.unusable.length, path }, 'lines of a spool could not be used and were kept aside')
+}
+
+/** @returns What was admitted without the database and has no settlement. */
+async function replaySettlements(
+  files: readonly string[],
+  sink: RecoverySink,
+): Promise<ReadonlyMap<CompletionId, SettleUnit>> {
+  const intents = new Map<CompletionId, SettleUnit>()
+  for await (const { record, line } of readRecords(files)) {
+    if (record === undefined) sink.recovered.unusable.push(line)
+    else if (record.kind === 'intent') intents.set(record.unit.record.id, record.unit)
+    else if (record.kind === 'settled') {
+      intents.delete(record.unit.record.id)
+      await sink.add(record.unit, line)
+    } else intents.delete(record.id)
+  }
+  await sink.flush()
+  return intents
+}
+
+interface Journeys {
+  /** Whether nothing is missing of what follows. */
+  readonly complete: boolean
+  readonly dispatched: ReadonlySet<CompletionId>
+  readonly released: ReadonlySet<CompletionId>
+}
+
+async function readJourneys(
+  { complete, dispatchFiles }: SpoolContent,
+  { sink, matters }: { readonly sink: RecoverySink; readonly matters: (id: CompletionId) => boolean },
+): Promise<Journeys> {
+  const dispatched = new Set<CompletionId>()
+  const released = new Set<CompletionId>()
+  let isWhole = true
+  for await (const { record, line } of readRecords(dispatchFiles)) {
+    if (record?.kind === 'dispatched') {
+      if (matters(record.id)) dispatched.add(record.id)
+    } else if (record?.kind === 'released') {
+      if (matters(record.id)) released.add(record.id)
+    } else {
+      isWhole = false
+      sink.recovered.unusable.push(line)
+    }
+  }
+  return { complete: complete && isWhole, dispatched, released }
+}
+
+async function openHolds(db: Kysely<Database>, instanceId: string): Promise<ReadonlyMap<CompletionId, AccountId>> {
+  const rows = await db.selectFrom('hold').select(['account_id', 'id']).where('instance_id', '=', instanceId).execute()
+  return new Map(rows.map(({ account_id, id }) => [id, account_id]))
+}

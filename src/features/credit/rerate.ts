@@ -1,0 +1,187 @@
+/**
+ * Re-rates past charges of a model at another price. No row is ever changed: each difference is a new row that names the
+ * one it corrects. A row is corrected at most once, which the database sees to, and a later correction names the one
+ * before; so doing it twice, even at the same time, moves nothing twice.
+ */
+import type { Kysely } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { chargeNanoUsd, type NanoUsd, type Price } from '../../domain/money.ts'
+import type { Period } from '../../http/period.ts'
+import { numbersOf } from './ledger-queries.ts'
+import { signedNanoUsd } from './ledger-shapes.ts'
+import type { EntryUnit, Outcome, PlanTerms, Unit } from './unit.ts'
+
+const PAGE_SIZE = 200
+const NOTE = 'price correction'
+
+export interface RerateDeps {
+  readonly db: Kysely<Database>
+  /** Has units carried out in one transaction; an outcome for each. */
+  readonly commit: (units: readonly Unit[]) => Promise<readonly Outcome[]>
+}
+
+export interface RerateInput {
+  readonly accountId: AccountId
+  readonly terms: PlanTerms
+  /** The model's own ID. */
+  readonly model: string
+  readonly price: Price
+  readonly priceVersion: string
+  /** Of charges, by when they were made. */
+  readonly period: Period
+  /** Only adds up what would be done. */
+  readonly dryRun: boolean
+}
+
+export interface RerateSummary {
+  /** Charges of the model in the period. */
+  readonly charges: number
+  readonly corrected: number
+  readonly chargedNanoUsd: NanoUsd
+  readonly refundedNanoUsd: NanoUsd
+  /** Charges whose completions retention has deleted: their tokens are not known any more. */
+  readonly withoutUsage: number
+  /** Corrections that the database refused, because somebody else made them meanwhile. */
+  readonly refused: number
+}
+
+export const NOTHING_RERATED: RerateSummary = {
+  charges: 0,
+  corrected: 0,
+  chargedNanoUsd: 0n,
+  refundedNanoUsd: 0n,
+  withoutUsage: 0,
+  refused: 0,
+}
+
+export async function rerate({ db, commit }: RerateDeps, input: RerateInput): Promise<RerateSummary> {
+  const { start, end } = await numbersOf(db, input.accountId, input.period)
+  let summary = NOTHING_RERATED
+  for (let from = start; ; ) {
+    const charges = await chargesOf(db, input, { start: from, end })
+    const last = charges.at(-1)
+    if (last === undefined) return summary
+    const standings = await standingsOf(db, input.accountId, charges)
+    const units = charges.flatMap((charge) => correctionOf(charge, standings.get(charge.number), input) ?? [])
+    const outcomes = input.dryRun || units.length === 0 ? [] : await commit(units)
+    summary = addUp([summary, summaryOf(charges, units, outcomes)])
+    from = last.number + 1
+  }
+}
+
+export function addUp(summaries: readonly RerateSummary[]): RerateSummary {
+  return summaries.reduce(
+    (sum, each) => ({
+      charges: sum.charges + each.charges,
+      corrected: sum.corrected + each.corrected,
+      chargedNanoUsd: sum.chargedNanoUsd + each.chargedNanoUsd,
+      refundedNanoUsd: sum.refundedNanoUsd + each.refundedNanoUsd,
+      withoutUsage: sum.withoutUsage + each.withoutUsage,
+      refused: sum.refused + each.refused,
+    }),
+    NOTHING_RERATED,
+  )
+}
+
+type Charge = Awaited<ReturnType<typeof chargesOf>>[number]
+
+/** The next first charges. A completion whose row is gone is known to be of the model by its price alone. */
+function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { start, end }: Period) {
+  return db
+    .selectFrom('ledger')
+    .leftJoin('completion', (join) =>
+      join.onRef('completion.account_id', '=', 'ledger.account_id').onRef('completion.id', '=', 'ledger.completion_id'),
+    )
+    .leftJoin('price_version', 'price_version.id', 'ledger.price_version')
+    .select(['number', 'ledger.kind', 'amount_nano_usd', 'completion_id', 'ledger.key_id', 'ledger.price_version'])
+    .select(['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens'])
+    .where('ledger.account_id', '=', accountId)
+    .where('number', '>=', start)
+    .where('number', '<', end)
+    .where('ledger.kind', '=', 'charge')
+    .where('adjusts', 'is', null)
+    .where(({ eb, fn }) => eb(fn.coalesce('completion.model', 'price_version.model'), '=', model))
+    .orderBy('number')
+    .limit(PAGE_SIZE)
+    .execute()
+}
+
+/** Where a charge stands after its corrections. */
+interface Standing {
+  /** The last row of the chain: what a further correction names. */
+  readonly number: number
+  /** What was taken from the customer in all. */
+  readonly nanoUsd: NanoUsd
+}
+
+/** Of charges that were corrected, by their number. */
+async function standingsOf(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  charges: readonly Charge[],
+): Promise<ReadonlyMap<number, Standing>> {
+  const standings = new Map<number, Standing>()
+  const firstOf = new Map(charges.map(({ number }) => [number, number]))
+  const amounts = new Map(charges.map(({ number, amount_nano_usd }) => [number, amount_nano_usd]))
+  for (let tails = [...firstOf.keys()]; tails.length > 0; ) {
+    const corrections = await db
+      .selectFrom('ledger')
+      .select(['number', 'kind', 'amount_nano_usd', 'adjusts'])
+      .where('account_id', '=', accountId)
+      .where('adjusts', 'in', tails)
+      .execute()
+    for (const { number, kind, amount_nano_usd: nanoUsd, adjusts } of corrections) {
+      const first = firstOf.get(Number(adjusts)) ?? number
+      const before = standings.get(first)?.nanoUsd ?? amounts.get(first) ?? 0n
+      firstOf.set(number, first)
+      standings.set(first, { number, nanoUsd: before - signedNanoUsd({ kind, nanoUsd }) })
+    }
+    tails = corrections.map(({ number }) => number)
+  }
+  return standings
+}
+
+/** Undefined where nothing is to be corrected. What was charged at this very price is right, whatever it comes to. */
+function correctionOf(charge: Charge, corrected: Standing | undefined, input: RerateInput): EntryUnit | undefined {
+  const { prompt_tokens: prompt, completion_tokens: completion, completion_id: completionId } = charge
+  if (completionId === null || prompt === null || completion === null) return undefined
+  if (corrected === undefined && charge.price_version === input.priceVersion) return undefined
+  const standing = corrected ?? { number: charge.number, nanoUsd: charge.amount_nano_usd }
+  const { cached_tokens: cached, cache_write_tokens: cacheWrite } = charge
+  const tokens = { prompt, completion, cached: cached ?? undefined, cacheWrite: cacheWrite ?? undefined }
+  const more = chargeNanoUsd(tokens, input.price) - standing.nanoUsd
+  if (more === 0n) return undefined
+  const adjusts = {
+    number: standing.number,
+    completionId,
+    keyId: charge.key_id ?? undefined,
+    priceVersion: input.priceVersion,
+  }
+  const entry = {
+    kind: more > 0n ? 'charge' : 'refund',
+    nanoUsd: more > 0n ? more : -more,
+    note: NOTE,
+    adjusts,
+  } as const
+  return { kind: 'entry', accountId: input.accountId, terms: input.terms, entry }
+}
+
+/** @param outcomes None in a dry run, which is taken for a run in which all goes well. */
+function summaryOf(
+  charges: readonly Charge[],
+  units: readonly EntryUnit[],
+  outcomes: readonly Outcome[],
+): RerateSummary {
+  const done = units.filter((_, at) => outcomes[at] === undefined || outcomes[at]?.kind === 'entered')
+  const sumOf = (kind: 'charge' | 'refund') =>
+    done.reduce((sum, { entry }) => (entry.kind === kind ? sum + entry.nanoUsd : sum), 0n)
+  return {
+    charges: charges.length,
+    corrected: done.length,
+    chargedNanoUsd: sumOf('charge'),
+    refundedNanoUsd: sumOf('refund'),
+    withoutUsage: charges.filter(({ prompt_tokens }) => prompt_tokens === null).length,
+    refused: units.length - done.length,
+  }
+}

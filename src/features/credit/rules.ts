@@ -1,0 +1,113 @@
+/**
+ * The rules of money as a pure state machine: what an account has, a unit of work and the time go in; what it has then,
+ * what is to be written and what is to be answered come out. The stores load, ask, and write; they decide nothing.
+ */
+import type { LedgerBook, LedgerKind } from '../../db/schema.ts'
+import type { CompletionId, KeyId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { applyEntry, applySettings } from './entry-rules.ts'
+import { applyExtend, applyHold } from './hold-rules.ts'
+import { applyRelease, applySettle } from './settle-rules.ts'
+import type { Outcome, Unit } from './unit.ts'
+
+/** A row of `credit`. */
+export interface AccountState {
+  readonly balance: NanoUsd
+  readonly held: NanoUsd
+  /** What of the balance is left of the allowance. */
+  readonly allowance: NanoUsd
+  readonly month: number
+  readonly grantedMonth: number
+  readonly spent: NanoUsd
+  readonly entries: number
+  readonly enteredAt: number
+  readonly monthlyBudget: NanoUsd | undefined
+  /** Percentages, ascending. */
+  readonly thresholds: readonly number[]
+}
+
+/** A row of `key_spending`. */
+export interface KeyState {
+  readonly month: number
+  readonly spent: NanoUsd
+  readonly held: NanoUsd
+}
+
+/** An open hold. */
+export interface HoldState {
+  readonly keyId: KeyId
+  readonly amount: NanoUsd
+  readonly ofKeyBudget: boolean
+}
+
+/** What the store knows before a unit is applied. */
+export interface World {
+  /** Undefined: the account was never touched. */
+  readonly account: AccountState | undefined
+  /** Of the unit's key, or of its hold's key; undefined: there is no row. */
+  readonly key: KeyState | undefined
+  /** The unit's hold; undefined: there is none. */
+  readonly hold: HoldState | undefined
+  /** Whether the unit's completion was charged already; looked up only where a settlement finds no hold. */
+  readonly settled: boolean
+  /** Charged this month by a key that has a budget but no row yet; looked up only for a hold in that case. */
+  readonly keySpentBefore: NanoUsd
+}
+
+/** A row of `ledger` without its account. */
+export interface LedgerRow {
+  readonly number: number
+  readonly kind: LedgerKind
+  readonly debit: LedgerBook
+  readonly credit: LedgerBook
+  readonly amount: NanoUsd
+  readonly balance: NanoUsd
+  readonly completionId: CompletionId | undefined
+  readonly keyId: KeyId | undefined
+  readonly priceVersion: string | undefined
+  readonly adjusts: number | undefined
+  readonly note: string | undefined
+  readonly createdAt: number
+}
+
+/** A row of `usage_alert` without its account. Written once: a second one with the same key is ignored. */
+export interface AlertRow {
+  readonly month: number
+  readonly basis: 'budget' | 'credit'
+  readonly threshold: number
+  readonly spent: NanoUsd
+  readonly limit: NanoUsd
+  readonly createdAt: number
+}
+
+/** What a unit comes to. States are whole new states; undefined: unchanged. */
+export interface Applied {
+  readonly account: AccountState | undefined
+  readonly key: KeyState | undefined
+  /** `ended`: the row is deleted. An amount: the hold's new amount (`hold` and `extend`). */
+  readonly hold: HoldState | 'ended' | undefined
+  readonly rows: readonly LedgerRow[]
+  readonly alerts: readonly AlertRow[]
+  /** Whether the unit's completion row is to be written. */
+  readonly completion: boolean
+  readonly outcome: Outcome
+}
+
+/** @param now Unix milliseconds. */
+export function applyUnit(unit: Exclude<Unit, { kind: 'estimates' }>, world: World, now: number): Applied {
+  switch (unit.kind) {
+    case 'hold':
+      return applyHold(unit, world, now)
+    case 'settle':
+      return applySettle(unit, world, now)
+    case 'release':
+      return applyRelease(world)
+    case 'extend':
+      return applyExtend(unit, world, now)
+    case 'entry':
+      return applyEntry(unit, world, now)
+    case 'touch':
+    case 'settings':
+      return applySettings(unit, world, now)
+  }
+}

@@ -1,0 +1,77 @@
+/** What the lines of a spool say, as JSON. A spool is read by the release that comes after, so fields are only ever added. */
+import type { CompletionRecord } from '../../domain/completion.ts'
+import type { KeptResult } from '../../domain/credit.ts'
+import type { CompletionId } from '../../domain/ids.ts'
+import { isRecord, parseJson, textOf } from '../../lib/json.ts'
+import type { PlanTerms, SettleUnit } from './unit.ts'
+
+/** Grows when an older release could misread what is written. */
+export const SPOOL_VERSION = 1
+
+export type SpoolRecord =
+  /** The request leaves for a provider. */
+  | { readonly kind: 'dispatched'; readonly id: CompletionId }
+  /** Its hold is given back. */
+  | { readonly kind: 'released'; readonly id: CompletionId }
+  | { readonly kind: 'settled'; readonly unit: SettleUnit }
+  /** It was admitted without the database: what to charge for it when nothing says better. */
+  | { readonly kind: 'intent'; readonly unit: SettleUnit }
+
+interface StoredUnit {
+  readonly record: Omit<CompletionRecord, 'costNanoUsd'> & { readonly costNanoUsd: string }
+  readonly terms: { readonly billing: PlanTerms['billing']; readonly monthlyCreditNanoUsd: string }
+  readonly unrecorded: boolean
+  readonly kept?: KeptResult
+}
+
+/** Ids need no escaping. */
+export function dispatchedText(id: CompletionId): string {
+  return `["D","${id}"]`
+}
+
+export function releasedText(id: CompletionId): string {
+  return `["R","${id}"]`
+}
+
+export function unitText(kind: 'settled' | 'intent', unit: SettleUnit): string {
+  const { terms } = unit
+  const stored = {
+    record: { ...unit.record, costNanoUsd: String(unit.record.costNanoUsd) },
+    terms: { billing: terms.billing, monthlyCreditNanoUsd: String(terms.monthlyCreditNanoUsd) },
+    unrecorded: unit.unrecorded,
+    kept: unit.kept,
+  }
+  return JSON.stringify([kind === 'settled' ? 'S' : 'I', stored])
+}
+
+/** @returns undefined for what no release up to this one has written. */
+export function parseRecord(text: string): SpoolRecord | undefined {
+  const line = parseJson(text)
+  if (!Array.isArray(line)) return undefined
+  const [letter, content]: unknown[] = line
+  const id = textOf(content) as CompletionId // its checksum says that it was written as one
+  if (letter === 'D') return { kind: 'dispatched', id }
+  if (letter === 'R') return { kind: 'released', id }
+  const unit = parseUnit(content)
+  if (unit === undefined) return undefined
+  if (letter === 'S') return { kind: 'settled', unit }
+  return letter === 'I' ? { kind: 'intent', unit } : undefined
+}
+
+function parseUnit(content: unknown): SettleUnit | undefined {
+  if (!isRecord(content) || !isRecord(content['record']) || !isRecord(content['terms'])) return undefined
+  const { record, terms, unrecorded, kept } = content as unknown as StoredUnit // its checksum says that it was written so
+  return {
+    kind: 'settle',
+    record: {
+      ...record,
+      finishReason: record.finishReason,
+      firstByteMs: record.firstByteMs,
+      clientRequestId: record.clientRequestId,
+      costNanoUsd: BigInt(record.costNanoUsd),
+    },
+    terms: { billing: terms.billing, monthlyCreditNanoUsd: BigInt(terms.monthlyCreditNanoUsd) },
+    unrecorded,
+    kept: kept === undefined ? undefined : { ...kept, answer: kept.answer },
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The spool of this process: what a process that follows must know should this one die. A request is noted before it leaves
+ * for a provider, its settlement before the answer's last byte, each by one `write(2)` and no wait; what the database has
+ * taken is deleted. While the database is away, settlements are brought to the disk as well, in the background.
+ *
+ * It knows no database and decides nothing about money.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CompletionId } from '../../domain/ids.ts'
+import { reach } from '../../lib/crash-point.ts'
+import {
+  DISPATCH_LOG,
+  MONEY_LOG,
+  markIncomplete,
+  prepareDirectory,
+  RESERVE_FILE,
+  spoolRoot,
+} from './spool-directory.ts'
+import { createSpoolLog, type SpoolLog } from './spool-log.ts'
+import { ownProcess } from './spool-owner.ts'
+import { dispatchedText, releasedText, unitText } from './spool-records.ts'
+import { createReserve } from './spool-reserve.ts'
+import type { Segment, WriteBytes } from './spool-segment.ts'
+import { createSpoolWriter, type Place, type SpoolWriter, type SpoolWriterLog } from './spool-writer.ts'
+import type { SettleUnit } from './unit.ts'
+
+/** What the spool may take on the disk; beyond it nothing is admitted. */
+export const MAX_SPOOL_BYTES = 256 * 1024 * 1024
+/** Settlements that may wait for the database; beyond it nothing is admitted. */
+export const MAX_SPOOLED_SETTLEMENTS = 100_000
+/** Room that is kept for the settlement of each running request. */
+const SETTLEMENT_BYTES = 1024
+/** Small, since a stream that runs for an hour keeps the file in which its departure is noted. */
+const DISPATCH_SEGMENT_BYTES = 256 * 1024
+const MONEY_SEGMENT_BYTES = 1024 * 1024
+
+export interface SpoolOptions {
+  readonly dataDirectory: string
+  readonly instanceId: string
+  readonly log: SpoolWriterLog
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  readonly write?: WriteBytes | undefined
+  readonly maxBytes?: number
+  readonly maxSettlements?: number
+}
+
+/** Where a hold's records are, noted in the hold itself. */
+export interface Spooled {
+  readonly id: CompletionId
+  dispatchedAt: Segment | undefined
+  intentAt: Segment | undefined
+}
+
+export interface Spool {
+  /** Whether one more request may be admitted. @param running Requests that are admitted and not settled. */
+  room(running: number): boolean
+  dispatched(hold: Spooled): void
+  released(hold: Spooled): void
+  /** Resolves when the intent is on the disk; rejects when it cannot be brought there. */
+  intent(hold: Spooled, unit: SettleUnit): Promise<void>
+  /** When it returns, the settlement outlives this process. */
+  settled(unit: SettleUnit): Place
+  /** What was noted for the hold goes when `committed` resolves. Promises that are the same cost one callback. */
+  follow(committed: Promise<void>, settled: Place, hold: Spooled): void
+  /** Brings all settlements to the disk, in the background. */
+  sync(): void
+  /** Settlements that are not in the database. */
+  waiting(): number
+  /** Of these, the ones that no file has taken. */
+  unwritten(): number
+  bytes(): number
+  /** Deletes everything if all of it is in the database, else leaves it for the next start. */
+  close(): Promise<void>
+}
+
+interface Parts {
+  readonly directory: string
+  readonly dispatches: SpoolLog
+  readonly money: SpoolLog
+  readonly writer: SpoolWriter
+}
+
+/** Throws when its directory cannot be made. */
+export function openSpool(options: SpoolOptions): Spool {
+  const { maxBytes = MAX_SPOOL_BYTES, maxSettlements = MAX_SPOOLED_SETTLEMENTS } = options
+  const parts = openParts(options)
+  const { directory, dispatches, money, writer } = parts
+  const bytes = () => dispatches.bytes() + money.bytes()
+  const waiting = () => money.open() + writer.unwritten()
+  return {
+    room: (running) =>
+      !writer.failing() && waiting() + running < maxSettlements && bytes() + running * SETTLEMENT_BYTES < maxBytes,
+    dispatched(hold) {
+      if (hold.dispatchedAt !== undefined) return
+      hold.dispatchedAt = writer.dispatch(dispatchedText(hold.id))
+      if (hold.dispatchedAt === undefined) markIncomplete(directory, writer.report)
+    },
+    released(hold) {
+      endWithoutCharge(parts, hold)
+    },
+    async intent(hold, unit) {
+      hold.intentAt = money.append(unitText('intent', unit))
+      await money.sync()
+    },
+    settled: (unit) => writer.keep(unitText('settled', unit)),
+    follow: createFollower(parts),
+    sync: () => void money.sync().catch(writer.report),
+    waiting,
+    unwritten: writer.unwritten,
+    bytes,
+    async close() {
+      await writer.close()
+      const isDone = waiting() === 0 && dispatches.open() === 0
+      if (!isDone) await money.sync().catch(writer.report)
+      await Promise.all([dispatches.close(), money.close()])
+      if (isDone) await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+function openParts(options: SpoolOptions): Parts {
+  const { dataDirectory, instanceId, log, clock, write } = options
+  const root = spoolRoot(dataDirectory)
+  const directory = join(root, instanceId)
+  const owner = ownProcess()
+  prepareDirectory(directory, owner, true)
+  const shared = {
+    directory,
+    prepare: () => prepareDirectory(directory, owner, false),
+    onError: (error: unknown) => log.error({ error: String(error) }, 'a file of the spool could not be deleted'),
+    write,
+  }
+  const dispatches = createSpoolLog({
+    ...shared,
+    name: DISPATCH_LOG,
+    segmentBytes: DISPATCH_SEGMENT_BYTES,
+    synced: false,
+  })
+  const money = createSpoolLog({ ...shared, name: MONEY_LOG, segmentBytes: MONEY_SEGMENT_BYTES, synced: true })
+  const reserve = createReserve(join(root, RESERVE_FILE), instanceId)
+  return { directory, dispatches, money, writer: createSpoolWriter({ dispatches, money, reserve, log, clock }) }
+}
+
+/**
+ * A release must be known for as long as what it takes back. Where it cannot be written it is only lost: the sweep then
+ * charges the estimate, should this process die before the database has the release.
+ */
+function endWithoutCharge({ dispatches, money, writer }: Parts, { id, dispatchedAt, intentAt }: Spooled): void {
+  const end = (log: SpoolLog, before: Segment) => {
+    try {
+      log.appendAfter(releasedText(id), before)
+    } catch (error) {
+      writer.report(error)
+    }
+    log.resolve(before)
+  }
+  if (dispatchedAt !== undefined) end(dispatches, dispatchedAt)
+  if (intentAt !== undefined) end(money, intentAt)
+}
+
+/** What one promise of the committer stands for. */
+interface Group {
+  readonly settled: Place[]
+  readonly dispatched: Segment[]
+  readonly intents: Segment[]
+  landed: boolean
+}
+
+function createFollower({ dispatches, money, writer }: Parts): Spool['follow'] {
+  let last: Promise<void> | undefined
+  let group: Group = newGroup()
+  const land = (landed: Group) => {
+    reach('after_settle')
+    landed.landed = true
+    for (const place of landed.settled) writer.resolve(place)
+    for (const segment of landed.dispatched) dispatches.resolve(segment)
+    for (const segment of landed.intents) money.resolve(segment)
+  }
+  return (committed, settled, { dispatchedAt, intentAt }) => {
+    if (committed !== last || group.landed) {
+      const fresh = newGroup()
+      last = committed
+      group = fresh
+      committed.then(
+        () => land(fresh),
+        () => undefined, // it stays in the spool
+      )
+    }
+    group.settled.push(settled)
+    if (dispatchedAt !== undefined) group.dispatched.push(dispatchedAt)
+    if (intentAt !== undefined) group.intents.push(intentAt)
+  }
+}
+
+function newGroup(): Group {
+  return { settled: [], dispatched: [], intents: [], landed: false }
+}

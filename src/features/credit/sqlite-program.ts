@@ -1,0 +1,77 @@
+/**
+ * The ledger's program in the database's writer thread: a batch is one transaction. Nothing on the main thread imports
+ * it; `sqlite-store.ts` sends it batches.
+ */
+import { resultCodeOf } from '../../db/failure.ts'
+import type { ProgramConnection } from '../../db/program.ts'
+import { RaceLost } from './sqlite-program-accounts.ts'
+import { carryOut } from './sqlite-program-units.ts'
+import { unitsOf, type WireBatch } from './sqlite-wire.ts'
+import type { Outcome, Unit } from './unit.ts'
+
+/** A batch that lost a race is carried out again on what is there now. */
+const MAX_ATTEMPTS = 5
+
+/** SQLite's primary result codes that speak of what is to be written, not of the state of the database. */
+const CODES_OF_A_UNIT: ReadonlySet<number> = new Set([
+  18, // TOOBIG
+  19, // CONSTRAINT
+  20, // MISMATCH
+  25, // RANGE
+])
+
+/** Throws, with nothing committed, for everything that is not one unit's fault. */
+export function run(connection: ProgramConnection, payload: unknown): readonly Outcome[] {
+  const batch = payload as WireBatch // `sqlite-store.ts` sends nothing else
+  const units = unitsOf(batch)
+  const { now = Date.now() } = batch // SQLite's clock is this machine's
+  if (units.length === 0) return tryWriting(connection)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return inTransaction(connection, () => carryOut(connection, units, now))
+    } catch (error) {
+      if (error instanceof RaceLost && attempt < MAX_ATTEMPTS) continue
+      if (!isOfOneUnit(error)) throw error
+      return inTransaction(connection, () => units.map((unit) => carryOutAlone(connection, unit, now)))
+    }
+  }
+}
+
+function inTransaction<Result>(connection: ProgramConnection, action: () => Result): Result {
+  connection.begin()
+  try {
+    const result = action()
+    connection.commit()
+    return result
+  } catch (error) {
+    connection.rollback()
+    throw error
+  }
+}
+
+/** Slower, but what the database refuses of one unit is taken back alone. */
+function carryOutAlone(connection: ProgramConnection, unit: Unit, now: number): Outcome {
+  connection.savepoint()
+  try {
+    const [outcome] = carryOut(connection, [unit], now)
+    if (outcome === undefined) throw new Error('A unit has no outcome.')
+    connection.release()
+    return outcome
+  } catch (error) {
+    if (!isOfOneUnit(error)) throw error
+    connection.rollbackToSavepoint()
+    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** What is not SQLite's is a fault of our own in carrying out one unit: it must not stop the others either. */
+function isOfOneUnit(error: unknown): boolean {
+  const code = resultCodeOf(error)
+  return code === undefined || CODES_OF_A_UNIT.has(code & 0xff)
+}
+
+/** An empty batch asks whether the database can be written to. A page must be written to tell: the disk may be full. */
+function tryWriting(connection: ProgramConnection): readonly Outcome[] {
+  inTransaction(connection, () => connection.prepare('pragma user_version = 0').run())
+  return []
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { completionRecord } from '../../../test/support/completions.ts'
+import { holdUnit, POSTPAID, PREPAID } from '../../../test/support/credit-model.ts'
+import type { AccountId, CompletionId } from '../../domain/ids.ts'
+import { toWire, unitsOf } from './sqlite-wire.ts'
+import type { SettleUnit, Unit } from './unit.ts'
+
+/** Every field of its own, so that two that are swapped are seen. */
+const hold = holdUnit({
+  promptTokens: 1,
+  outputTokens: 2,
+  choices: 3,
+  inputPrice: 4,
+  outputPrice: 5,
+  createdAt: 6,
+  keyBudgetNanoUsd: 7n,
+})
+const counts = {
+  promptTokens: 1,
+  completionTokens: 2,
+  cachedTokens: 3,
+  cacheWriteTokens: 4,
+  reasoningTokens: 5,
+  costNanoUsd: 6n,
+}
+const times = { createdAt: 7, durationMs: 8.5, firstByteMs: 9, attempts: 10 }
+const record = completionRecord({ ...counts, ...times, clientRequestId: 'mine' })
+const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
+const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
+const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, kept }
+
+test('every unit arrives in the other thread as it was sent', () => {
+  const units: readonly Unit[] = [
+    hold,
+    { ...hold, flexible: true, stream: true, keyBudgetNanoUsd: undefined, clientRequestId: 'mine', terms: PREPAID },
+    settle,
+    { ...settle, unrecorded: false, kept: undefined, record: { ...record, finishReason: undefined, stream: true } },
+    { kind: 'release', accountId: 'acc_a' as AccountId, id: 'chatcmpl-1' as CompletionId },
+    { kind: 'touch', accountId: 'acc_a' as AccountId, terms: PREPAID },
+  ]
+  const wire = structuredClone(toWire({ units, now: 5 }))
+  assert.deepEqual(unitsOf(wire), units)
+  assert.equal(wire.now, 5)
+})

@@ -1,0 +1,200 @@
+/**
+ * Closes finished months: an invoice is made of the ledger's rows alone, never of usage as it is now, and is not touched
+ * again. An account's invoices are one after the other: each takes up the ledger where the one before ended, so every
+ * row is on exactly one, also when a clock was set back.
+ */
+import type { Kysely } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId, IdSource } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { type InvoiceDocument, readDocument, writeDocument } from './document.ts'
+import { type LedgerSums, sumLedger } from './ledger-sums.ts'
+
+/** A month is closed when it has been over for so long: clocks differ, and the last settlements are on their way. */
+const QUIET_MS = 3_600_000
+const ACCOUNTS_PER_QUERY = 200
+
+export interface CloseInput {
+  readonly db: Kysely<Database>
+  readonly ids: Pick<IdSource, 'invoice'>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Ends it after the invoice at hand. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Closes every finished month (UTC) in which an account's ledger has rows and that is not closed yet. Any number of
+ * processes may do so at once. An account that cannot be closed does not keep the others waiting.
+ * @returns How many invoices were made. Rejects at the end if an account could not be closed.
+ */
+export async function closeInvoices(input: CloseInput): Promise<number> {
+  const finishedBefore = monthStart(input.now() - QUIET_MS, 0)
+  const failures: string[] = []
+  let closed = 0
+  let after = ''
+  for (;;) {
+    const accounts = await accountsToClose(input.db, { finishedBefore, after })
+    for (const account of accounts) {
+      try {
+        closed += await closeAccount(input, account, finishedBefore)
+      } catch (error) {
+        if (error instanceof GatewayError || input.signal?.aborted === true) throw error
+        failures.push(`${account.id}: ${error instanceof Error ? error.message : String(error)}`)
+      }
+    }
+    const last = accounts.at(-1)
+    if (last === undefined) break
+    after = last.id
+  }
+  if (failures.length > 0) {
+    throw new Error(`Accounts that cannot be invoiced: ${failures.length}. ${failures.slice(0, 3).join(' ')}`)
+  }
+  return closed
+}
+
+type AccountToClose = InvoiceDocument['account']
+
+/** Those with rows after their last invoice, if that is not of the last finished month. The first page after an id. */
+async function accountsToClose(
+  db: Kysely<Database>,
+  { finishedBefore, after }: { readonly finishedBefore: number; readonly after: string },
+): Promise<readonly AccountToClose[]> {
+  return db
+    .selectFrom('credit')
+    .innerJoin('account', 'account.id', 'credit.account_id')
+    .select(['account.id', 'account.name'])
+    .where('credit.account_id', '>', after as AccountId)
+    .where('credit.entries', '>', 0)
+    .where(({ eb, fn, selectFrom, val }) => {
+      const lastEnd = selectFrom('invoice')
+        .select('period_end')
+        .whereRef('invoice.account_id', '=', 'credit.account_id')
+        .orderBy('number', 'desc')
+        .limit(1)
+      const invoicedUntil = fn.coalesce(lastEnd, val(0))
+      return eb.and([eb(invoicedUntil, '<', finishedBefore), eb('credit.entered_at', '>=', invoicedUntil)])
+    })
+    .orderBy('credit.account_id')
+    .limit(ACCOUNTS_PER_QUERY)
+    .execute()
+}
+
+async function closeAccount(input: CloseInput, account: AccountToClose, finishedBefore: number): Promise<number> {
+  let closed = 0
+  for (;;) {
+    input.signal?.throwIfAborted()
+    const month = await nextMonth(input.db, account.id)
+    if (month === undefined || month.end > finishedBefore) return closed
+    const document = await draw(input, account, month)
+    if (await keep(input.db, document)) closed++
+  }
+}
+
+/** A month to be closed, as the ledger and the invoice before it give it. */
+interface Month {
+  readonly start: number
+  readonly end: number
+  readonly number: number
+  /** Of its first row. */
+  readonly first: number
+}
+
+/** The month of the first row that is on no invoice; undefined: there is no such row. */
+async function nextMonth(db: Kysely<Database>, accountId: AccountId): Promise<Month | undefined> {
+  const last = await db
+    .selectFrom('invoice')
+    .select(['number', 'period_end', 'document'])
+    .where('account_id', '=', accountId)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const first = last === undefined ? 1 : readDocument(last.document).entries.last + 1
+  const row = await findRow(db, accountId, first)
+  if (row === undefined) return undefined
+  const start = Math.max(monthStart(row.created_at, 0), last?.period_end ?? 0)
+  return { start, end: monthStart(start, 1), number: (last?.number ?? 0) + 1, first }
+}
+
+async function draw(input: CloseInput, account: AccountToClose, month: Month): Promise<InvoiceDocument> {
+  const { db, ids, now } = input
+  const last = await lastRowBefore(db, account.id, month)
+  const sums = await sumLedger(db, { accountId: account.id, first: month.first, last })
+  const opening = (await findRow(db, account.id, month.first - 1))?.balance_nano_usd ?? 0n
+  const closing = (await findRow(db, account.id, last))?.balance_nano_usd ?? 0n
+  const total = totalOf(sums)
+  if (opening + sums.credits.total_nano_usd - total !== closing) {
+    throw new Error(`Rows ${month.first} to ${last} of the ledger do not add up to its balance.`)
+  }
+  return {
+    version: 1,
+    id: ids.invoice(),
+    number: month.number,
+    account: { id: account.id, name: account.name },
+    period_start: month.start,
+    period_end: month.end,
+    closed_at: now(),
+    entries: { first: month.first, last },
+    ...sums,
+    opening_balance_nano_usd: opening,
+    closing_balance_nano_usd: closing,
+    total_nano_usd: total,
+  }
+}
+
+function totalOf({ lines, adjustments }: LedgerSums): NanoUsd {
+  return lines.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, adjustments.total_nano_usd)
+}
+
+/** Later rows are never of an earlier time, so the end of a month is found by halving. */
+async function lastRowBefore(db: Kysely<Database>, accountId: AccountId, { first, end }: Month): Promise<number> {
+  const credit = db.selectFrom('credit').select('entries').where('account_id', '=', accountId)
+  let low = first // is before the end
+  let high = (await credit.executeTakeFirstOrThrow()).entries + 1 // is not, or does not exist
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    const row = await findRow(db, accountId, middle)
+    if (row !== undefined && row.created_at < end) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/**
+ * The number follows the invoice that the month was found by, and is its key: of several that close the same month one is
+ * first, and a number is never left out. @returns False when another was first: nothing was written.
+ */
+async function keep(db: Kysely<Database>, document: InvoiceDocument): Promise<boolean> {
+  const { id, number, account, period_start, period_end, closed_at, total_nano_usd } = document
+  const result = await db
+    .insertInto('invoice')
+    .values({
+      account_id: account.id,
+      number,
+      id,
+      period_start,
+      period_end,
+      total_nano_usd,
+      document: writeDocument(document),
+      closed_at,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+function findRow(db: Kysely<Database>, accountId: AccountId, number: number) {
+  return db
+    .selectFrom('ledger')
+    .select(['created_at', 'balance_nano_usd'])
+    .where('account_id', '=', accountId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+}
+
+/** The first moment of the month of a time, UTC, or of a later month. */
+function monthStart(time: number, monthsLater: number): number {
+  const date = new Date(time)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1)
+}

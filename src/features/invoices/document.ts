@@ -1,0 +1,72 @@
+/**
+ * An invoice as it is kept: one JSON text, written when its month is closed and never changed. Whatever shows an invoice
+ * reads this and adds nothing up. Amounts are `bigint` here, and strings of nano-dollars in the text.
+ */
+import type { LedgerKind } from '../../db/schema.ts'
+import type { AccountId, CompletionId, InvoiceId, LedgerId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+
+export interface InvoiceDocument {
+  readonly version: 1
+  readonly id: InvoiceId
+  /** Of the account's invoices, from 1 without gaps. */
+  readonly number: number
+  readonly account: { readonly id: AccountId; readonly name: string }
+  /** Unix milliseconds; the end is not part of it. */
+  readonly period_start: number
+  readonly period_end: number
+  readonly closed_at: number
+  /** Numbers of the ledger's rows that it is of. It begins where the account's invoice before it ends. */
+  readonly entries: { readonly first: number; readonly last: number }
+  /** Charges by model, the most expensive first. */
+  readonly lines: readonly InvoiceLine[]
+  /** Corrections of charges, older ones as a rule. Above zero: charged in addition. */
+  readonly adjustments: InvoiceSection
+  /** What credit was given, and what expired. Above zero: given. */
+  readonly credits: InvoiceSection
+  readonly opening_balance_nano_usd: NanoUsd
+  readonly closing_balance_nano_usd: NanoUsd
+  /** What the month was charged: the lines and the adjustments. */
+  readonly total_nano_usd: NanoUsd
+}
+
+export interface InvoiceLine {
+  readonly model: string
+  readonly requests: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cost_nano_usd: NanoUsd
+}
+
+export interface InvoiceSection {
+  /** In the ledger's order. */
+  readonly listed: readonly InvoiceEntry[]
+  /** Those that are too many to be listed. */
+  readonly unlisted: { readonly entries: number; readonly amount_nano_usd: NanoUsd }
+  /** Of all. */
+  readonly total_nano_usd: NanoUsd
+}
+
+export interface InvoiceEntry {
+  readonly id: LedgerId
+  readonly kind: LedgerKind
+  readonly amount_nano_usd: NanoUsd
+  /** The row that it corrects. */
+  readonly adjusts: LedgerId | null
+  readonly completion_id: CompletionId | null
+  readonly note: string | null
+  readonly created_at: number
+}
+
+export function writeDocument(document: InvoiceDocument): string {
+  return JSON.stringify(document, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+}
+
+export function readDocument(text: string): InvoiceDocument {
+  return JSON.parse(text, (key, value) => (key.endsWith('_nano_usd') ? BigInt(value) : value))
+}
+
+/** As people cite it: `2026-11 · No. 3`. */
+export function invoiceTitle({ number, period_start }: Pick<InvoiceDocument, 'number' | 'period_start'>): string {
+  return `${new Date(period_start).toISOString().slice(0, 7)} · No. ${number}`
+}

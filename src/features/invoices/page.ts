@@ -1,0 +1,156 @@
+/** An invoice as a page to read and to print: one file without script, complete in itself. */
+
+import { type NanoUsd, usdText } from '../../domain/money.ts'
+import { escapeHtml } from '../../lib/html.ts'
+import { type InvoiceDocument, type InvoiceEntry, type InvoiceSection, invoiceTitle } from './document.ts'
+import { INVOICE_STYLE } from './page-style.ts'
+
+const LOCALE = 'en-GB'
+const COUNT = new Intl.NumberFormat(LOCALE)
+const DAY = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+const SHORT_DAY = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const MONTH = new Intl.DateTimeFormat(LOCALE, { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+const LEAST_DECIMALS = 2
+
+export function renderInvoicePage(invoice: InvoiceDocument): string {
+  const title = escapeHtml(invoiceTitle(invoice))
+  const money = createMoney(amountsOf(invoice))
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Invoice ${title} – ${escapeHtml(invoice.account.name)}</title>
+<style>${INVOICE_STYLE}</style>
+<main>
+<header>
+<p class="service">Turnpike</p>
+<div><h1>Invoice</h1><p class="number">${title}</p></div>
+</header>
+${renderFacts(invoice)}
+${renderUsage(invoice, money)}
+${renderAdjustments(invoice, money)}
+<p class="total"><span>Total for ${MONTH.format(invoice.period_start)}</span><strong>USD ${money.plain(invoice.total_nano_usd)}</strong></p>
+${renderBalance(invoice, money)}
+<footer>All amounts in US dollars; days and months are UTC. Closed invoices do not change: corrections are on a later one. ${escapeHtml(invoice.id)}</footer>
+</main>
+</html>
+`
+}
+
+function renderFacts({ account, period_start, period_end, closed_at }: InvoiceDocument): string {
+  const lastDay = DAY.format(period_end - 1)
+  const firstDay = new Date(period_start).getUTCDate()
+  const facts: readonly (readonly [string, string])[] = [
+    ['Account', `${escapeHtml(account.name)}<small>${escapeHtml(account.id)}</small>`],
+    ['Period', `${firstDay} – ${lastDay}`],
+    ['Closed', DAY.format(closed_at)],
+  ]
+  return `<dl>${facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`
+}
+
+function renderUsage({ lines }: InvoiceDocument, money: Money): string {
+  if (lines.length === 0) return '<section><h2>Usage</h2><p class="none">No usage was charged.</p></section>'
+  const rows = lines.map(
+    (line) => `<tr><th scope="row">${escapeHtml(line.model)}</th><td>${COUNT.format(line.requests)}</td>
+<td>${COUNT.format(line.prompt_tokens)}</td><td>${COUNT.format(line.completion_tokens)}</td>
+<td>${money.aligned(line.cost_nano_usd)}</td></tr>`,
+  )
+  const sum = (count: (line: (typeof lines)[number]) => number) =>
+    COUNT.format(lines.reduce((total, line) => total + count(line), 0))
+  const cost = lines.reduce((total, line) => total + line.cost_nano_usd, 0n)
+  return `<section><h2>Usage</h2><table>
+<thead><tr><th scope="col">Model</th><th scope="col">Requests</th><th scope="col">Input tokens</th><th scope="col">Output tokens</th><th scope="col">USD</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody>
+<tfoot><tr><th scope="row">All models</th><td>${sum((line) => line.requests)}</td><td>${sum((line) => line.prompt_tokens)}</td>
+<td>${sum((line) => line.completion_tokens)}</td><td>${money.aligned(cost)}</td></tr></tfoot>
+</table></section>`
+}
+
+function renderAdjustments({ adjustments }: InvoiceDocument, money: Money): string {
+  if (adjustments.listed.length === 0) return ''
+  const rows = adjustments.listed.map((entry) => {
+    const what = entry.kind === 'refund' ? 'Taken off an earlier charge' : 'Charged in addition'
+    return renderEntry(entry, { what, about: entry.adjusts === null ? '' : `corrects ${entry.adjusts}` }, money)
+  })
+  return `<section><h2>Adjustments</h2><table class="movements">
+<thead><tr><th scope="col">What</th><th scope="col">Date</th><th scope="col">USD</th></tr></thead>
+<tbody>${rows.join('\n')}${renderUnlisted(adjustments, money)}</tbody>
+<tfoot><tr><th scope="row">All adjustments</th><td></td><td>${money.aligned(adjustments.total_nano_usd)}</td></tr></tfoot>
+</table></section>`
+}
+
+const CREDIT_NAMES: Readonly<Record<InvoiceEntry['kind'], string>> = {
+  grant: 'Credit granted',
+  purchase: 'Credit purchased',
+  refund: 'Refund',
+  expiry: 'Allowance expired',
+  charge: 'Charge',
+}
+
+function renderBalance(invoice: InvoiceDocument, money: Money): string {
+  const { credits, period_start, period_end } = invoice
+  const rows = credits.listed.map((entry) => renderEntry(entry, { what: CREDIT_NAMES[entry.kind], about: '' }, money))
+  const balance = (what: string, time: number, amount: NanoUsd) =>
+    `<tr><th scope="row">${what}</th><td>${SHORT_DAY.format(time)}</td><td>${money.aligned(amount)}</td></tr>`
+  return `<section><h2>Credit</h2><table class="movements">
+<thead><tr><th scope="col">What</th><th scope="col">Date</th><th scope="col">USD</th></tr></thead>
+<tbody>${balance('Opening balance', period_start, invoice.opening_balance_nano_usd)}
+${rows.join('\n')}${renderUnlisted(credits, money)}
+<tr><th scope="row">Total of this invoice</th><td></td><td>${money.aligned(-invoice.total_nano_usd)}</td></tr></tbody>
+<tfoot>${balance('Closing balance', period_end - 1, invoice.closing_balance_nano_usd)}</tfoot>
+</table></section>`
+}
+
+function renderEntry(
+  { created_at, amount_nano_usd, note }: InvoiceEntry,
+  { what, about }: { readonly what: string; readonly about: string },
+  money: Money,
+): string {
+  const details = [note ?? '', about].filter((text) => text !== '').map((text) => `<small>${escapeHtml(text)}</small>`)
+  return `<tr><th scope="row">${what}${details.join('')}</th><td>${SHORT_DAY.format(created_at)}</td><td>${money.aligned(amount_nano_usd)}</td></tr>`
+}
+
+function renderUnlisted({ unlisted }: InvoiceSection, money: Money): string {
+  if (unlisted.entries === 0) return ''
+  const what = `${COUNT.format(unlisted.entries)} further rows of the ledger`
+  return `\n<tr><th scope="row">${what}</th><td></td><td>${money.aligned(unlisted.amount_nano_usd)}</td></tr>`
+}
+
+interface Money {
+  /** Exact, with no more decimals than it has, but at least two. */
+  plain(amount: NanoUsd): string
+  /** With as many decimals as any amount of the page, so that points stand below each other; the added zeros are pale. */
+  aligned(amount: NanoUsd): string
+}
+
+function createMoney(amounts: readonly NanoUsd[]): Money {
+  const decimals = Math.max(LEAST_DECIMALS, ...amounts.map((amount) => decimalsOf(usdText(amount)).length))
+  const plain = (amount: NanoUsd) => {
+    const text = usdText(amount < 0n ? -amount : amount)
+    const whole = COUNT.format(BigInt(text.replace(/\..*/, '')))
+    return `${amount < 0n ? '−' : ''}${whole}.${decimalsOf(text).padEnd(LEAST_DECIMALS, '0')}`
+  }
+  return {
+    plain,
+    aligned(amount) {
+      const text = plain(amount)
+      const zeros = '0'.repeat(decimals - decimalsOf(text).length)
+      return zeros === '' ? text : `${text}<i>${zeros}</i>`
+    },
+  }
+}
+
+function decimalsOf(text: string): string {
+  return text.split('.')[1] ?? ''
+}
+
+function amountsOf({ lines, adjustments, credits, ...invoice }: InvoiceDocument): readonly NanoUsd[] {
+  const sections = [adjustments, credits].flatMap(({ listed, unlisted, total_nano_usd }) => [
+    ...listed.map(({ amount_nano_usd }) => amount_nano_usd),
+    unlisted.amount_nano_usd,
+    total_nano_usd,
+  ])
+  const { opening_balance_nano_usd: opening, closing_balance_nano_usd: closing, total_nano_usd: total } = invoice
+  return [...lines.map(({ cost_nano_usd }) => cost_nano_usd), ...sections, opening, closing, total]
+}

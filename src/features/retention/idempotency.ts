@@ -1,0 +1,96 @@
+/** Forgets idempotency keys: answers a day after they were given, and requests that nobody will ever answer. */
+import { type Kysely, sql } from 'kysely'
+import type { Database, IdempotencyTable } from '../../db/schema.ts'
+import { BATCH_ROWS, inBatches } from './batches.ts'
+
+const KEEP_MS = 24 * 3_600_000
+/** Answers deleted in one transaction; a single one may be larger. */
+const BATCH_BYTES = 4 * 1024 * 1024
+
+export interface RetentionInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** @returns How many rows were deleted. */
+export async function forgetIdempotencyKeys({ db, now, signal }: RetentionInput): Promise<number> {
+  const before = now() - KEEP_MS
+  const answered = await inBatches(() => deleteAnswered(db, before), signal)
+  return answered + (await inBatches(() => deleteAbandoned(db, before), signal))
+}
+
+const KEY = ['account_id', 'endpoint', 'key'] as const
+
+async function deleteAnswered(db: Kysely<Database>, before: number): Promise<number> {
+  const limit = await rowsToDelete(db, before)
+  if (limit === 0) return 0
+  const result = await db
+    .deleteFrom('idempotency')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple(...KEY),
+        'in',
+        selectFrom('idempotency')
+          .select(KEY)
+          .where('ended_at', '<', before)
+          .orderBy('ended_at')
+          .limit(limit)
+          .$asTuple(...KEY),
+      ),
+    )
+    .where('ended_at', '<', before)
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
+}
+
+/** So many of the oldest that their answers are not too large for one transaction. */
+async function rowsToDelete(db: Kysely<Database>, before: number): Promise<number> {
+  const rows = await db
+    .selectFrom('idempotency')
+    .select(sql<number>`coalesce(octet_length(body), 0)`.as('bytes'))
+    .where('ended_at', '<', before)
+    .orderBy('ended_at')
+    .limit(BATCH_ROWS)
+    .execute()
+  let bytes = 0
+  const tooMany = rows.findIndex((row, index) => {
+    bytes += row.bytes
+    return index > 0 && bytes > BATCH_BYTES
+  })
+  return tooMany < 0 ? rows.length : tooMany
+}
+
+/** Their process is gone, and so is the hold: a repeat may run afresh. By the index of those that run. */
+async function deleteAbandoned(db: Kysely<Database>, before: number): Promise<number> {
+  const running = sql.lit<IdempotencyTable['state']>('running')
+  const result = await db
+    .deleteFrom('idempotency')
+    .where(({ eb, refTuple, selectFrom, not, exists }) =>
+      eb(
+        refTuple(...KEY),
+        'in',
+        selectFrom('idempotency')
+          .select(KEY)
+          .where('state', '=', running)
+          .where('lease_until', '<', before)
+          .where(
+            not(
+              exists(
+                selectFrom('hold')
+                  .select('hold.id')
+                  .whereRef('hold.account_id', '=', 'idempotency.account_id')
+                  .whereRef('hold.id', '=', 'idempotency.subject_id'),
+              ),
+            ),
+          )
+          .limit(BATCH_ROWS)
+          .$asTuple(...KEY),
+      ),
+    )
+    .where('state', '=', running)
+    .where('lease_until', '<', before)
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { completion as answer, ordinary as answersOrdinarily, bodyOf } from '../../test/support/answers.ts'
+import {
+  deployment,
+  HANGS,
+  modelOf,
+  playNetwork,
+  refusal,
+  type Script,
+  testClient,
+  upstreamOf,
+  whole,
+} from '../../test/support/data-plane.ts'
+import { type FakeCredit, fakeCredit } from '../../test/support/fake-credit.ts'
+import { type FakeProvider, startFakeProvider } from '../../test/support/fake-provider.ts'
+import { begun, hello, only, ordinary, type Plane, plane, STREAM } from '../../test/support/plane.ts'
+import type { HoldAsk } from '../domain/credit.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { type CrashPoint, onReach } from '../lib/crash-point.ts'
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { createHttpTransport } from './http-transport.ts'
+
+/** A provider on a real socket, and a data plane before it. */
+async function onSocket(t: TestContext, credit: FakeCredit): Promise<{ provider: FakeProvider; plane: Plane }> {
+  const provider = await startFakeProvider(answersOrdinarily)
+  const { transport, close } = createHttpTransport(provider.url, 5_000)
+  t.after(async () => {
+    await close()
+    await provider.close()
+  })
+  return { provider, plane: plane(() => assert.fail(), { credit, upstream: { transport, baseUrl: provider.url } }) }
+}
+
+test('LED-3, INV-4: the hold is committed before a byte arrives, the charge made before the last byte leaves', async (t) => {
+  const events: string[] = []
+  const { provider, plane } = await onSocket(t, fakeCredit({ events, beforeHold: async () => void (await turn()) }))
+  provider.answer(async (call, reply) => {
+    events.push('arrived')
+    await answersOrdinarily(call, reply)
+  })
+  for (const stream of [true, false]) {
+    events.length = 0
+    const client = testClient({ onEnd: () => events.push('last byte') })
+    const { error } = await plane.ask(hello({ stream }), client)
+    assert.equal(error, undefined)
+    assert.deepEqual(
+      events.filter((event) => event !== 'committed'),
+      ['hold', 'dispatched', 'arrived', 'settle', 'last byte'],
+    )
+  }
+  assert.deepEqual(
+    plane.records.map(({ status }) => status),
+    ['completed', 'completed'],
+  )
+})
+
+test('an answer is sent while its charge is still being committed', async () => {
+  const commit = Promise.withResolvers<void>()
+  const credit = fakeCredit({ beforeCommit: () => commit.promise })
+  const { ask } = plane(() => whole(answer({ content: 'Hi' })), { credit })
+  assert.equal((await ask(hello())).client.ended, true)
+  assert.ok(!credit.events.includes('committed'))
+  commit.resolve()
+})
+
+test('INV-13, R-D7: what does not fit reaches no provider, costs nothing, and gives its place back', async () => {
+  for (const stream of [true, false]) {
+    const credit = fakeCredit({ nanoUsd: 10n })
+    const requests = { limit: 20, remaining: 7, resetMs: 1500 }
+    const tokens: number[] = []
+    let released = 0
+    const { ask, network, records } = plane(() => ordinary(), {
+      credit,
+      admit: () => ({
+        requests,
+        tokens: undefined,
+        release: () => {
+          released += 1
+        },
+        settle: (used) => tokens.push(used),
+      }),
+    })
+    const { client, error } = await ask(hello({ stream, max_tokens: 100 }))
+    assert.deepEqual(
+      [error?.code, error?.status, client.ended, client.streaming()],
+      ['insufficient_credit', 402, false, false],
+    )
+    assert.deepEqual(error?.details, { available_usd: 0 })
+    assert.equal(error?.headers?.['x-ratelimit-remaining-requests'], '7')
+    assert.deepEqual([network.exchanges.length, records.length, credit.events], [0, 0, ['refused']])
+    assert.ok(released > 0)
+    assert.deepEqual(tokens.slice(0, 1), [0], 'what was reserved of the limit is given back')
+  }
+})
+
+test('RL-3: a 429 comes before the key is looked at and before anything is held', async () => {
+  const credit = fakeCredit()
+  const { ask, idempotency } = plane(() => ordinary(), {
+    credit,
+    admit: () => {
+      throw new GatewayError('rate_limit_exceeded', 'Slow down.')
+    },
+  })
+  const { error } = await ask(hello(), testClient(), { idempotencyKey: 'k' })
+  assert.equal(error?.code, 'rate_limit_exceeded')
+  assert.deepEqual([credit.asks.length, idempotency.asks.length], [0, 0])
+})
+
+test('LED-10: without a database nothing is admitted', async () => {
+  const credit = fakeCredit({
+    beforeHold: () => Promise.reject(new GatewayError('database_unavailable', 'Away.')),
+  })
+  const { ask, network, admitted } = plane(() => ordinary(), { credit })
+  const { error } = await ask(STREAM)
+  assert.deepEqual(
+    [error?.code, error?.status, network.exchanges.length, admitted()],
+    ['database_unavailable', 503, 0, 0],
+  )
+})
+
+test('R-D7, F11: a client that leaves while the hold is committed gives it back, and nothing is sent', async () => {
+  for (const stream of [true, false]) {
+    const committing = Promise.withResolvers<void>()
+    const credit = fakeCredit({ beforeHold: () => committing.promise })
+    const { ask, network, records, admitted } = plane(() => ordinary(), { credit })
+    const client = testClient()
+    const asked = ask(hello({ stream }), client)
+    await turn()
+    client.leave()
+    committing.resolve()
+    await asked
+    assert.deepEqual(credit.events, ['hold', 'release'])
+    assert.deepEqual([network.exchanges.length, records.length, admitted()], [0, 0, 0])
+  }
+})
+
+test('R-A15, R-D7: a request that is ended while its hold is committed gives it back, and is told why', async () => {
+  const committing = Promise.withResolvers<void>()
+  const credit = fakeCredit({ beforeHold: () => committing.promise })
+  const { ask, gateway, network } = plane(() => ordinary(), { credit })
+  const asked = ask(STREAM)
+  await turn()
+  gateway.interrupt(new GatewayError('shutting_down', 'Bye.'))
+  committing.resolve()
+  assert.equal((await asked).error?.code, 'shutting_down')
+  assert.deepEqual([credit.events, network.exchanges.length], [['hold', 'release'], 0])
+})
+
+test('a request that no provider can be told gives its hold back', async () => {
+  const credit = fakeCredit()
+  const network = playNetwork(() => assert.fail('called'))
+  const upstream = upstreamOf({ transport: network.transport, protocol: openaiChat({ refused: ['logprobs'] }) })
+  const { ask, records } = plane(() => ordinary(), { credit, upstreams: [upstream] })
+  const { error } = await ask(hello({ logprobs: true }))
+  assert.deepEqual([error?.code, error?.param], ['unsupported_parameter', 'logprobs'])
+  assert.deepEqual([credit.events, records.length], [['hold', 'release'], 0])
+})
+
+const FAILURES: readonly (readonly [name: string, script: Script, status: string, charges: boolean])[] = [
+  ['an error of the provider', refusal(500), 'failed', false],
+  ['a refusal of the provider', refusal(400), 'failed', false],
+  ['a rate limit of the provider', refusal(429), 'failed', false],
+  ['a wrong credential', refusal(401), 'failed', false],
+  ['a connection that breaks', { head: new Error('ECONNRESET') }, 'failed', false],
+  ['a body without an answer', { body: [] }, 'failed', false],
+  ['a stream that breaks', { body: [...begun(2), new Error('ECONNRESET')] }, 'incomplete', true],
+  ['a stream that cannot be read', { body: [...begun(2), 'data: {broken\n\n'] }, 'incomplete', true],
+]
+for (const [name, script, status, charges] of FAILURES) {
+  test(`R-D7, INV-4: ${name} settles the hold once, and the ledger hears of the first byte once`, async () => {
+    const credit = fakeCredit()
+    const { ask, records, admitted } = plane(() => script, { credit })
+    await ask(STREAM)
+    assert.deepEqual(
+      credit.events.filter((event) => event !== 'committed'),
+      ['hold', 'dispatched', 'settle'],
+    )
+    const record = only(records)
+    assert.deepEqual([record.status, record.costNanoUsd > 0n], [status, charges])
+    assert.deepEqual([credit.open(), admitted()], [0, 0])
+  })
+}
+
+test('F16: of several calls for one completion the ledger hears once', async () => {
+  const credit = fakeCredit()
+  const { ask, network } = plane((position) => (position < 3 ? refusal(500) : ordinary()), {
+    credit,
+    severalChoices: false,
+  })
+  await ask({ ...STREAM, n: 3 })
+  assert.equal(network.exchanges.length, 6)
+  assert.equal(credit.events.filter((event) => event === 'dispatched').length, 1)
+})
+
+test('INV-5: who leaves before a byte was sent owes nothing', async () => {
+  const credit = fakeCredit()
+  const silent = playNetwork(() => ({ head: HANGS }))
+  const { ask, records } = plane(() => ordinary(), {
+    credit,
+    upstream: { transport: (call) => silent.transport(call) }, // it never says that it sends
+  })
+  const client = testClient()
+  const asked = ask(STREAM, client)
+  await turn()
+  client.leave()
+  await asked
+  assert.deepEqual([only(records).status, only(records).costNanoUsd], ['client_left', 0n])
+  assert.deepEqual(
+    credit.events.filter((event) => event !== 'committed'),
+    ['hold', 'settle'],
+  )
+})
+
+interface AskCase {
+  readonly body?: object
+  readonly model?: Parameters<typeof modelOf>[0]
+  readonly severalChoices?: boolean
+  readonly asks: Partial<HoldAsk>
+}
+/** What the prompt of `hello()` is estimated at: twelve bytes in thirds, and eight for the message. */
+const INPUT = 12
+const ASKS: Readonly<Record<string, AskCase>> = {
+  'the model’s maximum, which may be lowered': { asks: { outputTokens: 1000, flexible: true, choices: 1 } },
+  'max_tokens, which stands': { body: { max_tokens: 7 }, asks: { outputTokens: 7, flexible: false } },
+  'its newer name too': { body: { max_completion_tokens: 7 }, asks: { outputTokens: 7, flexible: false } },
+  'never more than the model gives': { body: { max_tokens: 70_000 }, asks: { outputTokens: 1000, flexible: false } },
+  'what the prompt leaves of the window, where no maximum is known': {
+    model: { maxOutputTokens: undefined, contextWindow: 512 },
+    asks: { outputTokens: 512 - INPUT },
+  },
+  'every choice': { body: { n: 3, max_tokens: 7 }, asks: { outputTokens: 7, choices: 3, promptTokens: INPUT } },
+  'the prompt of every call, where a choice is a call': {
+    body: { n: 3 },
+    severalChoices: false,
+    asks: { choices: 3, promptTokens: 3 * INPUT },
+  },
+  'the model behind an alias': { model: { id: 'm1', aliasOf: 'm0' }, asks: { model: 'm0' } },
+}
+for (const [name, { body, model, severalChoices, asks }] of Object.entries(ASKS)) {
+  test(`LED-4: the hold is for ${name}`, async () => {
+    const credit = fakeCredit()
+    const { ask } = plane(() => ordinary(), {
+      credit,
+      ...(model === undefined ? {} : { model }),
+      ...(severalChoices === undefined ? {} : { severalChoices }),
+    })
+    await ask({ ...STREAM, ...body })
+    const [asked] = credit.asks
+    const shown = Object.fromEntries(Object.keys(asks).map((key) => [key, asked?.[key as keyof HoldAsk]]))
+    assert.deepEqual(shown, asks)
+  })
+}
+
+test('LED-9: price, version and caller of the hold are those of the charge', async () => {
+  const credit = fakeCredit()
+  const { ask, records } = plane(() => ordinary(), { credit, model: { deployments: [deployment('other')] } })
+  await ask(STREAM)
+  const [asked] = credit.asks
+  const { price } = modelOf()
+  assert.deepEqual([asked?.price, asked?.priceVersion, asked?.provider, asked?.stream], [price, 'pv_1', 'other', true])
+  assert.deepEqual([asked?.id, asked?.clientRequestId, asked?.createdAt], [only(records).id, 'mine', 1_760_000_000_000])
+  assert.equal(asked?.caller.keyId, only(records).keyId)
+})
+
+test('a request that names no length is sent with what is affordable, and told so', async () => {
+  // 12 tokens of the prompt and 300 of the answer
+  const credit = fakeCredit({ nanoUsd: 12_000n + 300n * 2_000n })
+  for (const stream of [true, false]) {
+    const script = stream ? ordinary() : whole(answer({ content: 'Hi' }))
+    const { ask, network } = plane(() => script, { credit: stream ? credit : fakeCredit({ nanoUsd: 612_000n }) })
+    const { client } = await ask(hello({ stream }))
+    assert.equal(JSON.parse(network.exchanges[0]?.call.body ?? '').max_tokens, 300)
+    assert.equal(client.headers?.['x-turnpike-warnings'], 'max_tokens')
+  }
+})
+
+test('what was lowered is named beside what was dropped, and not where nothing was lowered', async () => {
+  const protocol = openaiChat({ maximumTemperature: 1 })
+  const network = playNetwork(() => ordinary())
+  const upstreams = [upstreamOf({ transport: network.transport, protocol })]
+  const lowered = plane(() => ordinary(), { upstreams, credit: fakeCredit({ nanoUsd: 612_000n }) })
+  const { client } = await lowered.ask({ ...STREAM, temperature: 2 })
+  assert.equal(client.headers?.['x-turnpike-warnings'], 'max_tokens, temperature')
+  const plain = plane(() => ordinary())
+  assert.equal((await plain.ask(STREAM)).client.headers?.['x-turnpike-warnings'], undefined)
+  assert.equal(
+    bodyOf({ body: plain.network.exchanges[0]?.call.body ?? '' } as Parameters<typeof bodyOf>[0]).max_tokens,
+    undefined,
+  )
+})
+
+test('an error after admission tells the state of the limits, whoever made it', async () => {
+  const requests = { limit: 20, remaining: 7, resetMs: 1500 }
+  const admit = () => ({ requests, tokens: undefined, release: () => {}, settle: () => {} })
+  const { ask, gateway } = plane(() => ({ head: HANGS }), { admit })
+  const asked = ask(hello())
+  await turn()
+  gateway.interrupt(new GatewayError('shutting_down', 'Bye.'))
+  const { error } = await asked
+  assert.deepEqual([error?.code, error?.headers?.['x-ratelimit-limit-requests']], ['shutting_down', '20'])
+})
+
+test('F16: a process may die at every step, and each has its name', async (t) => {
+  const points: CrashPoint[] = []
+  onReach((point) => points.push(point))
+  t.after(() => onReach(undefined))
+  const running = plane(() => whole(answer({ content: 'Hi' })))
+  await running.ask(hello())
+  assert.deepEqual(points.splice(0), ['after_hold', 'before_send', 'after_send', 'after_last_byte'])
+  await running.ask(hello(), testClient(), { idempotencyKey: 'k' })
+  assert.deepEqual(points.splice(0), [
+    'after_hold',
+    'before_send',
+    'after_send',
+    'before_idem_store',
+    'after_last_byte',
+  ])
+  await plane(() => ordinary(1)).ask(STREAM)
+  assert.deepEqual(points.slice(0, 4), ['after_hold', 'before_send', 'after_send', 'mid_stream'])
+  assert.equal(points.at(-1), 'after_last_byte')
+})

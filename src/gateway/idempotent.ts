@@ -1,0 +1,137 @@
+/**
+ * The same request once: whose turn it is, and what is kept of its answer. Who waits, and where answers are kept, is the
+ * business of the port; here is decided what an outcome means for the key.
+ */
+
+import type { Hold, IdempotentRun, IdempotentTurn, KeptAnswer } from '../domain/credit.ts'
+import { renderErrorBody, retryAfterSeconds } from '../domain/error-body.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { limitHeaders } from '../domain/limits.ts'
+import { usdText } from '../domain/money.ts'
+import { reach } from '../lib/crash-point.ts'
+import { type Completion, isOver, unlessOver } from './completion.ts'
+import type { GatewayPorts } from './ports.ts'
+import { brokenStatus, type Outcome, type Settlement, settle } from './settle.ts'
+
+const ENDPOINT = 'POST /v1/chat/completions'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Resolves when it is this request's turn, or with the answer of the one before it. Rejects when the key is refused. */
+export async function takeTurn(
+  completion: Completion,
+  { idempotency }: GatewayPorts,
+  { key, body }: { readonly key: string; readonly body: unknown },
+): Promise<IdempotentTurn> {
+  if (isOver(completion)) throw new Error('The request was over before its key was looked at.')
+  const patienceMs = Math.max(...completion.targets.map(({ upstream }) => upstream.timeouts.total))
+  const { accountId } = completion.caller
+  const pending = idempotency.begin({ accountId, endpoint: ENDPOINT, key, body, subjectId: completion.id, patienceMs })
+  const turn = await unlessOver(completion, pending)
+  if (turn !== undefined) return turn
+  pending.then(
+    (late) => (late.kind === 'run' ? late.run.freed(errorAnswer(GIVEN_UP, completion)) : undefined),
+    () => {}, // nobody is left to be told
+  )
+  throw new Error('The request was over before it was its turn.')
+}
+
+/** Throws where another process may believe by now that this one is gone: it must not be sent twice. */
+export function requireKey(run: IdempotentRun, hold: Hold): void {
+  if (hold.unrecorded) {
+    const message = 'Requests with an Idempotency-Key need the database, which is not there at the moment.'
+    throw new GatewayError('database_unavailable', message)
+  }
+  if (!run.owned()) {
+    const message = 'The gateway stalled before it could send this request; nothing was sent.'
+    throw new GatewayError('overloaded', message)
+  }
+}
+
+/** A kept answer as this request gets it: under its own limits. */
+export function replayed({ admission }: Completion, { status, headers, body }: KeptAnswer): KeptAnswer {
+  return { status, headers: { ...limitHeaders(admission), ...headers, 'idempotent-replayed': 'true' }, body }
+}
+
+/** The answer with its charge. Resolves when both are committed, or when nobody can wait for that any more. */
+export async function commitAnswer(
+  completion: Completion,
+  ports: GatewayPorts,
+  { outcome, answer }: { readonly outcome: Omit<Outcome, 'kept'>; readonly answer: KeptAnswer },
+): Promise<void> {
+  const { run } = completion
+  if (run === undefined) return
+  reach('before_idem_store')
+  const committed = settle(completion, ports, { ...outcome, kept: run.result(answer) })
+  if (committed === undefined) return
+  void committed.then(() => run.committed(answer))
+  await unlessOver(completion, committed)
+}
+
+export function wholeAnswer(body: string, headers: Readonly<Record<string, string>>): KeptAnswer {
+  return { status: 200, headers: keptHeaders(headers), body }
+}
+
+interface BrokenRun {
+  readonly reason: GatewayError
+  /** Undefined: no provider was called. */
+  readonly settlement: Settlement | undefined
+}
+
+/** An outcome that charged something is kept, any other frees the key. @returns what the client is told. */
+export async function endRun(
+  completion: Completion,
+  ports: GatewayPorts,
+  { reason, settlement }: BrokenRun,
+): Promise<GatewayError> {
+  const { run, abandoned } = completion
+  if (run === undefined || completion.record !== undefined) return reason
+  if (settlement !== undefined && settlement.costNanoUsd > 0n) {
+    const told = lasting(abandoned ? clientLeft(completion, settlement) : reason)
+    const outcome = { settlement, status: brokenStatus(completion) }
+    await commitAnswer(completion, ports, { outcome, answer: errorAnswer(told, completion) })
+    return told
+  }
+  if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
+  run.freed(errorAnswer(abandoned ? GIVEN_UP : reason, completion))
+  return reason
+}
+
+/** Told to those who came to wait in the moment when the first client left. */
+const GIVEN_UP = new GatewayError(
+  'overloaded',
+  'The request that ran with this Idempotency-Key was given up by its client. Nothing was charged.',
+)
+
+function clientLeft({ id }: Completion, { costNanoUsd }: Settlement): GatewayError {
+  const message =
+    `The client that first sent this Idempotency-Key left before its answer was whole. What was generated until then ` +
+    `was charged: $${usdText(costNanoUsd)} for ${id}. Send the request with a new key to run it again.`
+  return new GatewayError('client_left', message, { details: { completion_id: id } })
+}
+
+/** A repeat gets the same again: it is of no use to try. */
+function lasting({ code, message, cause, param, retryAfterMs, details, headers }: GatewayError): GatewayError {
+  const kept = { ...headers, 'x-should-retry': 'false' }
+  return new GatewayError(code, message, { cause, param, retryAfterMs, details, headers: kept })
+}
+
+function errorAnswer(error: GatewayError, { requestId }: Completion): KeptAnswer {
+  const headers = keptHeaders(error.headers ?? {})
+  if (!error.retryable) headers['x-should-retry'] = 'false'
+  const seconds = retryAfterSeconds(error)
+  if (seconds !== undefined) {
+    headers['retry-after'] = String(seconds)
+    headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs ?? seconds * 1000))
+  }
+  return { status: error.status, headers, body: renderErrorBody(error, requestId) }
+}
+
+/** What belongs to the answer; limits and ids are of the request. */
+function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const kept: Record<string, string> = { 'content-type': JSON_TYPE }
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined && (name.startsWith('x-turnpike-') || name === 'x-should-retry')) kept[name] = value
+  }
+  return kept
+}

@@ -1,0 +1,14 @@
+import { GatewayError } from '../domain/errors.ts'
+
+/** Printable ASCII; a header's value never begins or ends with a space. */
+const KEY = /^[\x20-\x7e]{1,255}$/
+
+/**
+ * The value of the `Idempotency-Key` header; undefined when there is none.
+ * Throws 400 `invalid_header` for what is not 1 to 255 printable ASCII characters.
+ */
+export function parseIdempotencyKey(value: string | undefined): string | undefined {
+  if (value === undefined || KEY.test(value)) return value
+  const message = 'Idempotency-Key must be 1 to 255 printable ASCII characters.'
+  throw new GatewayError('invalid_header', message, { param: 'Idempotency-Key' })
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import OpenAI from 'openai'
+import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
+import {
+  creditOf,
+  everyRow,
+  getJson,
+  type LedgerRow,
+  race,
+  reconcile,
+  reportsMaxTokens,
+  type UsageRow,
+} from '../support/money.ts'
+
+/** Output alone costs: 100 tokens are a thousandth of a dollar. */
+const PRICED = { ...model('m1', 'up', 'up-model'), pricing: { input_per_million: 0, output_per_million: 10 } }
+
+const provider = await startFakeProvider(reportsMaxTokens)
+const config = oneModel(
+  provider.url,
+  {},
+  { models: [PRICED, model('m2', 'up', 'up-model')], plans: { wide: { requests_per_minute: 100_000 } } },
+)
+const gateway = await startGateway({ config })
+const second = await startGateway({ config, dataDir: gateway.dataDir })
+after(async () => {
+  await second.stop()
+  await gateway.stop()
+  await provider.close()
+})
+
+/** A prepaid account with so much credit, and a key of it. */
+async function prepaid(usd: string, ...flags: string[]) {
+  const account = await gateway.cli('accounts', 'create', '--name', 'racer', '--plan', 'wide')
+  await gateway.cli('credits', 'grant', '--account', account, '--usd', usd, '--note', 'for the race')
+  const key = await gateway.key('--account', account, ...flags)
+  return { account, key }
+}
+
+for (const [name, gateways] of [
+  ['one process', [gateway]],
+  ['two processes on one file', [gateway, second]],
+] as const) {
+  test(`INV-3, F24: 200 requests at once with credit for 10, ${name}: exactly 10 are answered`, async () => {
+    const { account, key } = await prepaid('0.01')
+    const called = provider.calls.length
+    const answers = await race(gateways, { key, count: 200, body: { max_tokens: 100 } })
+    const statuses = Map.groupBy(answers, ({ status }) => status)
+    assert.deepEqual([...statuses].map(([status, each]) => [status, each.length]).sort(), [
+      [200, 10],
+      [402, 190],
+    ])
+    assert.equal(provider.calls.length - called, 10, 'who is refused reaches no provider')
+    const credit = await eventually(
+      () => creditOf(gateway, account),
+      ({ held_usd }) => held_usd === 0,
+    )
+    assert.deepEqual([credit.balance_usd, credit.held_usd, credit.available_usd], [0, 0, 0])
+    assert.equal((await reconcile(gateway, key)).ok, true)
+    const refused = statuses.get(402)?.[0]
+    assert.ok(refused)
+    const error = errorOf(refused) as unknown as Record<string, unknown>
+    assert.equal(error['type'], 'payment_required')
+    assert.equal(error['code'], 'insufficient_credit')
+    assert.equal(error['required_usd'], 0.001)
+    assert.equal(error['available_usd'], 0)
+    assert.equal(error['affordable_max_tokens'], 0)
+    assert.equal(refused.headers['x-should-retry'], 'false')
+  })
+}
+
+test('INV-11: a budget of the key is held in the same step as the credit of the account', async () => {
+  const { account, key } = await prepaid('1', '--monthly-budget-usd', '0.005')
+  const other = await gateway.key('--account', account)
+  const answers = await race([gateway, second], { key, count: 40, body: { max_tokens: 100 } })
+  assert.equal(answers.filter(({ status }) => status === 200).length, 5)
+  const refused = answers.find(({ status }) => status === 402)
+  assert.ok(refused)
+  const error = errorOf(refused) as unknown as Record<string, unknown>
+  assert.equal(error['code'], 'key_budget_exceeded')
+  assert.match(String(error['resets_at']), /^\d{4}-\d\d-01T00:00:00\.000Z$/)
+  assert.equal((await send(gateway, CHAT, { key: other, body: hello({ max_tokens: 100 }) })).status, 200)
+  const credit = await eventually(
+    () => creditOf(gateway, account),
+    ({ held_usd }) => held_usd === 0,
+  )
+  assert.equal(credit.balance_usd, 0.994)
+})
+
+test('a budget of the account is set over HTTP, enforced at once and told with the day it ends', async () => {
+  const { key } = await prepaid('1')
+  const body = { monthly_budget_usd: 0.002, alert_thresholds: [50, 100] }
+  const patched = await send(gateway, '/v1/account', { key, method: 'PATCH', body })
+  assert.equal(patched.status, 200, patched.text)
+  const answers = await race([gateway], { key, count: 10, body: { max_tokens: 100 } })
+  assert.equal(answers.filter(({ status }) => status === 200).length, 2)
+  const refused = answers.find(({ status }) => status === 402)
+  assert.ok(refused)
+  assert.equal(errorOf(refused).code, 'account_budget_exceeded')
+})
+
+test('INV-10, INV-14: the charge is what the answer says, the usage says and the ledger says', async () => {
+  const { key } = await prepaid('0.5')
+  const answer = await send(gateway, CHAT, { key, body: { ...hello({ max_tokens: 11 }), model: 'm2' } })
+  assert.equal(answer.status, 200, answer.text)
+  const { id, usage } = completionOf(answer)
+  const cost = (7 * 1 + 11 * 2) / 1e6
+  assert.equal(usage.cost, cost)
+  assert.equal(answer.headers['x-turnpike-cost-usd'], '0.000029')
+  const report = await eventually(
+    () => usageReport(gateway, key),
+    ({ total_cost_usd }) => total_cost_usd > 0,
+  )
+  assert.equal(report.total_cost_usd, cost)
+  const rows = await everyRow<LedgerRow>(gateway, key, '/v1/ledger')
+  assert.deepEqual(
+    rows.map(({ kind, amount_usd, balance_usd, completion_id, note }) => [
+      kind,
+      amount_usd,
+      balance_usd,
+      completion_id,
+      note,
+    ]),
+    [
+      ['charge', -cost, 0.5 - cost, id, null],
+      ['grant', 0.5, 0.5, null, 'for the race'],
+    ],
+  )
+  assert.match(rows[0]?.id ?? '', /^led_[0-9A-Za-z]{20,}$/)
+  assert.equal(rows[0]?.key_id?.startsWith('key_'), true)
+  assert.ok(rows[0]?.price_version)
+})
+
+test('a request without max_tokens is sent with what is affordable, and says so', async () => {
+  const { key } = await prepaid('0.005')
+  const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+  const called = provider.calls.length
+  const { response } = await client.chat.completions
+    .create({ model: 'm1', messages: [{ role: 'user', content: 'hi' }] })
+    .withResponse()
+  assert.equal(JSON.parse(provider.calls[called]?.body ?? '{}').max_tokens, 500)
+  assert.match(response.headers.get('x-turnpike-warnings') ?? '', /max_tokens/)
+  await assert.rejects(
+    client.chat.completions.create({ model: 'm1', messages: [{ role: 'user', content: 'hi' }] }),
+    (error: InstanceType<typeof OpenAI.APIError>) => error.status === 402 && error.code === 'insufficient_credit',
+  )
+})
+
+test('R-D6: what is reserved is shown while it is, and not at rest', async () => {
+  const { key } = await prepaid('1')
+  const running = send(gateway, CHAT, { key, body: hello({ max_tokens: 100 }) })
+  const seen = await eventually(
+    () => getJson<{ held_usd: number }>(gateway, key, '/v1/usage'),
+    ({ held_usd }) => held_usd > 0,
+  )
+  assert.equal(seen.held_usd, 0.001)
+  assert.equal((await running).status, 200)
+  const rest = await eventually(
+    () => getJson<{ held_usd: number; credit_remaining_usd: number }>(gateway, key, '/v1/usage'),
+    ({ held_usd }) => held_usd === 0,
+  )
+  assert.equal(rest.credit_remaining_usd, 0.999)
+})
+
+test('the free plan has its allowance from the first moment, once, also after a change of plan', async () => {
+  const account = await gateway.cli('accounts', 'create', '--name', 'free one', '--plan', 'free')
+  const key = await gateway.key('--account', account)
+  const report = await getJson<{ credit_remaining_usd: number }>(second, key, '/v1/usage')
+  assert.equal(report.credit_remaining_usd, 5)
+  await gateway.cli('accounts', 'set-plan', account, 'pro')
+  await gateway.cli('accounts', 'set-plan', account, 'free')
+  await race([gateway, second], { key, count: 6, body: { max_tokens: 1 } })
+  const rows = await everyRow<LedgerRow>(gateway, key, '/v1/ledger?kind=grant')
+  assert.deepEqual(
+    rows.map(({ amount_usd }) => amount_usd),
+    [5],
+  )
+})
+
+test('INV-13: refusals of every kind charge nothing and reach no provider', async () => {
+  const { account, key } = await prepaid('0.01')
+  const called = provider.calls.length
+  const refusals = [
+    { key: 'tp_wrong', body: hello() },
+    { key, body: {} },
+    { key, body: hello({ max_tokens: 100_000, model: 'none' }) },
+    { key, body: hello({ max_tokens: 1000, n: 16 }) },
+  ]
+  const statuses: number[] = []
+  for (const refusal of refusals) statuses.push((await send(gateway, CHAT, refusal)).status)
+  assert.deepEqual(statuses, [401, 400, 422, 402])
+  assert.equal(provider.calls.length, called)
+  assert.deepEqual(await creditOf(gateway, account), {
+    account,
+    balance_usd: 0.01,
+    held_usd: 0,
+    available_usd: 0.01,
+  })
+  assert.deepEqual(await everyRow<UsageRow>(gateway, key, '/v1/usage/completions'), [])
+})
+
+test('operators give credit over HTTP, with an operator key alone', async () => {
+  const { account, key } = await prepaid('0.01')
+  const operator = await gateway.key('--operator')
+  const path = `/v1/admin/accounts/${account}/credits`
+  const purchase = { kind: 'purchase', usd: 2.5, note: 'invoice 7' }
+  assert.equal((await send(gateway, path, { key, body: purchase })).status, 403)
+  const bought = await send(gateway, path, { key: operator, body: purchase })
+  assert.equal(bought.status, 201, bought.text)
+  const row = JSON.parse(bought.text) as LedgerRow
+  assert.deepEqual(
+    [row.object, row.kind, row.amount_usd, row.balance_usd, row.note],
+    ['ledger_entry', 'purchase', 2.5, 2.51, 'invoice 7'],
+  )
+  const refund = await send(gateway, path, { key: operator, body: { kind: 'refund', usd: 0.5, note: 'sorry' } })
+  assert.equal((JSON.parse(refund.text) as LedgerRow).balance_usd, 3.01)
+  for (const body of [{ kind: 'charge', usd: 1 }, { kind: 'grant', usd: -1 }, { kind: 'grant', usd: 0 }, { usd: 1 }]) {
+    assert.equal((await send(gateway, path, { key: operator, body })).status, 400, JSON.stringify(body))
+  }
+  assert.equal(
+    (await send(gateway, '/v1/admin/accounts/acc_none/credits', { key: operator, body: purchase })).status,
+    404,
+  )
+})

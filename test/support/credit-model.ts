@@ -1,0 +1,270 @@
+/**
+ * A ledger in memory that carries units of money out by the rules, and what must hold of it after every one of them. It
+ * refuses what a database's keys refuse, and nothing more.
+ */
+import assert from 'node:assert/strict'
+import type { CompletionRecord } from '../../src/domain/completion.ts'
+import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
+import type { NanoUsd } from '../../src/domain/money.ts'
+import { monthNumber } from '../../src/features/credit/months.ts'
+import {
+  type AccountState,
+  type AlertRow,
+  type Applied,
+  applyUnit,
+  type HoldState,
+  type KeyState,
+  type LedgerRow,
+  type World,
+} from '../../src/features/credit/rules.ts'
+import type { HoldUnit, Outcome, PlanTerms, SettleUnit, Unit } from '../../src/features/credit/unit.ts'
+
+export type AppliedUnit = Exclude<Unit, { kind: 'estimates' }>
+
+export interface OpenHold extends HoldState {
+  readonly accountId: AccountId
+  readonly instanceId: string
+}
+
+/** A row and the month of the account in which it counted. */
+export interface EnteredRow extends LedgerRow {
+  readonly month: number
+}
+
+export interface MemoryLedger {
+  readonly accounts: Map<AccountId, AccountState>
+  readonly keys: Map<KeyId, KeyState>
+  readonly holds: Map<CompletionId, OpenHold>
+  readonly rows: Map<AccountId, EnteredRow[]>
+  readonly completions: Map<CompletionId, CompletionRecord>
+  readonly alerts: Map<string, AlertRow>
+}
+
+export const ACCOUNT = 'acc_1' as AccountId
+export const KEY = 'key_1' as KeyId
+export const PREPAID: PlanTerms = { billing: 'prepaid', monthlyCreditNanoUsd: 0n }
+export const POSTPAID: PlanTerms = { billing: 'postpaid', monthlyCreditNanoUsd: 0n }
+export const completionId = (name: string | number): CompletionId => `chatcmpl-${name}` as CompletionId
+
+export function memoryLedger(): MemoryLedger {
+  return {
+    accounts: new Map(),
+    keys: new Map(),
+    holds: new Map(),
+    rows: new Map(),
+    completions: new Map(),
+    alerts: new Map(),
+  }
+}
+
+/** One transaction. */
+export function carryOut(ledger: MemoryLedger, unit: AppliedUnit, now: number): Outcome {
+  return write(ledger, unit, applyUnit(unit, worldOf(ledger, unit, now), now))
+}
+
+export function worldOf(ledger: MemoryLedger, unit: AppliedUnit, now: number): World {
+  const accountId = accountOf(unit)
+  const account = ledger.accounts.get(accountId)
+  const id = completionOf(unit)
+  const hold = id === undefined ? undefined : ledger.holds.get(id)
+  const keyId = hold?.keyId ?? keyOf(unit)
+  const month = Math.max(account?.month ?? 0, monthNumber(now))
+  return {
+    account,
+    key: keyId === undefined ? undefined : ledger.keys.get(keyId),
+    hold,
+    settled: id !== undefined && ledger.completions.has(id),
+    keySpentBefore: keyId === undefined ? 0n : chargedTo(rowsOf(ledger, accountId), keyId, month),
+  }
+}
+
+/** What a unit came to is written as a whole, or not at all where a key refuses it. */
+export function write(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied): Outcome {
+  const accountId = accountOf(unit)
+  if (applied.completion && unit.kind === 'settle') {
+    const { record } = unit
+    if (ledger.completions.has(record.id)) return { kind: 'failed', message: 'unique: completion' }
+    ledger.completions.set(record.id, record)
+  }
+  if (applied.account !== undefined) ledger.accounts.set(accountId, Object.freeze(applied.account))
+  writeHold(ledger, unit, applied)
+  const month = ledger.accounts.get(accountId)?.month ?? 0
+  const rows = rowsOf(ledger, accountId)
+  for (const row of applied.rows) rows.push(Object.freeze({ ...row, month }))
+  ledger.rows.set(accountId, rows)
+  for (const alert of applied.alerts) {
+    const key = [accountId, alert.month, alert.basis, alert.threshold].join(' ')
+    if (!ledger.alerts.has(key)) ledger.alerts.set(key, alert)
+  }
+  return applied.outcome
+}
+
+function writeHold(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied): void {
+  const id = completionOf(unit)
+  const known = id === undefined ? undefined : ledger.holds.get(id)
+  const keyId = known?.keyId ?? keyOf(unit)
+  if (applied.key !== undefined && keyId !== undefined) ledger.keys.set(keyId, Object.freeze(applied.key))
+  if (id === undefined || applied.hold === undefined) return
+  if (applied.hold === 'ended') ledger.holds.delete(id)
+  else {
+    const instanceId = unit.kind === 'hold' ? unit.instanceId : (known?.instanceId ?? '')
+    ledger.holds.set(id, Object.freeze({ ...applied.hold, accountId: accountOf(unit), instanceId }))
+  }
+}
+
+export function rowsOf(ledger: MemoryLedger, accountId: AccountId): EnteredRow[] {
+  return ledger.rows.get(accountId) ?? []
+}
+
+export function accountOf(unit: AppliedUnit): AccountId {
+  return unit.kind === 'settle' ? unit.record.accountId : unit.accountId
+}
+
+export function completionOf(unit: AppliedUnit): CompletionId | undefined {
+  if (unit.kind === 'settle') return unit.record.id
+  return unit.kind === 'hold' || unit.kind === 'release' || unit.kind === 'extend' ? unit.id : undefined
+}
+
+function keyOf(unit: AppliedUnit): KeyId | undefined {
+  if (unit.kind === 'settle') return unit.record.keyId
+  if (unit.kind === 'entry') return unit.entry.adjusts?.keyId
+  return unit.kind === 'hold' ? unit.keyId : undefined
+}
+
+function chargedTo(rows: readonly EnteredRow[], keyId: KeyId, month: number): NanoUsd {
+  let sum = 0n
+  for (const row of rows) if (row.kind === 'charge' && row.keyId === keyId && row.month === month) sum += row.amount
+  return sum
+}
+
+/** INV-1, INV-2, INV-4, INV-6, INV-9 and INV-14 of everything that is there. Throws for the first that is broken. */
+export function checkLedger(ledger: MemoryLedger): void {
+  for (const [accountId, state] of ledger.accounts) {
+    checkBooks(rowsOf(ledger, accountId), state)
+    checkReplay(rowsOf(ledger, accountId), state)
+    checkCharges(ledger, accountId)
+    const held = sum([...ledger.holds.values()].filter((hold) => hold.accountId === accountId))
+    assert.equal(state.held, held, 'INV-6: held is the sum of the open holds')
+  }
+  for (const [keyId, state] of ledger.keys) checkKey(ledger, keyId, state)
+}
+
+function checkBooks(rows: readonly EnteredRow[], { balance, allowance }: AccountState): void {
+  const books = new Map<string, NanoUsd>()
+  for (const { debit, credit, amount } of rows) {
+    assert.ok(amount > 0n)
+    books.set(debit, (books.get(debit) ?? 0n) - amount)
+    books.set(credit, (books.get(credit) ?? 0n) + amount)
+  }
+  assert.equal(books.get('credit') ?? 0n, balance, 'INV-1: the balance is the sum of the ledger')
+  let total = 0n
+  for (const amount of books.values()) total += amount
+  assert.equal(total, 0n, 'INV-1: all books together are zero')
+  assert.ok((books.get('grants') ?? 0n) <= 0n, 'no more expires than was granted')
+  assert.ok(allowance >= 0n && (allowance === 0n || allowance <= balance), 'what may expire is there')
+}
+
+/** From nothing, row by row. */
+function checkReplay(rows: readonly EnteredRow[], state: AccountState): void {
+  let balance = 0n
+  let at = 0
+  let spent = 0n
+  const granted = new Set<number>()
+  rows.forEach((row, index) => {
+    balance += row.credit === 'credit' ? row.amount : -row.amount
+    assert.equal(row.number, index + 1, 'INV-9: numbered without gaps')
+    assert.equal(row.balance, balance, 'INV-2: the balance after each row')
+    assert.ok(row.createdAt >= at, 'INV-9: time does not go back')
+    at = row.createdAt
+    if (row.kind === 'charge' && row.month === state.month) spent += row.amount
+    if (row.note !== 'monthly allowance') return
+    assert.ok(!granted.has(row.month), 'a month is granted once')
+    granted.add(row.month)
+  })
+  assert.deepEqual([state.entries, state.enteredAt, state.spent], [rows.length, at, spent], 'INV-2: replay')
+}
+
+/** Every charge of a request is its completion's cost, once; every completion that cost something is charged. */
+function checkCharges(ledger: MemoryLedger, accountId: AccountId): void {
+  const charged = new Map<CompletionId, NanoUsd>()
+  for (const row of rowsOf(ledger, accountId)) {
+    if (row.kind !== 'charge') continue
+    assert.ok(row.completionId && row.keyId && row.priceVersion, 'INV-14: whose, for what, at which price')
+    if (row.adjusts !== undefined) continue
+    assert.ok(!charged.has(row.completionId), 'INV-4: charged twice')
+    charged.set(row.completionId, row.amount)
+    const record = ledger.completions.get(row.completionId)
+    assert.deepEqual([record?.keyId, record?.priceVersion], [row.keyId, row.priceVersion], 'INV-14: attribution')
+  }
+  for (const record of ledger.completions.values()) {
+    if (record.accountId !== accountId) continue
+    assert.equal(charged.get(record.id) ?? 0n, record.costNanoUsd, 'INV-4: the charge is the cost')
+  }
+}
+
+function checkKey(ledger: MemoryLedger, keyId: KeyId, { month, spent, held }: KeyState): void {
+  const holds = [...ledger.holds.values()].filter((hold) => hold.keyId === keyId && hold.ofKeyBudget)
+  assert.equal(held, sum(holds), 'INV-6: what a key holds is the sum of its open holds')
+  let charged = 0n
+  for (const rows of ledger.rows.values()) charged += chargedTo(rows, keyId, month)
+  assert.equal(spent, charged, 'INV-14: what a key has spent is the sum of its charges')
+}
+
+function sum(holds: readonly OpenHold[]): NanoUsd {
+  return holds.reduce((total, { amount }) => total + amount, 0n)
+}
+
+/** Asks for `outputTokens` nano-dollars: its input is free and an output token costs one. */
+export function holdUnit(changes: Partial<HoldUnit> = {}): HoldUnit {
+  return {
+    kind: 'hold',
+    accountId: ACCOUNT,
+    keyId: KEY,
+    id: completionId(1),
+    terms: PREPAID,
+    keyBudgetNanoUsd: undefined,
+    instanceId: 'ins_1',
+    promptTokens: 0,
+    outputTokens: 100,
+    choices: 1,
+    flexible: false,
+    inputPrice: 0,
+    outputPrice: 1000,
+    model: 'model',
+    provider: 'provider',
+    stream: false,
+    priceVersion: 'price_1',
+    createdAt: 0,
+    clientRequestId: undefined,
+    ...changes,
+  }
+}
+
+export function settleUnit(record: Partial<CompletionRecord>, changes: Partial<SettleUnit> = {}): SettleUnit {
+  const { unrecorded = false, terms = PREPAID } = changes
+  return { kind: 'settle', record: { ...RECORD, ...record }, terms, unrecorded, kept: undefined }
+}
+
+const RECORD: CompletionRecord = {
+  id: completionId(1),
+  accountId: ACCOUNT,
+  keyId: KEY,
+  model: 'model',
+  provider: 'provider',
+  status: 'completed',
+  stream: false,
+  finishReason: 'stop',
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+  costNanoUsd: 0n,
+  priceVersion: 'price_1',
+  usageSource: 'provider',
+  createdAt: 0,
+  durationMs: 0,
+  firstByteMs: undefined,
+  attempts: 1,
+  clientRequestId: undefined,
+}

@@ -1,0 +1,16 @@
+/**
+ * A process of its own that takes an idempotency key and does nothing more, so that it can be killed while it has it.
+ * Arguments: the database's path, the subject's id, `held` if it also opens a hold.
+ */
+import { openDatabase } from '../../src/db/open.ts'
+import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+import { ask, beginRun, openHold, openKeys } from './idempotency.ts'
+
+const [, , path = '', subjectId = '', held] = process.argv
+const database = await openDatabase({ path, programs: LEDGER_PROGRAMS })
+const port = openKeys(database, { instanceId: 'ins_victim' })
+port.start()
+await beginRun(port, ask({ subjectId }))
+if (held === 'held') await openHold(database, subjectId, 'ins_victim')
+process.stdout.write('it runs\n')
+setInterval(() => {}, 1_000)
