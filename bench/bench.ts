@@ -20,7 +20,11 @@ import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
 const quick = process.argv.includes('--quick')
 const SECONDS = quick ? 1 : 4
 const ROUNDS = quick ? 1 : 3
+/** V8 goes on optimising for tens of thousands of requests, and a gateway runs for days. */
+const WARM_SECONDS = quick ? 1 : 8
 const IDLE_STREAMS = 1000
+/** Opened before the count: the young generation grows with the first thousand, once, and then stays as it is. */
+const UNCOUNTED_STREAMS = 1500
 const CHUNKS = 300
 const JSON_WORK: Work = { model: 'json', stream: false }
 const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]
@@ -74,7 +78,7 @@ interface Compared {
 async function compare(targets: readonly [Target, Target], work: Work, inFlight: number): Promise<Compared> {
   const [forwarder, gateway] = targets
   const rounds: Compared[] = []
-  for (const target of targets) await saturate(target, work, { inFlight, seconds: Math.min(2, SECONDS) })
+  for (const target of targets) await saturate(target, work, { inFlight, seconds: WARM_SECONDS })
   for (let round = 0; round < ROUNDS; round++) {
     rounds.push({
       forwarder: await saturate(forwarder, work, { inFlight, seconds: SECONDS }),
@@ -178,7 +182,7 @@ async function measureIdleStreams(upstreamPort: number, { rows, verdicts }: Stag
 }
 
 async function kibPerStream(target: Target): Promise<number> {
-  const closeFirst = await openIdleStreams(target, 300) // what grows once is grown before the count
+  const closeFirst = await openIdleStreams(target, UNCOUNTED_STREAMS)
   await sleep(500)
   const before = residentKib(target.pid)
   const closeCounted = await openIdleStreams(target, IDLE_STREAMS)
@@ -212,6 +216,7 @@ async function main(): Promise<boolean> {
   const forwarder = await start('forwarder.ts', String(upstream.port))
   const ready = await readyTimes(upstream.port)
   const gateway = await startMeasured(upstream.port)
+  await sleep(1000) // until it has come to rest
   const startKib = residentKib(gateway.pid)
   const key = await gateway.key()
   const target = (name: string, { port, pid }: { port: number; pid: number }): Target => ({ name, port, pid, key })

@@ -1,12 +1,17 @@
 /**
- * `npm test`: every test of the project, each file in a process of its own, with totals at the end.
- * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every test.
+ * `npm test`: every test of the project, each file in a process of its own, with totals at the end. Files that use a
+ * database run twice: on SQLite, and on a PostgreSQL server that is started here. What they need of the machine is looked
+ * for, and installed where that is possible.
+ * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
+ * test, `--sqlite` and `--postgres` run one of the passes alone.
  */
 import { existsSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { createDialectScan } from './kit/test-passes.ts'
 import { ROOT } from './source-files.ts'
 
 const PATTERNS = [
@@ -37,30 +42,58 @@ function sayRecordings(): void {
   console.log(`recordings: ${found ? folder : `not found in ${folder}`}`)
 }
 
+interface Counts {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 }
+const said = new Set<string>()
+
+async function runPass(files: readonly string[], env: NodeJS.ProcessEnv): Promise<Counts> {
+  if (files.length === 0) return NOTHING
+  let counts = NOTHING
+  const events = run({ files: [...files], cwd: ROOT, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS, env })
+  events.on('test:summary', ({ file, counts: { tests, passed, skipped, todo } }) => {
+    if (file === undefined) counts = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
+  })
+  events.on('test:stdout', ({ message }) => {
+    for (const line of message.split('\n')) if (/^recordings\b.*:/.test(line)) said.add(line)
+  })
+  const listing = isSpec ? events.compose(spec()) : events.compose(dot)
+  for await (const piece of listing) process.stdout.write(piece)
+  return counts
+}
+
+async function runOnPostgres(files: readonly string[], env: NodeJS.ProcessEnv): Promise<Counts> {
+  if (files.length === 0) return NOTHING
+  const server = await startPostgres()
+  console.log(`\npostgres: ${files.length} files again, on ${server.url}`)
+  try {
+    return await runPass(files, { ...env, TURNPIKE_TEST_DATABASE_URL: server.url })
+  } finally {
+    await server.stop()
+  }
+}
+
 const options = process.argv.slice(2)
+const isSpec = options.includes('--spec')
 const files = testFiles(options.filter((option) => !option.startsWith('--')))
+const again = files.filter(createDialectScan())
 if (files.length === 0) {
   console.error('No test file matches.')
   process.exit(1)
 }
 sayRecordings()
-process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'turnpike-test-cache')
-
-const totals = { passed: 0, failed: 0, cancelled: 0, skipped: 0 }
-const events = run({ files, cwd: ROOT, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS })
-events.on('test:summary', ({ file, counts }) => {
-  if (file !== undefined) return
-  Object.assign(totals, { passed: counts.passed, failed: counts.tests - counts.passed - counts.skipped - counts.todo })
-  Object.assign(totals, { cancelled: counts.cancelled, skipped: counts.skipped + counts.todo })
-})
-const said: string[] = []
-events.on('test:stdout', ({ message }) => {
-  for (const line of message.split('\n')) if (/^recordings\b.*:/.test(line)) said.push(line)
-})
-
-const listing = options.includes('--spec') ? events.compose(spec()) : events.compose(dot)
-for await (const piece of listing) process.stdout.write(piece)
-if (said.length > 0) console.log(`\n${said.join('\n')}`)
-const notPassed = totals.failed + totals.skipped
-console.log(`\ntests: ${totals.passed} passed, ${notPassed} failed (${totals.skipped} skipped), ${files.length} files`)
-process.exitCode = notPassed === 0 && totals.passed > 0 ? 0 : 1
+const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
+const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
+const sqlite = options.includes('--postgres') ? NOTHING : await runPass(files, env)
+const postgres = options.includes('--sqlite') ? NOTHING : await runOnPostgres(again, env)
+if (said.size > 0) console.log(`\n${[...said].join('\n')}`)
+const passed = sqlite.passed + postgres.passed
+const skipped = sqlite.skipped + postgres.skipped
+const notPassed = sqlite.failed + postgres.failed + skipped
+const passes = `sqlite: ${sqlite.passed} of ${files.length} files, postgres: ${postgres.passed} of ${again.length} files`
+console.log(`\ntests: ${passed} passed, ${notPassed} failed (${skipped} skipped); ${passes}`)
+process.exitCode = notPassed === 0 && passed > 0 ? 0 : 1

@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { temporaryPath, testIds } from '../test/support/database.ts'
+import { openPlace, temporaryPlace, testIds } from '../test/support/database.ts'
 import { type App, createApp } from './app.ts'
 import { loadConfig } from './config/load.ts'
 import type { Config } from './config/schema.ts'
 import { migrate } from './db/migrate.ts'
-import { openDatabase } from './db/open.ts'
 import type { CompletionRecord } from './domain/completion.ts'
 import type { AccountId } from './domain/ids.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
@@ -33,7 +32,7 @@ interface Opened {
 
 async function open(t: TestContext): Promise<Opened> {
   const config = await configOf(t)
-  const database = await openDatabase({ path: await temporaryPath(t) })
+  const database = await openPlace(await temporaryPlace(t))
   await migrate(database.db, Date.now)
   const accountId = 'acc_1' as AccountId
   await database.db

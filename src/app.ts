@@ -4,7 +4,8 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
-import { createMoney, type Money } from './app/money.ts'
+import { createLimits, type Limits } from './app/limits.ts'
+import { createMoney, type Money, type Role } from './app/money.ts'
 import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
@@ -13,12 +14,13 @@ import { GatewayError } from './domain/errors.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { creditAdminRoutes } from './features/credit/admin-routes.ts'
+import { LEASE_MS } from './features/credit/instance-lease.ts'
 import { ledgerRoutes } from './features/credit/ledger-routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
+import { instancesRoutes } from './features/instances/routes.ts'
 import { invoicesRoutes } from './features/invoices/routes.ts'
 import { type Authenticator, createAuthenticator } from './features/keys/authenticator.ts'
 import { keysRoutes } from './features/keys/routes.ts'
-import { createLimiter, type PlanLimits } from './features/limits/limiter.ts'
 import { modelsRoutes } from './features/models/routes.ts'
 import { usageRoutes } from './features/usage/routes.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
@@ -39,6 +41,7 @@ export interface AppInput {
   readonly database: OpenedDatabase
   readonly log: Log
   readonly version: string
+  readonly role?: Role
   /** The installation's secret. */
   readonly secret: Uint8Array
 }
@@ -57,14 +60,15 @@ export interface App {
 }
 
 export async function createApp(input: AppInput): Promise<App> {
-  const { database, log, config, version } = input
+  const { database, log, config, version, role = 'all' } = input
   const world = await createWorld(input)
   let draining = false
   const { db, batch, onChange } = database
   const { public_url: address } = config.server
-  const money = createMoney({ world, database, log, version, dataDirectory: config.data_dir, address })
+  const money = createMoney({ world, database, log, version, role, dataDirectory: config.data_dir, address })
   const tokens = createTokenCounter()
-  const gateway = createDataPlane({ world, money, tokens })
+  const limits = await createLimits({ world, redisUrl: config.redis_url, processes: money.processes, log })
+  const gateway = createDataPlane({ world, money, tokens, limits })
   const authenticator = createAuthenticator({
     db,
     batch,
@@ -80,8 +84,8 @@ export async function createApp(input: AppInput): Promise<App> {
     draining: () => draining,
     onError: (error, requestId) => logError(log, error, requestId),
   })
-  await addRoutes(server, input, { world, money, authenticator, gateway, metrics, draining: () => draining })
-  await money.start(gateway.estimates)
+  await addRoutes(server, input, { world, money, limits, authenticator, gateway, metrics, draining: () => draining })
+  await Promise.all([money.start(gateway), limits.started()])
   return {
     server,
     gateway,
@@ -94,7 +98,9 @@ export async function createApp(input: AppInput): Promise<App> {
     async close() {
       metrics.close()
       // Each in its own right: what cannot be written of one must not cost the others.
-      const ends = await Promise.allSettled([money, authenticator, world.upstreams, tokens].map((part) => part.close()))
+      const ends = await Promise.allSettled(
+        [money, limits, authenticator, world.upstreams, tokens].map((part) => part.close()),
+      )
       for (const end of ends) if (end.status === 'rejected') throw end.reason
     },
   }
@@ -106,6 +112,7 @@ const REVOKED = new GatewayError('invalid_credential', 'The API key was revoked.
 interface Parts {
   readonly world: World
   readonly money: Money
+  readonly limits: Limits
   readonly authenticator: Authenticator
   readonly gateway: Gateway
   readonly metrics: Metrics
@@ -114,11 +121,16 @@ interface Parts {
 
 async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { config, database, version } = input
-  const { authenticator, metrics, draining } = parts
+  const { authenticator, limits, metrics, draining } = parts
   const { public_url: publicUrl, metrics_port: metricsPort } = config.server
   await serveOpenApi(server, { version, publicUrl })
-  probeRoutes(server, { version, checks: { database: database.ping }, draining })
+  probeRoutes(server, {
+    version,
+    checks: { database: database.ping, ...(limits.ping && { redis: limits.ping }) },
+    draining,
+  })
   if (metricsPort === undefined) metricsRoute(server, metrics, metricsGuard(authenticator.authenticate))
+  if (input.role === 'worker') return
   welcomeRoutes(server, { publicUrl })
   docsRoute(server)
   await server.register(async (app) => addApi(app, input, parts), { prefix: '/v1' })
@@ -148,6 +160,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
     accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed: authenticator.refresh }),
   )
   await app.register(creditAdminRoutes({ ...deps, credit: money.desk }))
+  await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
 }
 
 /** What OpenAI's clients call. */
@@ -163,14 +176,15 @@ interface DataPlaneInput {
   readonly world: World
   readonly money: Money
   readonly tokens: TokenCounter
+  readonly limits: Limits
 }
 
-function createDataPlane({ world, money, tokens }: DataPlaneInput): Gateway {
+function createDataPlane({ world, money, tokens, limits }: DataPlaneInput): Gateway {
   const { ids, now, clock, upstreams, models, config } = world
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
-      admit: createLimiter({ limitsOf: (plan) => limitsOf(config(), plan), clock }).admit,
+      admit: limits.admit,
       credit: money.credit,
       idempotency: money.idempotency,
       models,
@@ -186,16 +200,4 @@ function createDataPlane({ world, money, tokens }: DataPlaneInput): Gateway {
     },
     () => ({ maxAttempts: config().routing.max_attempts }),
   )
-}
-
-/** Of an account whose plan is no longer in the configuration. */
-const DEFAULT_MAX_IN_FLIGHT = 500
-
-function limitsOf({ plans }: Config, name: string): PlanLimits {
-  const plan = plans[name]
-  return {
-    requestsPerMinute: plan?.requests_per_minute,
-    tokensPerMinute: plan?.tokens_per_minute,
-    maxInFlight: plan?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
-  }
 }

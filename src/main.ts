@@ -4,13 +4,14 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Role } from './app/money.ts'
 import type { App } from './app.ts'
 import { reloadable } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { loadSecret } from './config/secret.ts'
-import { databaseFile } from './db/file.ts'
-import { migrate } from './db/migrate.ts'
+import { ensureSchema } from './db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from './db/open.ts'
+import { placeOf } from './db/place.ts'
 import { GatewayError } from './domain/errors.ts'
 import { LEDGER_PROGRAMS } from './features/credit/sqlite-store.ts'
 import { logCompletions, type OpenedLog } from './http/log.ts'
@@ -20,6 +21,9 @@ export interface ServiceInput {
   readonly config: Config
   readonly log: OpenedLog
   readonly version: string
+  readonly role: Role
+  /** Whether the schema of a PostgreSQL database may be changed; SQLite's is. */
+  readonly mayMigrate: boolean
 }
 
 export interface Service {
@@ -34,17 +38,17 @@ export interface Service {
 }
 
 /** Rejects when a store cannot be opened or the port cannot be had; the database is closed then, and the process is to end. */
-export async function startService({ config, log, version }: ServiceInput): Promise<Service> {
+export async function startService({ config, log, version, role, mayMigrate }: ServiceInput): Promise<Service> {
   let running = config
   // The database's threads start while this one still reads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
-    openDatabase({ path: databaseFile(config.data_dir), programs: LEDGER_PROGRAMS }),
+    openDatabase(placeOf(config, LEDGER_PROGRAMS)),
     import('./app.ts'),
   ])
   try {
-    await migrate(database.db, Date.now)
-    const app = await createApp({ config, database, log: log.log, version, secret })
+    await ensureSchema(database, { mayMigrate, now: Date.now })
+    const app = await createApp({ config, database, log: log.log, version, role, secret })
     const metricsServer = await listenForMetrics(config, app.metrics)
     await app.server.listen({ host: config.server.host, port: config.server.port })
     const { port } = app.server.server.address() as AddressInfo

@@ -7,11 +7,12 @@ import { type CreditDesk, createAccountCredit } from '../features/credit/account
 import { type Committer, createCommitter } from '../features/credit/committer.ts'
 import { createCreditPort } from '../features/credit/credit-port.ts'
 import { createInstanceLease } from '../features/credit/instance-lease.ts'
+import { createLedgerStore } from '../features/credit/ledger-store.ts'
 import { type RecoveryInput, recoverSpools } from '../features/credit/recovery.ts'
 import { openSpool, type Spool } from '../features/credit/spool.ts'
-import { createSqliteStore } from '../features/credit/sqlite-store.ts'
 import { sweepHolds } from '../features/credit/sweeper.ts'
 import { createIdempotency, type Idempotency } from '../features/idempotency/idempotency.ts'
+import { createVitalsMonitor } from '../features/instances/vitals.ts'
 import { invoiceJobs } from '../features/invoices/jobs.ts'
 import { retentionJobs } from '../features/retention/jobs.ts'
 import type { Log } from '../http/log.ts'
@@ -32,18 +33,31 @@ export interface Money {
   readonly committer: Pick<Committer, 'pending' | 'available'>
   /**
    * Makes this process known to the others and begins the background work. Rejects when the database is not available.
-   * @param running What requests under way have come to.
    */
-  start(running: () => readonly RunningEstimate[]): Promise<void>
+  start(running: Running): Promise<void>
+  /** Processes that serve at the moment, this one among them. */
+  processes(): number
   /** Brings everything into the database that is not there yet. Rejects when it could not; the spool has it then. */
   close(): Promise<void>
 }
+
+/** Requests under way. */
+export interface Running {
+  /** How many. */
+  readonly active: number
+  /** What they have come to. */
+  readonly estimates: () => readonly RunningEstimate[]
+}
+
+/** What of the work a process does: `api` answers requests, `worker` does the work in the background. */
+export type Role = 'all' | 'api' | 'worker'
 
 export interface MoneyInput {
   readonly world: World
   readonly database: OpenedDatabase
   readonly log: Log
   readonly version: string
+  readonly role: Role
   readonly dataDirectory: string
   /** Where others reach this process. */
   readonly address: string
@@ -54,7 +68,7 @@ export function createMoney(input: MoneyInput): Money {
   const { db, batch } = database
   const { now, clock, termsOf } = world
   const instanceId = world.ids.instance()
-  const committer = createCommitter({ store: createSqliteStore(database), log, clock })
+  const committer = createCommitter({ store: createLedgerStore(database), log, clock })
   const spool = openSpool({ dataDirectory, instanceId, log, clock })
   const idempotency = createIdempotency({ db, batch, instanceId, clock, now, log })
   const exposureNanoUsd = () => parseNanoUsd(world.config().ledger.outage_exposure_usd) ?? 0n
@@ -76,10 +90,18 @@ interface Parts {
   readonly idempotency: Idempotency
 }
 
-function createUpkeep({ input, instanceId, committer, spool, idempotency }: Parts): Pick<Money, 'start' | 'close'> {
-  const { world, database, log, dataDirectory, version, address } = input
+function createUpkeep({
+  input,
+  instanceId,
+  committer,
+  spool,
+  idempotency,
+}: Parts): Pick<Money, 'start' | 'processes' | 'close'> {
+  const { world, database, log, dataDirectory, version, address, role } = input
   const { db } = database
-  const lease = createInstanceLease({ db, instanceId, version, role: 'all', address, log })
+  let running: Running | undefined
+  const vitals = createVitalsMonitor({ activeRequests: () => running?.active ?? 0, clock: world.clock })
+  const lease = createInstanceLease({ db, instanceId, version, role, address, report: vitals.read, log })
   const recovery: RecoveryInput = { dataDirectory, instanceId, db, committer, steady: lease.steady, log }
   const kinds = jobKinds(input, { ...recovery, committer, idempotency })
   const jobs = createJobRunner({
@@ -93,15 +115,18 @@ function createUpkeep({ input, instanceId, committer, spool, idempotency }: Part
   })
   let estimating: NodeJS.Timeout | undefined
   return {
-    async start(running) {
+    processes: lease.processes,
+    async start(requests) {
+      running = requests
       await lease.start()
       idempotency.start()
-      jobs.start()
-      estimating = setInterval(() => committer.estimates(running()), ESTIMATES_EVERY_MS)
+      if (role !== 'api') jobs.start()
+      estimating = setInterval(() => committer.estimates(requests.estimates()), ESTIMATES_EVERY_MS)
       void recoverSpools(recovery)
     },
     async close() {
       clearInterval(estimating)
+      vitals.close()
       await jobs.stop()
       // Each in its own right: what cannot be written of one must not cost the others.
       const ends = await Promise.allSettled([idempotency.close(), committer.close()])

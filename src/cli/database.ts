@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Config } from '../config/schema.ts'
-import { databaseFile } from '../db/file.ts'
-import { migrate } from '../db/migrate.ts'
+import { ensureSchema } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
+import { placeOf } from '../db/place.ts'
 import type { Database } from '../db/schema.ts'
 import { type AccountId, createIdSource, type IdSource } from '../domain/ids.ts'
 import { ensureFirstAccount } from '../features/accounts/first-account.ts'
@@ -23,14 +23,13 @@ export interface CommandContext extends Ledger {
   readonly ids: IdSource
 }
 
-/** Runs a command on the open database, with the current schema, and closes it. Makes what is not there yet. */
+/** Runs a command on the open database, with the current schema, and closes it. Makes what is not there yet, on PostgreSQL nothing. */
 export async function withDatabase(action: (context: CommandContext) => Promise<void>): Promise<void> {
   const config = await loadCliConfig()
-  refusePostgres(config)
-  const database = await openDatabase({ path: databaseFile(config.data_dir), programs: LEDGER_PROGRAMS })
+  const database = await openDatabase(placeOf(config, LEDGER_PROGRAMS))
   const { db, close } = database
   try {
-    await migrate(db, Date.now)
+    await ensureSchema(database, { mayMigrate: false, now: Date.now })
     const born = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
     await action({ db, config, ...born, ...openLedger(database, config) })
   } finally {
@@ -50,10 +49,4 @@ export async function chosenAccount(context: CommandContext, id: string | undefi
 
 export function unknownAccount(id: string): Error {
   return new Error(`There is no account ${id}; 'turnpike accounts list' shows them.`)
-}
-
-/** Throws where the configuration names a database that this release cannot use. */
-export function refusePostgres({ database_url }: Pick<Config, 'database_url'>): void {
-  if (database_url === undefined) return
-  throw new Error('database_url is set, but this release keeps its data in SQLite: unset DATABASE_URL.')
 }

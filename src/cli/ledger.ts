@@ -2,8 +2,8 @@
 import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { type CreditDesk, createAccountCredit } from '../features/credit/account-credit.ts'
+import { createLedgerStore } from '../features/credit/ledger-store.ts'
 import { planTerms } from '../features/credit/plan-terms.ts'
-import { createSqliteStore } from '../features/credit/sqlite-store.ts'
 import type { Outcome, PlanTerms, Unit } from '../features/credit/unit.ts'
 
 export interface Ledger {
@@ -14,7 +14,7 @@ export interface Ledger {
 }
 
 export function openLedger(database: OpenedDatabase, { plans }: Pick<Config, 'plans'>): Ledger {
-  const store = createSqliteStore(database)
+  const store = createLedgerStore(database)
   const commit = (units: readonly Unit[]) => store.commit({ units })
   const termsOf = (plan: string) => planTerms(plans[plan])
   const submit = async (unit: Unit): Promise<Outcome> => {

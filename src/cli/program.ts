@@ -65,6 +65,10 @@ export interface CreditsRerateOptions extends AccountOption {
   readonly dryRun?: boolean
 }
 
+export interface MoveOptions {
+  readonly batch?: number
+}
+
 /** @param reportError Gets every message of wrong usage; wrong usage itself is thrown as `CommanderError`. */
 export function buildProgram(version: string, reportError: ReportError): Command {
   const program = new Command('turnpike')
@@ -78,6 +82,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
   addAccounts(program)
   addCredits(program)
   addLoginLink(program)
+  addCopies(program)
   addConfig(program)
   addDoctor(program)
   return program
@@ -191,6 +196,27 @@ function addLoginLink(program: Command): void {
     .command('login-link')
     .description('print a one-time sign-in link of the dashboard for the owner')
     .action(async (options: object) => (await import('./login-link.ts')).loginLink(options))
+}
+
+function addCopies(program: Command): void {
+  program
+    .command('backup')
+    .description('write a copy of the SQLite database, also while the service runs')
+    .argument('<file>', 'the copy; it must not be there yet')
+    .action(async (file: string) => (await import('./backup.ts')).backup(file))
+  program
+    .command('restore')
+    .description('put a backup in the place of the SQLite database; the service must not run')
+    .argument('<file>', 'the backup')
+    .action(async (file: string) => (await import('./restore.ts')).restore(file))
+  program
+    .command('migrate-to-postgres')
+    .description('move everything from SQLite to an empty Postgres database; the service must not run')
+    .argument('<url>', 'postgres://…')
+    .option('--batch <rows>', 'most rows of a transaction', parseWholeNumber)
+    .action(async (url: string, options: MoveOptions) =>
+      (await import('./migrate-to-postgres.ts')).moveToPostgres(url, options),
+    )
 }
 
 function addConfig(program: Command): void {

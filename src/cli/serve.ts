@@ -10,7 +10,6 @@ import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { type OpenedLog, openLog } from '../http/log.ts'
 import { type Service, startService } from '../main.ts'
 import { loadCliConfig } from './context.ts'
-import { refusePostgres } from './database.ts'
 import { openLedger } from './ledger.ts'
 import type { ServeOptions } from './program.ts'
 import { explainStartError } from './start-errors.ts'
@@ -24,17 +23,15 @@ const COPY_MS = 1_000
  */
 export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
-  refusePostgres(config)
-  if (options.role === 'worker') throw new Error('There is no work apart from the service yet: use --role all or api.')
+  const { role, migrate: mayMigrate } = options
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()
   endOnSignals(started.promise, log)
-  if (config.redis_url !== undefined) log.log.warn('redis_url is set and not used: limits hold in this process')
-  const service = await startService({ config, log, version }).catch((error: unknown) => {
+  const service = await startService({ config, log, version, role, mayMigrate }).catch((error: unknown) => {
     throw explainStartError(error, config)
   })
-  await welcome(service, config)
-  log.log.info({ url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
+  if (role !== 'worker') await welcome(service, config)
+  log.log.info({ role, url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   process.on('SIGHUP', () => void reload(service, options, log))
   started.resolve(service)
   // Also a process that is killed leaves the next start a warm one.

@@ -56,6 +56,7 @@ export function openConnection({ path, role }: ThreadOptions): Connection {
     `pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`,
   )
   assertSettings(database)
+  defineFunctions(database)
   return createConnection(database)
 }
 
@@ -88,6 +89,12 @@ function createConnection(database: DatabaseSync): Connection {
     program: programConnection(database, prepare),
     close: () => database.close(),
   }
+}
+
+/** What PostgreSQL's first migration defines there, so that the same queries run on both. */
+function defineFunctions(database: DatabaseSync): void {
+  database.function('turnpike_now', () => Date.now()) // this machine's clock is the database's
+  database.function('turnpike_turn', (_name: unknown) => 0) // a writing transaction has the whole database for itself anyway
 }
 
 /** The switch ignores the busy timeout while another process makes it too, so it is tried again until that has passed. */

@@ -12,6 +12,7 @@ const PASSING_CODES: ReadonlySet<number> = new Set([
 ])
 /** Extended codes: PRIMARYKEY, UNIQUE, ROWID. */
 const UNIQUE_CODES: ReadonlySet<number> = new Set([1555, 2067, 2579])
+const UNIQUE_STATE = '23505'
 const RETRY_AFTER_MS = 1_000
 
 /** A statement that the database refuses and will always refuse: a broken constraint, wrong SQL. */
@@ -19,16 +20,21 @@ export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /** SQLite's extended result code; undefined when the refusal is not SQLite's. */
   readonly resultCode: number | undefined
+  /** PostgreSQL's SQLSTATE; undefined when the refusal is not PostgreSQL's. */
+  readonly sqlState: string | undefined
 
-  constructor({ message, resultCode }: SqlFailure) {
+  constructor({ message, resultCode }: SqlFailure, sqlState?: string) {
     super(message)
     this.resultCode = resultCode
+    this.sqlState = sqlState
   }
 }
 
 /** True when a row with the same key, or the same unique columns, is already there. */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof DatabaseError && error.resultCode !== undefined && UNIQUE_CODES.has(error.resultCode)
+  if (!(error instanceof DatabaseError)) return false
+  if (error.sqlState !== undefined) return error.sqlState === UNIQUE_STATE
+  return error.resultCode !== undefined && UNIQUE_CODES.has(error.resultCode)
 }
 
 /** SQLite's extended result code of what `node:sqlite` threw; undefined for what is not SQLite's. */

@@ -4,15 +4,14 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { temporaryDatabase, temporaryPath } from '../../test/support/database.ts'
+import { openPlace, postgresTest, sqliteTest, temporaryDatabase, temporaryPlace } from '../../test/support/database.ts'
 import { migrate, pendingMigrations } from './migrate.ts'
 import { MIGRATIONS } from './migrations/index.ts'
-import { openDatabase } from './open.ts'
 
 const ALL = MIGRATIONS.map(({ name }) => name)
 
 test('an empty database gets every migration in order, once', async (t) => {
-  const { db, close } = await openDatabase({ path: await temporaryPath(t) })
+  const { db, close } = await openPlace(await temporaryPlace(t))
   t.after(close)
   assert.deepEqual(await pendingMigrations(db), ALL)
   assert.deepEqual(await migrate(db, () => 5), ALL)
@@ -38,11 +37,11 @@ test('a database of a newer release is refused', async (t) => {
   await assert.rejects(migrate(db, Date.now), /newer release/)
 })
 
-test('processes that start at the same time on a new file share the work without harm', async (t) => {
-  const path = await temporaryPath(t)
-  const code = `import { openDatabase } from ${JSON.stringify(new URL('./open.ts', import.meta.url).href)}
+test('processes that start at the same time on a new database share the work without harm', async (t) => {
+  const place = await temporaryPlace(t)
+  const code = `import { openPlace } from ${JSON.stringify(new URL('../../test/support/database.ts', import.meta.url).href)}
     import { migrate } from ${JSON.stringify(new URL('./migrate.ts', import.meta.url).href)}
-    const { db, close } = await openDatabase({ path: ${JSON.stringify(path)} })
+    const { db, close } = await openPlace(${JSON.stringify(place)})
     console.log(JSON.stringify(await migrate(db, Date.now)))
     await close()`
   const run = async () => {
@@ -54,18 +53,20 @@ test('processes that start at the same time on a new file share the work without
   assert.deepEqual(applied.flat(), ALL)
 })
 
-test('every tenant table has account_id first in its primary key, and all tables are strict', async (t) => {
+/** Reference and local tables, see `schema.ts`. */
+const EXEMPT = new Set([
+  'account',
+  'credential',
+  'sign_in_link',
+  'price_version',
+  'setting',
+  'schema_migration',
+  'instance',
+  'job',
+])
+
+sqliteTest('every tenant table has account_id first in its primary key, and all tables are strict', async (t) => {
   const { db } = await temporaryDatabase(t)
-  const exempt = new Set([
-    'account',
-    'credential',
-    'sign_in_link',
-    'price_version',
-    'setting',
-    'schema_migration',
-    'instance',
-    'job',
-  ])
   const { rows } = await sql<{ name: string; strict: number; wr: number }>`
     select name, strict, wr from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite%'`.execute(
     db,
@@ -73,9 +74,45 @@ test('every tenant table has account_id first in its primary key, and all tables
   assert.ok(rows.length >= 18)
   for (const { name, strict, wr } of rows) {
     assert.equal(strict, 1, name)
-    if (exempt.has(name)) continue
+    if (EXEMPT.has(name)) continue
     assert.equal(wr, 1, `${name} is stored in the order of its key`)
     const key = await sql<{ name: string }>`select name from pragma_table_info(${name}) where pk = 1`.execute(db)
     assert.deepEqual(key.rows, [{ name: 'account_id' }], name)
+  }
+})
+
+postgresTest(
+  'every tenant table has account_id first in its primary key, and every text is ordered by its bytes',
+  async (t) => {
+    const { db } = await temporaryDatabase(t)
+    const { rows } = await sql<{ name: string; first: string }>`
+    select t.relname as name, a.attname as first
+    from pg_class t
+    join pg_index i on i.indrelid = t.oid and i.indisprimary
+    join pg_attribute a on a.attrelid = t.oid and a.attnum = i.indkey[0]
+    where t.relnamespace = current_schema()::regnamespace and t.relkind = 'r'`.execute(db)
+    assert.ok(rows.length >= 18)
+    for (const { name, first } of rows) if (!EXEMPT.has(name)) assert.equal(first, 'account_id', name)
+    const texts = await sql<{
+      table_name: string
+      column_name: string
+      data_type: string
+      collation_name: string | null
+    }>`
+    select table_name, column_name, data_type, collation_name from information_schema.columns
+    where table_schema = current_schema()`.execute(db)
+    const types = new Set(texts.rows.map(({ data_type }) => data_type))
+    assert.deepEqual(types, new Set(['text', 'bigint', 'bytea']))
+    for (const { table_name, column_name, data_type, collation_name } of texts.rows)
+      if (data_type === 'text') assert.equal(collation_name, 'C', `${table_name}.${column_name}`)
+  },
+)
+
+postgresTest('what is written once stays: the ledger and invoices refuse updates, deletes and truncates', async (t) => {
+  const { db } = await temporaryDatabase(t)
+  for (const table of ['ledger', 'invoice']) {
+    for (const change of ['update $ set number = 1', 'delete from $', 'truncate $']) {
+      await assert.rejects(sql.raw(change.replace('$', table)).execute(db), new RegExp(`${table} is append-only`))
+    }
   }
 })

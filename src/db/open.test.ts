@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
-import { temporaryDatabase, temporaryPath } from '../../test/support/database.ts'
+import { temporaryPath, temporarySqlite } from '../../test/support/sqlite-file.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { databaseFailure, isUniqueViolation } from './failure.ts'
@@ -35,7 +35,7 @@ function otherProcess(test: TestContext, code: string) {
 }
 
 test('DUR-1: both connections have the settings that make a commit last', async (t) => {
-  const { db } = await temporaryDatabase(t)
+  const { db } = await temporarySqlite(t)
   const read = async (name: string) =>
     Object.values((await sql<object>`pragma ${sql.raw(name)}`.execute(db)).rows[0] ?? {})[0]
   assert.equal(await read('journal_mode'), 'wal')
@@ -62,7 +62,7 @@ test('a file that is no database is refused with the reason', async (t) => {
 })
 
 test('100 writers at once all get their turn, and every one sees its own row right after', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const { db } = database
   const write = async (index: number) => {
     if (index % 3 === 0)
@@ -95,7 +95,7 @@ test('100 writers at once all get their turn, and every one sees its own row rig
 })
 
 test('a transaction sees its own writes, others do not until it has ended', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const { db } = database
   await db.transaction().execute(async (inside) => {
     await inside.insertInto('account').values(account('a')).execute()
@@ -106,7 +106,7 @@ test('a transaction sees its own writes, others do not until it has ended', asyn
 })
 
 test('what fails inside a transaction takes all of it back, and the next writer gets its turn', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const { db } = database
   const failing = db.transaction().execute(async (inside) => {
     await inside.insertInto('account').values(account('a')).execute()
@@ -119,7 +119,7 @@ test('what fails inside a transaction takes all of it back, and the next writer 
 })
 
 test('while a transaction is open, other writes wait for it in the order they came', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const { db } = database
   const order: string[] = []
   const opened = Promise.withResolvers<void>()
@@ -141,7 +141,7 @@ test('while a transaction is open, other writes wait for it in the order they ca
 })
 
 test('what waits for its turn is capped: beyond that, writes are refused at once and the others still happen', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const waiting: Promise<void>[] = []
   await database.db.transaction().execute(async (inside) => {
     await inside.selectFrom('account').select('id').execute()
@@ -152,7 +152,7 @@ test('what waits for its turn is capped: beyond that, writes are refused at once
 })
 
 test('a batch is all or nothing', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const insert = (name: string) => database.db.insertInto('account').values(account(name)).compile()
   await assert.rejects(database.batch([insert('a'), insert('b'), insert('a')]), isUniqueViolation)
   assert.deepEqual(await names(database), [])
@@ -161,7 +161,7 @@ test('a batch is all or nothing', async (t) => {
 })
 
 test('amounts of money come back as bigint, other integers as number, exact to the last digit', async (t) => {
-  const { db } = await temporaryDatabase(t)
+  const { db } = await temporarySqlite(t)
   const large = 9_007_199_254_740_993n
   const { rows } =
     await sql`select ${large} as cost_nano_usd, 7 as requests, null as price_nano_usd, 'a' as model`.execute(db)
@@ -171,7 +171,7 @@ test('amounts of money come back as bigint, other integers as number, exact to t
 })
 
 test('a statement with wrong SQL or an unbindable value fails alone', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const { db } = database
   await assert.rejects(sql`select from nowhere`.execute(db), { name: 'DatabaseError' })
   for (const value of [new Date(0), true, {}, undefined]) {
@@ -182,7 +182,7 @@ test('a statement with wrong SQL or an unbindable value fails alone', async (t) 
 })
 
 test('DUR-5: tables refuse what code must not write', async (t) => {
-  const { db } = await temporaryDatabase(t)
+  const { db } = await temporarySqlite(t)
   await assert.rejects(
     db
       .insertInto('account')
@@ -206,7 +206,7 @@ test('DUR-5: tables refuse what code must not write', async (t) => {
 
 test('a lock that another process holds is waited for, while reads go on', async (t) => {
   const path = await temporaryPath(t)
-  const database = await temporaryDatabase(t, path)
+  const database = await temporarySqlite(t, path)
   const holder = otherProcess(
     t,
     `import { DatabaseSync } from 'node:sqlite'
@@ -242,7 +242,7 @@ test('locked, full and unreadable databases are database_unavailable; a broken c
 })
 
 test('F15: when the disk is full the transaction is undone as a whole, reads go on, and writes work again with space', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   const { db } = database
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db)
   await sql`pragma max_page_count = ${sql.raw(String(rows[0]?.page_count))}`.execute(db)
@@ -297,7 +297,7 @@ test('a process killed in the middle of writing leaves a sane file with everythi
   while (acknowledged < 300) acknowledged = Number(await writer.line())
   writer.child.kill('SIGKILL')
   await once(writer.child, 'exit')
-  const database = await temporaryDatabase(t, path)
+  const database = await temporarySqlite(t, path)
   const kept = (await names(database)).length
   assert.ok(kept >= acknowledged, `${kept} rows, ${acknowledged} acknowledged`)
   assert.equal(kept % 3, 0, 'no part of a batch')
@@ -307,7 +307,7 @@ test('a process killed in the middle of writing leaves a sane file with everythi
 
 test('a change by another process reaches the listeners; after unsubscribing it does not', async (t) => {
   const path = await temporaryPath(t)
-  const database = await temporaryDatabase(t, path)
+  const database = await temporarySqlite(t, path)
   const changed = Promise.withResolvers<void>()
   const end = database.onChange(() => changed.resolve())
   await database.db.selectFrom('setting').selectAll().execute() // the reader watches by now
@@ -323,7 +323,7 @@ test('a change by another process reaches the listeners; after unsubscribing it 
 })
 
 test('listeners are called at once when the process itself says so', async (t) => {
-  const database = await temporaryDatabase(t)
+  const database = await temporarySqlite(t)
   let calls = 0
   database.onChange(() => calls++)
   database.notifyChange()
@@ -332,7 +332,7 @@ test('listeners are called at once when the process itself says so', async (t) =
 
 test('close lets everything finish that was asked before, and refuses what comes after', async (t) => {
   const path = await temporaryPath(t)
-  const database = await temporaryDatabase(t, path)
+  const database = await temporarySqlite(t, path)
   const insert = (name: string) => database.db.insertInto('account').values(account(name)).execute()
   const writes = ['a', 'b', 'c'].map(insert)
   await database.close()

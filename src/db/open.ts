@@ -1,19 +1,21 @@
 /**
- * Opens the database. The main thread never touches the file: `node:sqlite` blocks, and a locked file or a wide report
- * would stop every stream. One thread writes, one reads; whoever asks only sees promises.
+ * Opens the database: a SQLite file, or PostgreSQL. Of SQLite the main thread never touches the file: `node:sqlite` blocks,
+ * and a locked file or a wide report would stop every stream. One thread writes, one reads; whoever asks only sees promises.
  */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type CompiledQuery, Kysely } from 'kysely'
+import type { DialectName } from './dialect.ts'
 import { threadDialect } from './driver.ts'
 import type { SqlValue, StatementGroup } from './message.ts'
+import type { Postgres } from './postgres/client.ts'
 import type { Database } from './schema.ts'
 import { type DatabaseThread, startThread } from './thread.ts'
 import { createWriter } from './writer.ts'
 
 const CHANGE_POLL_MS = 250
 
-export interface OpenOptions {
+export interface SqliteOptions {
   /** The SQLite file. It and its folder (mode 0700) are made when they are missing. */
   readonly path: string
   /** A database thread died: nothing works from here on. By default the error ends the process as uncaught. */
@@ -22,36 +24,55 @@ export interface OpenOptions {
   readonly programs?: Readonly<Record<string, URL>>
 }
 
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`; everything that libpq's URLs can say. */
+  readonly url: string
+  /** How long a server that is not there is waited for: it may just be starting. */
+  readonly startWithinMs?: number
+}
+
+export type OpenOptions = SqliteOptions | PostgresOptions
+
 /** A compiled query, or its SQL with other parameters in the same places. */
 export type BatchStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 export interface OpenedDatabase {
+  readonly dialect: DialectName
   readonly db: Kysely<Database>
-  /**
-   * Runs all in one transaction, in one message: all are committed, or none. Neighbours with the same SQL are carried
-   * as one statement with many parameter lists.
-   */
+  /** Runs all in one transaction, in one message to the database: all are committed, or none. */
   batch(statements: readonly BatchStatement[]): Promise<void>
-  /** Has a program carried out by the writer thread: one message there, one answer back. */
-  run(program: string, payload: unknown): Promise<unknown>
   /**
-   * Calls `listener` within about 250 ms whenever the file was changed, by another process or by this one.
+   * On SQLite: has a program carried out by the writer thread, one message there, one answer back. Rejects on PostgreSQL,
+   * which has no thread of ours.
+   */
+  run(program: string, payload: unknown): Promise<unknown>
+  /** Undefined on SQLite. */
+  readonly postgres: Postgres | undefined
+  /**
+   * Calls `listener` when keys or accounts were changed, or may have been, by another process or by this one: within about
+   * 250 ms on SQLite, at once on PostgreSQL, and after every interruption.
    * @returns Ends it.
    */
   onChange(listener: () => void): () => void
   /** Tells the listeners at once, after a write of this process. */
   notifyChange(): void
-  /** Resolves when both threads can use the file. */
+  /** Resolves when the database can be used. */
   ping(): Promise<void>
   /** Ends after everything that was asked before. */
   close(): Promise<void>
 }
 
 /**
- * Rejects when the file cannot be opened or does not keep the required settings.
+ * Rejects when the file cannot be opened, the server cannot be reached, or either does not keep the required settings.
  * The schema is not looked at: see `migrate`.
  */
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
+  if ('path' in options) return openSqlite(options)
+  const { openPostgres } = await import('./postgres/open.ts') // its packages only where they are used: starts are quick
+  return openPostgres(options)
+}
+
+async function openSqlite(options: SqliteOptions): Promise<OpenedDatabase> {
   const { path, onFatal = throwUncaught, programs } = options
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const listeners = new Set<() => void>()
@@ -80,9 +101,11 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   const writer = createWriter(writerThread)
   const db = new Kysely<Database>({ dialect: threadDialect({ reader, writer }) })
   return {
+    dialect: 'sqlite',
     db,
     batch: async (statements) => void (await writer.send({ kind: 'batch', groups: groupStatements(statements) })),
     run: writer.run,
+    postgres: undefined,
     onChange: (listener) => addListener({ listeners, listener, reader }),
     notifyChange,
     ping: async () => void (await Promise.all([reader.send({ kind: 'ping' }), writerThread.send({ kind: 'ping' })])),
@@ -93,7 +116,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   }
 }
 
-function addresses(programs: OpenOptions['programs'] = {}): Readonly<Record<string, string>> {
+function addresses(programs: SqliteOptions['programs'] = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(programs).map(([name, { href }]) => [name, href]))
 }
 
@@ -113,6 +136,7 @@ function addListener(watch: {
   }
 }
 
+/** Neighbours with the same SQL are carried as one statement with many parameter lists. */
 function groupStatements(statements: readonly BatchStatement[]): StatementGroup[] {
   const groups: { sql: string; rows: (readonly SqlValue[])[] }[] = []
   let current: { sql: string; rows: (readonly SqlValue[])[] } | undefined

@@ -29,7 +29,7 @@ export interface Database {
   readonly usage_alert: UsageAlertTable
   readonly instance: InstanceTable
   readonly job: JobTable
-  readonly schema_migration: SchemaMigrationTable
+  readonly schema_migration: { name: string; applied_at: number }
 }
 
 export interface AccountTable {
@@ -275,6 +275,10 @@ export interface InstanceTable {
   address: string | null
   started_at: number
   seen_at: number
+  /** What it last said: CPU time, in thousandths of a processor; how late its event loop is; completions under way. */
+  load_permille: number | null
+  lag_ms: number | null
+  active_requests: number | null
 }
 
 /** Background work. */
@@ -292,9 +296,4 @@ export interface JobTable {
   created_at: number
   ended_at: number | null
   outcome: 'done' | 'failed' | null
-}
-
-export interface SchemaMigrationTable {
-  name: string
-  applied_at: number
 }

@@ -13,7 +13,7 @@ import type { Target } from './call.ts'
 import { checkCapabilities } from './capabilities.ts'
 import { type Completion, createCompletion, isOver } from './completion.ts'
 import { requireKey } from './idempotent.ts'
-import type { GatewayPorts } from './ports.ts'
+import type { Admission, GatewayPorts } from './ports.ts'
 import { routeTargets } from './route.ts'
 
 export interface Incoming {
@@ -29,7 +29,7 @@ export interface Incoming {
 }
 
 /** Throws `GatewayError`. What it returns has a place within the rate limits, which is to be given back. */
-export function admit(ports: GatewayPorts, incoming: Incoming): Completion {
+export function admit(ports: GatewayPorts, incoming: Incoming): Completion | Promise<Completion> {
   const { caller, body, clientRequestId, requestId, receivedAt } = incoming
   const request = parseChatRequest(body)
   const model = findModel(ports, caller, request)
@@ -38,25 +38,12 @@ export function admit(ports: GatewayPorts, incoming: Incoming): Completion {
   const inputTokens = estimateInputTokens(request)
   const outputTokens = worstOutputTokens(request, model, inputTokens)
   const promptTokens = inputTokens * callsAtWorst(request, targets)
-  const admission = ports.admit(caller, () => promptTokens + outputTokens * request.n)
   const { price, priceVersion } = model
-  return createCompletion(
-    {
-      caller,
-      request,
-      model,
-      price,
-      priceVersion,
-      admission,
-      targets,
-      promptTokens,
-      outputTokens,
-      receivedAt,
-      requestId,
-      clientRequestId,
-    },
-    ports,
-  )
+  const known = { caller, request, model, price, priceVersion, targets, promptTokens, outputTokens, receivedAt }
+  const admission = ports.admit(caller, () => promptTokens + outputTokens * request.n)
+  const admitted = (granted: Admission) =>
+    createCompletion({ ...known, admission: granted, requestId, clientRequestId }, ports)
+  return admission instanceof Promise ? admission.then(admitted) : admitted(admission)
 }
 
 /** Resolves when the worst that the request can cost is held. What is affordable may lower its length. */

@@ -57,7 +57,7 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
       model: modelOf(input.model),
       price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000 },
       priceVersion: 'pv_1',
-      admission: ports.admit(callerOf(), () => 0),
+      admission: { requests: undefined, tokens: undefined, release() {}, settle() {} },
       promptTokens: 10,
       outputTokens: 1000,
       requestId: 'req_1',

@@ -49,7 +49,8 @@ export function createGateway(ports: GatewayPorts, settings: () => AttemptSettin
   const active = createRoster<Completion>()
   return {
     async complete(incoming, client) {
-      const completion = admit(ports, incoming)
+      const admitted = admit(ports, incoming)
+      const completion = admitted instanceof Promise ? await admitted : admitted
       const leaveRoster = active.add(completion)
       client.onLeave(() => leaveCompletion(completion))
       try {

@@ -54,10 +54,10 @@ export interface Admission extends LimitStates {
 
 export interface GatewayPorts {
   /**
-   * Throws `GatewayError` when a rate limit is reached.
+   * Throws or rejects with `GatewayError` when a rate limit is reached. A promise only where limits are counted elsewhere.
    * @param worstTokens What the request may use at most.
    */
-  readonly admit: (caller: Caller, worstTokens: () => number) => Admission
+  readonly admit: (caller: Caller, worstTokens: () => number) => Admission | Promise<Admission>
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
   readonly credit: CreditPort

@@ -12,19 +12,22 @@ declare module 'fastify' {
     /** Largest request body in bytes, where it is not the usual one. */
     bodyLimitBytes?: number
   }
+  interface FastifyRequest {
+    /** Use `callerOf`. */
+    caller: Caller | undefined
+  }
 }
-
-const callers = new WeakMap<FastifyRequest, Caller>()
 
 /** The caller of a request that passed `requireCaller`. */
 export function callerOf(request: FastifyRequest): Caller {
-  const caller = callers.get(request)
+  const { caller } = request
   if (caller === undefined) throw new Error('a route without authentication asked for its caller')
   return caller
 }
 
 /** Every route of `app` then needs a valid credential, with the scope that its `config.scope` names. */
 export function requireCaller(app: FastifyInstance, authenticate: Authenticate): void {
+  app.decorateRequest('caller', undefined)
   app.addHook('onRequest', (request, _reply, done) => {
     let caller: Caller | Promise<Caller>
     try {
@@ -43,5 +46,5 @@ function accept(request: FastifyRequest, caller: Caller): void {
   if (scope !== undefined && !caller.scopes.has(scope)) {
     throw new GatewayError('insufficient_scope', `This key does not have the scope '${scope}'.`)
   }
-  callers.set(request, caller)
+  request.caller = caller
 }

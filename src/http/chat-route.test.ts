@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callerOf } from '../../test/support/data-plane.ts'
-import { testIds } from '../../test/support/database.ts'
+import { testIds } from '../../test/support/ids.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { requireCaller } from './caller.ts'
 import { type ChatRouteInput, chatRoute } from './chat-route.ts'

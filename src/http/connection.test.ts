@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { testIds } from '../../test/support/database.ts'
+import { testIds } from '../../test/support/ids.ts'
 import { type HttpConnection, KEEP_ALIVE_MS, openConnection, SLOW_READER_MS } from './connection.ts'
 import { createHttpServer } from './server.ts'
 
@@ -94,6 +94,33 @@ test('a whole answer has the length of its bytes, its own headers and those of t
   assert.match(received, /\r\ncontent-type: application\/json; charset=utf-8\r\n/i)
   assert.match(received, /\r\nx-own: yes\r\n/i)
   assert.match(received, /\r\nx-request-id: req_\w{22}\r\n/i)
+})
+
+test('whole answers of one turn of the event loop go out together, at its end', async (t) => {
+  const lines = await Promise.all([open(t), open(t)])
+  const served = await Promise.all(lines.map((line) => line.served))
+  for (const { connection } of served) connection.sendJson('{"ok":true}', {})
+  assert.deepEqual(
+    served.map(({ response }) => response.writableEnded),
+    [false, false],
+  )
+  await turn()
+  assert.deepEqual(
+    served.map(({ response }) => response.writableEnded),
+    [true, true],
+  )
+  await Promise.all(lines.map(({ wire }) => wire.until('{"ok":true}')))
+})
+
+test('a client that leaves in the turn of its answer disturbs nobody else’s', async (t) => {
+  const [gone, there] = await Promise.all([open(t), open(t)])
+  const [left, stays] = [await gone.served, await there.served]
+  left.connection.sendJson('{"ok":true}', {})
+  stays.connection.sendJson('{"ok":true}', {})
+  left.response.destroy()
+  await there.wire.until('{"ok":true}')
+  await gone.wire.closed
+  assert.equal(gone.wire.received(), '')
 })
 
 test('SSE-3: a stream’s head waits for the first write, and tells what is known then', async (t) => {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { endTogether } from './outbox.ts'
 
 /** Without data for this long, a stream gets its head and a comment. */
 export const KEEP_ALIVE_MS = 10_000
@@ -98,27 +99,33 @@ function write(state: ConnectionState, text: string): Promise<void> | undefined 
 }
 
 function openStream({ reply, headers }: ConnectionState): void {
+  const list = hookHeaders(reply)
+  list.push('content-type', 'text/event-stream; charset=utf-8', 'cache-control', 'no-store', 'x-accel-buffering', 'no')
+  addHeaders(list, headers?.() ?? {})
   reply.hijack()
-  reply.raw.writeHead(200, {
-    ...replyHeaders(reply),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-    ...headers?.(),
-  })
+  reply.raw.writeHead(200, list)
 }
 
 function sendJson(state: ConnectionState, body: string, headers: Record<string, string>): void {
   const { reply } = state
   end(state)
+  const list = hookHeaders(reply)
+  list.push('content-type', 'application/json; charset=utf-8', 'content-length', String(Buffer.byteLength(body)))
+  addHeaders(list, headers)
   reply.hijack()
-  reply.raw.writeHead(200, {
-    ...replyHeaders(reply),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    ...headers,
-  })
-  reply.raw.end(body)
+  reply.raw.writeHead(200, list)
+  endTogether(reply.raw, body)
+}
+
+/** What hooks have set (the request id, CORS), as a list of names and values, which Node.js writes fastest. */
+function hookHeaders(reply: FastifyReply): string[] {
+  const list: string[] = []
+  addHeaders(list, reply.getHeaders() as Record<string, string>) // ours are all texts
+  return list
+}
+
+function addHeaders(list: string[], headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) list.push(name, headers[name] ?? '')
 }
 
 /** Until the socket takes more, or there is nobody left to take it; whoever takes nothing for too long is cut off. */
@@ -136,9 +143,4 @@ function drained(state: ConnectionState): Promise<void> {
     response.on('drain', go)
     response.on('close', go)
   })
-}
-
-/** What hooks have set: the request id, CORS. */
-function replyHeaders(reply: FastifyReply): Record<string, string> {
-  return reply.getHeaders() as Record<string, string>
 }

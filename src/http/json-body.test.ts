@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { testIds } from '../../test/support/database.ts'
+import { testIds } from '../../test/support/ids.ts'
 import { DEFAULT_BODY_LIMIT_BYTES } from './json-body.ts'
 import { createHttpServer } from './server.ts'
 

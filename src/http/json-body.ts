@@ -10,16 +10,21 @@ export const MAX_DISCARD_MS = 10_000
 /** Reads JSON bodies up to the route's limit. Refuses every other content type and encoding. */
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    ['application/json', 'text/json'],
-    async (request: FastifyRequest, payload: NodeJS.ReadableStream) => {
-      refuseEncoding(request)
-      const limit = request.routeOptions.config.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES
-      const body = parseJsonBody(await readBody(request, payload, limit))
-      guardBody(body)
-      return body
-    },
-  )
+  app.addContentTypeParser(['application/json', 'text/json'], (request, payload, done) => {
+    refuseEncoding(request)
+    const limit = request.routeOptions.config.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES
+    readBody({ request, payload, limit }, (error, text) => {
+      if (error !== undefined) return done(error)
+      let body: unknown
+      try {
+        body = parseJsonBody(text)
+        guardBody(body)
+      } catch (fault) {
+        return done(fault as Error) // both throw nothing but errors
+      }
+      done(null, body)
+    })
+  })
 }
 
 function refuseEncoding({ headers }: FastifyRequest): void {
@@ -28,37 +33,46 @@ function refuseEncoding({ headers }: FastifyRequest): void {
   throw new GatewayError('unsupported_media_type', 'Compressed request bodies are not accepted.')
 }
 
-async function readBody(request: FastifyRequest, payload: NodeJS.ReadableStream, limit: number): Promise<string> {
-  const declared = Number(request.headers['content-length'] ?? 0)
-  const body = declared > limit ? undefined : await gather(payload, limit)
-  if (body !== undefined) return body
-  await discardRest(payload, 2 * limit)
-  const message = `The request body is larger than the ${limit} bytes that are accepted.`
-  throw new GatewayError('body_too_large', message)
+interface Reading {
+  readonly request: FastifyRequest
+  readonly payload: NodeJS.ReadableStream
+  /** In bytes. */
+  readonly limit: number
 }
 
-/** @returns the whole body; undefined, with the rest unread, once it is larger than `limit` bytes. */
-function gather(payload: NodeJS.ReadableStream, limit: number): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let received = 0
-    const cut = (): void => reject(new GatewayError('invalid_json', 'The body was cut off.'))
-    payload.on('data', (chunk: Buffer) => {
-      received += chunk.length
-      chunks.push(chunk)
-      if (received <= limit) return
-      payload.removeAllListeners('data')
-      payload.removeListener('close', cut)
-      resolve(undefined)
-    })
-    payload.once('end', () => {
-      payload.removeListener('close', cut)
-      resolve(joinText(chunks))
-      chunks.length = 0 // the listeners stay as long as the request, and a stream may be long
-    })
-    payload.once('error', reject)
-    payload.once('close', cut)
+/** Calls back once: promises would only stand between the stream's events and Fastify's own callback. */
+function readBody({ request, payload, limit }: Reading, done: (error: Error | undefined, text: string) => void): void {
+  const refuse = (): void => {
+    const message = `The request body is larger than the ${limit} bytes that are accepted.`
+    void discardRest(payload, 2 * limit).then(() => done(new GatewayError('body_too_large', message), ''))
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) return void refuse()
+  let chunks: Buffer[] = []
+  let received = 0
+  let over = false
+  const fail = (error?: Error): void => {
+    if (over) return
+    over = true
+    done(error ?? new GatewayError('invalid_json', 'The body was cut off.'), '')
+  }
+  payload.on('data', (chunk: Buffer) => {
+    received += chunk.length
+    chunks.push(chunk)
+    if (received <= limit) return
+    over = true
+    chunks = []
+    payload.removeAllListeners('data')
+    refuse()
   })
+  payload.on('end', () => {
+    if (over) return
+    over = true
+    const text = joinText(chunks)
+    chunks = [] // the listeners stay as long as the request, and a stream may be long
+    done(undefined, text)
+  })
+  payload.on('error', fail)
+  payload.on('close', fail)
 }
 
 function joinText(chunks: readonly Buffer[]): string {

@@ -5,8 +5,8 @@ import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
 
 export type Log = Logger
 
-/** Lines are gathered up to this size, and written at least once a second. */
-const BUFFER_BYTES = 8 * 1024
+/** Lines are gathered up to this size, and written at least once a second: each write wakes another thread. */
+const BUFFER_BYTES = 64 * 1024
 const FLUSH_MS = 1_000
 
 export interface OpenedLog {
@@ -21,29 +21,53 @@ export interface OpenedLog {
  * provider's own words, as its protocol has cleaned them.
  */
 export async function openLog({ level, terminal }: { level: string; terminal: boolean }): Promise<OpenedLog> {
-  const options = { level, base: null, timestamp: createTimestamp() }
   if (terminal) {
     const { prettyFactory } = await import('pino-pretty')
     const pretty = prettyFactory({ colorize: process.stdout.hasColors?.() === true, ignore: 'pid,hostname' })
     const stream: DestinationStream = { write: (line) => void process.stdout.write(pretty(JSON.parse(line))) }
-    return { log: pino(options, stream), flush: () => Promise.resolve() }
+    return { log: logTo(stream, level), flush: () => Promise.resolve() }
   }
-  const out = destination({ fd: 1, sync: false, minLength: BUFFER_BYTES })
+  // As texts, the lines that wait would be joined and measured anew with every line.
+  const out = destination({
+    fd: 1,
+    sync: false,
+    minLength: BUFFER_BYTES,
+    maxWrite: 2 * BUFFER_BYTES,
+    contentMode: 'buffer',
+  })
   out.on('error', () => {}) // whoever read the log is gone; the service is not there for the log
   const timer = setInterval(() => out.flush(), FLUSH_MS)
   timer.unref()
-  return { log: pino(options, out), flush: () => flushed(out) }
+  // With this mode it takes bytes, which its types do not know.
+  const stream: DestinationStream = { write: (line) => void out.write(Buffer.from(line) as unknown as string) }
+  return { log: logTo(stream, level), flush: () => flushed(out) }
 }
 
-/** ISO 8601, written anew only when the millisecond has changed. */
-function createTimestamp(): () => string {
+interface Sink {
+  readonly stream: DestinationStream
+  /** The time now, as ISO 8601. */
+  readonly time: () => string
+}
+
+/** What stands behind each log, for lines that are not written by way of `pino`. */
+const sinks = new WeakMap<Log, Sink>()
+
+function logTo(stream: DestinationStream, level: string): Log {
+  const time = createIsoClock()
+  const log = pino({ level, base: null, timestamp: () => `,"time":"${time()}"` }, stream)
+  sinks.set(log, { stream, time })
+  return log
+}
+
+/** Text that is made anew only when the millisecond has changed. */
+function createIsoClock(): () => string {
   let lastMs = 0
   let text = ''
   return () => {
     const now = Date.now()
     if (now !== lastMs) {
       lastMs = now
-      text = `,"time":"${new Date(now).toISOString()}"`
+      text = new Date(now).toISOString()
     }
     return text
   }
@@ -59,36 +83,45 @@ function flushed(out: ReturnType<typeof destination>): Promise<void> {
   })
 }
 
+/** The number of `info` in `pino`'s lines. */
+const INFO = 30
+
 /** One line for each completion. @returns Ends it. */
 export function logCompletions(log: Log): () => void {
+  const sink = sinks.get(log)
+  if (sink === undefined) throw new Error('completions are logged to a log that was not opened here')
+  const { stream, time } = sink
   function write(message: unknown): void {
-    if (!log.isLevelEnabled('info')) return
-    const { record } = message as CompletionSignal
-    const { id, accountId, keyId, model, provider, status, stream, promptTokens, completionTokens } = record
-    const { usageSource, attempts, durationMs, firstByteMs } = record
-    const costUsd = Number(record.costNanoUsd) / 1e9
-    log.info(
-      {
-        id,
-        accountId,
-        keyId,
-        model,
-        provider,
-        status,
-        stream,
-        promptTokens,
-        completionTokens,
-        usageSource,
-        costUsd,
-        attempts,
-        durationMs,
-        firstByteMs,
-      },
-      'completion',
-    )
+    if (log.isLevelEnabled('info')) stream.write(completionLine(message as CompletionSignal, time()))
   }
   subscribe(COMPLETION_CHANNEL, write)
   return () => void unsubscribe(COMPLETION_CHANNEL, write)
+}
+
+/** As `pino` would write it, at a tenth of the cost and of the garbage: there is one for every request. */
+function completionLine({ record }: CompletionSignal, time: string): string {
+  const { id, accountId, keyId, model, provider, status, stream, promptTokens, completionTokens } = record
+  const { usageSource, attempts, durationMs, firstByteMs } = record
+  const line = {
+    level: INFO,
+    time,
+    id,
+    accountId,
+    keyId,
+    model,
+    provider,
+    status,
+    stream,
+    promptTokens,
+    completionTokens,
+    usageSource,
+    costUsd: Number(record.costNanoUsd) / 1e9,
+    attempts,
+    durationMs,
+    firstByteMs,
+    msg: 'completion',
+  }
+  return `${JSON.stringify(line)}\n`
 }
 
 /**

@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CompletionRecord } from '../domain/completion.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
+import { createHistogram } from './histogram.ts'
 
 export interface MetricsInput {
   /** Completions under way. */
@@ -28,15 +29,15 @@ export function createMetrics({ active, unwritten }: MetricsInput): Metrics {
   addGauge(registry, { name: 'turnpike_active_completions', help: 'Completions under way.', value: active })
   addGauge(registry, { name: 'turnpike_unwritten_usage_rows', help: 'Usage rows in memory.', value: unwritten })
   const count = countCompletions(registry)
-  const time = timeCompletions(registry)
+  const times = timeCompletions()
   function observe(message: unknown): void {
     const signal = message as CompletionSignal
     count(signal)
-    time(signal)
+    times.note(signal)
   }
   subscribe(COMPLETION_CHANNEL, observe)
   return {
-    render: () => registry.metrics(),
+    render: async () => `${await registry.metrics()}\n${times.render()}\n`,
     contentType: registry.contentType,
     close: () => void unsubscribe(COMPLETION_CHANNEL, observe),
   }
@@ -47,6 +48,7 @@ interface Counts {
   inputTokens: number
   outputTokens: number
   costNanoUsd: bigint
+  readonly stream: boolean
   readonly labels: {
     readonly model: string
     readonly provider: string
@@ -57,13 +59,13 @@ interface Counts {
 
 /** Sums in numbers of ours, by what tells completions apart; they become metrics when somebody asks for them. */
 function countCompletions(registry: Registry): (signal: CompletionSignal) => void {
-  const sums = new Map<string, Counts>()
+  const sums = new Map<string, Counts[]>()
   addCounter(registry, {
     name: 'turnpike_completions_total',
     help: 'Completions by outcome.',
     labelNames: ['model', 'provider', 'status', 'stream'],
     collect(counter) {
-      for (const { labels, completions } of sums.values()) counter.inc(labels, completions)
+      for (const { labels, completions } of allOf(sums)) counter.inc(labels, completions)
     },
   })
   addCounter(registry, {
@@ -71,7 +73,7 @@ function countCompletions(registry: Registry): (signal: CompletionSignal) => voi
     help: 'Tokens metered.',
     labelNames: ['model', 'direction'],
     collect(counter) {
-      for (const { labels, inputTokens, outputTokens } of sums.values()) {
+      for (const { labels, inputTokens, outputTokens } of allOf(sums)) {
         counter.inc({ model: labels.model, direction: 'input' }, inputTokens)
         counter.inc({ model: labels.model, direction: 'output' }, outputTokens)
       }
@@ -82,49 +84,74 @@ function countCompletions(registry: Registry): (signal: CompletionSignal) => voi
     help: 'Charges in USD.',
     labelNames: ['model'],
     collect(counter) {
-      for (const { labels, costNanoUsd } of sums.values())
-        counter.inc({ model: labels.model }, Number(costNanoUsd) / 1e9)
+      for (const { labels, costNanoUsd } of allOf(sums)) counter.inc({ model: labels.model }, Number(costNanoUsd) / 1e9)
     },
   })
   return ({ record }) => addRecord(sums, record)
 }
 
-function addRecord(sums: Map<string, Counts>, record: CompletionRecord): void {
-  const { model, provider, status, stream } = record
-  const key = `${model}\n${provider}\n${status}\n${stream}`
-  let sum = sums.get(key)
-  if (sum === undefined) {
-    const labels = { model, provider, status, stream: String(stream) }
-    sum = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, labels }
-    sums.set(key, sum)
-  }
+function allOf(sums: ReadonlyMap<string, readonly Counts[]>): readonly Counts[] {
+  return [...sums.values()].flat()
+}
+
+function addRecord(sums: Map<string, Counts[]>, record: CompletionRecord): void {
+  const sum = sumOf(sums, record)
   sum.completions += 1
   sum.inputTokens += record.promptTokens
   sum.outputTokens += record.completionTokens
   sum.costNanoUsd += record.costNanoUsd
 }
 
-function timeCompletions(registry: Registry): (signal: CompletionSignal) => void {
-  const duration = addHistogram(registry, {
+/** A model has a handful of sums; to go through them costs less than a text to look them up by. */
+function sumOf(sums: Map<string, Counts[]>, { model, provider, status, stream }: CompletionRecord): Counts {
+  let ofModel = sums.get(model)
+  if (ofModel === undefined) {
+    ofModel = []
+    sums.set(model, ofModel)
+  }
+  for (const sum of ofModel) {
+    if (sum.stream === stream && sum.labels.provider === provider && sum.labels.status === status) return sum
+  }
+  const labels = { model, provider, status, stream: String(stream) }
+  const sum: Counts = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, stream, labels }
+  ofModel.push(sum)
+  return sum
+}
+
+interface Times {
+  note(signal: CompletionSignal): void
+  /** Prometheus text. */
+  render(): string
+}
+
+function timeCompletions(): Times {
+  const duration = createHistogram({
     name: 'turnpike_completion_duration_seconds',
     help: 'From the request to the end of its answer.',
-    buckets: SECONDS,
+    bounds: SECONDS,
   })
-  const firstByte = addHistogram(registry, {
+  const firstByte = createHistogram({
     name: 'turnpike_first_byte_seconds',
     help: 'From the request to the first byte written to the client.',
-    buckets: SECONDS,
+    bounds: SECONDS,
   })
-  const overhead = new Histogram({
+  const overhead = createHistogram({
     name: 'turnpike_overhead_seconds',
     help: 'The part of the time to the first byte that was not the provider’s.',
-    buckets: OVERHEAD_SECONDS,
-    registers: [registry],
+    bounds: OVERHEAD_SECONDS,
   })
-  return ({ record: { stream, durationMs, firstByteMs }, overheadMs }) => {
-    duration(stream, durationMs)
-    if (firstByteMs !== undefined) firstByte(stream, firstByteMs)
-    if (overheadMs !== undefined) overhead.observe(overheadMs / 1000)
+  const seriesOf = (labels: string) => ({ duration: duration.series(labels), firstByte: firstByte.series(labels) })
+  const streamed = seriesOf('stream="true"')
+  const whole = seriesOf('stream="false"')
+  const addOverhead = overhead.series('')
+  return {
+    note({ record: { stream, durationMs, firstByteMs }, overheadMs }) {
+      const times = stream ? streamed : whole
+      times.duration(durationMs / 1000)
+      if (firstByteMs !== undefined) times.firstByte(firstByteMs / 1000)
+      if (overheadMs !== undefined) addOverhead(overheadMs / 1000)
+    },
+    render: () => [duration, firstByte, overhead].map((histogram) => histogram.render()).join('\n\n'),
   }
 }
 
@@ -158,20 +185,6 @@ function addCounter(registry: Registry, { name, help, labelNames, collect }: Cou
       collect(this)
     },
   })
-}
-
-interface HistogramInput {
-  readonly name: string
-  readonly help: string
-  readonly buckets: number[]
-}
-
-/** By whether the answer was streamed; takes milliseconds. */
-function addHistogram(registry: Registry, input: HistogramInput): (stream: boolean, ms: number) => void {
-  const histogram = new Histogram({ ...input, labelNames: ['stream'], registers: [registry] })
-  const streamed = histogram.labels('true')
-  const whole = histogram.labels('false')
-  return (stream, ms) => (stream ? streamed : whole).observe(ms / 1000)
 }
 
 interface GaugeInput {

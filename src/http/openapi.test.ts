@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
-import { testIds } from '../../test/support/database.ts'
+import { testIds } from '../../test/support/ids.ts'
 import { documentErrors, serveOpenApi } from './openapi.ts'
 import { createHttpServer } from './server.ts'
 

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely'
  * so that no process's own clock decides who may run what.
  */
 export function databaseNow(): RawBuilder<number> {
-  return sql<number>`cast(round(unixepoch('subsec') * 1000) as integer)`
+  return sql<number>`turnpike_now()`
 }
 
 /** `databaseNow`, whole milliseconds later. */

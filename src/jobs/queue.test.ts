@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { temporaryDatabase, testIds } from '../../test/support/database.ts'
+import { sqliteTest, temporaryDatabase, testIds } from '../../test/support/database.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { databaseNow } from './clock.ts'
 import { claim, enqueue, findWaiting, finish, forgetEnded, type NewJob, renew, schedule } from './queue.ts'
@@ -194,7 +194,7 @@ test('ended jobs are forgotten, so many at a time; open ones never', async (t) =
   )
 })
 
-test('the queue is read by time, not by kind: ended jobs cost nothing', async (t) => {
+sqliteTest('the queue is read by time, not by kind: ended jobs cost nothing', async (t) => {
   const { db } = await temporaryDatabase(t)
   const query = sql<{ detail: string }>`explain query plan select id from job where ended_at is null
     and kind || '' in ('a', 'b') and (lease_until is null or lease_until <= 5) order by run_at limit 100`

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { type KyselyPlugin, sql } from 'kysely'
-import { temporaryDatabase, temporaryPath, testIds } from '../../test/support/database.ts'
+import { temporaryDatabase, temporaryPlace, testIds } from '../../test/support/database.ts'
 import { databaseUnavailable } from '../db/failure.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { databaseNow } from './clock.ts'
@@ -313,11 +313,11 @@ function otherProcess(t: TestContext, { path, leaseMs, freezes = false }: OtherO
   const code = `
     import { writeSync } from 'node:fs'
     import { createInterface } from 'node:readline'
-    import { openDatabase } from ${url('../db/open.ts')}
+    import { openPlace } from ${url('../../test/support/database.ts')}
     import { createJobRunner } from ${url('./runner.ts')}
     const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
     const say = (fields) => writeSync(1, JSON.stringify(fields) + '\\n')
-    const { db } = await openDatabase({ path: ${JSON.stringify(path)} })
+    const { db } = await openPlace(${JSON.stringify(path)})
     const log = { warn: (fields, message) => say({ message }), error: (fields, message) => say({ message }) }
     const handler = async ({ name, attempt }, { stillMine }) => {
       say({ begun: name, attempt })
@@ -346,7 +346,7 @@ function takingOver(t: TestContext, database: OpenedDatabase) {
 }
 
 test('JOB-2: a process that is killed in a job loses it after the lease to another, which alone runs it then', async (t) => {
-  const path = await temporaryPath(t)
+  const path = await temporaryPlace(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)
   const { child, line } = otherProcess(t, { path, leaseMs: 700 })
@@ -363,7 +363,7 @@ test('JOB-2: a process that is killed in a job loses it after the lease to anoth
 })
 
 test('JOB-1, JOB-2: a process that was frozen beyond its lease finds its job taken, and its late writes refused', async (t) => {
-  const path = await temporaryPath(t)
+  const path = await temporaryPlace(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)
   const { child, line } = otherProcess(t, { path, leaseMs: 700, freezes: true })
@@ -380,7 +380,7 @@ test('JOB-1, JOB-2: a process that was frozen beyond its lease finds its job tak
 })
 
 test('two processes share a queue: every job is run once, none by both', async (t) => {
-  const path = await temporaryPath(t)
+  const path = await temporaryPlace(t)
   const database = await temporaryDatabase(t, path)
   const names = Array.from({ length: 40 }, (_, index) => `m${index}`)
   const { child, line } = otherProcess(t, { path, leaseMs: 60_000 })

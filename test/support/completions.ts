@@ -2,7 +2,7 @@
 import type { OpenedDatabase } from '../../src/db/open.ts'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import { type AccountId, type CompletionId, completionIdFloor, type KeyId } from '../../src/domain/ids.ts'
-import { createSqliteStore } from '../../src/features/credit/sqlite-store.ts'
+import { createLedgerStore } from '../../src/features/credit/ledger-store.ts'
 import type { PlanTerms, Unit } from '../../src/features/credit/unit.ts'
 
 let serial = 0
@@ -53,7 +53,7 @@ export async function recordCompletions(database: OpenedDatabase, records: reado
     (record) =>
       ({ kind: 'settle', record, terms: BILLED_AFTERWARDS, unrecorded: true, kept: undefined }) satisfies Unit,
   )
-  const outcomes = await createSqliteStore(database).commit({ units })
+  const outcomes = await createLedgerStore(database).commit({ units })
   const refused = outcomes.find(({ kind }) => kind !== 'done')
   if (refused !== undefined) throw new Error(`Not recorded: ${JSON.stringify(refused)}`)
 }

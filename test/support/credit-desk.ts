@@ -1,20 +1,19 @@
-/** A ledger on a real SQLite file, and features' routes over it. */
+/** A ledger on a real database, and features' routes over it. */
 import type { TestContext } from 'node:test'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { migrate } from '../../src/db/migrate.ts'
-import { openDatabase } from '../../src/db/open.ts'
 import { SCOPES, type Scope } from '../../src/domain/caller.ts'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { AccountId, KeyId } from '../../src/domain/ids.ts'
 import { type Account, createAccount, findAccount } from '../../src/features/accounts/queries.ts'
 import { createAccountCredit } from '../../src/features/credit/account-credit.ts'
+import { createLedgerStore } from '../../src/features/credit/ledger-store.ts'
 import { planTerms } from '../../src/features/credit/plan-terms.ts'
-import { createSqliteStore, LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
 import type { Outcome, PlanTerms, Unit } from '../../src/features/credit/unit.ts'
 import { requireCaller } from '../../src/http/caller.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { completionRecord } from './completions.ts'
-import { temporaryPath, testIds } from './database.ts'
+import { openPlace, temporaryPlace, testIds } from './database.ts'
 
 const PLANS = {
   free: { billing: 'prepaid', monthly_credit_usd: 5 },
@@ -28,14 +27,14 @@ export type CreditDeskForTests = Awaited<ReturnType<typeof openCreditDesk>>
 
 /** `clock.now` is the time of everything that is done through it. */
 export async function openCreditDesk(t: TestContext, path?: string) {
-  const file = path ?? (await temporaryPath(t))
-  const database = await openDatabase({ path: file, programs: LEDGER_PROGRAMS })
+  const file = path ?? (await temporaryPlace(t))
+  const database = await openPlace(file)
   t.after(() => database.close())
   await migrate(database.db, Date.now)
   const { db } = database
   const clock = { now: Date.UTC(2026, 4, 5, 12) }
   const now = () => clock.now
-  const store = createSqliteStore(database)
+  const store = createLedgerStore(database)
   const commit = (units: readonly Unit[]) => store.commit({ units, now: clock.now })
   const submit = async (unit: Unit): Promise<Outcome> => {
     const [outcome] = await commit([unit])

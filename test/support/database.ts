@@ -1,27 +1,60 @@
-/** Databases of a test's own: real SQLite files in temporary folders, gone when the test ends. */
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+/**
+ * Databases of a test's own, gone when the test ends: SQLite files in temporary folders, or schemas of the PostgreSQL that
+ * `npm test` starts. Test files that use them, from here or through others of this folder, run once for each dialect; tests
+ * about SQLite itself are files that use `sqlite-file.ts` instead, or `sqliteTest`.
+ */
+import { type TestContext, test } from 'node:test'
+import type { DialectName } from '../../src/db/dialect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
-import { createIdSource } from '../../src/domain/ids.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+import { createSchema, type TestSchema } from './schemas.ts'
+import { temporaryPath } from './sqlite-file.ts'
 
-export const testIds = createIdSource(Date.now, randomBytes)
+export { testIds } from './ids.ts'
+export { temporaryPath }
 
-/** A path for a database in a folder that is removed after the test. */
-export async function temporaryPath(test: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
-  test.after(() => rm(folder, { recursive: true, force: true }))
-  return join(folder, 'turnpike.db')
+/** Of this pass's server; undefined: this is the pass of SQLite. */
+const SERVER = process.env['TURNPIKE_TEST_DATABASE_URL']
+
+/** Which databases this run of the file is about. */
+export const dialect: DialectName = SERVER === undefined ? 'sqlite' : 'postgres'
+
+/** A test of what only SQLite has; it is left out of the other pass. */
+export const sqliteTest: (name: string, body: (t: TestContext) => Promise<void>) => void =
+  dialect === 'sqlite' ? test : () => undefined
+
+/** The same for what only PostgreSQL has. */
+export const postgresTest: typeof sqliteTest = dialect === 'postgres' ? test : () => undefined
+
+/**
+ * Where a test's own, still empty database is: the path of a file, or the URL of a schema. `openPlace` understands both,
+ * and so does what is handed to other processes.
+ */
+export async function temporaryPlace(test: Pick<TestContext, 'after'>): Promise<string> {
+  return SERVER === undefined ? temporaryPath(test) : temporarySchema(test, SERVER)
+}
+
+/** With the ledger's program, where there are programs. Not closed by itself. */
+export function openPlace(place: string): Promise<OpenedDatabase> {
+  return openDatabase(place.includes('://') ? { url: place } : { path: place, programs: LEDGER_PROGRAMS })
 }
 
 /** Opened with the current schema, and with the ledger's program; closed after the test. */
-export async function temporaryDatabase(test: TestContext, path?: string): Promise<OpenedDatabase> {
-  const database = await openDatabase({ path: path ?? (await temporaryPath(test)), programs: LEDGER_PROGRAMS })
+export async function temporaryDatabase(test: TestContext, place?: string): Promise<OpenedDatabase> {
+  const database = await openPlace(place ?? (await temporaryPlace(test)))
   test.after(() => database.close())
   await migrate(database.db, Date.now)
   return database
+}
+
+/** Those of tests that have ended. What such a test opened is closed after it, so they are dropped when the next one begins. */
+const ended: TestSchema[] = []
+
+/** A URL whose sessions see nothing but a schema of their own. */
+export async function temporarySchema(test: Pick<TestContext, 'after'>, server: string): Promise<string> {
+  for (const { drop } of ended.splice(0)) await drop()
+  const schema = await createSchema(server)
+  test.after(() => void ended.push(schema))
+  return schema.url
 }

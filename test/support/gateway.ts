@@ -1,12 +1,12 @@
 /** The real thing: a server process of its own, with its own port, data directory and configuration file. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
+import { createSchema, type TestSchema } from './schemas.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
 const READY_WITHIN_MS = 30_000
@@ -28,6 +28,8 @@ export interface Gateway {
   readonly url: string
   readonly port: number
   readonly dataDir: string
+  /** For `openPlace`. */
+  readonly database: string
   readonly pid: number
   /** Everything the process has printed. */
   readonly output: () => string
@@ -57,16 +59,35 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const dataDir = options.dataDir ?? join(folder, 'data')
   const configFile = join(folder, 'turnpike.yaml')
   writeFileSync(configFile, JSON.stringify(options.config ?? {}))
+  const schema = SERVER === undefined ? undefined : await schemaOf(dataDir, SERVER)
+  const args = [...(schema === undefined ? [] : ['--migrate']), ...(options.args ?? [])]
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
-    const env = environment({ port, dataDir, configFile, own: options.env ?? {} })
-    const launched = launch({ env, cwd: folder, args: options.args ?? [], logFile: options.logFile })
-    if (await ready(port, launched)) return handle({ port, dataDir, folder, env, launched })
+    const env = environment({ port, dataDir, configFile, own: { ...databaseVariables(schema), ...options.env } })
+    const launched = launch({ env, cwd: folder, args, logFile: options.logFile })
+    if (await ready(port, launched)) return handle({ port, dataDir, folder, env, launched, schema })
     if (attempt === PORT_ATTEMPTS || !launched.output().includes('EADDRINUSE')) {
       launched.child.kill('SIGKILL')
       throw new Error(`The gateway did not become ready:\n${launched.output()}`)
     }
   }
+}
+
+/** Of this pass's PostgreSQL; undefined: this is the pass of SQLite. */
+const SERVER = process.env['TURNPIKE_TEST_DATABASE_URL']
+const schemas = new Map<string, Promise<TestSchema>>()
+
+/** A data directory that goes on has the schema that it had. */
+function schemaOf(dataDir: string, server: string): Promise<TestSchema> {
+  const known = schemas.get(dataDir) ?? createSchema(server)
+  schemas.set(dataDir, known)
+  return known
+}
+
+/** Processes that share data share the secret, too. */
+function databaseVariables(schema: TestSchema | undefined): Readonly<Record<string, string>> {
+  if (schema === undefined) return {}
+  return { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
 }
 
 /** Nothing of the surroundings gets in but what a process needs to run. */
@@ -126,8 +147,9 @@ function handle(parts: {
   folder: string
   env: Record<string, string>
   launched: Launched
+  schema: TestSchema | undefined
 }): Gateway {
-  const { port, dataDir, folder, env, launched } = parts
+  const { port, dataDir, folder, env, launched, schema } = parts
   const { child, exited, output } = launched
   const kill = (): void => {
     child.kill('SIGKILL')
@@ -142,6 +164,7 @@ function handle(parts: {
     url: `http://127.0.0.1:${port}`,
     port,
     dataDir,
+    database: schema?.url ?? join(dataDir, 'turnpike.db'),
     pid: child.pid ?? 0,
     output,
     dropOutput: () => {
@@ -159,7 +182,9 @@ function handle(parts: {
       const code = await exited
       clearTimeout(killer)
       atExit.delete(kill)
-      if (dataDir.startsWith(folder)) rmSync(folder, { recursive: true, force: true })
+      if (!dataDir.startsWith(folder)) return code
+      rmSync(folder, { recursive: true, force: true })
+      await schema?.drop()
       return code
     },
   }
@@ -177,14 +202,6 @@ function killAtExit(kill: () => void): void {
     for (const each of atExit) each()
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 export interface ProviderSettings {

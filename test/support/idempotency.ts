@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import type { OpenedDatabase } from '../../src/db/open.ts'
 import type { IdempotentAsk, IdempotentRun, IdempotentTurn, KeptAnswer, KeptResult } from '../../src/domain/credit.ts'
 import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
-import { createSqliteStore } from '../../src/features/credit/sqlite-store.ts'
+import { createLedgerStore } from '../../src/features/credit/ledger-store.ts'
 import type { HoldUnit, PlanTerms, SettleUnit } from '../../src/features/credit/unit.ts'
 import {
   createIdempotency,
@@ -129,7 +129,7 @@ export async function openHold(database: OpenedDatabase, subjectId: string, inst
 
 async function perform(database: OpenedDatabase, unit: HoldUnit | SettleUnit): Promise<void> {
   await ensureAccounts(database, [unit.kind === 'hold' ? unit.accountId : unit.record.accountId])
-  const [outcome] = await createSqliteStore(database).commit({ units: [unit] })
+  const [outcome] = await createLedgerStore(database).commit({ units: [unit] })
   if (outcome?.kind !== 'held' && outcome?.kind !== 'done') throw new Error(`Refused: ${JSON.stringify(outcome)}`)
 }
 

@@ -2,12 +2,11 @@
  * A process of its own that takes an idempotency key and does nothing more, so that it can be killed while it has it.
  * Arguments: the database's path, the subject's id, `held` if it also opens a hold.
  */
-import { openDatabase } from '../../src/db/open.ts'
-import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+import { openPlace } from './database.ts'
 import { ask, beginRun, openHold, openKeys } from './idempotency.ts'
 
 const [, , path = '', subjectId = '', held] = process.argv
-const database = await openDatabase({ path, programs: LEDGER_PROGRAMS })
+const database = await openPlace(path)
 const port = openKeys(database, { instanceId: 'ins_victim' })
 port.start()
 await beginRun(port, ask({ subjectId }))

@@ -3,7 +3,7 @@ import type { OpenedDatabase } from '../../src/db/open.ts'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { AccountId } from '../../src/domain/ids.ts'
 import type { NanoUsd } from '../../src/domain/money.ts'
-import { createSqliteStore } from '../../src/features/credit/sqlite-store.ts'
+import { createLedgerStore } from '../../src/features/credit/ledger-store.ts'
 import type { LedgerEntry, NewEntry, PlanTerms, Unit } from '../../src/features/credit/unit.ts'
 import { completionRecord, ensureAccounts } from './completions.ts'
 
@@ -18,7 +18,7 @@ export interface LedgerDays {
 }
 
 export async function ledgerDays(database: OpenedDatabase, accountId: AccountId): Promise<LedgerDays> {
-  const store = createSqliteStore(database)
+  const store = createLedgerStore(database)
   await ensureAccounts(database, [accountId])
   const commit = async (unit: Unit, now: number) => {
     const [outcome] = await store.commit({ units: [unit], now })

@@ -1,13 +1,11 @@
 /** The route table of the service, read from the composed application itself. */
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { openDatabase } from '../../src/db/open.ts'
-import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
 import { openLog } from '../../src/http/log.ts'
+import { openPlace, temporaryPlace } from './database.ts'
 
 export interface TableRow {
   readonly method: string
@@ -20,7 +18,7 @@ export async function routesOfTheService(test: TestContext, folder: string): Pro
   const env = { TURNPIKE_DATA_DIR: folder }
   const builtIn = { builtInProviders: [], providerVariables: {}, settingVariables: {} }
   const config = await loadConfig({ env, cwd: folder, builtIn })
-  const database = await openDatabase({ path: join(folder, 'turnpike.db'), programs: LEDGER_PROGRAMS })
+  const database = await openPlace(await temporaryPlace(test))
   const { log } = await openLog({ level: 'silent', terminal: false })
   await migrate(database.db, Date.now)
   const app = await createApp({ config, database, log, version: '0.0.0', secret: new Uint8Array(32) })

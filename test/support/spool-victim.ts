@@ -4,13 +4,12 @@
  * Arguments: the database's path, the data directory, the instance's id, and `away` if the database is to be away or the
  * name of a crash point: then it only settles one request of 60, and kills itself there.
  */
-import { openDatabase } from '../../src/db/open.ts'
 import type { CreditPort, Hold, KeptResult } from '../../src/domain/credit.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import type { InstanceId } from '../../src/domain/ids.ts'
-import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
 import type { LedgerStore } from '../../src/features/credit/unit.ts'
 import { CRASH_POINTS, type CrashPoint, onReach } from '../../src/lib/crash-point.ts'
+import { openPlace } from './database.ts'
 import { ACCOUNT, holdAsk, openSpooledCredit, recordFor } from './spooled-credit.ts'
 
 export interface Left {
@@ -24,7 +23,7 @@ export interface Left {
 const [, , path = '', dataDirectory = '', instanceId = '', mode] = process.argv
 const isAway = mode === 'away'
 const crashAt = CRASH_POINTS.find((point) => point === mode)
-const database = await openDatabase({ path, programs: LEDGER_PROGRAMS })
+const database = await openPlace(path)
 const { port } = openSpooledCredit(database, {
   dataDirectory,
   instanceId: instanceId as InstanceId,

@@ -10,8 +10,8 @@ import type { Hold, HoldAsk } from '../../src/domain/credit.ts'
 import type { AccountId, InstanceId, KeyId } from '../../src/domain/ids.ts'
 import { createCommitter } from '../../src/features/credit/committer.ts'
 import { createCreditPort } from '../../src/features/credit/credit-port.ts'
+import { createLedgerStore } from '../../src/features/credit/ledger-store.ts'
 import { openSpool, type SpoolOptions } from '../../src/features/credit/spool.ts'
-import { createSqliteStore } from '../../src/features/credit/sqlite-store.ts'
 import type { LedgerStore, PlanTerms, Unit } from '../../src/features/credit/unit.ts'
 import { completionIdAt, completionRecord, ensureAccounts } from './completions.ts'
 import { temporaryDatabase, temporaryPath, testIds } from './database.ts'
@@ -47,7 +47,7 @@ export function openSpooledCredit(database: OpenedDatabase, options: SpooledOpti
   const { dataDirectory, instanceId = testIds.instance(), exposureNanoUsd = 0n, store = (real) => real } = options
   const log = recordingLog()
   const clock = () => performance.now()
-  const committer = createCommitter({ store: store(createSqliteStore(database)), log, clock, closeTimeoutMs: 1 })
+  const committer = createCommitter({ store: store(createLedgerStore(database)), log, clock, closeTimeoutMs: 1 })
   const spool = openSpool({ dataDirectory, instanceId, log, clock, ...options.spool })
   const terms = () => PREPAID
   const port = createCreditPort({ committer, spool, terms, instanceId, exposureNanoUsd: () => exposureNanoUsd, log })
@@ -63,7 +63,7 @@ export async function spooledCredit(
   const database = await temporaryDatabase(t, path)
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'turnpike-spool-')))
   await ensureAccounts(database, [ACCOUNT])
-  await createSqliteStore(database).commit({ units: [purchase(creditNanoUsd)] })
+  await createLedgerStore(database).commit({ units: [purchase(creditNanoUsd)] })
   const credit = openSpooledCredit(database, { ...options, dataDirectory })
   t.after(async () => {
     await credit.committer.close().catch(() => undefined) // what is left belongs to the test

@@ -1,4 +1,6 @@
 import { oneOf } from './one-of.ts'
+import { changesNoted, postgresFunctions } from './postgres-functions.ts'
+import type { MigrationStatement } from './statement.ts'
 
 const account = `create table account (
   id text primary key check (id <> ''),
@@ -94,11 +96,14 @@ const setting = `create table setting (
   value text not null
 ) strict, without rowid`
 
-export const firstSchema: readonly string[] = [
+export const firstSchema: readonly MigrationStatement[] = [
+  ...postgresFunctions,
   account,
   'create index account_changed_at on account (changed_at)',
+  changesNoted('account'),
   apiKey,
   'create index api_key_changed_at on api_key (changed_at)',
+  changesNoted('api_key'),
   credential,
   completion,
   usageRollup,

@@ -1,4 +1,6 @@
 import { oneOf } from './one-of.ts'
+import { appendOnly } from './postgres-functions.ts'
+import type { MigrationStatement } from './statement.ts'
 
 const credit = `create table credit (
   account_id text primary key references account (id),
@@ -129,13 +131,6 @@ const job = `create table job (
   unique (kind, name)
 ) strict, without rowid`
 
-/** What is written once stays: corrections are new rows. */
-const immutable = (table: string): readonly string[] =>
-  ['update', 'delete'].map(
-    (change) => `create trigger ${table}_refuses_${change} before ${change} on ${table}
-begin select raise(abort, '${table} is append-only'); end`,
-  )
-
 /** Usage from before there was a ledger: its charges, and the balances that come of them. */
 const chargesOfWhatIsThere = `insert into ledger
   (account_id, number, kind, debit, credit, amount_nano_usd, balance_nano_usd, completion_id, key_id, price_version, created_at)
@@ -150,12 +145,12 @@ const balancesOfWhatIsThere = `insert into credit
 select account_id, -sum(amount_nano_usd), 0, 0, 0, 0, 0, count(*), max(created_at), null, '[50,80,100]', 0
 from ledger group by account_id`
 
-export const money: readonly string[] = [
+export const money: readonly MigrationStatement[] = [
   credit,
   keySpending,
   hold,
   ledger,
-  ...immutable('ledger'),
+  ...appendOnly('ledger'),
   // What is not a charge is rare among charges: its index costs a charge nothing.
   "create index ledger_not_charges on ledger (account_id, kind, number) where kind <> 'charge'",
   // A row is corrected at most once; a further correction names the correction.
@@ -164,7 +159,7 @@ export const money: readonly string[] = [
   'create index idempotency_ended_at on idempotency (ended_at) where ended_at is not null',
   "create index idempotency_running on idempotency (account_id, subject_id) where state = 'running'",
   invoice,
-  ...immutable('invoice'),
+  ...appendOnly('invoice'),
   usageAlert,
   instance,
   job,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
+import { temporaryDatabase, temporaryPlace, testIds } from '../../../test/support/database.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type CreateFirstKey, ensureFirstAccount, ensureFirstStart } from './first-account.ts'
 import { createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
@@ -35,7 +35,7 @@ test('a plan is changed, and the change can be seen by its changed_at even when 
 })
 
 test('the first start makes one account and tells one secret; later ones none', async (t) => {
-  const path = await temporaryPath(t)
+  const path = await temporaryPlace(t)
   const { db } = await temporaryDatabase(t, path)
   let keys = 0
   const createFirstKey: CreateFirstKey = async () => ({ id: `key_${++keys}`, secret: `secret ${keys}` })

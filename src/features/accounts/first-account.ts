@@ -1,10 +1,13 @@
 /** What a new installation has: one account, and one key to it, whose secret is told once. */
 import type { Kysely, Transaction } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { takeTurn } from '../../db/turn.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import { createAccount } from './queries.ts'
 
 const FIRST_ACCOUNT_NAME = 'Default'
+/** Taken by whoever makes what an installation has once. */
+const FIRST_START = 'first start'
 
 interface Born {
   readonly now: () => number
@@ -15,7 +18,12 @@ interface Born {
 export async function ensureFirstAccount(db: Kysely<Database>, plan: string, born: Born): Promise<AccountId> {
   const known = await readSetting(db, 'first_account')
   if (known !== undefined) return known as AccountId
-  if (!db.isTransaction) return db.transaction().execute((inside) => ensureFirstAccount(inside, plan, born))
+  if (!db.isTransaction) {
+    return db.transaction().execute(async (inside) => {
+      await takeTurn(inside, FIRST_START)
+      return ensureFirstAccount(inside, plan, born)
+    })
+  }
   const { id } = await createAccount(db, { name: FIRST_ACCOUNT_NAME, plan }, born)
   await db.insertInto('setting').values({ key: 'first_account', value: id }).execute()
   return id
@@ -42,6 +50,7 @@ export async function ensureFirstStart(
   const accountId = await ensureFirstAccount(db, plan, born)
   if ((await readSetting(db, 'first_key')) !== undefined) return { accountId, secret: undefined }
   return db.transaction().execute(async (inside) => {
+    await takeTurn(inside, FIRST_START)
     if ((await readSetting(inside, 'first_key')) !== undefined) return { accountId, secret: undefined }
     const { id, secret } = await createFirstKey(inside, accountId)
     await inside.insertInto('setting').values({ key: 'first_key', value: id }).execute()

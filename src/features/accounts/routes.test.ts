@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
-import { testIds } from '../../../test/support/database.ts'
+import { testIds } from '../../../test/support/ids.ts'
 import { callerOf } from '../../http/caller.ts'
 import { createAuthenticator } from '../keys/authenticator.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'

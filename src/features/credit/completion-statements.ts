@@ -1,9 +1,7 @@
 /** Completions as rows, and their sums by hour and by day: written where they are charged, in the database's thread. */
 import type { ProgramConnection } from '../../db/program.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-
-const HOUR_MS = 3_600_000
-const HOURS_A_DAY = 24
+import { daysOf, type UsageSum, type UsageSums } from './usage-sums.ts'
 
 /** In the order of the table's columns. */
 const INSERT_COMPLETION = `insert into completion
@@ -41,54 +39,11 @@ export function insertCompletion(connection: ProgramConnection, record: Completi
     )
 }
 
-/** What a batch adds to the sums; written once for each sum. */
-export interface UsageSums {
-  add(record: CompletionRecord): void
-  /** Afterwards there is nothing left to write. */
-  write(): void
-}
-
-interface Sum extends Pick<CompletionRecord, 'accountId' | 'keyId' | 'model'> {
-  /** The day or hour since 1970-01-01 UTC. */
-  readonly unit: number
-  requests: number
-  promptTokens: number
-  completionTokens: number
-  costNanoUsd: bigint
-}
-
-export function createUsageSums(connection: ProgramConnection): UsageSums {
-  const hours = new Map<string, Sum>()
-  return {
-    add(record) {
-      const { accountId, keyId, model, promptTokens, completionTokens, costNanoUsd } = record
-      const unit = Math.floor(record.createdAt / HOUR_MS)
-      addTo(hours, { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd })
-    },
-    write() {
-      const days = new Map<string, Sum>()
-      for (const sum of hours.values()) {
-        writeSum(connection, ADD_TO_HOUR, sum)
-        addTo(days, { ...sum, unit: Math.floor(sum.unit / HOURS_A_DAY) })
-      }
-      for (const sum of days.values()) writeSum(connection, ADD_TO_DAY, sum)
-      hours.clear()
-    },
-  }
-}
-
-/** The part is taken over and may be changed: whoever calls makes it for this. */
-function addTo(sums: Map<string, Sum>, part: Sum): void {
-  const name = `${part.accountId} ${part.unit} ${part.keyId} ${part.model}`
-  const sum = sums.get(name)
-  if (sum === undefined) {
-    sums.set(name, part)
-    return
-  }
-  sum.requests += part.requests
-  sum.promptTokens += part.promptTokens
-  sum.completionTokens += part.completionTokens
-  sum.costNanoUsd += part.costNanoUsd
+/** Afterwards there is nothing left to write. */
+export function writeSums(connection: ProgramConnection, hours: UsageSums): void {
+  for (const sum of hours.values()) writeSum(connection, ADD_TO_HOUR, sum)
+  for (const sum of daysOf(hours).values()) writeSum(connection, ADD_TO_DAY, sum)
+  hours.clear()
 }
 
 const ADD_TO_HOUR = addToSum('usage_hour', 'hour')
@@ -105,7 +60,7 @@ on conflict (account_id, ${unit}, key_id, model) do update set
   cost_nano_usd = ${table}.cost_nano_usd + excluded.cost_nano_usd`
 }
 
-function writeSum(connection: ProgramConnection, sql: string, sum: Sum): void {
+function writeSum(connection: ProgramConnection, sql: string, sum: UsageSum): void {
   const { accountId, unit, keyId, model, requests, promptTokens, completionTokens, costNanoUsd } = sum
   connection.prepare(sql).run(accountId, unit, keyId, model, requests, promptTokens, completionTokens, costNanoUsd)
 }

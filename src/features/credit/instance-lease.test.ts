@@ -85,10 +85,11 @@ function onClock() {
     onConflict: () => chain,
     returning: () => chain,
     where: () => chain,
+    select: () => chain,
     execute: async () => [],
     executeTakeFirstOrThrow: async () => ({ ...one, seen_at: clock.now }),
   }
-  const db = { insertInto: () => chain, deleteFrom: () => chain } as never // as much of a database as a lease uses
+  const db = { insertInto: () => chain, deleteFrom: () => chain, selectFrom: () => chain } as never // as much of a database as a lease uses
   const lease = createInstanceLease({
     db,
     instanceId: 'ins_a',
@@ -138,6 +139,35 @@ test('who was not seen for 30 s is gone, unless we were not seen ourselves', asy
   await setBack(20_000)
   assert.equal(await isGone(db, 'ins_old', 'ins_a'), false)
   assert.equal(await isGone(db, 'ins_never', 'ins_a'), false)
+})
+
+test('it knows how many processes there are: those seen in the last 30 s', async (t) => {
+  const { lease, add } = await leased(t)
+  assert.equal(lease.processes(), 1)
+  await add('ins_b', 10_000)
+  await add('ins_c', LEASE_MS + 10_000)
+  await lease.start()
+  assert.equal(lease.processes(), 2)
+  await add('ins_d', 0)
+  await lease.renew()
+  assert.equal(lease.processes(), 3)
+})
+
+test('what a process says of itself is written with each renewal', async (t) => {
+  const { db } = await leased(t)
+  const vitals = { load: 0.1234, lagMs: 1.6, activeRequests: 2 }
+  const place = { instanceId: 'ins_v', version: '1', role: 'all', address: undefined, log: recordingLog() }
+  const lease = createInstanceLease({ db, ...place, report: () => vitals })
+  t.after(() => lease.close())
+  const written = async () => {
+    const row = await db.selectFrom('instance').selectAll().where('id', '=', 'ins_v').executeTakeFirstOrThrow()
+    return [row.load_permille, row.lag_ms, row.active_requests]
+  }
+  await lease.start()
+  assert.deepEqual(await written(), [123, 2, 2])
+  vitals.activeRequests = 0
+  await lease.renew()
+  assert.deepEqual(await written(), [123, 2, 0])
 })
 
 test('rows of processes that were not seen for a day are deleted, at a start and now and then', async (t) => {

@@ -13,6 +13,16 @@ export const LEASE_GAP_MS = 15_000
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000
 const RENEWALS_AN_HOUR = 3_600_000 / RENEW_EVERY_MS
 
+/** What a process says of itself with each renewal. */
+export interface InstanceReport {
+  /** CPU time of the last minute: 1 is one processor. */
+  readonly load: number
+  /** How late the event loop is. */
+  readonly lagMs: number
+  /** Completions under way. */
+  readonly activeRequests: number
+}
+
 export interface InstanceLeaseInput {
   readonly db: Kysely<Database>
   readonly instanceId: string
@@ -20,6 +30,8 @@ export interface InstanceLeaseInput {
   readonly role: string
   /** Where other processes and operators reach it. */
   readonly address: string | undefined
+  /** Undefined: it says nothing of itself. */
+  readonly report?: (() => InstanceReport) | undefined
   readonly log: { warn(fields: object, message: string): void }
 }
 
@@ -30,6 +42,8 @@ export interface InstanceLease {
   renew(): Promise<void>
   /** Whether it was renewed without a gap for as long as others are given: only then may others be taken for gone. */
   steady(): boolean
+  /** Processes that were seen lately, this one among them, as of the last renewal. */
+  processes(): number
   /** Deletes the row, if the database is there. */
   close(): Promise<void>
 }
@@ -41,10 +55,12 @@ export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
   let renewals = 0
   let steadySince = 0
   let seenAt: number | undefined
+  let processes = 1
   const touch = async () => {
     const now = await writeRow(input)
     if (seenAt === undefined || now < seenAt || now - seenAt > LEASE_GAP_MS) steadySince = now
     seenAt = now
+    processes = await countProcesses(db)
     if (renewals++ % RENEWALS_AN_HOUR === 0) await forgetInstances(db)
   }
   const renew = () => {
@@ -56,6 +72,7 @@ export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
     return under
   }
   return {
+    processes: () => processes,
     async start() {
       await touch()
       timer = setInterval(renew, RENEW_EVERY_MS).unref()
@@ -97,8 +114,18 @@ export async function forgetInstances(db: Kysely<Database>): Promise<void> {
   await db.deleteFrom('instance').where('seen_at', '<', databaseTimeIn(-FORGOTTEN_AFTER_MS)).execute()
 }
 
+async function countProcesses(db: Kysely<Database>): Promise<number> {
+  const { processes } = await db
+    .selectFrom('instance')
+    .select(({ fn }) => fn.countAll<number>().as('processes'))
+    .where('seen_at', '>=', databaseTimeIn(-LEASE_MS))
+    .executeTakeFirstOrThrow()
+  return Math.max(1, processes)
+}
+
 /** @returns The time of the database's clock. */
-async function writeRow({ db, instanceId, version, role, address }: InstanceLeaseInput): Promise<number> {
+async function writeRow({ db, instanceId, version, role, address, report }: InstanceLeaseInput): Promise<number> {
+  const vitals = report === undefined ? {} : vitalColumns(report())
   const { seen_at: seenAt } = await db
     .insertInto('instance')
     .values({
@@ -108,9 +135,14 @@ async function writeRow({ db, instanceId, version, role, address }: InstanceLeas
       address: address ?? null,
       started_at: databaseNow(),
       seen_at: databaseNow(),
+      ...vitals,
     })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: databaseNow() }))
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: databaseNow(), ...vitals }))
     .returning('seen_at')
     .executeTakeFirstOrThrow()
   return seenAt
+}
+
+function vitalColumns({ load, lagMs, activeRequests }: InstanceReport) {
+  return { load_permille: Math.round(load * 1_000), lag_ms: Math.round(lagMs), active_requests: activeRequests }
 }

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { type KyselyPlugin, sql } from 'kysely'
 import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/credit-desk.ts'
+import { sqliteTest } from '../../../test/support/database.ts'
 import type { LedgerKind } from '../../db/schema.ts'
 import { type KeyId, ledgerNumber } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
@@ -174,7 +175,7 @@ test('what cannot be read in a query is 400 with its parameter, and the ledger n
   assert.deepEqual((await ask('/ledger', other.id)).body, { data: [], has_more: false, next_cursor: null })
 })
 
-test('no page of the ledger reads all of it', async (t) => {
+sqliteTest('no page of the ledger reads all of it', async (t) => {
   const desk = await setUp(t)
   const payer = await desk.account('pro')
   await desk.spend(payer, {}, {}, {})

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { testIds } from '../../../test/support/database.ts'
+import { testIds } from '../../../test/support/ids.ts'
 import type { Left } from '../../../test/support/spool-victim.ts'
 import {
   ACCOUNT,

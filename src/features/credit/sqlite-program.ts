@@ -4,8 +4,8 @@
  */
 import { resultCodeOf } from '../../db/failure.ts'
 import type { ProgramConnection } from '../../db/program.ts'
-import { RaceLost } from './sqlite-program-accounts.ts'
-import { carryOut } from './sqlite-program-units.ts'
+import { RaceLost } from './known-accounts.ts'
+import { carryOutUnits } from './sqlite-program-units.ts'
 import { unitsOf, type WireBatch } from './sqlite-wire.ts'
 import type { Outcome, Unit } from './unit.ts'
 
@@ -28,7 +28,7 @@ export function run(connection: ProgramConnection, payload: unknown): readonly O
   if (units.length === 0) return tryWriting(connection)
   for (let attempt = 1; ; attempt++) {
     try {
-      return inTransaction(connection, () => carryOut(connection, units, now))
+      return inTransaction(connection, () => carryOutUnits(connection, units, now))
     } catch (error) {
       if (error instanceof RaceLost && attempt < MAX_ATTEMPTS) continue
       if (!isOfOneUnit(error)) throw error
@@ -53,7 +53,7 @@ function inTransaction<Result>(connection: ProgramConnection, action: () => Resu
 function carryOutAlone(connection: ProgramConnection, unit: Unit, now: number): Outcome {
   connection.savepoint()
   try {
-    const [outcome] = carryOut(connection, [unit], now)
+    const [outcome] = carryOutUnits(connection, [unit], now)
     if (outcome === undefined) throw new Error('A unit has no outcome.')
     connection.release()
     return outcome

@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { ensureAccounts } from '../../../test/support/completions.ts'
-import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
+import { openPlace, temporaryDatabase, temporaryPlace, testIds } from '../../../test/support/database.ts'
 import { type LedgerDays, ledgerDays } from '../../../test/support/ledger-days.ts'
 import { DatabaseError } from '../../db/failure.ts'
-import { type OpenedDatabase, openDatabase } from '../../db/open.ts'
+import type { OpenedDatabase } from '../../db/open.ts'
 import { type AccountId, ledgerId } from '../../domain/ids.ts'
 import { closeInvoices } from './close.ts'
 import type { InvoiceDocument } from './document.ts'
@@ -184,7 +184,7 @@ test('a row that a clock put into a closed month is on the next invoice', async 
 })
 
 test('many that close at once, in several processes, make each invoice once and leave no gap', async (t) => {
-  const path = await temporaryPath(t)
+  const path = await temporaryPlace(t)
   const database = await temporaryDatabase(t, path)
   const accounts = Array.from({ length: 4 }, (_, index) => `acc_${index}` as AccountId)
   for (const account of accounts) {
@@ -194,10 +194,10 @@ test('many that close at once, in several processes, make each invoice once and 
   const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const code = `
     import { randomBytes } from 'node:crypto'
-    import { openDatabase } from ${url('../../db/open.ts')}
+    import { openPlace } from ${url('../../../test/support/database.ts')}
     import { createIdSource } from ${url('../../domain/ids.ts')}
     import { closeInvoices } from ${url('./close.ts')}
-    const database = await openDatabase({ path: ${JSON.stringify(path)} })
+    const database = await openPlace(${JSON.stringify(path)})
     const ids = createIdSource(Date.now, randomBytes)
     process.stdout.write('ready\\n')
     process.stdin.once('data', async () => {
@@ -211,7 +211,7 @@ test('many that close at once, in several processes, make each invoice once and 
   const chunks: string[] = []
   other.stdout.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
   await once(other.stdout, 'data')
-  const another = await openDatabase({ path })
+  const another = await openPlace(path)
   t.after(() => another.close())
   const ended = once(other, 'close')
   other.stdin.write('go\n')

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema.ts'
+import { takeTurn } from '../../db/turn.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { KeyId } from '../../domain/ids.ts'
@@ -102,6 +103,7 @@ async function changeKey({ db, now }: KeysDeps, { caller, id, body }: Change): P
   const changes = parseRights(body, now())
   assertAddressList(changes.ipAllowlist ?? [])
   const changed = await db.transaction().execute(async (inside) => {
+    await takeTurn(inside, `keys of ${accountId}`)
     const before = await findKey(inside, { accountId, id })
     if (before === undefined || before.revokedAt !== undefined) return undefined
     const rights = { ...before, ...changes }

@@ -1,8 +1,8 @@
 /** Rate limits of this process: requests and tokens a minute, requests under way. It knows no request but its size. */
 import type { Caller } from '../../domain/caller.ts'
-import { GatewayError } from '../../domain/errors.ts'
-import { type LimitState, type LimitStates, limitHeaders } from '../../domain/limits.ts'
+import type { LimitState, LimitStates } from '../../domain/limits.ts'
 import { correct, type GcraResult, spend } from '../../lib/gcra.ts'
+import { type Refusal, tighter, tooMany, tooManyAtOnce } from './answer.ts'
 import { createStandings, type Standing } from './standings.ts'
 
 const WINDOW_MS = 60_000
@@ -48,14 +48,14 @@ export function createLimiter({ limitsOf, clock }: LimiterInput): Limiter {
       const key =
         requestsPerMinute === undefined ? undefined : countRequest(standings.of(caller.keyId), requestsPerMinute, now)
       const tokens = reserveTokens(own, { limit: limits.tokensPerMinute, worstTokens, now })
-      const refused = [account, key, tokens].find((counted) => counted?.result.allowed === false)
-      if (refused !== undefined) throw tooMany(refused)
+      const refused = longestWait(longestWait(account, key), tokens)
+      if (refused?.result.allowed === false) throw tooMany(refusalOf(refused))
       if (own.inFlight >= limits.maxInFlight) throw tooManyAtOnce(limits.maxInFlight)
       own.inFlight += 1
       for (const counted of [account, key]) if (counted !== undefined) keepRequest(counted)
       if (tokens !== undefined) own.tokensRestedAt = tokens.result.restedAt
       return {
-        requests: tighter(account, key),
+        requests: tighter(stateOf(account), stateOf(key)),
         tokens: stateOf(tokens),
         release: once(() => {
           own.inFlight -= 1
@@ -93,6 +93,12 @@ function reserveTokens(standing: Standing, { limit, worstTokens, now }: Reservat
   return { standing, unit: 'tokens', limit, cost, result }
 }
 
+/** Of several refusals the one that ends last is told: whoever waits for it meets no other. */
+function longestWait(first: Counted | undefined, second: Counted | undefined): Counted | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  return second.result.retryAfterMs > first.result.retryAfterMs ? second : first
+}
+
 function keepRequest({ standing, result }: Counted): void {
   standing.requestsRestedAt = result.restedAt
 }
@@ -118,28 +124,14 @@ function once(act: () => void): () => void {
   }
 }
 
-function tighter(account: Counted | undefined, key: Counted | undefined): LimitState | undefined {
-  if (account === undefined || key === undefined) return stateOf(account ?? key)
-  return stateOf(key.result.remaining < account.result.remaining ? key : account)
-}
-
+function stateOf(counted: Counted): LimitState
+function stateOf(counted: Counted | undefined): LimitState | undefined
 function stateOf(counted: Counted | undefined): LimitState | undefined {
   if (counted === undefined) return undefined
   const { limit, result } = counted
   return { limit, remaining: result.remaining, resetMs: result.resetMs }
 }
 
-function tooMany(refused: Counted): GatewayError {
-  const { unit, limit, result } = refused
-  const seconds = Math.min(60, Math.max(1, Math.ceil(result.retryAfterMs / 1000)))
-  const message = `The limit of ${limit} ${unit} a minute is reached; try again in ${seconds} s.`
-  return new GatewayError('rate_limit_exceeded', message, {
-    retryAfterMs: result.retryAfterMs,
-    headers: limitHeaders({ requests: undefined, tokens: undefined, [unit]: stateOf(refused) }),
-  })
-}
-
-function tooManyAtOnce(limit: number): GatewayError {
-  const message = `${limit} requests of this account are under way, which is its limit; try again in 1 s.`
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: 1_000 })
+function refusalOf(refused: Counted): Refusal {
+  return { unit: refused.unit, state: stateOf(refused), retryAfterMs: refused.result.retryAfterMs }
 }

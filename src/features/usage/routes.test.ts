@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { Kysely, KyselyPlugin } from 'kysely'
 import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/completions.ts'
 import { openCreditDesk } from '../../../test/support/credit-desk.ts'
-import { temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
+import { sqliteTest, temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
 import type { OpenedDatabase } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/account-credit.ts'
@@ -474,7 +474,7 @@ function noting(db: Kysely<Database>) {
   return { db: db.withPlugin(plugin), statements }
 }
 
-test('no query reads a whole table, whatever is asked for', async (t) => {
+sqliteTest('no query reads a whole table, whatever is asked for', async (t) => {
   const path = await temporaryPath(t)
   const database = await temporaryDatabase(t, path)
   const records = Array.from({ length: 60 }, (_, index) =>

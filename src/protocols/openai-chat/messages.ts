@@ -38,20 +38,26 @@ export function renderMessages(
   options: OpenAiChatOptions,
   warnings: Set<string>,
 ): readonly unknown[] {
-  messages.forEach((message, position) => {
-    checkMessage(message, position, options)
-  })
-  const isToolLoop = messages.some((message) => message.tool_calls !== undefined)
+  let isToolLoop = false
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at]
+    if (message === undefined) continue
+    checkMessage(message, at, options)
+    if (message.tool_calls !== undefined) isToolLoop = true
+  }
   const ids = options.shortToolIds && isToolLoop ? shortenedIds(messages) : NO_IDS
   const rendering = { options, warnings, isToolLoop, ids }
-  // messages are objects out of JSON
-  const rendered = messages.map((message) =>
-    EDITS.reduce((each, edit) => edit(each, rendering), message as ChatMessage & Json as Json),
-  )
+  const rendered = messages.map((message) => editMessage(message as ChatMessage & Json, rendering)) // out of JSON
   const placed = options.systemFirst ? systemFirst(rendered) : rendered
   const turns = options.alternatingRoles ? alternating(placed) : placed
   if (turns !== rendered) warnings.add('messages')
   return turns
+}
+
+function editMessage(message: Json, rendering: Rendering): Json {
+  let edited = message
+  for (const edit of EDITS) edited = edit(edited, rendering)
+  return edited
 }
 
 function checkMessage(message: ChatMessage, position: number, options: OpenAiChatOptions): void {

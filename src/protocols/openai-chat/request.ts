@@ -5,7 +5,7 @@ import { renderMessages, unsupported } from './messages.ts'
 import type { Hint, OpenAiChatOptions, Refusable } from './options.ts'
 import { renderTools } from './tools.ts'
 
-/** The body on its way: parameters by their names on the wire, undefined where unsaid. */
+/** The body on its way: parameters by their names on the wire, absent or undefined where unsaid. */
 type Body = Record<string, unknown>
 
 /** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the host cannot do. */
@@ -14,50 +14,61 @@ export function renderRequest(request: ChatRequest, target: RenderTarget, option
   const body = renderBody(request, target, options)
   body['messages'] = renderMessages(request.messages, options, warnings)
   const offer = renderTools(request, options, warnings)
-  body['tools'] = offer.tools
-  body['tool_choice'] = offer.choice
+  put(body, 'tools', offer.tools)
+  put(body, 'tool_choice', offer.choice)
   renderValues(request, body, { options, warnings })
   const isForced = offer.choice !== 'auto' && offer.choice !== 'none' && offer.choice !== undefined
   if (isForced && options.forcedWith !== undefined) forceTool(request, body, { options, warnings })
   else renderEffort(request, body, { options, warnings })
-  for (const name of options.dropped ?? []) drop(body, name, warnings)
-  for (const name of options.refused ?? []) refuse(body, name)
-  for (const [name, theirs] of Object.entries(options.renamed ?? {})) {
-    body[theirs] = body[name]
-    body[name] = undefined
-  }
-  return { path: '/chat/completions', body: JSON.stringify(body), warnings: [...warnings] }
+  for (const name of options.dropped ?? NONE) drop(body, name, warnings)
+  for (const name of options.refused ?? NONE) refuse(body, name)
+  if (options.renamed !== undefined) rename(body, options.renamed)
+  return { path: '/chat/completions', body: JSON.stringify(body), warnings: warnings.size === 0 ? NONE : [...warnings] }
 }
 
-/** Every parameter under its usual name. Usage is always asked for: answers are paid by it. */
+const NONE: readonly never[] = []
+
+/** Every parameter that is said, under its usual name. Usage is always asked for: answers are paid by it. */
 function renderBody(request: ChatRequest, target: RenderTarget, options: OpenAiChatOptions): Body {
   const { streamOptions = true, severalChoices = true, passUnknown = true, maxTokensField = 'max_tokens' } = options
-  return {
-    ...(passUnknown ? request.extra : undefined),
-    model: target.model,
-    messages: undefined,
-    stream: request.stream ? true : undefined,
-    stream_options: request.stream && streamOptions ? { include_usage: true } : undefined,
-    n: severalChoices && request.n > 1 ? request.n : undefined,
-    [maxTokensField]: request.maxTokens,
-    temperature: request.temperature,
-    top_p: request.topP,
-    stop: request.stop,
-    parallel_tool_calls: request.parallelToolCalls,
-    response_format: request.responseFormat,
-    seed: request.seed,
-    logprobs: request.logprobs,
-    top_logprobs: request.topLogprobs,
-    frequency_penalty: request.frequencyPenalty,
-    presence_penalty: request.presencePenalty,
-    logit_bias: request.logitBias,
-    user: request.user,
-    metadata: request.metadata,
-    reasoning_effort: request.reasoningEffort,
-    service_tier: request.serviceTier,
-    store: request.store,
-    prediction: request.prediction,
-    modalities: request.modalities,
+  const body: Body = passUnknown ? { ...request.extra } : {}
+  body['model'] = target.model
+  body['messages'] = undefined
+  if (request.stream) {
+    body['stream'] = true
+    if (streamOptions) body['stream_options'] = { include_usage: true }
+  }
+  if (severalChoices && request.n > 1) body['n'] = request.n
+  put(body, maxTokensField, request.maxTokens)
+  put(body, 'temperature', request.temperature)
+  put(body, 'top_p', request.topP)
+  put(body, 'stop', request.stop)
+  put(body, 'parallel_tool_calls', request.parallelToolCalls)
+  put(body, 'response_format', request.responseFormat)
+  put(body, 'seed', request.seed)
+  put(body, 'logprobs', request.logprobs)
+  put(body, 'top_logprobs', request.topLogprobs)
+  put(body, 'frequency_penalty', request.frequencyPenalty)
+  put(body, 'presence_penalty', request.presencePenalty)
+  put(body, 'logit_bias', request.logitBias)
+  put(body, 'user', request.user)
+  put(body, 'metadata', request.metadata)
+  put(body, 'reasoning_effort', request.reasoningEffort)
+  put(body, 'service_tier', request.serviceTier)
+  put(body, 'store', request.store)
+  put(body, 'prediction', request.prediction)
+  put(body, 'modalities', request.modalities)
+  return body
+}
+
+function put(body: Body, name: string, value: unknown): void {
+  if (value !== undefined) body[name] = value
+}
+
+function rename(body: Body, names: NonNullable<OpenAiChatOptions['renamed']>): void {
+  for (const [name, theirs] of Object.entries(names)) {
+    body[theirs] = body[name]
+    body[name] = undefined
   }
 }
 

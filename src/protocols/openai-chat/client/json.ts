@@ -1,7 +1,7 @@
 /** A whole answer: gathers the events of all choices and writes the `chat.completion` object. */
 import type { ChatEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
 import { emptyArgumentsAreWhole, finishReason, isExtensionField, type Logprobs, mergeLogprobs } from './choice.ts'
-import { type Bill, renderUsage } from './usage.ts'
+import { type Bill, usageObject } from './usage.ts'
 
 /** What every chunk of an answer says about it, and the answer itself. */
 export interface AnswerHead {
@@ -36,8 +36,9 @@ interface ChoiceState {
   text: string
   reasoning: string
   refusal: string
-  readonly toolCalls: Map<number, ToolCallState>
-  readonly extensions: Map<string, unknown>
+  /** Undefined where there are none, which is nearly always. */
+  toolCalls: Map<number, ToolCallState> | undefined
+  extensions: Map<string, unknown> | undefined
   logprobs: Logprobs | undefined
   finish: FinishReason | undefined
 }
@@ -61,8 +62,18 @@ export function createAnswer(choiceCount: number): Answer {
     isComplete: () => !finishReasons().includes(undefined),
     finishReasons,
     generatedText: (limitBytes) => cutToBytes(sorted().flatMap(generatedPieces), limitBytes),
-    render: ({ id, created, model, ...bill }) =>
-      `${JSON.stringify({ id, object: 'chat.completion', created, model, choices: sorted().map(renderChoice) }).slice(0, -1)},"usage":${renderUsage(bill)}}`,
+    render(head) {
+      const { id, created, model } = head
+      const usage = usageObject(head)
+      return JSON.stringify({
+        id,
+        object: 'chat.completion',
+        created,
+        model,
+        choices: sorted().map(renderChoice),
+        usage,
+      })
+    },
   }
 }
 
@@ -72,8 +83,8 @@ function newChoice(index: number): ChoiceState {
     text: '',
     reasoning: '',
     refusal: '',
-    toolCalls: new Map(),
-    extensions: new Map(),
+    toolCalls: undefined,
+    extensions: undefined,
     logprobs: undefined,
     finish: undefined,
   }
@@ -93,10 +104,13 @@ function gather(choice: ChoiceState, event: Exclude<ChatEvent, { type: 'usage' }
       if (event.logprobs !== undefined) choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
       break
     case 'tool-call':
+      choice.toolCalls ??= new Map()
       gatherToolCall(choice.toolCalls, event)
       break
     case 'extension':
-      if (isExtensionField(event.field)) choice.extensions.set(event.field, event.value)
+      if (!isExtensionField(event.field)) break
+      choice.extensions ??= new Map()
+      choice.extensions.set(event.field, event.value)
       break
     case 'finish':
       choice.finish = event.reason
@@ -114,21 +128,21 @@ function gatherToolCall(toolCalls: Map<number, ToolCallState>, event: ToolCallEv
 }
 
 function finishOf(choice: ChoiceState | undefined): FinishReason | undefined {
-  return choice?.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls.size > 0)
+  return choice?.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls !== undefined)
 }
 
 function renderChoice(choice: ChoiceState): unknown {
-  const hasToolCalls = choice.toolCalls.size > 0
+  const { toolCalls, extensions } = choice
+  const message = {
+    role: 'assistant',
+    content: choice.text === '' && toolCalls !== undefined ? null : choice.text,
+    refusal: choice.refusal === '' ? null : choice.refusal,
+    reasoning_content: choice.reasoning === '' ? undefined : choice.reasoning,
+    tool_calls: toolCalls === undefined ? undefined : renderToolCalls(choice),
+  }
   return {
     index: choice.index,
-    message: {
-      role: 'assistant',
-      content: choice.text === '' && hasToolCalls ? null : choice.text,
-      refusal: choice.refusal === '' ? null : choice.refusal,
-      reasoning_content: choice.reasoning === '' ? undefined : choice.reasoning,
-      tool_calls: hasToolCalls ? renderToolCalls(choice) : undefined,
-      ...Object.fromEntries(choice.extensions),
-    },
+    message: extensions === undefined ? message : { ...message, ...Object.fromEntries(extensions) },
     logprobs: choice.logprobs ?? null,
     finish_reason: finishOf(choice) ?? null,
   }
@@ -144,7 +158,7 @@ function renderToolCalls(choice: ChoiceState): unknown[] {
 }
 
 function orderedCalls({ toolCalls }: ChoiceState): ToolCallState[] {
-  return [...toolCalls].sort(([a], [b]) => a - b).map(([, call]) => call)
+  return [...(toolCalls ?? [])].sort(([a], [b]) => a - b).map(([, call]) => call)
 }
 
 function generatedPieces(choice: ChoiceState): string[] {

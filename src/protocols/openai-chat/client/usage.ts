@@ -14,11 +14,16 @@ export interface Bill {
   readonly costUsd: number | undefined
 }
 
-/** As JSON text. Details appear only when they were reported: absent is not zero. */
-export function renderUsage({ usage, costUsd }: Bill): string {
+/** As JSON text. */
+export function renderUsage(bill: Bill): string {
+  return JSON.stringify(usageObject(bill))
+}
+
+/** Details appear only when they were reported: absent is not zero. */
+export function usageObject({ usage, costUsd }: Bill): unknown {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage
   const hasPromptDetails = cachedTokens !== undefined || cacheWriteTokens !== undefined
-  return JSON.stringify({
+  return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
@@ -27,5 +32,5 @@ export function renderUsage({ usage, costUsd }: Bill): string {
       : undefined,
     completion_tokens_details: reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },
     cost: costUsd,
-  })
+  }
 }

@@ -1,17 +1,18 @@
+/**
+ * Batches of units at random, for any store of the ledger: what each must answer, and that the database then has what the
+ * rules say, compared table by table.
+ */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { completionRecord, ensureAccounts } from '../../../test/support/completions.ts'
-import { holdUnit, type MemoryLedger, memoryLedger, worldOf, write } from '../../../test/support/credit-model.ts'
-import { temporaryDatabase } from '../../../test/support/database.ts'
-import type { OpenedDatabase } from '../../db/open.ts'
-import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
-import type { NanoUsd } from '../../domain/money.ts'
-import { monthNumber, monthStart } from './months.ts'
-import { applyUnit } from './rules.ts'
-import { createSqliteStore } from './sqlite-store.ts'
-import type { Outcome, PlanTerms, Unit } from './unit.ts'
+import type { OpenedDatabase } from '../../src/db/open.ts'
+import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
+import type { NanoUsd } from '../../src/domain/money.ts'
+import { monthNumber, monthStart } from '../../src/features/credit/months.ts'
+import { applyUnit } from '../../src/features/credit/rules.ts'
+import type { LedgerStore, Outcome, PlanTerms, Unit } from '../../src/features/credit/unit.ts'
+import { completionRecord, ensureAccounts } from './completions.ts'
+import { holdUnit, type MemoryLedger, memoryLedger, worldOf, write } from './credit-model.ts'
 
 const START = Date.UTC(2026, 4, 20, 12)
 const DAY_MS = 86_400_000
@@ -283,15 +284,18 @@ async function assertEqualTo({ db }: OpenedDatabase, model: MemoryLedger, run: n
   await assertSums(db, ours)
 }
 
-/** What is summed somewhere is the sum of its rows. */
-async function assertSums(db: OpenedDatabase['db'], ours: string): Promise<void> {
+/** What is summed somewhere is the sum of its rows. @param ours A pattern of account ids. */
+export async function assertSums(db: OpenedDatabase['db'], ours: string): Promise<void> {
   const { rows } = await sql<{ account_id: string }>`
-    with sums as (select account_id, key_id, model, sum(requests) n, sum(prompt_tokens) p, sum(completion_tokens) c, sum(cost_nano_usd) x from
-        (select account_id, key_id, model, 1 requests, prompt_tokens, completion_tokens, cost_nano_usd from completion where account_id like ${ours} escape '\\') group by 1, 2, 3),
-      days as (select account_id, key_id, model, sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd) from usage_rollup where account_id like ${ours} escape '\\' group by 1, 2, 3),
-      hours as (select account_id, key_id, model, sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd) from usage_hour where account_id like ${ours} escape '\\' group by 1, 2, 3)
-    select account_id from (select * from sums except select * from days) union all select account_id from (select * from days except select * from hours)
-    union all select account_id from (select * from hours except select * from sums)
+    with asked as (select account_id, key_id, model, count(*) n, sum(prompt_tokens) p, sum(completion_tokens) c, sum(cost_nano_usd) x
+        from completion where account_id like ${ours} escape '\\' group by 1, 2, 3),
+      days as (select account_id, key_id, model, sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
+        from usage_rollup where account_id like ${ours} escape '\\' group by 1, 2, 3),
+      hours as (select account_id, key_id, model, sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
+        from usage_hour where account_id like ${ours} escape '\\' group by 1, 2, 3)
+    select account_id from (select * from asked except select * from days) as a
+    union all select account_id from (select * from days except select * from hours) as b
+    union all select account_id from (select * from hours except select * from asked) as c
     union all select account_id from credit where account_id like ${ours} escape '\\' and
       (balance_nano_usd <> (select coalesce(sum(case when credit = 'credit' then amount_nano_usd else -amount_nano_usd end), 0) from ledger where ledger.account_id = credit.account_id)
         or held_nano_usd <> (select coalesce(sum(amount_nano_usd), 0) from hold where hold.account_id = credit.account_id))
@@ -302,9 +306,11 @@ async function assertSums(db: OpenedDatabase['db'], ours: string): Promise<void>
   assert.deepEqual(rows, [])
 }
 
-test('INV-1, INV-2, INV-4, INV-6, INV-9, INV-11, INV-14: whatever is asked, in whatever batches, SQLite has what the rules say', async (t) => {
-  const database = await temporaryDatabase(t)
-  const store = createSqliteStore(database)
+/** Throws with the first run of batches after which the database is not as the model. */
+export async function assertAsRuled(
+  { database, store }: { readonly database: OpenedDatabase; readonly store: LedgerStore },
+  { numRuns }: { readonly numRuns: number },
+): Promise<void> {
   await fc.assert(
     fc.asyncProperty(runArbitrary, async (batches) => {
       const run = ++runs
@@ -323,6 +329,6 @@ test('INV-1, INV-2, INV-4, INV-6, INV-9, INV-11, INV-14: whatever is asked, in w
         await assertEqualTo(database, model, run)
       }
     }),
-    { numRuns: 100 },
+    { numRuns },
   )
-})
+}

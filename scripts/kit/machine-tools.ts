@@ -1,0 +1,70 @@
+/**
+ * Programs of other projects that tests need as they are: where they are found, and what brings them. As root on Debian they
+ * are installed by themselves; else it is said which command does.
+ */
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants, globSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+interface Tool {
+  /** Any of them will do. */
+  readonly programs: readonly string[]
+  /** Where they are beside `PATH`; patterns. The last one that sorts highest wins: it is the newest. */
+  readonly folders: readonly string[]
+  /** Of Debian. */
+  readonly packages: readonly string[]
+}
+
+export const TOOLS = {
+  postgres: { programs: ['initdb'], folders: ['/usr/lib/postgresql/*/bin'], packages: ['postgresql'] },
+  redis: { programs: ['redis-server', 'valkey-server'], folders: [], packages: ['redis-server'] },
+  git: { programs: ['git'], folders: [], packages: ['git'] },
+} as const satisfies Readonly<Record<string, Tool>>
+
+export type ToolName = keyof typeof TOOLS
+
+/** The full path of a tool's program. Throws, with the command that brings it, where it is not there and cannot be brought. */
+export function findTool(name: ToolName): string {
+  const tool: Tool = TOOLS[name]
+  const found = lookFor(tool)
+  if (found !== undefined) return found
+  const command = `apt-get install -y --no-install-recommends ${tool.packages.join(' ')}`
+  if (process.getuid?.() !== 0) throw new Error(`There is no ${tool.programs.join(' or ')} here. Run: sudo ${command}`)
+  install(command)
+  const installed = lookFor(tool)
+  if (installed === undefined) throw new Error(`${command} did not bring ${tool.programs.join(' or ')}.`)
+  return installed
+}
+
+function lookFor({ programs, folders }: Tool): string | undefined {
+  const places = folders.flatMap((pattern) => newestFirst(globSync(pattern)))
+  places.push(...(process.env['PATH'] ?? '').split(delimiter))
+  return places.flatMap((folder) => programs.map((program) => join(folder, program))).find(isProgram)
+}
+
+/** `/usr/lib/postgresql/9/bin` is older than `…/15/bin`. */
+function newestFirst(folders: readonly string[]): string[] {
+  return [...folders].sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Services that the packages bring are not started: each test run has its own. */
+function install(command: string): void {
+  const script = `printf '#!/bin/sh\\nexit 101\\n' > /tmp/policy-rc.d.$$ && chmod +x /tmp/policy-rc.d.$$
+(test -e /usr/sbin/policy-rc.d || cp /tmp/policy-rc.d.$$ /usr/sbin/policy-rc.d); apt-get update -q && ${command}; code=$?
+cmp -s /tmp/policy-rc.d.$$ /usr/sbin/policy-rc.d && rm -f /usr/sbin/policy-rc.d; rm -f /tmp/policy-rc.d.$$; exit $code`
+  try {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    execFileSync('sh', ['-c', script], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 600_000 })
+  } catch (error) {
+    throw new Error(`'${command}' failed; run it by hand.`, { cause: error })
+  }
+}

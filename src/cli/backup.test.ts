@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { completionRecord, recordCompletions } from '../../test/support/completions.ts'
+import { freePort } from '../../test/support/free-port.ts'
+import { openAlone } from '../db/alone.ts'
+import { copyFiles, replaceDatabase } from '../db/backup.ts'
+import { migrate } from '../db/migrate.ts'
+import { openDatabase } from '../db/open.ts'
+import { LEDGER_PROGRAMS } from '../features/credit/sqlite-store.ts'
+
+const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly error: string
+}
+
+/** An installation on SQLite whose service has ended, with completions of two accounts. */
+async function installation(t: TestContext, env: Readonly<Record<string, string>> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-backup-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const dataDir = join(folder, 'data')
+  const path = join(dataDir, 'turnpike.db')
+  const turnpike = (...words: string[]): Promise<Ended> =>
+    new Promise((resolve) => {
+      const surroundings = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1', ...env }
+      execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env: surroundings }, (error, out, errors) =>
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: errors }),
+      )
+    })
+  const record = async (accountId: string, count: number) => {
+    const database = await openDatabase({ path, programs: LEDGER_PROGRAMS })
+    await migrate(database.db, Date.now)
+    const account = accountId as ReturnType<typeof completionRecord>['accountId']
+    await recordCompletions(
+      database,
+      Array.from({ length: count }, () => completionRecord({ accountId: account })),
+    )
+    await database.close()
+  }
+  await record('acc_a', 20)
+  await record('acc_b', 10)
+  const file = (name: string) => join(folder, name)
+  const asides = () => readdirSync(dataDir).filter((name) => /before-restore.*Z$/.test(name))
+  return { dataDir, path, folder, file, turnpike, record, asides, count: () => completionsIn(path) }
+}
+
+/** The service itself, on SQLite whatever the dialect of the pass. */
+async function serve(t: TestContext, dataDir: string) {
+  const port = await freePort()
+  const env = { PATH: '', TURNPIKE_DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'warn' }
+  const child = spawn(process.execPath, [COMMAND, 'serve'], { cwd: dataDir, env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  t.after(() => child.kill('SIGKILL'))
+  const ready = `http://127.0.0.1:${port}/readyz`
+  while (!(await fetch(ready).catch(() => undefined))?.ok && child.exitCode === null) await sleep(20)
+  const end = async () => {
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+  }
+  return { ready, end }
+}
+
+function completionsIn(path: string): unknown {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    return database.prepare('select count(*) as count from completion').get()?.['count']
+  } finally {
+    database.close()
+  }
+}
+
+test('DUR-4: what was backed up is what is there after a restore, and the former database stays', async (t) => {
+  const { turnpike, record, count, file, asides, dataDir, path } = await installation(t)
+  const made = await turnpike('backup', file('copy.db'))
+  assert.deepEqual([made.code, made.error], [0, ''])
+  assert.match(made.out, /Wrote .*copy\.db: \d+\.\d MiB, 2 accounts, 30 completions, schema 0/)
+  assert.match(made.out, /secret is not in it/)
+  assert.equal(statSync(file('copy.db')).mode & 0o777, 0o600)
+  await record('acc_a', 5)
+  assert.equal(count(), 35)
+  const restored = await turnpike('restore', file('copy.db'))
+  assert.deepEqual([restored.code, restored.error], [0, ''])
+  assert.match(restored.out, /is whole: schema 0\d+-\S+\.\n.*all 2 accounts add up\.\n.*former.*\nRestored /)
+  assert.equal(count(), 30)
+  assert.equal(asides().length, 1)
+  assert.equal(completionsIn(join(dataDir, String(asides()[0]))), 35)
+  assert.equal(existsSync(`${path}.restoring`), false)
+  await record('acc_a', 1)
+  assert.equal(count(), 31)
+})
+
+test('a restore into an empty data directory makes the installation anew', async (t) => {
+  const { turnpike, file, dataDir, path, count } = await installation(t)
+  await turnpike('backup', file('copy.db'))
+  await rm(dataDir, { recursive: true })
+  const { code, out } = await turnpike('restore', file('copy.db'))
+  assert.equal(code, 0)
+  assert.doesNotMatch(out, /former/)
+  assert.equal(count(), 30)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+test('a backup never overwrites, and leaves nothing behind when it fails', async (t) => {
+  const { turnpike, file, folder, dataDir } = await installation(t)
+  writeFileSync(file('there.db'), 'mine')
+  const refused = await turnpike('backup', file('there.db'))
+  assert.equal(refused.code, 1)
+  assert.match(refused.error, /there already/)
+  assert.equal(statSync(file('there.db')).size, 4)
+  writeFileSync(file('copy.db.part'), '')
+  assert.match((await turnpike('backup', file('copy.db'))).error, /another backup is being made, or one was broken off/)
+  assert.equal((await turnpike('backup', join(folder, 'nowhere', 'copy.db'))).code, 1)
+  truncateSync(join(dataDir, 'turnpike.db'), 20_000)
+  assert.equal((await turnpike('backup', file('other.db'))).code, 1)
+  assert.deepEqual(readdirSync(folder).sort(), ['copy.db.part', 'data', 'there.db'])
+})
+
+test('a backup is made while the service runs; a restore is refused until it has ended', async (t) => {
+  const { dataDir, file, turnpike, asides } = await installation(t)
+  const service = await serve(t, dataDir)
+  assert.equal((await turnpike('backup', file('copy.db'))).code, 0)
+  const refused = await turnpike('restore', file('copy.db'))
+  assert.equal(refused.code, 1)
+  assert.match(refused.error, /A service runs on .* \(process \d+\)\. Stop it first\./)
+  assert.deepEqual(asides(), [])
+  assert.equal((await fetch(service.ready)).status, 200)
+  await service.end()
+  assert.equal((await turnpike('restore', file('copy.db'))).code, 0)
+})
+
+test('a restore is refused while anybody has the file open, also one that only looks on', async (t) => {
+  const { path, file, turnpike, asides } = await installation(t)
+  await turnpike('backup', file('copy.db'))
+  for (const options of ['{}', '{ readOnly: true }']) {
+    const open = `const d = new (require('node:sqlite').DatabaseSync)(process.argv[1], ${options});
+      d.prepare('select count(*) from account').get(); console.log('open'); setInterval(() => {}, 1e6)`
+    const other = spawn(process.execPath, ['-e', open, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(other.stdout, 'data')
+    const { code, error } = await turnpike('restore', file('copy.db'))
+    assert.equal(code, 1)
+    assert.match(error, /is in use/)
+    other.kill('SIGKILL')
+    await once(other, 'exit')
+  }
+  assert.deepEqual(asides(), [])
+})
+
+test('a restore takes nothing that is damaged, foreign, of a newer release, or does not add up', async (t) => {
+  const { turnpike, file, count, asides, path, dataDir } = await installation(t)
+  await turnpike('backup', file('good.db'))
+  const broken = (name: string, ...sql: string[]) => {
+    copyFileSync(file('good.db'), file(name))
+    const database = new DatabaseSync(file(name))
+    for (const statement of sql) database.exec(statement)
+    database.close()
+  }
+  writeFileSync(file('text.db'), 'not a database at all, but long enough to look like something'.repeat(20))
+  copyFileSync(file('good.db'), file('cut.db'))
+  truncateSync(file('cut.db'), 40_960)
+  new DatabaseSync(file('foreign.db')).exec('create table mine (a)')
+  broken('newer.db', "insert into schema_migration values ('9999-from-the-future', 1)")
+  broken('poorer.db', "update credit set balance_nano_usd = balance_nano_usd + 1 where account_id = 'acc_b'")
+  broken('cheaper.db', 'update completion set cost_nano_usd = 0')
+  const cases: readonly [string, RegExp][] = [
+    ['text.db', /cannot be used.*not a database/],
+    ['cut.db', /cannot be used/],
+    ['foreign.db', /not a database of Turnpike/],
+    ['newer.db', /newer release/],
+    ['poorer.db', /do not agree for acc_b of/],
+    ['cheaper.db', /do not agree for acc_a, acc_b of/],
+    ['missing.db', /no file/],
+  ]
+  for (const [name, message] of cases) {
+    const { code, out, error } = await turnpike('restore', file(name))
+    assert.deepEqual([code, out], [1, ''], name)
+    assert.match(error, message)
+  }
+  assert.match((await turnpike('restore', path)).error, /the database itself/)
+  assert.equal(count(), 30)
+  assert.deepEqual(asides(), [])
+  assert.deepEqual(
+    readdirSync(dataDir).filter((name) => name.includes('restoring')),
+    [],
+  )
+})
+
+test('a database that is damaged beyond opening is put aside like any other', async (t) => {
+  const { turnpike, file, path, count, asides } = await installation(t)
+  await turnpike('backup', file('copy.db'))
+  writeFileSync(path, 'what a disk may leave of a file'.repeat(500))
+  const { code } = await turnpike('restore', file('copy.db'))
+  assert.equal(code, 0)
+  assert.equal(count(), 30)
+  assert.equal(asides().length, 1)
+})
+
+test('a backup of an earlier schema is brought to the current one', async (t) => {
+  const { turnpike, file, count } = await installation(t)
+  await turnpike('backup', file('copy.db'))
+  const database = new DatabaseSync(file('copy.db'))
+  const newest = String(database.prepare('select max(name) as name from schema_migration').get()?.['name'])
+  database.exec(`delete from schema_migration where name = '${newest}'; ${UNDO[newest] ?? ''}`)
+  database.close()
+  const { code, out, error } = await turnpike('restore', file('copy.db'))
+  assert.deepEqual([code, error], [0, ''])
+  assert.match(out, new RegExp(`brought to ${newest}`))
+  assert.equal(count(), 30)
+})
+
+/** Takes the newest migration back. */
+const UNDO: Readonly<Record<string, string>> = {
+  '0004-instances': `alter table instance drop column load_permille; alter table instance drop column lag_ms;
+    alter table instance drop column active_requests`,
+}
+
+test('a service that has opened the file during a restore ends instead of writing to the former database', async (t) => {
+  const { path, file, turnpike } = await installation(t)
+  await turnpike('backup', file('copy.db'))
+  const alone = openAlone(path)
+  alone.exec('pragma journal_mode = delete')
+  const service = new DatabaseSync(path, { timeout: 0 })
+  const begin = () => service.exec('pragma journal_mode = wal') // as every start does
+  assert.throws(begin, /locked/)
+  await copyFiles(file('copy.db'), `${path}.restoring`)
+  await replaceDatabase({ draft: `${path}.restoring`, path, aside: `${path}.aside` })
+  alone.close()
+  assert.throws(begin, /readonly/)
+  service.close()
+})
+
+test('on Postgres both say what to use instead', async (t) => {
+  const { turnpike, file } = await installation(t, {
+    DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x',
+    TURNPIKE_SECRET: 's'.repeat(40),
+  })
+  for (const [command, tool] of [
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ] as const) {
+    const { code, error } = await turnpike(command, file('copy.db'))
+    assert.equal(code, 1)
+    assert.ok(error.includes(tool) && !error.includes('secret@'), error)
+  }
+})

@@ -1,0 +1,182 @@
+/** What a batch must know before its units are carried out, in one round trip; its accounts are locked from then on. */
+import type { PostgresClient, PostgresRows } from '../../db/postgres/client.ts'
+import type { HoldTable, KeySpendingTable } from '../../db/schema.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { firstDayOfMonth, type HoldPlace, type KeyPlace } from './carry-out.ts'
+import { ACCOUNT_COLUMNS, type AccountRow, accountState } from './known-accounts.ts'
+import { type Facts, nameOf, type OpenHold } from './postgres-store-memory.ts'
+import { listsOf, type RowsStatement, rowsOf, send, text } from './postgres-store-rows.ts'
+import type { AccountState, KeyState } from './rules.ts'
+import type { Unit } from './unit.ts'
+
+/**
+ * The time, and no scan of a whole table for what has an index: plans are kept, and what was planned while nothing was held
+ * would read the whole of `hold`, with all that was deleted of it, for every batch of the next busy minute.
+ */
+const BEGIN = `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+  set_config('enable_seqscan', 'off', true) as seqscan`
+
+/**
+ * In order of the ids, so that batches of two processes never wait for each other in a circle. Whoever changes anything
+ * of an account's money does it under this lock.
+ */
+const LOCK_ACCOUNTS = `select account_id, ${ACCOUNT_COLUMNS}
+from credit where account_id = any($1::text[]) order by account_id for no key update`
+
+const HOLD_PLACES = [text<HoldPlace>('account_id', (hold) => hold.accountId), text<HoldPlace>('id', (hold) => hold.id)]
+const KEY_PLACES = [text<KeyPlace>('account_id', (key) => key.accountId), text<KeyPlace>('key_id', (key) => key.keyId)]
+
+/** Each with what is kept of its key. One by one, by its key: whatever the planner thinks of the size of the table. */
+const READ_HOLDS: RowsStatement<HoldPlace> = {
+  columns: HOLD_PLACES,
+  sql: `select found.account_id, found.id, found.key_id, found.amount_nano_usd, found.of_key_budget,
+  key_spending.month, key_spending.spent_nano_usd, key_spending.held_nano_usd
+from ${rowsOf(HOLD_PLACES, 'asked')}
+cross join lateral (select hold.* from hold
+  where hold.account_id = asked.account_id and hold.id = asked.id limit 1) as found
+left join key_spending on key_spending.account_id = found.account_id and key_spending.key_id = found.key_id`,
+}
+
+const READ_KEYS: RowsStatement<KeyPlace> = {
+  columns: KEY_PLACES,
+  sql: `select key_spending.account_id, key_spending.key_id, key_spending.month, spent_nano_usd, held_nano_usd
+from ${rowsOf(KEY_PLACES, 'asked')}
+join key_spending on key_spending.account_id = asked.account_id and key_spending.key_id = asked.key_id`,
+}
+
+const READ_SETTLED: RowsStatement<HoldPlace> = {
+  columns: HOLD_PLACES,
+  sql: `select completion.account_id, completion.id from ${rowsOf(HOLD_PLACES, 'asked')}
+join completion on completion.account_id = asked.account_id and completion.id = asked.id`,
+}
+
+const READ_KEY_COSTS = `select asked.account_id, asked.key_id, sum(cost_nano_usd)::bigint as cost_nano_usd
+from ${rowsOf(KEY_PLACES, 'asked')}
+join usage_rollup on usage_rollup.account_id = asked.account_id and usage_rollup.key_id = asked.key_id
+where usage_rollup.day >= $3 group by asked.account_id, asked.key_id`
+
+/** Whose rows the units will ask for. */
+export interface Places {
+  readonly accounts: Set<AccountId>
+  readonly holds: HoldPlace[]
+  /** Without those that come with a hold. */
+  readonly keys: Map<string, KeyPlace>
+  /** Keys whose costs are asked for where they have no row. */
+  readonly budgeted: Map<string, KeyPlace>
+  /** Completions that may be charged without a hold. */
+  readonly unrecorded: HoldPlace[]
+}
+
+export function placesOf(units: readonly Unit[]): Places {
+  const places: Places = { accounts: new Set(), holds: [], keys: new Map(), budgeted: new Map(), unrecorded: [] }
+  let hasHolds = false
+  let isMixed = false
+  for (const unit of units) {
+    addPlaces(places, unit)
+    if (unit.kind === 'hold') hasHolds = true
+    else isMixed ||= hasHolds
+  }
+  if (!isMixed) return places
+  // Units may ask for the key of a hold that is made before them in the same batch.
+  for (const unit of units) if (unit.kind === 'hold') addKey(places.keys, unit)
+  return places
+}
+
+function addPlaces({ accounts, holds, keys, budgeted, unrecorded }: Places, unit: Unit): void {
+  if (unit.kind === 'estimates') return
+  const place = unit.kind === 'settle' ? unit.record : unit
+  accounts.add(place.accountId)
+  if ('id' in place) holds.push(place)
+  if (unit.kind === 'settle' && unit.unrecorded) {
+    unrecorded.push(unit.record)
+    addKey(keys, unit.record)
+  } else if (unit.kind === 'hold' && unit.keyBudgetNanoUsd !== undefined) {
+    addKey(keys, unit)
+    addKey(budgeted, unit)
+  } else if (unit.kind === 'entry' && unit.entry.adjusts?.keyId !== undefined) {
+    addKey(keys, { accountId: unit.accountId, keyId: unit.entry.adjusts.keyId })
+  }
+}
+
+function addKey(keys: Map<string, KeyPlace>, place: KeyPlace): void {
+  keys.set(nameOf(place.accountId, place.keyId), place)
+}
+
+/** Locks the accounts, and reads. Every statement after the lock sees what its last holder has committed. */
+export async function readFacts(client: PostgresClient, places: Places, now: number | undefined): Promise<Facts> {
+  const { holds, keys, unrecorded } = places
+  const [begun, accountRows, holdRows, keyRows, settledRows] = await Promise.all([
+    client.query<{ readonly now: number }>(BEGIN),
+    lockAccounts(client, places),
+    holds.length === 0 ? NO_ROWS : send<HoldPlace, HoldRow>(client, READ_HOLDS, holds),
+    keys.size === 0 ? NO_ROWS : send<KeyPlace, KeySpendingTable>(client, READ_KEYS, [...keys.values()]),
+    unrecorded.length === 0 ? NO_ROWS : send<HoldPlace, HoldPlaceRow>(client, READ_SETTLED, unrecorded),
+  ])
+  const at = now ?? begun.rows[0]?.now
+  if (at === undefined) throw new Error('The database does not tell the time.')
+  const facts = { ...openHolds(holdRows.rows), accounts: accountStates(accountRows.rows), now: at }
+  for (const row of keyRows.rows) facts.keys.set(nameOf(row.account_id, row.key_id), keyState(row))
+  const keyCosts = await readKeyCosts(client, places, facts)
+  return { ...facts, keyCosts, settled: new Set(settledRows.rows.map((row) => nameOf(row.account_id, row.id))) }
+}
+
+interface LockedRow extends AccountRow {
+  readonly account_id: AccountId
+}
+
+type HoldPlaceRow = Pick<HoldTable, 'account_id' | 'id'>
+
+interface HoldRow extends Pick<HoldTable, 'account_id' | 'id' | 'key_id' | 'amount_nano_usd' | 'of_key_budget'> {
+  readonly month: number | null
+  readonly spent_nano_usd: NanoUsd
+  readonly held_nano_usd: NanoUsd
+}
+
+const NO_ROWS: PostgresRows<never> = { rows: [], changes: 0 }
+
+export function lockAccounts(client: PostgresClient, { accounts }: Places): Promise<PostgresRows<LockedRow>> {
+  return client.query<LockedRow>(LOCK_ACCOUNTS, [[...accounts]])
+}
+
+function accountStates(rows: readonly LockedRow[]): Map<AccountId, AccountState> {
+  const accounts = new Map<AccountId, AccountState>()
+  for (const row of rows) accounts.set(row.account_id, accountState(row))
+  return accounts
+}
+
+function openHolds(rows: readonly HoldRow[]): { holds: Map<string, OpenHold>; keys: Map<string, KeyState> } {
+  const holds = new Map<string, OpenHold>()
+  const keys = new Map<string, KeyState>()
+  for (const row of rows) {
+    const { account_id: accountId, id, key_id: keyId, amount_nano_usd: amount, month } = row
+    const ofKeyBudget = row.of_key_budget === 1
+    holds.set(nameOf(accountId, id), { accountId, id, keyId, amount, ofKeyBudget, unit: undefined })
+    if (month !== null) keys.set(nameOf(accountId, keyId), keyState({ ...row, month }))
+  }
+  return { holds, keys }
+}
+
+function keyState(row: Pick<KeySpendingTable, 'month' | 'spent_nano_usd' | 'held_nano_usd'>): KeyState {
+  return { month: row.month, spent: row.spent_nano_usd, held: row.held_nano_usd }
+}
+
+/** A second round trip, the first time that a key with a budget is used. */
+async function readKeyCosts(
+  client: PostgresClient,
+  { budgeted }: Places,
+  { keys, now }: { readonly keys: ReadonlyMap<string, KeyState>; readonly now: number },
+): Promise<ReadonlyMap<string, NanoUsd>> {
+  const costs = new Map<string, NanoUsd>()
+  const fresh: KeyPlace[] = []
+  for (const [name, place] of budgeted) if (!keys.has(name)) fresh.push(place)
+  if (fresh.length === 0) return costs
+  const parameters = [...listsOf(KEY_PLACES, fresh), firstDayOfMonth(now)]
+  const { rows } = await client.query<KeyCostRow>(READ_KEY_COSTS, parameters)
+  for (const row of rows) costs.set(nameOf(row.account_id, row.key_id), row.cost_nano_usd)
+  return costs
+}
+
+interface KeyCostRow extends Pick<KeySpendingTable, 'account_id' | 'key_id'> {
+  readonly cost_nano_usd: NanoUsd
+}

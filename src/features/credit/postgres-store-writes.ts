@@ -1,0 +1,240 @@
+/** Writes what a batch has come to: a statement for each table, however many rows. They go out together. */
+import type { PostgresClient } from '../../db/postgres/client.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
+import type { RunningEstimate } from '../../domain/credit.ts'
+import { firstEstimate, type HoldPlace } from './carry-out.ts'
+import type { KnownAccount } from './known-accounts.ts'
+import { type Sent, sendAll, writeAccounts } from './postgres-store-accounts.ts'
+import type { OfAccount, OpenHold, Written } from './postgres-store-memory.ts'
+import {
+  type Column,
+  type Insertion,
+  insertion,
+  insertionsTogether,
+  listsOf,
+  type RowsStatement,
+  rowsOf,
+  send,
+  text,
+  whole,
+} from './postgres-store-rows.ts'
+import type { AlertRow, LedgerRow } from './rules.ts'
+import { daysOf, type UsageSum } from './usage-sums.ts'
+
+const HOLD_PLACE: readonly Column<HoldPlace>[] = [
+  text('account_id', ({ accountId }) => accountId),
+  text('id', ({ id }) => id),
+]
+
+/** Found one by one, by their keys, as they are read; a join might go through the whole table. */
+const DELETE_HOLDS: RowsStatement<HoldPlace> = {
+  columns: HOLD_PLACE,
+  sql: `delete from hold where hold.ctid = any(array(
+  select found.ctid from ${rowsOf(HOLD_PLACE, 'taken')}
+  cross join lateral (select hold.ctid from hold
+    where hold.account_id = taken.account_id and hold.id = taken.id limit 1) as found))`,
+}
+
+const HOLD_COLUMNS: readonly Column<OpenHold>[] = [
+  ...HOLD_PLACE,
+  text('key_id', ({ keyId }) => keyId),
+  text('instance_id', ({ unit }) => unit?.instanceId),
+  whole('amount_nano_usd', ({ amount }) => amount),
+  whole('of_key_budget', ({ ofKeyBudget }) => ofKeyBudget),
+  text('model', ({ unit }) => unit?.model),
+  text('provider', ({ unit }) => unit?.provider),
+  whole('stream', ({ unit }) => unit?.stream),
+  text('price_version', ({ unit }) => unit?.priceVersion),
+  whole('prompt_tokens', ({ unit }) => unit?.promptTokens),
+  whole('completion_tokens', () => 0),
+  whole('estimate_nano_usd', ({ unit }) => unit && firstEstimate(unit)),
+  whole('created_at', ({ unit }) => unit?.createdAt),
+  text('client_request_id', ({ unit }) => unit?.clientRequestId),
+]
+
+const INSERT_HOLDS = insertion({ table: 'hold', columns: HOLD_COLUMNS })
+
+const RAISE_COLUMNS: readonly Column<OpenHold>[] = [...HOLD_PLACE, whole('amount_nano_usd', ({ amount }) => amount)]
+
+const RAISE_HOLDS: RowsStatement<OpenHold> = {
+  columns: RAISE_COLUMNS,
+  sql: `update hold set amount_nano_usd = raised.amount_nano_usd from ${rowsOf(RAISE_COLUMNS, 'raised')}
+where hold.account_id = raised.account_id and hold.id = raised.id`,
+}
+
+const ESTIMATE_COLUMNS: readonly Column<RunningEstimate>[] = [
+  ...HOLD_PLACE,
+  text('provider', ({ provider }) => provider),
+  whole('prompt_tokens', ({ promptTokens }) => promptTokens),
+  whole('completion_tokens', ({ completionTokens }) => completionTokens),
+  whole('estimate_nano_usd', ({ costNanoUsd }) => costNanoUsd),
+]
+
+/** Accounts are not locked for estimates: whose hold another process is just taking needs none, and nobody waits. */
+const NOTE_ESTIMATES: RowsStatement<RunningEstimate> = {
+  columns: ESTIMATE_COLUMNS,
+  sql: `update hold set provider = noted.provider, prompt_tokens = noted.prompt_tokens,
+  completion_tokens = noted.completion_tokens, estimate_nano_usd = noted.estimate_nano_usd
+from (select noted.* from ${rowsOf(ESTIMATE_COLUMNS, 'noted')}
+  join hold on hold.account_id = noted.account_id and hold.id = noted.id for update of hold skip locked) as noted
+where hold.account_id = noted.account_id and hold.id = noted.id`,
+}
+
+/** A completion that is there already is refused: it is charged once. */
+const COMPLETION_COLUMNS: readonly Column<CompletionRecord>[] = [
+  ...HOLD_PLACE,
+  text('key_id', ({ keyId }) => keyId),
+  text('model', ({ model }) => model),
+  text('provider', ({ provider }) => provider),
+  text('status', ({ status }) => status),
+  whole('stream', ({ stream }) => stream),
+  text('finish_reason', ({ finishReason }) => finishReason),
+  whole('prompt_tokens', ({ promptTokens }) => promptTokens),
+  whole('completion_tokens', ({ completionTokens }) => completionTokens),
+  whole('cached_tokens', ({ cachedTokens }) => cachedTokens),
+  whole('cache_write_tokens', ({ cacheWriteTokens }) => cacheWriteTokens),
+  whole('reasoning_tokens', ({ reasoningTokens }) => reasoningTokens),
+  whole('cost_nano_usd', ({ costNanoUsd }) => costNanoUsd),
+  text('price_version', ({ priceVersion }) => priceVersion),
+  text('usage_source', ({ usageSource }) => usageSource),
+  whole('created_at', ({ createdAt }) => createdAt),
+  whole('duration_ms', ({ durationMs }) => Math.round(durationMs)),
+  whole('first_byte_ms', ({ firstByteMs }) => (firstByteMs === undefined ? undefined : Math.round(firstByteMs))),
+  whole('attempts', ({ attempts }) => attempts),
+  text('client_request_id', ({ clientRequestId }) => clientRequestId),
+]
+
+const ADDED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
+
+function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
+  const changes = ADDED.map((name) => `${name} = ${table}.${name} + excluded.${name}`)
+  return {
+    table,
+    columns: [
+      text('account_id', (sum) => sum.accountId),
+      whole(unit, (sum) => sum.unit),
+      text('key_id', (sum) => sum.keyId),
+      text('model', (sum) => sum.model),
+      whole('requests', (sum) => sum.requests),
+      whole('prompt_tokens', (sum) => sum.promptTokens),
+      whole('completion_tokens', (sum) => sum.completionTokens),
+      whole('cost_nano_usd', (sum) => sum.costNanoUsd),
+    ],
+    rest: `on conflict (account_id, ${unit}, key_id, model) do update set ${changes.join(', ')}`,
+  }
+}
+
+const HOURS = sumsBy('usage_hour', 'hour')
+const DAYS = sumsBy('usage_rollup', 'day')
+
+const LEDGER_COLUMNS: readonly Column<OfAccount<LedgerRow>>[] = [
+  text('account_id', ({ accountId }) => accountId),
+  whole('number', ({ row }) => row.number),
+  text('kind', ({ row }) => row.kind),
+  text('debit', ({ row }) => row.debit),
+  text('credit', ({ row }) => row.credit),
+  whole('amount_nano_usd', ({ row }) => row.amount),
+  whole('balance_nano_usd', ({ row }) => row.balance),
+  text('completion_id', ({ row }) => row.completionId),
+  text('key_id', ({ row }) => row.keyId),
+  text('price_version', ({ row }) => row.priceVersion),
+  whole('adjusts', ({ row }) => row.adjusts),
+  text('note', ({ row }) => row.note),
+  whole('created_at', ({ row }) => row.createdAt),
+]
+
+/** What a charge writes, in one statement: each more would cost every batch as much again. */
+const INSERT_CHARGES = insertionsTogether([
+  { table: 'completion', columns: COMPLETION_COLUMNS },
+  { table: 'ledger', columns: LEDGER_COLUMNS },
+  HOURS,
+  DAYS,
+])
+
+const INSERT_ALERTS = insertion<OfAccount<AlertRow>>({
+  table: 'usage_alert',
+  columns: [
+    text('account_id', ({ accountId }) => accountId),
+    whole('month', ({ row }) => row.month),
+    text('basis', ({ row }) => row.basis),
+    whole('threshold', ({ row }) => row.threshold),
+    whole('spent_nano_usd', ({ row }) => row.spent),
+    whole('limit_nano_usd', ({ row }) => row.limit),
+    whole('created_at', ({ row }) => row.createdAt),
+  ],
+  rest: 'on conflict do nothing',
+})
+
+interface EndedAnswer {
+  readonly answer: Written['answers'][number]
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+const ANSWER_COLUMNS: readonly Column<EndedAnswer>[] = [
+  text('account_id', ({ answer }) => answer.kept.accountId),
+  text('endpoint', ({ answer }) => answer.kept.endpoint),
+  text('key', ({ answer }) => answer.kept.key),
+  text('subject_id', ({ answer }) => answer.subjectId),
+  text('state', ({ answer }) => (answer.kept.answer === undefined ? 'too_large' : 'kept')),
+  whole('status', ({ answer }) => answer.kept.answer?.status),
+  text('headers', ({ answer: { kept } }) => kept.answer && JSON.stringify(kept.answer.headers)),
+  text('body', ({ answer }) => answer.kept.answer?.body),
+  whole('ended_at', ({ now }) => now),
+]
+
+const KEEP_ANSWERS: RowsStatement<EndedAnswer> = {
+  columns: ANSWER_COLUMNS,
+  sql: `update idempotency set state = kept.state, status = kept.status, headers = kept.headers, body = kept.body,
+  ended_at = kept.ended_at
+from ${rowsOf(ANSWER_COLUMNS, 'kept')}
+where idempotency.account_id = kept.account_id and idempotency.endpoint = kept.endpoint and idempotency.key = kept.key
+  and idempotency.subject_id = kept.subject_id and idempotency.state = 'running'`,
+}
+
+export interface BatchEnd {
+  readonly written: Written
+  readonly accounts: Iterable<KnownAccount>
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** Rejects when the database refuses any of it, with `RaceLost` when something is not as it was read: then nothing may be committed. */
+export async function writeBatch(client: PostgresClient, { written, accounts, now }: BatchEnd): Promise<void> {
+  const { taken, made, raised, estimates, alerts, answers } = written
+  await inOrder([
+    ...writeAccounts(client, accounts),
+    sendAll(client, DELETE_HOLDS, taken),
+    sendAll(client, INSERT_HOLDS, [...made.values()]),
+    sendAll(client, RAISE_HOLDS, [...raised.values()]),
+    sendSome(client, NOTE_ESTIMATES, [...estimates.values()]),
+    sendCharges(client, written),
+    sendSome(client, INSERT_ALERTS, alerts),
+    sendSome(
+      client,
+      KEEP_ANSWERS,
+      answers.map((answer) => ({ answer, now })),
+    ),
+  ])
+}
+
+function sendCharges(client: PostgresClient, { completions, rows, hours }: Written): Sent {
+  if (completions.length === 0 && rows.length === 0) return undefined
+  return client.query(INSERT_CHARGES, [
+    ...listsOf(COMPLETION_COLUMNS, completions),
+    ...listsOf(LEDGER_COLUMNS, rows),
+    ...listsOf(HOURS.columns, [...hours.values()]),
+    ...listsOf(DAYS.columns, [...daysOf(hours).values()]),
+  ])
+}
+
+/** Rejects as the first of them did: what comes after it fails because of it. */
+async function inOrder(statements: readonly Sent[]): Promise<void> {
+  const ends = await Promise.allSettled(statements)
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+/** Rows that the database may leave out. */
+function sendSome<Row>(client: PostgresClient, statement: RowsStatement<Row>, rows: readonly Row[]): Sent {
+  return rows.length === 0 ? undefined : send(client, statement, rows)
+}

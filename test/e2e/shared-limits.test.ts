@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ordinary } from '../support/answers.ts'
+import { CHAT, eventually, hello, send } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { oneModel, startGateway } from '../support/gateway.ts'
+import { startRedis } from '../support/redis-server.ts'
+
+const LIMIT = 30
+const provider = await startFakeProvider(ordinary)
+const redis = await startRedis()
+const config = {
+  ...oneModel(provider.url, {}, { plans: { narrow: { requests_per_minute: LIMIT, billing: 'postpaid' } } }),
+  redis_url: redis.url,
+}
+const one = await startGateway({ config })
+const two = await startGateway({ config, dataDir: one.dataDir })
+after(async () => {
+  await two.stop()
+  await one.stop()
+  await provider.close()
+  await redis.stop()
+})
+
+test('R-E1: two processes with one Redis admit what one would', async () => {
+  const account = await one.cli('accounts', 'create', '--name', 'shared', '--plan', 'narrow')
+  const key = await one.key('--account', account)
+  const answers = await Promise.all(
+    Array.from({ length: 4 * LIMIT }, (_, index) => send(index % 2 ? one : two, CHAT, { key, body: hello() })),
+  )
+  const admitted = answers.filter(({ status }) => status === 200).length
+  assert.ok(admitted >= LIMIT && admitted <= LIMIT + 2, `${admitted} of a limit of ${LIMIT}, while it refills`)
+  const refused = answers.find(({ status }) => status === 429)
+  assert.ok(refused)
+  assert.ok(refused.headers['retry-after'])
+  assert.equal(refused.headers['x-ratelimit-limit-requests'], String(LIMIT))
+})
+
+test('a Redis that is gone is told by /readyz, and requests go on', async () => {
+  const ready = await send(one, '/readyz')
+  assert.equal(ready.status, 200)
+  assert.match(ready.text, /redis/)
+  await redis.stop()
+  const unready = await eventually(
+    () => send(one, '/readyz'),
+    ({ status }) => status === 503,
+  )
+  assert.equal(unready.status, 503)
+  const key = await one.keyOfNewAccount()
+  assert.equal((await send(one, CHAT, { key, body: hello() })).status, 200)
+})

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { after, before } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { answerStream, completion, counts, ordinary, slowStream, textChunks } from '../support/answers.ts'
+import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
+import { sqliteTest as once } from '../support/database.ts'
+import { type FakeProvider, type Script, startFakeProvider } from '../support/fake-provider.ts'
+import { type Gateway, model, startGateway } from '../support/gateway.ts'
+import {
+  creditOf,
+  everyRow,
+  getJson,
+  type LedgerRow,
+  race,
+  reconcile,
+  reportsMaxTokens,
+  type UsageRow,
+} from '../support/money.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+
+/** TIME-2: of the three processes, one's clock is right, one's is 5 minutes late, one's is 5 minutes early. */
+const SKEWS_MS = [0, -300_000, 300_000]
+const SECRET = 'known to all three of them, 32 bytes'
+const SKEWED_CLOCK = pathToFileURL(join(import.meta.dirname, '..', 'support', 'skewed-clock.ts')).href
+const LIMIT = 60
+/** A process is missed after 30 s. */
+const SWEPT_WITHIN_MS = 100_000
+
+let postgres: PostgresServer
+let redis: RedisServer
+let provider: FakeProvider
+let gateways: Gateway[] = []
+
+const PRICED = { ...model('m1', 'up', 'up-model'), pricing: { input_per_million: 0, output_per_million: 10 } }
+
+/** @param skewMs How wrong its clock is. */
+function start(skewMs: number): Promise<Gateway> {
+  const config = {
+    providers: { up: { protocol: 'openai', base_url: `${provider.url}/v1`, api_key: 'sk-up' } },
+    models: [PRICED],
+    plans: { wide: { requests_per_minute: 1_000_000, max_in_flight: 5_000 }, narrow: { requests_per_minute: LIMIT } },
+    routing: { max_attempts: 1 },
+  }
+  const stores = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, TURNPIKE_SECRET: SECRET }
+  const clock = { NODE_OPTIONS: `--import=${SKEWED_CLOCK}`, TURNPIKE_TEST_SKEW_MS: String(skewMs) }
+  return startGateway({ config, env: { ...stores, ...clock }, args: ['--migrate'] })
+}
+
+function gateway(index: number): Gateway {
+  const found = gateways[index % gateways.length]
+  if (found === undefined) throw new Error('no gateway is running')
+  return found
+}
+
+async function account(plan: string, usd = '100') {
+  const id = await gateway(0).cli('accounts', 'create', '--name', 'many', '--plan', plan)
+  await gateway(0).cli('credits', 'grant', '--account', id, '--usd', usd)
+  return { id, key: await gateway(0).key('--account', id) }
+}
+
+async function assertSound({ id, key }: { readonly id: string; readonly key: string }): Promise<void> {
+  const credit = await eventually(
+    () => creditOf(gateway(0), id),
+    ({ held_usd }) => held_usd === 0,
+    SWEPT_WITHIN_MS,
+  )
+  assert.equal(credit.held_usd, 0, 'nothing is held at rest')
+  assert.equal((await reconcile(gateway(0), key)).ok, true)
+}
+
+before(async () => {
+  if (process.env['TURNPIKE_TEST_DATABASE_URL'] !== undefined) return
+  ;[postgres, redis, provider] = await Promise.all([startPostgres(), startRedis(), startFakeProvider(ordinary)])
+  gateways = await Promise.all(SKEWS_MS.map(start))
+})
+
+after(async () => {
+  await Promise.all(gateways.map((each) => each.stop()))
+  await Promise.all([provider?.close(), redis?.stop(), postgres?.stop()])
+})
+
+once('F24, INV-3: 200 requests at once at three processes, with credit for 10: exactly 10 are answered', async () => {
+  provider.answer(reportsMaxTokens)
+  const owner = await account('wide', '0.01')
+  const called = provider.calls.length
+  const answers = await race(gateways, { key: owner.key, count: 200, body: { max_tokens: 100 } })
+  assert.equal(answers.filter(({ status }) => status === 200).length, 10)
+  assert.equal(answers.filter(({ status }) => status === 402).length, 190)
+  assert.equal(provider.calls.length - called, 10)
+  await assertSound(owner)
+})
+
+once('R-E1: a limit a minute is one limit for three processes', async () => {
+  provider.answer(ordinary)
+  const { key } = await account('narrow')
+  const answers = await race(gateways, { key, count: 3 * LIMIT, body: { max_tokens: 10 } })
+  const admitted = answers.filter(({ status }) => status === 200).length
+  assert.ok(admitted >= LIMIT && admitted <= LIMIT + 5, `${admitted} of ${LIMIT}, while it refills`)
+})
+
+once('KEY-4: a key that is revoked at one process fails at the others within a second', async () => {
+  const { id } = await account('wide')
+  const key = await gateway(0).key('--account', id)
+  for (const each of gateways) assert.equal((await send(each, CHAT, { key, body: hello() })).status, 200)
+  const admin = await gateway(0).key('--account', id)
+  const keys = await getJson<{ data: { id: string; last4: string }[] }>(gateway(0), admin, '/v1/keys')
+  const revoked = keys.data.find(({ last4 }) => key.endsWith(last4))
+  assert.equal((await send(gateway(0), `/v1/keys/${revoked?.id}`, { key: admin, method: 'DELETE' })).status, 204)
+  await sleep(1000)
+  for (const each of gateways) assert.equal((await send(each, CHAT, { key, body: hello() })).status, 401)
+})
+
+once('IDEM-3, F23: 50 equal requests at three processes: one call, one charge', async () => {
+  const slow: Script = async (_, reply) => {
+    await reply.wait(200)
+    reply.head(200, { 'content-type': 'application/json' })
+    reply.end(JSON.stringify(completion({ content: 'once' }, { usage: counts(10, 5) })))
+  }
+  provider.answer(slow)
+  const owner = await account('wide')
+  const called = provider.calls.length
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      send(gateway(index), CHAT, {
+        key: owner.key,
+        body: hello({ max_tokens: 20 }),
+        headers: { 'idempotency-key': 'one' },
+      }),
+    ),
+  )
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+  assert.equal(provider.calls.length - called, 1)
+  assert.equal((await everyRow<LedgerRow>(gateway(1), owner.key, '/v1/ledger?kind=charge')).length, 1)
+})
+
+once('the processes know each other', async () => {
+  const operator = await gateway(0).key('--operator')
+  const { data } = await getJson<{ data: { version: string; role: string }[] }>(
+    gateway(2),
+    operator,
+    '/v1/admin/instances',
+  )
+  assert.equal(data.length, SKEWS_MS.length)
+  assert.ok(data.every(({ version, role }) => version !== '' && role === 'all'))
+})
+
+once(
+  'F13: while Postgres hangs requests are refused and streams go on; when it is back they are answered',
+  async () => {
+    provider.answer(slowStream(60, 100))
+    const owner = await account('wide')
+    const streams = [0, 1, 2].map((index) =>
+      send(gateway(index), CHAT, { key: owner.key, body: hello({ stream: true, max_tokens: 200 }) }),
+    )
+    await eventually(
+      async () => provider.calls.length,
+      (length) => length > 0,
+    )
+    await sleep(500)
+    process.kill(postgres.pid(), 'SIGSTOP')
+    // The server's own processes answer as long as they run; a hung one stops them as well.
+    const children = backendsOf(postgres.pid())
+    for (const pid of children) process.kill(pid, 'SIGSTOP')
+    try {
+      const askedAt = performance.now()
+      const refused = await send(gateway(0), CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) })
+      const took = performance.now() - askedAt
+      assert.equal(refused.status, 503, refused.text)
+      assert.equal(errorOf(refused).code, 'database_unavailable')
+      console.log(`three processes: a hung Postgres is refused after ${Math.round(took)} ms`)
+      for (const { status, text } of await Promise.all(streams)) {
+        assert.equal(status, 200)
+        assert.match(text, /\[DONE\]/)
+        assert.doesNotMatch(text, /"error"/)
+      }
+    } finally {
+      for (const pid of [...children, postgres.pid()]) process.kill(pid, 'SIGCONT')
+    }
+    provider.answer(ordinary)
+    const backAt = performance.now()
+    for (const each of gateways) {
+      const again = await eventually(
+        () => send(each, CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) }),
+        ({ status }) => status === 200,
+        15_000,
+      )
+      assert.equal(again.status, 200, again.text)
+    }
+    console.log(`three processes: after a hung Postgres all answer within ${Math.round(performance.now() - backAt)} ms`)
+    await assertSound(owner)
+  },
+)
+
+once('F13, F16: Postgres crashes and a process is killed under load; all is charged once', async () => {
+  provider.answer(answerStream(textChunks(8), 5))
+  const owner = await account('wide')
+  let running = true
+  let answered = 0
+  const worker = async (index: number): Promise<void> => {
+    for (let count = 0; running; count++) {
+      const answer = await send(gateway(index), CHAT, {
+        key: owner.key,
+        body: hello({ stream: true, max_tokens: 20 }),
+        headers: { 'x-client-request-id': `w${index}-${count}` },
+        fresh: true,
+      }).catch(() => undefined)
+      if (answer?.status === 200 && answer.text.includes('[DONE]')) answered += 1
+      else await sleep(20)
+    }
+  }
+  const workers = Array.from({ length: 9 }, (_, index) => worker(index))
+  const before = provider.calls.length
+  await sleep(1000)
+  await postgres.restart()
+  const restartedAt = performance.now()
+  const answeredThen = answered
+  await eventually(
+    async () => answered,
+    (now) => now > answeredThen + 20,
+    20_000,
+  )
+  console.log(`three processes: 20 answers ${Math.round(performance.now() - restartedAt)} ms after Postgres restarted`)
+  const [victim] = gateways.splice(2, 1)
+  victim?.signal('SIGKILL')
+  await sleep(1000)
+  running = false
+  await Promise.all(workers)
+  gateways.push(await start(-300_000))
+  await victim?.stop()
+  await assertSound(owner)
+  const rows = await everyRow<UsageRow>(gateway(0), owner.key, '/v1/usage/completions')
+  assert.ok(rows.length >= answered, `${rows.length} rows of ${answered} answers`)
+  assert.ok(rows.length <= provider.calls.length - before, 'no row without a call')
+  const names = rows.map(({ client_request_id: name }) => name)
+  assert.equal(new Set(names).size, names.length, 'none twice')
+})
+
+once('F18: without Redis limits hold in each process, and money is not asked about there', async () => {
+  provider.answer(ordinary)
+  const owner = await account('wide')
+  await redis.stop()
+  for (const each of gateways) {
+    assert.equal((await send(each, CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) })).status, 200)
+  }
+  await assertSound(owner)
+})
+
+function backendsOf(parent: number): number[] {
+  const found = execFileSync('ps', ['-o', 'pid=', '--ppid', String(parent)], { encoding: 'utf8' })
+  return found.split('\n').flatMap((line) => (line.trim() === '' ? [] : [Number(line)]))
+}

@@ -1,0 +1,23 @@
+/** For tests about SQLite itself, whatever the dialect of the pass. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { migrate } from '../../src/db/migrate.ts'
+import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
+import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+
+/** A path for a database in a folder that is removed after the test. */
+export async function temporaryPath(test: Pick<TestContext, 'after'>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
+  test.after(() => rm(folder, { recursive: true, force: true }))
+  return join(folder, 'turnpike.db')
+}
+
+/** Opened with the current schema, and with the ledger's program; closed after the test. */
+export async function temporarySqlite(test: TestContext, path?: string): Promise<OpenedDatabase> {
+  const database = await openDatabase({ path: path ?? (await temporaryPath(test)), programs: LEDGER_PROGRAMS })
+  test.after(() => database.close())
+  await migrate(database.db, Date.now)
+  return database
+}
