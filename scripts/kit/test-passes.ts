@@ -4,9 +4,11 @@ import { dirname, join } from 'node:path'
 
 /** Whoever uses these, from a test or through other helpers, is about both databases. */
 const BOTH = /\/test\/support\/(?:database|gateway)\.ts$/
+/** Whoever uses this from a test itself is about SQLite alone. */
+const SQLITE = /\/test\/support\/sqlite-file\.ts$/
 const HELPER = /\/test\/support\/[^/]+\.ts$/
 /** Types alone run nothing. */
-const IMPORT = /(?:^|\n)\s*import\s(?!type\b)[^'"`;]*?from\s*['"](\.[^'"]+)['"]/g
+const IMPORT = /(?:^|\n)\s*import\s(?!type\b)(?:[^'"`;]*?from\s*)?['"](\.[^'"]+)['"]/g
 
 /** @returns Whether a test file, by its full path, is to run on PostgreSQL as well. */
 export function createDialectScan(): (file: string) => boolean {
@@ -19,7 +21,7 @@ export function createDialectScan(): (file: string) => boolean {
     known.set(file, found)
     return found
   }
-  return usesBoth
+  return (file) => usesBoth(file) && !importsOf(file).some((path) => SQLITE.test(path))
 }
 
 function importsOf(file: string): readonly string[] {

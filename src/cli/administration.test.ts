@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { temporaryDatabase } from '../../test/support/database.ts'
+import {
+  dialect,
+  environmentOf,
+  placeFor,
+  postgresTest,
+  sqliteTest,
+  temporaryDatabase,
+  temporaryPlace,
+} from '../../test/support/database.ts'
 import { createAuthenticator } from '../features/keys/authenticator.ts'
 import { SECRET_PATTERN } from '../features/keys/secret.ts'
 
@@ -18,12 +26,13 @@ interface Ended {
 }
 
 /** The command line with a data directory of the test's own, which does not exist yet. */
-async function installation(t: TestContext) {
+async function installation(t: TestContext, at?: string) {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-cli-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')
   await writeFile(join(folder, 'turnpike.yaml'), 'accounts: { default_plan: pro }\n')
-  const env = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1' }
+  const place = at ?? (await placeFor(t, dataDir))
+  const env = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1', ...environmentOf(place) }
   const turnpike = (...words: string[]): Promise<Ended> =>
     new Promise((resolve) => {
       execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env }, (error, out, errors) =>
@@ -31,7 +40,7 @@ async function installation(t: TestContext) {
       )
     })
   const json = async (...words: string[]) => JSON.parse((await turnpike(...words, '--json')).out)
-  return { dataDir, path: join(dataDir, 'turnpike.db'), turnpike, json }
+  return { dataDir, path: place, turnpike, json }
 }
 
 test('keys create works before the service ever ran, and prints nothing but the key', async (t) => {
@@ -39,7 +48,7 @@ test('keys create works before the service ever ran, and prints nothing but the 
   const { code, out, error } = await turnpike('keys', 'create', '--name', 'first')
   assert.deepEqual([code, error], [0, ''])
   assert.match(out, new RegExp(`${SECRET_PATTERN.source.slice(0, -1)}\\n$`))
-  assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
+  if (dialect === 'sqlite') assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
   const accounts = await json('accounts', 'list')
   assert.deepEqual(
     accounts.data.map(({ plan }: { plan: string }) => plan),
@@ -126,13 +135,29 @@ test('what is not there fails with 1, wrong usage with 2, each with one line tha
   }
 })
 
-test('migrate says what it applies; with --dry-run it makes nothing', async (t) => {
+sqliteTest('migrate says what it applies; with --dry-run it makes nothing', async (t) => {
   const { path, turnpike } = await installation(t)
   assert.match((await turnpike('migrate', '--dry-run')).out, /^would apply 0001-/)
   await assert.rejects(stat(path), { code: 'ENOENT' })
   assert.match((await turnpike('migrate')).out, /^applied 0001-/)
   assert.equal((await turnpike('migrate')).out, 'The schema is current.\n')
 })
+
+postgresTest(
+  'a Postgres is changed by migrate alone: other commands say what it lacks, and --dry-run makes nothing',
+  async (t) => {
+    const { turnpike } = await installation(t, await temporaryPlace(t))
+    const refused = await turnpike('keys', 'list')
+    assert.deepEqual([refused.code, refused.out], [1, ''])
+    assert.match(refused.error, /lacks 0001-first-schema, .* Run 'turnpike migrate'/)
+    assert.match((await turnpike('migrate', '--dry-run')).out, /^would apply 0001-/)
+    assert.equal((await turnpike('keys', 'list')).code, 1)
+    const applied = await Promise.all([turnpike('migrate'), turnpike('migrate')])
+    assert.equal(applied.filter(({ out }) => out.startsWith('applied 0001-')).length, 1)
+    assert.equal((await turnpike('migrate')).out, 'The schema is current.\n')
+    assert.equal((await turnpike('keys', 'list')).code, 0)
+  },
+)
 
 test('login-link prints nothing but a link to the public address', async (t) => {
   const { turnpike } = await installation(t)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openCreditDesk } from '../../test/support/credit-desk.ts'
+import { environmentOf, placeFor } from '../../test/support/database.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { findAccount } from '../features/accounts/queries.ts'
 
@@ -23,7 +24,8 @@ async function installation(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-cli-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'turnpike.yaml'), CONFIG)
-  const env = { PATH: '', TURNPIKE_DATA_DIR: join(folder, 'data'), NO_COLOR: '1' }
+  const place = await placeFor(t, join(folder, 'data'))
+  const env = { PATH: '', TURNPIKE_DATA_DIR: join(folder, 'data'), NO_COLOR: '1', ...environmentOf(place) }
   const turnpike = (...words: string[]): Promise<{ code: number; out: string; error: string }> =>
     new Promise((resolve) => {
       execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env }, (error, out, errors) =>
@@ -37,7 +39,7 @@ async function installation(t: TestContext) {
   }
   const create = async (plan: string) =>
     (await turnpike('accounts', 'create', '--name', plan, '--plan', plan)).out.trim()
-  return { path: join(folder, 'data', 'turnpike.db'), turnpike, json, create }
+  return { path: place, turnpike, json, create }
 }
 
 test('credit is given and shown, without an account that of the first start, which has its allowance', async (t) => {

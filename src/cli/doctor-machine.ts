@@ -3,7 +3,8 @@ import { constants, existsSync } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../config/schema.ts'
-import { databaseFile } from '../db/file.ts'
+import type { OpenOptions } from '../db/open.ts'
+import { placeOf } from '../db/place.ts'
 
 /** One line of the report. `fix` is null when there is nothing to mend. */
 export interface Check {
@@ -68,32 +69,29 @@ export async function checkDataDirectory(folder: string): Promise<Check> {
   }
 }
 
-export async function checkDatabase({ data_dir, database_url }: Config): Promise<Check> {
+export async function checkDatabase(config: Config): Promise<Check> {
   const name = 'database'
-  if (database_url !== undefined) {
-    return failed(name, 'database_url is set, but this release keeps its data in SQLite', 'Unset DATABASE_URL.')
-  }
-  const path = databaseFile(data_dir)
-  if (!existsSync(path)) return passed(name, `${path}: will be made on first start`)
+  const place = placeOf(config)
+  if ('path' in place && !existsSync(place.path)) return passed(name, `${place.path}: will be made on first start`)
+  const what = 'path' in place ? place.path : 'DATABASE_URL'
   try {
-    const pending = await pendingAt(path)
-    if (pending.length === 0) return passed(name, `${path}: opens, schema current`)
-    return failed(
-      name,
-      `${path}: the schema lacks ${pending.join(', ')}`,
-      'Run `turnpike migrate`, or start the service.',
-    )
+    const pending = await pendingAt(place)
+    if (pending.length === 0) return passed(name, `${what}: opens, schema current`)
+    const start = 'path' in place ? 'start the service' : 'start the service with `--migrate`'
+    return failed(name, `${what}: the schema lacks ${pending.join(', ')}`, `Run \`turnpike migrate\`, or ${start}.`)
   } catch (error) {
-    return failed(name, `${path}: ${messageOf(error)}`, 'Check who owns the file, or restore a backup.')
+    if ('path' in place)
+      return failed(name, `${what}: ${messageOf(error)}`, 'Check who owns the file, or restore a backup.')
+    return failed(name, messageOf(error), 'Mend that, or set DATABASE_URL to a server that is well.')
   }
 }
 
-async function pendingAt(path: string): Promise<readonly string[]> {
+async function pendingAt(place: OpenOptions): Promise<readonly string[]> {
   const [{ openDatabase }, { pendingMigrations }] = await Promise.all([
     import('../db/open.ts'),
     import('../db/migrate.ts'),
   ])
-  const database = await openDatabase({ path })
+  const database = await openDatabase(place)
   try {
     await database.ping()
     return await pendingMigrations(database.db)

@@ -150,10 +150,10 @@ function output({ status, stdout, stderr }: Ended): Ended {
   return { status, stdout, stderr }
 }
 
-test('serve refuses a Postgres address rather than keeping the data elsewhere', () => {
-  const env = { DATABASE_URL: 'postgres://user:canary@127.0.0.1/db', TURNPIKE_SECRET: 'x'.repeat(32), PORT: '0' }
+test('serve does not start without the Postgres that is configured, and names the variable, not the password', () => {
+  const env = { DATABASE_URL: 'postgres://user:canary@127.0.0.1:1/db', TURNPIKE_SECRET: 'x'.repeat(32), PORT: '0' }
   const { status, stdout, stderr } = turnpike(['serve'], env)
   assert.deepEqual([status, stdout], [1, ''])
-  assert.match(stderr, /^turnpike: database_url is set, but [^\n]*\n$/)
+  assert.match(stderr, /^turnpike: The database of DATABASE_URL, [^\n]* cannot be used: [^\n]*ECONNREFUSED[^\n]*\n$/)
   assert.ok(!stderr.includes('canary'))
 })

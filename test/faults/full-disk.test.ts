@@ -7,6 +7,7 @@ import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { creditOf, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
+import '../support/sqlite-file.ts' // the disk is the database's: this is about SQLite
 
 const STREAMS = 5
 const WORDS = 30

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +7,7 @@ import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { creditOf, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
+import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const LOCKED_MS = 30_000
 const REFUSED_WITHIN_MS = 6_000
@@ -28,7 +28,7 @@ test('F12, LED-10: a database that is locked for 30 s admits nothing, cuts nothi
   const key = await gateway.key('--account', account)
   const streams = Array.from({ length: STREAMS }, () => send(gateway, CHAT, { key, body: hello({ stream: true }) }))
   await provider.call(STREAMS - 1)
-  const holder = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  const holder = new DatabaseSync(sqliteFileIn(gateway.dataDir))
   holder.exec('begin immediate')
   const lockedAt = performance.now()
   const called = provider.calls.length

@@ -9,7 +9,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
 import { createSchema, type TestSchema } from './schemas.ts'
-import { temporaryPath } from './sqlite-file.ts'
+import { sqliteFileIn, temporaryPath } from './sqlite-file.ts'
 
 export { testIds } from './ids.ts'
 export { temporaryPath }
@@ -33,6 +33,21 @@ export const postgresTest: typeof sqliteTest = dialect === 'postgres' ? test : (
  */
 export async function temporaryPlace(test: Pick<TestContext, 'after'>): Promise<string> {
   return SERVER === undefined ? temporaryPath(test) : temporarySchema(test, SERVER)
+}
+
+/** Where the database of an installation is: in its data directory, not made yet, or a schema that is current. */
+export async function placeFor(test: TestContext, dataDirectory: string): Promise<string> {
+  if (SERVER === undefined) return sqliteFileIn(dataDirectory)
+  const place = await temporarySchema(test, SERVER)
+  const { db, close } = await openPlace(place)
+  await migrate(db, Date.now).finally(close)
+  return place
+}
+
+/** What a program of ours needs in its environment to use the place; a SQLite file is found by its data directory. */
+export function environmentOf(place: string): Readonly<Record<string, string>> {
+  if (!place.includes('://')) return {}
+  return { DATABASE_URL: place, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
 }
 
 /** With the ledger's program, where there are programs. Not closed by itself. */

@@ -66,7 +66,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const env = environment({ port, dataDir, configFile, own: { ...databaseVariables(schema), ...options.env } })
     const launched = launch({ env, cwd: folder, args, logFile: options.logFile })
     if (await ready(port, launched)) return handle({ port, dataDir, folder, env, launched, schema })
-    if (attempt === PORT_ATTEMPTS || !launched.output().includes('EADDRINUSE')) {
+    if (attempt === PORT_ATTEMPTS || !/EADDRINUSE|is in use/.test(launched.output())) {
       launched.child.kill('SIGKILL')
       throw new Error(`The gateway did not become ready:\n${launched.output()}`)
     }

@@ -74,6 +74,7 @@ export async function startPostgres({ settings = {} }: PostgresServerOptions = {
     },
     async stop() {
       const ended = new Promise((resolve) => undertaker.once('exit', resolve))
+      undertaker.ref()
       undertaker.stdin?.end()
       await ended
     },

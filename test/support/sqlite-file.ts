@@ -14,6 +14,11 @@ export async function temporaryPath(test: Pick<TestContext, 'after'>): Promise<s
   return join(folder, 'turnpike.db')
 }
 
+/** The database of a data directory. */
+export function sqliteFileIn(dataDirectory: string): string {
+  return join(dataDirectory, 'turnpike.db')
+}
+
 /** Opened with the current schema, and with the ledger's program; closed after the test. */
 export async function temporarySqlite(test: TestContext, path?: string): Promise<OpenedDatabase> {
   const database = await openDatabase({ path: path ?? (await temporaryPath(test)), programs: LEDGER_PROGRAMS })

@@ -206,7 +206,7 @@ test('batches that collide are carried out all the same', async (t) => {
   const rename = (id: string) => ({ sql: "update account set name = name || 'x' where id = $1", parameters: [id] })
   const one = [rename('acc_a'), rename('acc_b')]
   for (let round = 0; round < 3; round++) await Promise.all([batch(one), batch(one.toReversed())])
-  const names = await db.selectFrom('account').select('name').execute()
+  const names = await db.selectFrom('account').select('name').orderBy('name').execute()
   assert.deepEqual(
     names.map(({ name }) => name),
     ['axxxxxx', 'bxxxxxx'],

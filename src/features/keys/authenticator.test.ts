@@ -127,6 +127,7 @@ test('a known key is answered at once, with one frozen caller for all its reques
     plan: 'free',
     models: new Set(['m1']),
     requestsPerMinute: 5,
+    monthlyBudgetNanoUsd: undefined,
     scopes: new Set(['chat']),
   })
 })
