@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path'
 const BOTH = /\/test\/support\/(?:database|gateway)\.ts$/
 /** Whoever uses this from a test itself is about SQLite alone. */
 const SQLITE = /\/test\/support\/sqlite-file\.ts$/
+/** In the comment that a test file begins with: what it tests does not touch the database. */
+const ONCE = /^\/\*\*[^]*?\bRuns on one database\b[^]*?\*\//
 const HELPER = /\/test\/support\/[^/]+\.ts$/
 /** Types alone run nothing. */
 const IMPORT = /(?:^|\n)\s*import\s(?!type\b)(?:[^'"`;]*?from\s*)?['"](\.[^'"]+)['"]/g
@@ -21,11 +23,13 @@ export function createDialectScan(): (file: string) => boolean {
     known.set(file, found)
     return found
   }
-  return (file) => usesBoth(file) && !importsOf(file).some((path) => SQLITE.test(path))
+  return (file) => usesBoth(file) && !ONCE.test(textOf(file)) && !importsOf(file).some((path) => SQLITE.test(path))
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
 function importsOf(file: string): readonly string[] {
-  if (!existsSync(file)) return []
-  const text = readFileSync(file, 'utf8')
-  return [...text.matchAll(IMPORT)].map(([, specifier = '']) => join(dirname(file), specifier))
+  return [...textOf(file).matchAll(IMPORT)].map(([, specifier = '']) => join(dirname(file), specifier))
 }
