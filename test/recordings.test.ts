@@ -3,7 +3,7 @@
  * a client receives must be what the recording says, read by readers that share nothing with the gateway, however the
  * network cuts the bytes. Where the recordings are: `TURNPIKE_RECORDINGS`, else `../shared/fixtures` beside the
  * project; without them our own answers run alone.
- Runs on one database: what it tests is how protocols are spoken.
+ * Runs on one database: what it tests is how protocols are spoken.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

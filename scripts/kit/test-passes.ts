@@ -7,7 +7,7 @@ const BOTH = /\/test\/support\/(?:database|gateway)\.ts$/
 /** Whoever uses this from a test itself is about SQLite alone. */
 const SQLITE = /\/test\/support\/sqlite-file\.ts$/
 /** In the comment that a test file begins with: what it tests does not touch the database. */
-const ONCE = /^\/\*\*[^]*?\bRuns on one database\b[^]*?\*\//
+const ONCE = /^\/\*\*[\s\S]*?\bRuns on one database\b[\s\S]*?\*\//
 const HELPER = /\/test\/support\/[^/]+\.ts$/
 /** Types alone run nothing. */
 const IMPORT = /(?:^|\n)\s*import\s(?!type\b)(?:[^'"`;]*?from\s*)?['"](\.[^'"]+)['"]/g
