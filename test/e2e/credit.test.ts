@@ -5,6 +5,7 @@ import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } fro
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
 import {
+  creditAtRest,
   creditOf,
   everyRow,
   getJson,
@@ -54,10 +55,7 @@ for (const [name, gateways] of [
       [402, 190],
     ])
     assert.equal(provider.calls.length - called, 10, 'who is refused reaches no provider')
-    const credit = await eventually(
-      () => creditOf(gateway, account),
-      ({ held_usd }) => held_usd === 0,
-    )
+    const credit = await creditAtRest(gateway, { account, key })
     assert.deepEqual([credit.balance_usd, credit.held_usd, credit.available_usd], [0, 0, 0])
     assert.equal((await reconcile(gateway, key)).ok, true)
     const refused = statuses.get(402)?.[0]
@@ -83,10 +81,7 @@ test('INV-11: a budget of the key is held in the same step as the credit of the 
   assert.equal(error['code'], 'key_budget_exceeded')
   assert.match(String(error['resets_at']), /^\d{4}-\d\d-01T00:00:00\.000Z$/)
   assert.equal((await send(gateway, CHAT, { key: other, body: hello({ max_tokens: 100 }) })).status, 200)
-  const credit = await eventually(
-    () => creditOf(gateway, account),
-    ({ held_usd }) => held_usd === 0,
-  )
+  const credit = await creditAtRest(gateway, { account, key })
   assert.equal(credit.balance_usd, 0.994)
 })
 

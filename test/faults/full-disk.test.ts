@@ -5,7 +5,7 @@ import { slowStream } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { creditOf, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
 import '../support/sqlite-file.ts' // the disk is the database's: this is about SQLite
 
@@ -51,10 +51,7 @@ test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, 
     15_000,
   )
   assert.ok(rows.every(({ completion_tokens }) => completion_tokens === WORDS))
-  const credit = await eventually(
-    () => creditOf(gateway, account),
-    ({ held_usd }) => held_usd === 0,
-  )
+  const credit = await creditAtRest(gateway, { account, key })
   assert.equal(credit.held_usd, 0)
   assert.equal((await reconcile(gateway, key)).ok, true)
   provider.answer(slowStream(2, 1))

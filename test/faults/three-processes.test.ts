@@ -10,7 +10,7 @@ import { sqliteTest as once } from '../support/database.ts'
 import { type FakeProvider, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
 import {
-  creditOf,
+  creditAtRest,
   everyRow,
   getJson,
   type LedgerRow,
@@ -63,11 +63,7 @@ async function account(plan: string, usd = '100') {
 }
 
 async function assertSound({ id, key }: { readonly id: string; readonly key: string }): Promise<void> {
-  const credit = await eventually(
-    () => creditOf(gateway(0), id),
-    ({ held_usd }) => held_usd === 0,
-    SWEPT_WITHIN_MS,
-  )
+  const credit = await creditAtRest(gateway(0), { account: id, key }, SWEPT_WITHIN_MS)
   assert.equal(credit.held_usd, 0, 'nothing is held at rest')
   assert.equal((await reconcile(gateway(0), key)).ok, true)
 }

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bodyOf, chunk, completion, counts, frame, SSE_HEAD, usageChunk } from './answers.ts'
-import { CHAT, eventually, send } from './client.ts'
+import { CHAT, send } from './client.ts'
 import { type Script, startFakeProvider } from './fake-provider.ts'
 import { type Gateway, model, startGateway } from './gateway.ts'
-import { creditOf, everyRow, type Reconciled, reconcile, type UsageRow } from './money.ts'
+import { creditAtRest, everyRow, type Reconciled, reconcile, type UsageRow } from './money.ts'
 
 const GRANTED_USD = 100
 const WORKERS = 8
@@ -110,7 +110,7 @@ export async function startCrashLoop(): Promise<CrashLoop> {
     },
     async verify() {
       const gateway = await start()
-      const credit = await eventually(() => creditOf(gateway, account), isAtRest, SWEPT_WITHIN_MS)
+      const credit = await creditAtRest(gateway, { account, key }, SWEPT_WITHIN_MS)
       const rows = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
       const reconciled = await reconcile(gateway, key)
       const spent = rows.reduce((sum, { cost_usd }) => sum + Math.round(cost_usd * 1e9), 0)
@@ -131,10 +131,6 @@ export async function startCrashLoop(): Promise<CrashLoop> {
 async function byItself({ exited }: Gateway): Promise<void> {
   const died = await Promise.race([exited.then(() => true), sleep(DIES_WITHIN_MS, false, { ref: false })])
   assert.ok(died, 'the process has come to its crash point')
-}
-
-function isAtRest({ held_usd: held }: { readonly held_usd: number }): boolean {
-  return held === 0
 }
 
 /** Generates a word after a word, and notes each before it is sent: what was generated is owed. */

@@ -1,6 +1,6 @@
 /** What tests ask a running gateway about money. */
 import { bodyOf, completion, counts } from './answers.ts'
-import { type Answer, CHAT, hello, send } from './client.ts'
+import { type Answer, CHAT, eventually, hello, send } from './client.ts'
 import type { Script } from './fake-provider.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -50,6 +50,20 @@ export async function getJson<T>(gateway: Gateway, key: string, path: string): P
 
 export function reconcile(gateway: Gateway, key: string): Promise<Reconciled> {
   return getJson(gateway, key, '/v1/usage/reconcile')
+}
+
+/** Waits until nothing is reserved, and says what is there then. Asked over HTTP: a command for each look would be the load. */
+export async function creditAtRest(
+  gateway: Gateway,
+  { account, key }: { readonly account: string; readonly key: string },
+  withinMs = 3000,
+): Promise<Credit> {
+  await eventually(
+    () => getJson<{ readonly held_usd: number }>(gateway, key, '/v1/usage'),
+    ({ held_usd: held }) => held === 0,
+    withinMs,
+  )
+  return creditOf(gateway, account)
 }
 
 export async function creditOf(gateway: Gateway, account: string): Promise<Credit> {
