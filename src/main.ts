@@ -4,6 +4,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { shrinkHeap } from './app/heap.ts'
 import type { Role } from './app/money.ts'
 import type { App } from './app.ts'
 import { reloadable } from './config/reload.ts'
@@ -53,6 +54,7 @@ export async function startService({ config, log, version, role, mayMigrate }: S
     await app.server.listen({ host: config.server.host, port: config.server.port })
     const { port } = app.server.server.address() as AddressInfo
     const stopLogging = logCompletions(log.log)
+    const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
     return {
       url: `http://${config.server.host.includes(':') ? `[${config.server.host}]` : config.server.host}:${port}`,
       port,
@@ -63,6 +65,7 @@ export async function startService({ config, log, version, role, mayMigrate }: S
         running = merged
       },
       async drain() {
+        clearTimeout(shrinking)
         await drainServer(app, config.server)
         metricsServer?.close()
         await app.close()
@@ -77,6 +80,8 @@ export async function startService({ config, log, version, role, mayMigrate }: S
   }
 }
 
+/** A start reads the whole program, and nothing takes so much again for a long time. */
+const SHRINK_AFTER_MS = 800
 const DRAIN_POLL_MS = 10
 /** How long interrupted requests may take to tell their clients. */
 const INTERRUPTION_MS = 2_000
