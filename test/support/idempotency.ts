@@ -20,6 +20,8 @@ export const ACCOUNT = 'acc_a' as AccountId
 export interface KeyProcess {
   readonly database: OpenedDatabase
   readonly port: Idempotency
+  /** Batches that the database has carried out for the port: claims and what became of them. */
+  readonly written: () => number
 }
 
 export async function keyProcess(
@@ -28,9 +30,14 @@ export async function keyProcess(
   over: Partial<IdempotencyInput> = {},
 ): Promise<KeyProcess> {
   const database = await temporaryDatabase(test, path)
-  const port = openKeys(database, over)
+  let written = 0
+  const batch: OpenedDatabase['batch'] = async (statements) => {
+    await database.batch(statements)
+    written += 1
+  }
+  const port = openKeys({ ...database, batch }, over)
   test.after(() => port.close())
-  return { database, port }
+  return { database, port, written: () => written }
 }
 
 export function openKeys({ db, batch }: OpenedDatabase, over: Partial<IdempotencyInput> = {}): Idempotency {
