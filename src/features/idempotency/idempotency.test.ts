@@ -232,8 +232,10 @@ test('at most so many keys run in a process', async (t) => {
   const repeat = port.begin(ask({ key: 'a' })) // takes no place of its own
   first.freed(answer('{}', 500))
   assert.equal(replayOf(await repeat).status, 500)
-  await until(async () => (await rowOf(database, 'a'))?.state === 'freed')
-  await beginRun(port, ask({ key: 'c' }))
+  // Its place is free when the database has said so, a moment after the row is.
+  const comes = () => beginRun(port, ask({ key: 'c' }))
+  await until(() => comes().then(Boolean, () => false))
+  assert.equal((await rowOf(database, 'a'))?.state, 'freed')
 })
 
 test('a process that ends turns away who waits', async (t) => {
