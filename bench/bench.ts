@@ -4,6 +4,9 @@
  *
  *   --quick    a fifth of the time, for a first look
  *   --soak     a million requests more, and what memory does meanwhile
+ *   --fairness  whether an account at ten times its rate limit is felt by another; nothing else is measured then
+ *   --jobs     what the queue of background work sustains; nothing else is measured then
+ *   --webhooks  what deliveries sustain, and what a dead endpoint does to others; nothing else is measured then
  *   --profile  the functions of the gateway that take most time; its profile is kept in a temporary folder
  */
 import { mkdtempSync } from 'node:fs'
@@ -13,9 +16,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { BUDGETS } from './budgets.ts'
 import { topFunctions } from './cpu-profile.ts'
+import { benchFairness } from './fairness.ts'
+import { benchJobs } from './jobs.ts'
 import { type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
 import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
 import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 const quick = process.argv.includes('--quick')
 const SECONDS = quick ? 1 : 4
@@ -256,5 +262,12 @@ async function main(): Promise<boolean> {
   return printVerdicts(stage.verdicts)
 }
 
-process.exitCode = (await main()) ? 0 : 1
+const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
+  '--fairness': benchFairness,
+  '--jobs': benchJobs,
+  '--webhooks': benchWebhooks,
+}
+const only = process.argv.find((option) => Object.hasOwn(benchOf, option))
+const holds = await ((only === undefined ? undefined : benchOf[only]) ?? main)()
+process.exitCode = holds ? 0 : 1
 process.exit()

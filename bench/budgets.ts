@@ -15,4 +15,6 @@ export const BUDGETS = {
   /** Between the 100 000th and the last request of `--soak`, which garbage collection moves up and down. */
   soakGrowthMib: 16,
   readyMs: 700,
+  /** OVL-4: what an account at ten times its rate limit may do to another's p99. */
+  crowdedP99Ratio: 1.2,
 } as const

@@ -1,6 +1,6 @@
 /**
  * The provider of the bench, a process of its own: answers at once, whole or streamed, as the model's name says:
- * `json`, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one chunk.
+ * `json`, `json-<milliseconds>` after a wait, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one chunk, `fails`.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -41,14 +41,20 @@ async function stream(response: ServerResponse, model: string): Promise<void> {
   response.end(last(chunks))
 }
 
+async function whole(response: ServerResponse, model: string): Promise<void> {
+  const waitMs = Number(model.split('-')[1] ?? 0)
+  if (waitMs > 0) await sleep(waitMs)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(WHOLE) })
+  response.end(WHOLE)
+}
+
 const server = createServer((request, response) => {
   const pieces: Buffer[] = []
   request.on('data', (piece: Buffer) => pieces.push(piece))
   request.on('end', () => {
     const { model } = JSON.parse(Buffer.concat(pieces).toString()) as { readonly model: string }
-    if (model !== 'json') return void stream(response, model)
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(WHOLE) })
-    response.end(WHOLE)
+    if (model === 'fails') return void response.writeHead(500).end()
+    void (model.startsWith('json') ? whole(response, model) : stream(response, model))
   })
 })
 server.keepAliveTimeout = 60_000

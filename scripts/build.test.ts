@@ -1,34 +1,40 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { ROOT } from './source-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-build-'))
 after(() => rmSync(folder, { recursive: true }))
 
+const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
+const packaged = join(folder, 'package')
+
 /** What the package has, and nothing of the sources. */
-function install(): string {
-  const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
-  const built = spawnSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'package', 'dist')], {
+function install(): void {
+  const built = spawnSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', join(packaged, 'dist')], {
     cwd: ROOT,
     encoding: 'utf8',
   })
   assert.equal(built.status, 0, built.stdout)
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: readonly string[] }
   for (const name of [...files, 'package.json']) {
-    if (name !== 'dist') cpSync(join(ROOT, name), join(folder, 'package', name), { recursive: true })
+    if (name !== 'dist') cpSync(join(ROOT, name), join(packaged, name), { recursive: true })
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'package', 'node_modules'))
-  return join(folder, 'package', 'bin', 'turnpike.js')
+  symlinkSync(join(ROOT, 'node_modules'), join(packaged, 'node_modules'))
 }
 
+before(install)
+
 test('the package runs from what it carries: no sources, threads included', async () => {
-  const program = install()
   const env = { PORT: '0', TURNPIKE_DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' }
-  const child = spawn(process.execPath, [program, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [join(packaged, 'bin', 'turnpike.js'), 'serve'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
   let output = ''
   for await (const piece of child.stdout) {
@@ -45,4 +51,39 @@ test('the package runs from what it carries: no sources, threads included', asyn
   assert.equal(response.status, 200, await response.text())
   child.kill('SIGTERM')
   assert.equal(await exited, 0)
+})
+
+/** A program of somebody else that has the package, and the types of Node.js, among its modules. */
+function makeConsumer(): string {
+  const consumer = join(folder, 'consumer')
+  mkdirSync(join(consumer, 'node_modules', '@types'), { recursive: true })
+  for (const name of ['@types/node', 'undici-types']) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(consumer, 'node_modules', name))
+  }
+  symlinkSync(packaged, join(consumer, 'node_modules', 'turnpike'))
+  writeFileSync(join(consumer, 'package.json'), '{"type":"module"}')
+  const page = readFileSync(join(ROOT, 'docs', 'webhooks.md'), 'utf8')
+  writeFileSync(join(consumer, 'receiver.ts'), /^```ts\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
+  return consumer
+}
+
+const COMPILER_OPTIONS = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
+
+test('turnpike/webhooks is there for others: its code runs, and the receiver of docs/webhooks.md fits its types', () => {
+  const consumer = makeConsumer()
+  const checked = spawnSync(tsc, [...COMPILER_OPTIONS, 'receiver.ts'], { cwd: consumer, encoding: 'utf8' })
+  assert.equal(checked.stdout, '')
+  assert.equal(checked.status, 0)
+  const program = `
+    import { verifyWebhook, WebhookVerificationError } from 'turnpike/webhooks'
+    try {
+      verifyWebhook('{}', {}, 'whsec_' + Buffer.alloc(32).toString('base64'))
+    } catch (error) {
+      console.log(error instanceof WebhookVerificationError, error.reason)
+    }`
+  const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: consumer,
+    encoding: 'utf8',
+  })
+  assert.equal(run.stdout, 'true missing_signature\n', run.stderr)
 })

@@ -133,21 +133,54 @@ test('comments are taken out without touching addresses or line numbers', () => 
   )
 })
 
-test('a cap of docs/limits.md that its file does not have is a finding, and so is a file that is gone', () => {
-  const row = (caps: string, path: string): string => `| what | ${caps} | beyond | \`${path}\` |\n`
-  const page = `| what | cap | beyond it | where |\n|---|---|---|---|\n`
-  const code = 'export const A = 16 * 1024, B = 10_000, C = 5_000 // 7\n'
-  const good =
-    row('16 KiB, 10 000 fields, for 5 s', 'src/a.ts') + row('by plan; 500 unless set', 'plans.*.max_in_flight')
-  assert.deepEqual(checkOver('check-limits.ts', { 'docs/limits.md': page + good, 'src/a.ts': code }), {
-    status: 0,
-    output: '',
-  })
-  const bad = page + row('17 KiB', 'src/a.ts') + row('7', 'src/a.ts') + row('5 s', 'src/gone.ts')
-  const { status, output } = checkOver('check-limits.ts', { 'docs/limits.md': bad, 'src/a.ts': code })
+const LIMITS = '| what | cap | beyond it | where | proved by |\n|---|---|---|---|---|\n'
+const limit = (caps: string, where: string, proof = '`an-id` in `src/a.test.ts`'): string =>
+  `| what | ${caps} | beyond | ${where} | ${proof} |\n`
+const LIMITED = {
+  'src/a.ts': 'export const A = 16 * 1024, B = 10_000, C = 5_000, D = 0.85 // 7\n',
+  'src/b.ts': 'export const E = 500\n',
+  'src/a.test.ts':
+    "// [limit: a-comment]\ntest('OVL-1: it ends [limit: an-id]', () => {})\ntest(`so [limit: other]`, () => {})\n",
+}
+
+test('a cap of docs/limits.md that its file has, and a test proves, is no finding', () => {
+  const page =
+    LIMITS +
+    limit('16 KiB, 10 000 fields, for 5 s, 85 %', '`src/a.ts`') +
+    limit('by plan; 500 unless set', '`plans.*.max_in_flight`, `src/b.ts`', '`other` in `src/a.test.ts`')
+  assert.deepEqual(checkOver('check-limits.ts', { ...LIMITED, 'docs/limits.md': page }), { status: 0, output: '' })
+})
+
+test('a constant of the product that no row names is a finding, and what formats and commands have is not', () => {
+  const code = 'export const MAX_A = 1\nconst MAX_B_BYTES = 2\n'
+  const files = { 'docs/limits.md': LIMITS, 'src/lib/a.ts': code, 'src/cli/a.ts': code, 'src/lib/a.test.ts': code }
+  const { output } = checkOver('check-limits.ts', files)
+  const [first, second] = ['MAX_A', 'MAX_B_BYTES'].map((name) => `src/lib/a.ts: ${name} is in no row of docs/limits.md`)
+  assert.equal(output, `${first}\n${second}\nlimits: 2 findings\n`)
+})
+
+test('a cap that its file does not have, a file that is gone, and a missing proof are findings of one line each', () => {
+  const page =
+    LIMITS +
+    limit('17 KiB', '`src/a.ts`') +
+    limit('7', '`src/a.ts`') +
+    limit('5 s', '`src/gone.ts`') +
+    limit('5 s', '`a.setting`') +
+    limit('5 s', '`src/a.ts`', '') +
+    limit('5 s', '`src/a.ts`', '`a-comment` in `src/a.test.ts`') +
+    limit('5 s', '`src/a.ts`', '`x` in `src/gone.test.ts`')
+  const { status, output } = checkOver('check-limits.ts', { ...LIMITED, 'docs/limits.md': page })
   assert.equal(status, 1)
-  assert.match(
-    output,
-    /limits\.md:3: src\/a\.ts has no 17408, .*\n.*:4: src\/a\.ts has no 7,.*\n.*:5: there is no src\/gone\.ts\n/,
-  )
+  const lines = [
+    /limits\.md:3: src\/a\.ts has no 17408, /,
+    /limits\.md:4: src\/a\.ts has no 7,/,
+    /limits\.md:5: there is no src\/gone\.ts/,
+    /limits\.md:6: name the file below src\//,
+    /limits\.md:7: 'what' has no proof: end its row with/,
+    /limits\.md:8: 'what': no test of src\/a\.test\.ts has \[limit: a-comment\] in its name/,
+    /limits\.md:9: 'what': there is no src\/gone\.test\.ts/,
+    /'an-id' is the id of several rows/,
+    /^limits: 8 findings/,
+  ]
+  for (const [index, line] of lines.entries()) assert.match(output.split('\n')[index] ?? '', line)
 })

@@ -53,8 +53,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Send `Authorization: Bearer tp_…`, or Basic with the key as user name and no password.',
   },
   invalid_credential: {
-    meaning: 'The key is unknown, revoked, expired or malformed; which one is not said.',
-    action: 'Use a key that is listed as active in the dashboard.',
+    meaning: 'The key, token or session is unknown, revoked, expired or malformed; which one is not said.',
+    action: 'Use a key that is listed as active; sign in again with `turnpike login` or in the dashboard.',
   },
   insufficient_credit: {
     meaning:
@@ -71,12 +71,16 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Lower `max_tokens`, raise the budget of the key, use another key, or wait for the next month.',
   },
   insufficient_scope: {
-    meaning: 'The key does not have the scope that the endpoint needs.',
-    action: 'Use a key with the scope that the message names.',
+    meaning: 'The key or token does not have the scope that the endpoint needs, or the role does not have the right.',
+    action: 'Use a key with the scope that the message names, or ask an owner for the role.',
   },
   address_not_allowed: {
     meaning: "The request comes from an address outside the key's allowlist.",
     action: 'Send it from an allowed address, or change the allowlist.',
+  },
+  cross_site_request: {
+    meaning: 'A page of another site had a browser send this, perhaps with the cookie of the dashboard.',
+    action: 'Send it from a page of this server; programs use an API key and `/v1`.',
   },
   model_not_allowed: {
     meaning: 'The key may not use this model.',
@@ -95,6 +99,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning:
       'The process that ran the request with this `Idempotency-Key` died, and the provider may have been called. `completion_id` names the completion.',
     action: 'Look the completion up in `GET /v1/usage/completions/{id}`; use a new key to run the request again.',
+  },
+  idempotency_result_expired: {
+    meaning:
+      'The stream with this `Idempotency-Key` has ended, and the time for which its events are kept (10 minutes unless the operator set another) is over.',
+    action: 'Use a new key to run the request again; it is charged again.',
   },
   idempotency_result_too_large: {
     meaning: 'The request was answered, but the answer was too large (over 8 MiB) to be kept for repeats.',
@@ -146,6 +155,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Repeat after `retry-after`.',
   },
   overloaded: { meaning: 'The gateway has more work than it can do.', action: 'Repeat after `retry-after`.' },
+  agents_unavailable: {
+    meaning: 'The machine has no sandbox that holds, so no agent is run.',
+    action: 'Tell the operator; `turnpike doctor` says what to install.',
+  },
   shutting_down: {
     meaning: 'This process is ending.',
     action: 'Repeat; another process, or its successor, will answer.',

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type ErrorCode } from '../src/domain/errors.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
+import { membersPage } from './kit/members-page.ts'
 import { providersPage } from './kit/providers-page.ts'
 import { ROOT, report } from './source-files.ts'
 
@@ -45,15 +46,16 @@ function errorsPage(): string {
   return `${ERRORS_HEAD}${table.join('\n')}\n`
 }
 
-const PAGES: Readonly<Record<string, () => string>> = {
+const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/errors.md': errorsPage,
+  'docs/members.md': membersPage,
   'docs/providers.md': providersPage,
 }
 
 const findings: string[] = []
 for (const [path, page] of Object.entries(PAGES)) {
   const file = join(ROOT, path)
-  const wanted = page()
+  const wanted = await page()
   if (existsSync(file) && readFileSync(file, 'utf8') === wanted) continue
   if (process.argv.includes('--check'))
     findings.push(`${path}:1: differs from the code; run node scripts/generate-docs.ts`)

@@ -8,7 +8,7 @@ import { identifierOf, idProblem, registered } from './kit/provider-files.ts'
 import { ROOT } from './source-files.ts'
 
 /** What the kit touches or is checked by. */
-const COPIED = ['src', 'scripts', 'catalogue', 'docs', 'package.json', 'tsconfig.json', 'biome.json']
+const COPIED = ['src', 'scripts', 'test', 'catalogue', 'docs', 'package.json', 'tsconfig.json', 'biome.json']
 
 const copy = mkdtempSync(join(tmpdir(), 'turnpike-new-provider-'))
 for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true })

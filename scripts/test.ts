@@ -1,17 +1,18 @@
 /**
- * `npm test`: every test of the project, each file in a process of its own, with totals at the end. Files that use a
- * database run twice: on SQLite, and on a PostgreSQL server that is started here. What they need of the machine is looked
- * for, and installed where that is possible.
+ * `npm test`: every test of the project but the slow ones among the fault tests, each file in a process of its own, with
+ * totals at the end. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is started here. What
+ * they need of the machine is looked for, and installed where that is possible.
+ * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
  * test, `--sqlite` and `--postgres` run one of the passes alone.
  */
 import { existsSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { createDialectScan } from './kit/test-passes.ts'
+import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
 import { ROOT } from './source-files.ts'
 
 const PATTERNS = [
@@ -21,14 +22,17 @@ const PATTERNS = [
   'scripts/**/*.test.ts',
   'bench/**/*.test.ts',
 ]
-const CONCURRENCY = 2
+/** More than the cores of a small machine: tests wait more than they work. */
+const CONCURRENCY = 3
 /** Of one file. The longest kills a gateway a hundred times over and waits for what is swept half a minute later. */
 const FILE_TIMEOUT_MS = 600_000
 
 function testFiles(filters: readonly string[]): string[] {
   const files = PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
   const wanted = files.filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-  return slowestFirst(wanted).map((file) => join(ROOT, file))
+  return slowestFirst(wanted)
+    .map((file) => join(ROOT, file))
+    .filter((file) => (isFaults ? isFaultTest(file) && (filters.length > 0 || isSlowTest(file)) : !isSlowTest(file)))
 }
 
 /** Whole-app tests take longest: begun first, they do not hold up the end. */
@@ -50,13 +54,25 @@ interface Counts {
 
 const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 }
 const said = new Set<string>()
+const durations: { readonly file: string; readonly seconds: number }[] = []
+/** Of the files that took longest, so that it is seen where the time goes. */
+const SHOWN_DURATIONS = 8
 
 async function runPass(files: readonly string[], env: NodeJS.ProcessEnv): Promise<Counts> {
   if (files.length === 0) return NOTHING
   let counts = NOTHING
-  const events = run({ files: [...files], cwd: ROOT, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS, env })
-  events.on('test:summary', ({ file, counts: { tests, passed, skipped, todo } }) => {
+  const events = run({
+    files: [...files],
+    cwd: ROOT,
+    concurrency: CONCURRENCY,
+    timeout: FILE_TIMEOUT_MS,
+    // What a failed test has left open must not hold up all others for ever.
+    execArgv: ['--test-force-exit'],
+    env,
+  })
+  events.on('test:summary', ({ file, duration_ms: ms, counts: { tests, passed, skipped, todo } }) => {
     if (file === undefined) counts = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
+    else durations.push({ file: relative(ROOT, file), seconds: Math.round(ms / 1000) })
   })
   events.on('test:stdout', ({ message }) => {
     for (const line of message.split('\n')) if (/^recordings\b.*:/.test(line)) said.add(line)
@@ -79,10 +95,11 @@ async function runOnPostgres(files: readonly string[], env: NodeJS.ProcessEnv): 
 
 const options = process.argv.slice(2)
 const isSpec = options.includes('--spec')
+const isFaults = options.includes('--faults')
 const files = testFiles(options.filter((option) => !option.startsWith('--')))
 const again = files.filter(createDialectScan())
 if (files.length === 0) {
-  console.error('No test file matches.')
+  console.error(isFaults ? 'No fault test matches.' : 'No test file matches; slow ones are in npm run test:faults.')
   process.exit(1)
 }
 sayRecordings()
@@ -91,6 +108,8 @@ const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surr
 const sqlite = options.includes('--postgres') ? NOTHING : await runPass(files, env)
 const postgres = options.includes('--sqlite') ? NOTHING : await runOnPostgres(again, env)
 if (said.size > 0) console.log(`\n${[...said].join('\n')}`)
+const slowest = durations.toSorted((one, other) => other.seconds - one.seconds).slice(0, SHOWN_DURATIONS)
+console.log(`\nslowest: ${slowest.map(({ file, seconds }) => `${file} ${seconds} s`).join(', ')}`)
 const passed = sqlite.passed + postgres.passed
 const skipped = sqlite.skipped + postgres.skipped
 const notPassed = sqlite.failed + postgres.failed + skipped

@@ -3,14 +3,18 @@
  * nothing; that is `main.ts`.
  */
 import { channel } from 'node:diagnostics_channel'
+import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { type Agents, createAgents } from './app/agents.ts'
+import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { createMoney, type Money, type Role } from './app/money.ts'
+import { addressOf, createStreams, type Streams } from './app/streams.ts'
+import { createWebhooks, type Webhooks } from './app/webhooks.ts'
 import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/open.ts'
-import { GatewayError } from './domain/errors.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { creditAdminRoutes } from './features/credit/admin-routes.ts'
@@ -19,9 +23,9 @@ import { ledgerRoutes } from './features/credit/ledger-routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
 import { instancesRoutes } from './features/instances/routes.ts'
 import { invoicesRoutes } from './features/invoices/routes.ts'
-import { type Authenticator, createAuthenticator } from './features/keys/authenticator.ts'
 import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes } from './features/models/routes.ts'
+import { providersRoutes } from './features/providers/routes.ts'
 import { usageRoutes } from './features/usage/routes.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/token-counter.ts'
@@ -32,9 +36,9 @@ import { type Log, logError } from './http/log.ts'
 import { createMetrics, type Metrics, metricsRoute } from './http/metrics.ts'
 import { documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsGuard, probeRoutes } from './http/operator-routes.ts'
-import { createHttpServer } from './http/server.ts'
+import { createPressure } from './http/pressure.ts'
+import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
-import { welcomeRoutes } from './http/welcome.ts'
 
 export interface AppInput {
   readonly config: Config
@@ -55,6 +59,8 @@ export interface App {
   reload(config: Config): Promise<void>
   /** From now on new requests are turned away. */
   drain(): void
+  /** For a process that is about to end as it is: what was settled is on the disk when it resolves. */
+  rescue(): Promise<void>
   /** Writes what is in memory and closes what the app opened. The server is to be closed before. */
   close(): Promise<void>
 }
@@ -63,29 +69,24 @@ export async function createApp(input: AppInput): Promise<App> {
   const { database, log, config, version, role = 'all' } = input
   const world = await createWorld(input)
   let draining = false
-  const { db, batch, onChange } = database
-  const { public_url: address } = config.server
-  const money = createMoney({ world, database, log, version, role, dataDirectory: config.data_dir, address })
+  const webhooks = createWebhooks({ ...input, world })
+  const agents = createAgents({ world, database, log, role, recordEvent: webhooks.recordEvent })
+  const jobs = { ...webhooks.jobs, ...agents.jobs }
+  const money = createMoney({ world, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ world, redisUrl: config.redis_url, processes: money.processes, log })
-  const gateway = createDataPlane({ world, money, tokens, limits })
-  const authenticator = createAuthenticator({
-    db,
-    batch,
-    onChange,
-    onRevoked: (keys) => gateway.interrupt(REVOKED, ({ keyId }) => keys.has(keyId)),
-    now: world.now,
-  })
-  const metrics = createMetrics({ active: () => gateway.active, unwritten: money.committer.pending })
-  const server = await createHttpServer({
-    newRequestId: world.ids.request,
-    trustProxy: config.server.trust_proxy,
-    corsOrigins: config.server.cors_origins,
-    draining: () => draining,
-    onError: (error, requestId) => logError(log, error, requestId),
-  })
-  await addRoutes(server, input, { world, money, limits, authenticator, gateway, metrics, draining: () => draining })
+  const streams = createStreams({ ...input, world, instanceId: money.instanceId })
+  const gateway = createDataPlane({ world, money, tokens, limits, streams })
+  const identity = await createIdentity({ ...input, world, interrupt: gateway.interrupt })
+  const pressure = createPressure({ clock: world.clock, active: () => gateway.active, log })
+  const { strain } = pressure
+  const metrics = measured({ world, money, agents, gateway, strain })
+  const server = await openServer(input, { world, draining: () => draining, strain })
+  const plain = { world, money, limits, streams, identity, webhooks, agents, gateway, metrics }
+  await addRoutes(server, input, { ...plain, draining: () => draining })
+  tellAddress(server, config.server.host, money)
   await Promise.all([money.start(gateway), limits.started()])
+  agents.start({ complete: gateway.complete, wake: money.wake })
   return {
     server,
     gateway,
@@ -94,26 +95,68 @@ export async function createApp(input: AppInput): Promise<App> {
     reload: world.reload,
     drain() {
       draining = true
+      money.moveTo(undefined)
+      agents.drain()
+      webhooks.drain()
     },
+    rescue: money.rescue,
     async close() {
       metrics.close()
-      // Each in its own right: what cannot be written of one must not cost the others.
-      const ends = await Promise.allSettled(
-        [money, limits, authenticator, world.upstreams, tokens].map((part) => part.close()),
-      )
-      for (const end of ends) if (end.status === 'rejected') throw end.reason
+      pressure.close()
+      agents.drain()
+      const parts = [agents, money, limits, streams, identity.authentication, world.upstreams, tokens]
+      await closeAll(parts).finally(webhooks.close)
     },
   }
 }
 
-/** What a revoked key's requests under way are told. */
-const REVOKED = new GatewayError('invalid_credential', 'The API key was revoked.')
+function measured({
+  world,
+  money,
+  agents,
+  gateway,
+  strain,
+}: Pick<Parts, 'world' | 'money' | 'agents' | 'gateway'> & { readonly strain: () => string | undefined }): Metrics {
+  const { status: providers } = world.health
+  const { pending: unwritten } = money.committer
+  return createMetrics({ active: () => gateway.active, unwritten, strain, providers, agents: agents.active })
+}
+
+function openServer(
+  { config, log }: AppInput,
+  { world, ...state }: Pick<ServerInput, 'draining' | 'strain'> & { readonly world: World },
+): Promise<FastifyInstance> {
+  return createHttpServer({
+    newRequestId: world.ids.request,
+    trustProxy: config.server.trust_proxy,
+    corsOrigins: config.server.cors_origins,
+    onError: (error, requestId) => logError(log, error, requestId),
+    ...state,
+  })
+}
+
+/** Others may reach this process as soon as it listens. */
+function tellAddress({ server }: FastifyInstance, host: string, money: Money): void {
+  server.once('listening', () => {
+    const { port } = server.address() as AddressInfo // it listens on a port
+    money.moveTo(addressOf(host, port))
+  })
+}
+
+/** Each in its own right: what cannot be written of one must not cost the others. */
+async function closeAll(parts: readonly { close(): Promise<void> }[]): Promise<void> {
+  const ends = await Promise.allSettled(parts.map((part) => part.close()))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
 
 interface Parts {
   readonly world: World
   readonly money: Money
   readonly limits: Limits
-  readonly authenticator: Authenticator
+  readonly streams: Streams
+  readonly identity: Identity
+  readonly webhooks: Webhooks
+  readonly agents: Agents
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly draining: () => boolean
@@ -121,7 +164,7 @@ interface Parts {
 
 async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { config, database, version } = input
-  const { authenticator, limits, metrics, draining } = parts
+  const { identity, limits, metrics, draining } = parts
   const { public_url: publicUrl, metrics_port: metricsPort } = config.server
   await serveOpenApi(server, { version, publicUrl })
   probeRoutes(server, {
@@ -129,10 +172,11 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
     checks: { database: database.ping, ...(limits.ping && { redis: limits.ping }) },
     draining,
   })
-  if (metricsPort === undefined) metricsRoute(server, metrics, metricsGuard(authenticator.authenticate))
+  if (metricsPort === undefined) metricsRoute(server, metrics, metricsGuard(identity.authentication.authenticate))
   if (input.role === 'worker') return
-  welcomeRoutes(server, { publicUrl })
+  parts.streams.addRoute(server)
   docsRoute(server)
+  await identity.addRoutes(server)
   await server.register(async (app) => addApi(app, input, parts), { prefix: '/v1' })
   // Clients are often given a base URL without /v1.
   await server.register(async (app) => {
@@ -145,28 +189,33 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
 
 async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { database, secret } = input
-  const { world, money, authenticator } = parts
+  const { world, money, identity, webhooks, agents } = parts
+  const { instanceId, wake } = money
+  const { writeAudit } = identity
+  const { authenticate, refresh: changed } = identity.authentication
   const deps: FeatureDeps = { db: database.db, now: world.now, ids: world.ids, callerOf }
   const cursorKey = deriveKey(secret, 'cursors')
   const plans = () => ({ names: Object.keys(world.config().plans), standard: world.config().accounts.default_plan })
   documentErrors(app)
   await addModelApi(app, input, parts)
-  await app.register(keysRoutes({ ...deps, cursorKey, changed: authenticator.refresh }))
+  await app.register(keysRoutes({ ...deps, cursorKey, changed, writeAudit }))
   await app.register(usageRoutes({ ...deps, cursorKey, credit: money.desk }))
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
-  await app.register(accountRoutes({ ...deps, credit: money.desk }))
-  await app.register(
-    accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed: authenticator.refresh }),
-  )
-  await app.register(creditAdminRoutes({ ...deps, credit: money.desk }))
+  await app.register(accountRoutes({ ...deps, credit: money.desk, writeAudit }))
+  await app.register(accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed, writeAudit }))
+  await app.register(creditAdminRoutes({ ...deps, credit: money.desk, writeAudit }))
+  await app.register(providersRoutes({ callerOf, cursorKey, status: world.health.status }))
   await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
+  await identity.addApiRoutes(app, { ...deps, cursorKey })
+  await agents.addApiRoutes(app, { ...deps, cursorKey, authenticate, instanceId, wake })
+  await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
 }
 
 /** What OpenAI's clients call. */
 async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Parts): Promise<void> {
-  const { world, authenticator, gateway } = parts
-  requireCaller(app, authenticator.authenticate)
+  const { world, identity, gateway } = parts
+  requireCaller(app, identity.authentication.authenticate)
   const { body_limit_bytes: bodyLimitBytes } = config.server
   chatRoute(app, { bodyLimitBytes, clock: world.clock, complete: gateway.complete })
   await app.register(modelsRoutes({ callerOf, models: world.models }))
@@ -177,10 +226,11 @@ interface DataPlaneInput {
   readonly money: Money
   readonly tokens: TokenCounter
   readonly limits: Limits
+  readonly streams: Streams
 }
 
-function createDataPlane({ world, money, tokens, limits }: DataPlaneInput): Gateway {
-  const { ids, now, clock, upstreams, models, config } = world
+function createDataPlane({ world, money, tokens, limits, streams }: DataPlaneInput): Gateway {
+  const { ids, now, clock, upstreams, health, models, config } = world
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
@@ -189,6 +239,7 @@ function createDataPlane({ world, money, tokens, limits }: DataPlaneInput): Gate
       idempotency: money.idempotency,
       models,
       provider: upstreams.find,
+      health,
       report(record, overheadMs) {
         if (completions.hasSubscribers) completions.publish({ record, overheadMs } satisfies CompletionSignal)
       },
@@ -199,5 +250,6 @@ function createDataPlane({ world, money, tokens, limits }: DataPlaneInput): Gate
       random: Math.random,
     },
     () => ({ maxAttempts: config().routing.max_attempts }),
+    streams.kept,
   )
 }

@@ -10,6 +10,7 @@ import type { App } from './app.ts'
 import { reloadable } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { loadSecret } from './config/secret.ts'
+import { makeDirectory } from './db/make-directory.ts'
 import { ensureSchema } from './db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from './db/open.ts'
 import { placeOf } from './db/place.ts'
@@ -34,54 +35,91 @@ export interface Service {
   readonly database: OpenedDatabase
   /** Takes over what of `config` can change while running. Rejects, and changes nothing, when it does not fit. */
   reload(config: Config): Promise<void>
+  /** For a process that is about to end as it is: accepts nothing more, and resolves when what was settled is on the disk. */
+  abandon(): Promise<void>
   /** Ends in order: see `docs/operations.md`. Everything metered is written when it resolves. */
   drain(): Promise<void>
 }
 
-/** Rejects when a store cannot be opened or the port cannot be had; the database is closed then, and the process is to end. */
-export async function startService({ config, log, version, role, mayMigrate }: ServiceInput): Promise<Service> {
-  let running = config
+/** Rejects when a store cannot be opened or the port cannot be had; what was opened is closed then, and the process is to end. */
+export async function startService(input: ServiceInput): Promise<Service> {
+  const { config, log, version, role, mayMigrate } = input
+  if (config.secret === undefined || config.database_url === undefined) makeDirectory(config.data_dir)
   // The database's threads start while this one still reads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
-    openDatabase(placeOf(config, LEDGER_PROGRAMS)),
+    openDatabase({ ...placeOf(config, LEDGER_PROGRAMS), startWithinMs: SERVER_WITHIN_MS }),
     import('./app.ts'),
   ])
   try {
     await ensureSchema(database, { mayMigrate, now: Date.now })
     const app = await createApp({ config, database, log: log.log, version, role, secret })
-    const metricsServer = await listenForMetrics(config, app.metrics)
-    await app.server.listen({ host: config.server.host, port: config.server.port })
-    const { port } = app.server.server.address() as AddressInfo
-    const stopLogging = logCompletions(log.log)
-    const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
-    return {
-      url: `http://${config.server.host.includes(':') ? `[${config.server.host}]` : config.server.host}:${port}`,
-      port,
-      database,
-      async reload(next) {
-        const merged = reloadable(running, next)
-        await app.reload(merged)
-        running = merged
-      },
-      async drain() {
-        clearTimeout(shrinking)
-        await drainServer(app, config.server)
-        metricsServer?.close()
-        await app.close()
-        await database.close()
-        stopLogging()
-        await log.flush()
-      },
-    }
+    return createService(input, { app, database, listening: await listen(app, config) })
   } catch (error) {
     await database.close()
     throw error
   }
 }
 
+interface Listening {
+  readonly port: number
+  readonly metricsServer: Server | undefined
+}
+
+async function listen(app: App, config: Config): Promise<Listening> {
+  const { host, port } = config.server
+  try {
+    const metricsServer = await listenForMetrics(config, app.metrics)
+    await app.server.listen({ host, port })
+    return { port: (app.server.server.address() as AddressInfo).port, metricsServer } // of TCP, since it has a port
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+}
+
+interface Running {
+  readonly app: App
+  readonly database: OpenedDatabase
+  readonly listening: Listening
+}
+
+function createService({ config, log }: ServiceInput, { app, database, listening }: Running): Service {
+  const { host } = config.server
+  const { port, metricsServer } = listening
+  let running = config
+  const stopLogging = logCompletions(log.log)
+  const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    database,
+    async reload(next) {
+      const merged = reloadable(running, next)
+      await app.reload(merged)
+      running = merged
+    },
+    abandon() {
+      app.drain()
+      void app.sockets.stopListening()
+      return app.rescue()
+    },
+    async drain() {
+      clearTimeout(shrinking)
+      await drainServer(app, config.server)
+      metricsServer?.close()
+      await app.close()
+      await database.close()
+      stopLogging()
+      await log.flush()
+    },
+  }
+}
+
 /** A start reads the whole program, and nothing takes so much again for a long time. */
 const SHRINK_AFTER_MS = 800
+/** For a PostgreSQL that may just be starting. With the last attempt it makes less than 10 s. */
+const SERVER_WITHIN_MS = 5_000
 const DRAIN_POLL_MS = 10
 /** How long interrupted requests may take to tell their clients. */
 const INTERRUPTION_MS = 2_000
@@ -93,7 +131,7 @@ async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 
   const { sockets, gateway } = app
   app.drain()
   sockets.closeIdle()
-  if (times.drain_delay_ms > 0) await sleep(times.drain_delay_ms)
+  await untilEnded(app, times.drain_delay_ms, () => false)
   const closed = sockets.stopListening()
   await untilEnded(app, times.drain_ms, () => gateway.active === 0)
   gateway.interrupt(new GatewayError('shutting_down', 'The gateway is shutting down.'))

@@ -18,7 +18,12 @@ interface Tool {
 export const TOOLS = {
   postgres: { programs: ['initdb'], folders: ['/usr/lib/postgresql/*/bin'], packages: ['postgresql'] },
   redis: { programs: ['redis-server', 'valkey-server'], folders: [], packages: ['redis-server'] },
+  chromium: { programs: ['chromium'], folders: [], packages: ['chromium', 'fonts-liberation'] },
   git: { programs: ['git'], folders: [], packages: ['git'] },
+  bubblewrap: { programs: ['bwrap'], folders: [], packages: ['bubblewrap'] },
+  perl: { programs: ['perl'], folders: [], packages: ['perl'] },
+  messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },
+  keyring: { programs: ['gnome-keyring-daemon'], folders: [], packages: ['gnome-keyring'] },
 } as const satisfies Readonly<Record<string, Tool>>
 
 export type ToolName = keyof typeof TOOLS

@@ -4,12 +4,14 @@ import { PROVIDERS } from '../../src/providers/index.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { ADDING_A_PROVIDER } from './adding-a-provider.ts'
 import { factsOf } from './provider-facts.ts'
+import { ROUTING } from './routing-part.ts'
 
 const HEAD = `# Providers
 
 Every host that Turnpike knows by name. The tables are written by \`node scripts/generate-docs.ts\` out of the registry
 (\`src/providers/\`), the catalogue and what each codec does with a request when it is asked; \`npm run check\` fails when
-they are not up to date. How a provider is configured is in [configuration](configuration.md#providers).
+they are not up to date. How a provider is configured is in [configuration](configuration.md#providers),
+how providers fare in [operation](operations.md#how-providers-fare).
 
 A host that is not here needs no code at all where it speaks one of the protocols as it is written: give it \`protocol\` and
 \`base_url\` in the configuration file.
@@ -42,7 +44,7 @@ export function providersPage(): string {
   const providers = Object.values(PROVIDERS)
   const where = markdownTable(WHERE_HEADER, providers.map(whereRow))
   const features = markdownTable(FEATURE_HEADER, providers.map(featureRow))
-  return `${HEAD}${where}${FEATURES}${features}\n${ADDING_A_PROVIDER}`
+  return `${HEAD}${where}${FEATURES}${features}${ROUTING}\n${ADDING_A_PROVIDER}`
 }
 
 function whereRow(provider: Provider): string[] {
@@ -87,7 +89,7 @@ function code(text: string): string {
   return `\`${text}\``
 }
 
-function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, header.map(() => '---'), ...rows]
   return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`
 }

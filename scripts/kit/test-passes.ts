@@ -1,4 +1,4 @@
-/** Which test files run on which databases, from what they import. */
+/** Which test files run when, and on which databases: from what they import and from the comment that they begin with. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -8,7 +8,10 @@ const BOTH = /\/test\/support\/(?:database|gateway)\.ts$/
 const SQLITE = /\/test\/support\/sqlite-file\.ts$/
 /** In the comment that a test file begins with: what it tests does not touch the database. */
 const ONCE = /^\/\*\*[\s\S]*?\bRuns on one database\b[\s\S]*?\*\//
-const HELPER = /\/test\/support\/[^/]+\.ts$/
+/** In the comment that a file of the fault tests begins with: it takes longer than `npm test` waits for. */
+const SLOW = /^\/\*\*(?:(?!\*\/)[\s\S])*?\bslow\b/i
+const FAULTS = /(?:^|\/)test\/faults\//
+const HELPER = /\/test\/(?:support|faults\/kit)\/[^/]+\.ts$/
 /** Types alone run nothing. */
 const IMPORT = /(?:^|\n)\s*import\s(?!type\b)(?:[^'"`;]*?from\s*)?['"](\.[^'"]+)['"]/g
 
@@ -24,6 +27,16 @@ export function createDialectScan(): (file: string) => boolean {
     return found
   }
   return (file) => usesBoth(file) && !ONCE.test(textOf(file)) && !importsOf(file).some((path) => SQLITE.test(path))
+}
+
+/** Whether a test file, by its full path, is about faults. */
+export function isFaultTest(file: string): boolean {
+  return FAULTS.test(file)
+}
+
+/** Whether a test file, by its full path, is left to `npm run test:faults`. */
+export function isSlowTest(file: string): boolean {
+  return isFaultTest(file) && SLOW.test(textOf(file))
 }
 
 function textOf(file: string): string {

@@ -14,9 +14,12 @@ import { sweepHolds } from '../features/credit/sweeper.ts'
 import { createIdempotency, type Idempotency } from '../features/idempotency/idempotency.ts'
 import { createVitalsMonitor } from '../features/instances/vitals.ts'
 import { invoiceJobs } from '../features/invoices/jobs.ts'
+import { membersJobs } from '../features/members/jobs.ts'
+import { oauthJobs } from '../features/oauth/jobs.ts'
 import { retentionJobs } from '../features/retention/jobs.ts'
+import { sessionJobs } from '../features/sessions/jobs.ts'
 import type { Log } from '../http/log.ts'
-import { every } from '../jobs/job.ts'
+import { every, type JobKind } from '../jobs/job.ts'
 import { createJobRunner } from '../jobs/runner.ts'
 import type { World } from './world.ts'
 
@@ -29,14 +32,22 @@ const JOB_LEASE_MS = 15_000
 export interface Money {
   readonly credit: CreditPort
   readonly idempotency: Idempotency
+  /** Of this process. */
+  readonly instanceId: InstanceId
   readonly desk: CreditDesk
   readonly committer: Pick<Committer, 'pending' | 'available'>
   /**
    * Makes this process known to the others and begins the background work. Rejects when the database is not available.
    */
   start(running: Running): Promise<void>
+  /** Where others reach this process from now on; undefined: nowhere. */
+  moveTo(address: string | undefined): void
+  /** Work in the background may be waiting: looks now, in a process that does any. */
+  wake(): void
   /** Processes that serve at the moment, this one among them. */
   processes(): number
+  /** For a process that is about to end as it is: what was settled is on the disk when it resolves. */
+  rescue(): Promise<void>
   /** Brings everything into the database that is not there yet. Rejects when it could not; the spool has it then. */
   close(): Promise<void>
 }
@@ -59,8 +70,8 @@ export interface MoneyInput {
   readonly version: string
   readonly role: Role
   readonly dataDirectory: string
-  /** Where others reach this process. */
-  readonly address: string
+  /** Work in the background beside that of money, by the names of its kinds. */
+  readonly jobs: Readonly<Record<string, JobKind>>
 }
 
 export function createMoney(input: MoneyInput): Money {
@@ -70,14 +81,16 @@ export function createMoney(input: MoneyInput): Money {
   const instanceId = world.ids.instance()
   const committer = createCommitter({ store: createLedgerStore(database), log, clock })
   const spool = openSpool({ dataDirectory, instanceId, log, clock })
-  const idempotency = createIdempotency({ db, batch, instanceId, clock, now, log })
+  const idempotency = createIdempotency({ db, batch, instanceId, clock, now, log, keepStreamMs: () => keepMs(world) })
   const exposureNanoUsd = () => parseNanoUsd(world.config().ledger.outage_exposure_usd) ?? 0n
   const parts: Parts = { input, instanceId, committer, spool, idempotency }
   return {
     credit: createCreditPort({ committer, spool, terms: termsOf, instanceId, exposureNanoUsd, log }),
     idempotency,
+    instanceId,
     desk: createAccountCredit({ db, now, submit: committer.submit, termsOf }),
     committer,
+    rescue: spool.flush,
     ...createUpkeep(parts),
   }
 }
@@ -96,12 +109,12 @@ function createUpkeep({
   committer,
   spool,
   idempotency,
-}: Parts): Pick<Money, 'start' | 'processes' | 'close'> {
-  const { world, database, log, dataDirectory, version, address, role } = input
+}: Parts): Pick<Money, 'start' | 'processes' | 'moveTo' | 'wake' | 'close'> {
+  const { world, database, log, dataDirectory, version, role } = input
   const { db } = database
   let running: Running | undefined
   const vitals = createVitalsMonitor({ activeRequests: () => running?.active ?? 0, clock: world.clock })
-  const lease = createInstanceLease({ db, instanceId, version, role, address, report: vitals.read, log })
+  const lease = createInstanceLease({ db, instanceId, version, role, address: undefined, report: vitals.read, log })
   const recovery: RecoveryInput = { dataDirectory, instanceId, db, committer, steady: lease.steady, log }
   const kinds = jobKinds(input, { ...recovery, committer, idempotency })
   const jobs = createJobRunner({
@@ -116,6 +129,10 @@ function createUpkeep({
   let estimating: NodeJS.Timeout | undefined
   return {
     processes: lease.processes,
+    moveTo: (address) => void lease.moveTo(address),
+    wake() {
+      if (role !== 'api') jobs.wake()
+    },
     async start(requests) {
       running = requests
       await lease.start()
@@ -141,7 +158,7 @@ interface Cleaners extends RecoveryInput {
   readonly idempotency: Idempotency
 }
 
-function jobKinds({ world, log }: MoneyInput, cleaners: Cleaners) {
+function jobKinds({ world, log, jobs }: MoneyInput, cleaners: Cleaners) {
   const { db, instanceId, committer, steady, idempotency } = cleaners
   const { now, termsOf: terms, ids } = world
   const sweep = { db, committer, instanceId, steady, terms, now, log }
@@ -154,6 +171,14 @@ function jobKinds({ world, log }: MoneyInput, cleaners: Cleaners) {
       })
     }),
     ...invoiceJobs({ db, ids, now }),
-    ...retentionJobs({ db, now }),
+    ...retentionJobs({ db, now, keepStreamMs: () => keepMs(world) }),
+    ...membersJobs({ db, now }),
+    ...oauthJobs({ db, now }),
+    ...sessionJobs({ db, now }),
+    ...jobs,
   }
+}
+
+function keepMs({ config }: World): number {
+  return config().streams.keep_ms
 }

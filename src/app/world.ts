@@ -9,6 +9,7 @@ import type { PlanTerms } from '../features/credit/unit.ts'
 import { buildModelBook } from '../features/models/book.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import type { ModelBook } from '../gateway/ports.ts'
+import { createHealth, type Health, type RoutingSettings } from '../gateway/routing/health.ts'
 import { type ConfiguredProvider, createUpstreams, type Upstreams } from '../gateway/upstreams.ts'
 import type { Log } from '../http/log.ts'
 import { resolveProvider } from '../providers/index.ts'
@@ -20,6 +21,8 @@ export interface World {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly upstreams: Upstreams
+  /** How providers fare; a reload keeps what is known of those that stay. */
+  readonly health: Health
   readonly models: () => ModelBook
   readonly config: () => Config
   /** What a plan says of money now. */
@@ -37,15 +40,21 @@ export interface WorldInput {
 export async function createWorld({ config, database, log }: WorldInput): Promise<World> {
   const { db } = database
   let current = config
-  const upstreams = createUpstreams(configuredProviders(config, log))
+  let routing = routingSettings(config)
+  const clock = (): number => performance.now()
+  const providers = configuredProviders(config, log)
+  const upstreams = createUpstreams(providers)
+  const health = createHealth({ clock, now: Date.now, random: Math.random, settings: () => routing })
+  health.use(providers)
   let book = buildBook(config, upstreams.names)
   let terms = termsOfPlans(config)
   await recordPriceVersions(db, book.all, Date.now())
   return {
     ids: createIdSource(Date.now, randomBytes),
     now: Date.now,
-    clock: () => performance.now(),
+    clock,
     upstreams,
+    health,
     models: () => book,
     config: () => current,
     termsOf: (plan) => terms.get(plan) ?? TERMS_OF_NO_PLAN,
@@ -55,11 +64,18 @@ export async function createWorld({ config, database, log }: WorldInput): Promis
       const nextTerms = termsOfPlans(next)
       await recordPriceVersions(db, nextBook.all, Date.now())
       upstreams.replace(providers)
+      routing = routingSettings(next)
+      health.use(providers)
       book = nextBook
       terms = nextTerms
       current = next
     },
   }
+}
+
+function routingSettings({ routing }: Config): RoutingSettings {
+  const { failures, open_ms: openMs } = routing.breaker
+  return { retryBudget: routing.retry_budget, breaker: { failures, openMs } }
 }
 
 const TERMS_OF_NO_PLAN = planTerms(undefined)

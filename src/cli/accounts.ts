@@ -9,6 +9,7 @@ import {
   updateAccount,
 } from '../features/accounts/queries.ts'
 import { textTable } from '../lib/text-table.ts'
+import { auditCommand } from './audit.ts'
 import { type CommandContext, EVERYTHING, unknownAccount, withDatabase } from './database.ts'
 import type { AccountsCreateOptions, JsonOption } from './program.ts'
 import { wrongUsage } from './wrong-usage.ts'
@@ -17,7 +18,13 @@ import { wrongUsage } from './wrong-usage.ts'
 export async function accountsCreate({ name, plan, json }: AccountsCreateOptions): Promise<void> {
   await withDatabase(async (context) => {
     const chosen = configuredPlan(context, plan ?? context.config.accounts.default_plan)
-    const account = await createAccount(context.db, { name: name.trim(), plan: chosen }, context)
+    const account = await context.db.transaction().execute(async (inside) => {
+      const created = await createAccount(inside, { name: name.trim(), plan: chosen }, context)
+      const details = { name: created.name, plan: chosen }
+      const change = { accountId: created.id, action: 'account.created', subject: created.id, details }
+      await auditCommand(context, inside, change)
+      return created
+    })
     await context.credit.read(account)
     print(json === true ? JSON.stringify(renderAccount(account)) : account.id)
   })
@@ -35,8 +42,13 @@ export async function accountsList({ json }: JsonOption): Promise<void> {
 export async function accountsSetPlan(id: string, plan: string, { json }: JsonOption = {}): Promise<void> {
   await withDatabase(async (context) => {
     const chosen = configuredPlan(context, plan)
-    const account = await updateAccount(context.db, { id: id as AccountId, plan: chosen }, context.now())
-    if (account === undefined) throw unknownAccount(id)
+    const account = await context.db.transaction().execute(async (inside) => {
+      const updated = await updateAccount(inside, { id: id as AccountId, plan: chosen }, context.now())
+      if (updated === undefined) throw unknownAccount(id)
+      const change = { accountId: updated.id, action: 'account.changed', subject: id, details: { plan: chosen } }
+      await auditCommand(context, inside, change)
+      return updated
+    })
     await context.credit.read(account)
     print(json === true ? JSON.stringify(renderAccount(account)) : `${id} has the plan ${chosen}.`)
   })

@@ -61,6 +61,33 @@ test('keys create works before the service ever ran, and prints nothing but the 
   await authenticator.close()
 })
 
+test('SUP-3: what the command line changes is in the audit log, without secrets', async (t) => {
+  const { path, turnpike, json } = await installation(t)
+  const account = (await turnpike('accounts', 'create', '--name', 'team')).out.trim()
+  const made = await json('keys', 'create', '--name', 'first', '--account', account, '--scopes', 'chat')
+  await turnpike('keys', 'revoke', made.id)
+  await turnpike('accounts', 'set-plan', account, 'free')
+  await turnpike('credits', 'grant', '--account', account, '--usd', '1.5', '--note', 'welcome')
+  const link = (await turnpike('login-link')).out
+  const { db } = await temporaryDatabase(t, path)
+  const rows = await db.selectFrom('audit').selectAll().orderBy('id').execute()
+  assert.deepEqual(
+    rows.map(({ action, subject, details }) => [action, subject, JSON.parse(details)]),
+    [
+      ['account.created', account, { name: 'team', plan: 'pro' }],
+      ['key.created', made.id, { name: 'first', scopes: ['chat'], last4: made.last4 }],
+      ['key.revoked', made.id, {}],
+      ['account.changed', account, { plan: 'free' }],
+      ['credit.given', account, { kind: 'grant', usd: 1.5, note: 'welcome' }],
+      ['sign_in_link.created', null, {}],
+    ],
+  )
+  for (const row of rows) {
+    assert.deepEqual([row.actor_kind, row.actor_id, row.address, row.result], ['command_line', null, null, 'done'])
+  }
+  assert.ok(!JSON.stringify(rows).includes(made.key) && !JSON.stringify(rows).includes(link.split('=')[1] ?? ''))
+})
+
 test('every flag of keys create ends up in the key', async (t) => {
   const { json, turnpike } = await installation(t)
   const before = Date.now()

@@ -220,8 +220,11 @@ test('a backup of an earlier schema is brought to the current one', async (t) =>
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
-  '0004-instances': `alter table instance drop column load_permille; alter table instance drop column lag_ms;
-    alter table instance drop column active_requests`,
+  '0009-agents': `drop table run_artifact; drop table agent_event; drop table agent_message; drop table run; drop table agent;
+    drop index completion_agent`,
+  '0008-webhooks': `drop table delivery_attempt; drop table delivery; drop table event; drop table webhook;
+    create table former as select account_id, month, basis, threshold, spent_nano_usd, limit_nano_usd, created_at from usage_alert;
+    drop table usage_alert; alter table former rename to usage_alert`,
 }
 
 test('a service that has opened the file during a restore ends instead of writing to the former database', async (t) => {

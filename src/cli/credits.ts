@@ -1,6 +1,7 @@
 /** `turnpike credits`: credit, given and shown directly in the database, by the same ledger as the service's. */
 import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
 import { renderEntry } from '../features/credit/ledger-shapes.ts'
+import { auditCommand } from './audit.ts'
 import { chosenAccount, withDatabase } from './database.ts'
 import type { AccountOption, CreditsGrantOptions } from './program.ts'
 
@@ -10,6 +11,9 @@ export async function creditsGrant({ account: id, usd, note, json }: CreditsGran
     const account = await chosenAccount(context, id)
     const given = { kind: 'grant', nanoUsd: usd, note, adjusts: undefined } as const
     const entry = await context.credit.enter(account, given)
+    const details = { kind: 'grant', usd: usdNumber(usd), note: note ?? null }
+    const change = { accountId: account.id, action: 'credit.given', subject: account.id, details }
+    await auditCommand(context, context.db, change)
     if (json === true) print(JSON.stringify(renderEntry({ ...entry, adjustedAt: undefined })))
     else print(`${account.id} has a balance of ${dollars(entry.balanceNanoUsd)}.`)
   })

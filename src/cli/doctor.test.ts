@@ -9,12 +9,15 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { findTool } from '../../scripts/kit/machine-tools.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { type Check, checkClock, checkNode } from './doctor-machine.ts'
 
+for (const tool of ['git', 'bubblewrap'] as const) findTool(tool)
+
 const PROGRAM = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
-const NAMES = ['node', 'configuration', 'data_directory', 'database', 'port', 'providers', 'clock']
+const NAMES = ['node', 'configuration', 'data_directory', 'database', 'port', 'providers', 'agents', 'clock']
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-doctor-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -152,6 +155,13 @@ test('providers are reachable, refuse the key, do not answer, or have no key', a
     'simulator: built in',
   ])
   assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*OPENAI_API_KEY/)
+})
+
+test('agents are well with git and a sandbox that holds; without one by choice the doctor says so in capitals', async () => {
+  const usual = find(await examine(''), 'agents')
+  assert.match(`${usual.ok} ${usual.message}`, /^true git 2\.\d+\.\d+, and a sandbox that holds$/)
+  const none = find(await examine('agents: { sandbox: { backend: none } }'), 'agents')
+  assert.match(`${none.ok} ${none.message} ${none.fix}`, /^false THEY RUN WITHOUT A SANDBOX.*bubblewrap/)
 })
 
 test('an old Node.js and a clock far off are wrong', () => {

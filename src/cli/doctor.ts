@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import type { Config } from '../config/schema.ts'
 import { loadCliConfig } from './context.ts'
+import { checkAgents } from './doctor-agents.ts'
 import {
   type Check,
   checkClock,
@@ -31,7 +32,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
   const independent = { node: checkNode(process.versions.node), clock: checkClock() }
   if (typeof config === 'string') {
     const fix = 'Mend what the lines above name; docs/configuration.md lists every setting.'
-    const unknown = ['data_directory', 'database', 'port', 'providers'].map((name) =>
+    const unknown = ['data_directory', 'database', 'port', 'providers', 'agents'].map((name) =>
       failed(name, 'not checked, since the configuration cannot be used', 'Mend the configuration first.'),
     )
     return [independent.node, failed('configuration', config, fix), ...unknown, independent.clock]
@@ -42,6 +43,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
     checkDatabase(config),
     checkPort(config.server),
     checkProviders(config.providers),
+    checkAgents(config.agents),
   ])
   return [independent.node, configuration, ...dependent, independent.clock]
 }

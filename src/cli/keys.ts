@@ -1,12 +1,13 @@
 /** `turnpike keys`: API keys, made and revoked directly in the database. */
 import { SCOPES, type Scope } from '../domain/caller.ts'
 import type { KeyId } from '../domain/ids.ts'
-import { type ApiKey, effectiveScopes, type KeyRights } from '../features/keys/key.ts'
+import { ACCOUNT_SCOPES, type ApiKey, type KeyRights } from '../features/keys/key.ts'
 import { createKey, findKeyAccount, listKeys, revokeKey } from '../features/keys/queries.ts'
 import { nanoUsdOf, renderKey } from '../features/keys/shapes.ts'
 import { parseAddressRange } from '../lib/address-ranges.ts'
 import { parseDurationMs } from '../lib/duration.ts'
 import { textTable } from '../lib/text-table.ts'
+import { auditCommand } from './audit.ts'
 import { chosenAccount, withDatabase } from './database.ts'
 import type { AccountOption, KeysCreateOptions } from './program.ts'
 import { wrongUsage } from './wrong-usage.ts'
@@ -21,7 +22,17 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
   const rights = readRights(options, Date.now())
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, options.account)
-    const { key, secret } = await createKey(context.db, { accountId, name, ...rights }, context)
+    const { key, secret } = await context.db.transaction().execute(async (inside) => {
+      const created = await createKey(inside, { accountId, name, ...rights }, context)
+      const { id, scopes, last4 } = created.key
+      await auditCommand(context, inside, {
+        accountId,
+        action: 'key.created',
+        subject: id,
+        details: { name, scopes, last4 },
+      })
+      return created
+    })
     print(options.json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
   })
 }
@@ -37,11 +48,15 @@ export async function keysList({ account, json }: AccountOption): Promise<void> 
 
 /** In force within a second in every process. */
 export async function keysRevoke(id: string, _options: object = {}): Promise<void> {
-  await withDatabase(async ({ db, now }) => {
+  await withDatabase(async (context) => {
+    const { db, now } = context
     const accountId = await findKeyAccount(db, id as KeyId)
     if (accountId === undefined) throw new Error(`There is no key ${id}; 'turnpike keys list' shows them.`)
-    if (!(await revokeKey(db, { accountId, id: id as KeyId }, now())))
-      throw new Error(`The key ${id} is revoked already.`)
+    await db.transaction().execute(async (inside) => {
+      if (!(await revokeKey(inside, { accountId, id: id as KeyId }, now())))
+        throw new Error(`The key ${id} is revoked already.`)
+      await auditCommand(context, inside, { accountId, action: 'key.revoked', subject: id, details: {} })
+    })
     print(`Revoked ${id}.`)
   })
 }
@@ -60,7 +75,7 @@ function readRights(options: KeysCreateOptions, now: number): KeyRights {
 }
 
 function readScopes(names: readonly string[], operator: boolean): readonly Scope[] {
-  const allowed = [...effectiveScopes([])]
+  const allowed = ACCOUNT_SCOPES
   const scopes = names.map((name) => {
     const scope = allowed.find((candidate) => candidate === name)
     if (scope !== undefined) return scope

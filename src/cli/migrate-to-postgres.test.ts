@@ -116,7 +116,7 @@ async function assertSame({ path, ask }: Awaited<ReturnType<typeof setUp>>): Pro
         .map((value, index) => `${value} as value_${index}`)
         .join(', ')
     const order = `order by ${key.map((column) => column.name).join(', ')}`
-    const ours = database.prepare(`select ${text('lower(hex(?))')} from ${name} ${order}`).all()
+    const ours = database.prepare(`select ${text('iif(? is null, null, lower(hex(?)))')} from ${name} ${order}`).all()
     const theirs = await ask(`select ${text("encode(?, 'hex')")} from ${name} ${order}`)
     assert.equal(theirs.length, ours.length, name)
     const digest = (rows: readonly unknown[]) => createHash('sha256').update(JSON.stringify(rows)).digest('hex')

@@ -12,6 +12,7 @@ import {
   parseUsd,
   parseWholeNumber,
 } from './option-values.ts'
+import { addRemoteCommands } from './remote/commands.ts'
 
 /** Takes the text of what was wrong with the usage. */
 export type ReportError = (message: string) => void
@@ -81,6 +82,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
   addKeys(program)
   addAccounts(program)
   addCredits(program)
+  addRemoteCommands(program, version)
   addLoginLink(program)
   addCopies(program)
   addConfig(program)

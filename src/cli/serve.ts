@@ -10,6 +10,7 @@ import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { type OpenedLog, openLog } from '../http/log.ts'
 import { type Service, startService } from '../main.ts'
 import { loadCliConfig } from './context.ts'
+import { crashOnBrokenInvariants } from './crash.ts'
 import { openLedger } from './ledger.ts'
 import type { ServeOptions } from './program.ts'
 import { explainStartError } from './start-errors.ts'
@@ -26,10 +27,13 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   const { role, migrate: mayMigrate } = options
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()
+  let running: Service | undefined
+  crashOnBrokenInvariants(log, () => running)
   endOnSignals(started.promise, log)
   const service = await startService({ config, log, version, role, mayMigrate }).catch((error: unknown) => {
     throw explainStartError(error, config)
   })
+  running = service
   if (role !== 'worker') await welcome(service, config)
   log.log.info({ role, url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   process.on('SIGHUP', () => void reload(service, options, log))

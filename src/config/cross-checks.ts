@@ -1,5 +1,7 @@
 /** What a schema cannot say: settings that must fit each other. */
+import { isLoopbackUrl } from '../lib/loopback.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { slugOf } from '../lib/slug.ts'
 import { BUILT_IN_PLANS } from './plans.ts'
 import type { FileConfig, ProviderConfig } from './schema.ts'
 import type { SettingPath } from './source-tree.ts'
@@ -78,11 +80,23 @@ function checkAccounts({ accounts, plans }: FileConfig, report: Report): void {
   report(['accounts', 'default_plan'], `found ${JSON.stringify(accounts.default_plan)}, allowed: ${known.join(', ')}`)
 }
 
+/** Addresses below `/auth/` that are taken. */
+const RESERVED_SLUGS: ReadonlySet<string> = new Set(['session', 'sign-out', 'link'])
+
 function checkAuth({ auth }: FileConfig, report: Report): void {
-  auth.providers.forEach(({ kind, issuer }, index) => {
+  const slugs = auth.providers.map(({ kind, name }) => slugOf(name) || kind)
+  auth.providers.forEach(({ kind, name, issuer }, index) => {
+    const path = ['auth', 'providers', index]
     if (kind === 'oidc' && issuer === undefined) {
-      report(['auth', 'providers', index, 'issuer'], 'found nothing, but it is required with the kind oidc')
+      report([...path, 'issuer'], 'found nothing, but it is required with the kind oidc')
     }
+    if (issuer?.startsWith('http:') && !isLoopbackUrl(new URL(issuer))) {
+      report([...path, 'issuer'], 'found an address that is not https://, allowed: only on loopback')
+    }
+    const slug = slugs[index] ?? ''
+    if (slugs.indexOf(slug) === index && !RESERVED_SLUGS.has(slug)) return
+    const text = `found ${JSON.stringify(name)}, whose redirect URI would be /auth/${slug}/callback, as another's; allowed: a name of its own`
+    report([...path, 'name'], text)
   })
   const ids = auth.clients.map(({ id }) => id)
   ids.forEach((id, index) => {

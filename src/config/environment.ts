@@ -17,6 +17,7 @@ export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map
   ['DATABASE_URL', ['database_url']],
   ['REDIS_URL', ['redis_url']],
   ['TURNPIKE_SECRET', ['secret']],
+  ['TURNPIKE_SECRET_PREVIOUS', ['secret_previous']],
   ['LOG_LEVEL', ['log_level']],
 ])
 

@@ -27,6 +27,8 @@ const TEXT_FORMATS: ReadonlyMap<string, TextFormat> = new Map([
     'http-url',
     { allowed: 'an http:// or https:// address without user name, query and fragment', parse: parseHttpUrl },
   ],
+  // Kept to the letter, with or without a slash at its end: tokens name it so.
+  ['issuer', { allowed: 'an http:// or https:// address without user name, query and fragment', parse: parseIssuer }],
   ['git-url', { allowed: 'an https:// (or http://, file://) address that contains {repository}', parse: parseGitUrl }],
   ['postgres-url', { allowed: 'an address such as postgres://user:password@host/database', parse: parsePostgresUrl }],
   ['redis-url', { allowed: 'an address such as redis://host:6379', parse: parseRedisUrl }],
@@ -83,6 +85,10 @@ function parseHttpUrl(text: string): string | undefined {
   const url = parseUrl(text, ['http:', 'https:'])
   if (url === undefined || url.username !== '' || url.password !== '') return undefined
   return /[?#]/.test(text) ? undefined : text.replace(/\/+$/, '')
+}
+
+function parseIssuer(text: string): string | undefined {
+  return parseHttpUrl(text) === undefined ? undefined : text
 }
 
 function parseGitUrl(text: string): string | undefined {

@@ -35,6 +35,12 @@ export const CONFIG_SCHEMA = Type.Object(
         'secret',
       ),
     ),
+    secret_previous: Type.Optional(
+      secret(
+        'The secret before it, while it is being changed: the sessions that it signed go on. Not set: there is none.',
+        'secret',
+      ),
+    ),
     database_url: Type.Optional(
       secret('Address of a Postgres database. Not set: SQLite in the data directory.', 'postgres-url'),
     ),

@@ -24,10 +24,12 @@ test('a configured secret is taken as it is, and nothing is written', async (t) 
 test('without one it is made once, of 32 bytes, readable by its owner alone', async (t) => {
   const data_dir = await folderOf(t)
   const made = await loadSecret({ data_dir })
-  assert.equal(made.length, 32)
+  assert.equal(Buffer.from(made.toString(), 'base64').length, 32)
   assert.equal((await stat(join(data_dir, 'secret'))).mode & 0o777, 0o600)
   assert.equal((await stat(data_dir)).mode & 0o777, 0o700)
   assert.deepEqual(await loadSecret({ data_dir }), made)
+  const secret = (await readFile(join(data_dir, 'secret'), 'utf8')).trim()
+  assert.deepEqual(await loadSecret({ secret, data_dir: '' }), made, 'configured, it is the same')
   assert.deepEqual(await readdir(data_dir), ['secret'])
 })
 

@@ -7,20 +7,23 @@ const BYTES = 32
 
 /**
  * The installation's secret: what is configured, else the one in the data directory, made there (mode 0600) on first
- * start. Two processes that start at once agree on the one that was there first.
+ * start. It is the text as it stands, so that what the file says can be configured elsewhere. Two processes that start at once agree on the one that was there first.
  */
 export async function loadSecret({ secret, data_dir }: { secret?: string; data_dir: string }): Promise<Buffer> {
   if (secret !== undefined) return Buffer.from(secret, 'utf8')
-  await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  await mkdir(data_dir, { mode: 0o700 }).catch((error: unknown) => {
+    if (!isCode(error, 'EEXIST')) throw error
+  })
   const path = join(data_dir, FILE)
   const kept = (await readSecret(path)) ?? (await makeSecret(path))
-  if (kept.length < BYTES) throw new Error(`The secret in ${path} is damaged: it is shorter than ${BYTES} bytes.`)
+  if (Buffer.from(kept.toString(), 'base64').length < BYTES)
+    throw new Error(`The secret in ${path} is damaged: it is shorter than ${BYTES} bytes.`)
   return kept
 }
 
 async function readSecret(path: string): Promise<Buffer | undefined> {
   try {
-    return Buffer.from((await readFile(path, 'utf8')).trim(), 'base64')
+    return Buffer.from((await readFile(path, 'utf8')).trim(), 'utf8')
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined
     throw error

@@ -79,13 +79,18 @@ export const ACCOUNTS_SCHEMA = defaultedSection(
 const identityProvider = section(
   {
     kind: Type.Enum(['oidc', 'github'], { description: 'How it speaks.' }),
-    name: text('Shown on the sign-in button.'),
-    issuer: Type.Optional(text('Address of the issuer; required with `oidc`.', 'http-url')),
+    name: text('Shown on the sign-in button; its letters and digits are in the redirect URI.'),
+    issuer: Type.Optional(
+      text(
+        'Address of the issuer, to the letter as it names itself; required with `oidc`. With `github`: of an Enterprise server. `http://` only on loopback.',
+        'issuer',
+      ),
+    ),
     client_id: text('ID under which Turnpike is registered there.'),
     client_secret: secret('Secret that belongs to it.'),
     allowed_domains: Type.Array(text('A domain.', 'host'), {
       default: [],
-      description: 'Domains whose e-mail addresses may sign in. Empty: all.',
+      description: 'Domains whose verified e-mail addresses may sign in. Empty: all.',
     }),
   },
   { description: 'One identity provider.' },

@@ -7,7 +7,10 @@ import { type RawBuilder, sql } from 'kysely'
  * them, and has the last word on the value.
  * @param now Unix milliseconds.
  */
-export function nextChangedAt(table: 'account' | 'api_key', now: number): RawBuilder<number> {
+export function nextChangedAt(
+  table: 'account' | 'api_key' | 'person' | 'member' | 'session' | 'device',
+  now: number,
+): RawBuilder<number> {
   const time = sql`cast(${now} as bigint)`
   return sql<number>`(select case when coalesce(max(changed_at), 0) < ${time} then ${time} else max(changed_at) + 1 end
     from ${sql.table(table)})`

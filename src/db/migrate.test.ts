@@ -2,11 +2,21 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { openPlace, postgresTest, sqliteTest, temporaryDatabase, temporaryPlace } from '../../test/support/database.ts'
+import { completionRecord, ensureAccounts, recordCompletions } from '../../test/support/completions.ts'
+import {
+  dialect,
+  openPlace,
+  postgresTest,
+  sqliteTest,
+  temporaryDatabase,
+  temporaryPlace,
+} from '../../test/support/database.ts'
+import type { CompletionRecord } from '../domain/completion.ts'
 import { migrate, pendingMigrations } from './migrate.ts'
 import { MIGRATIONS } from './migrations/index.ts'
+import { inPostgresWords, inSqliteWords } from './migrations/statement.ts'
 
 const ALL = MIGRATIONS.map(({ name }) => name)
 
@@ -53,11 +63,51 @@ test('processes that start at the same time on a new database share the work wit
   assert.deepEqual(applied.flat(), ALL)
 })
 
+/** As the release left it whose last migration this is. */
+async function databaseOf(t: TestContext, last: string) {
+  const database = await openPlace(await temporaryPlace(t))
+  t.after(() => database.close())
+  const { db } = database
+  const inItsWords = dialect === 'postgres' ? inPostgresWords : inSqliteWords
+  await sql`create table schema_migration (name text primary key, applied_at bigint not null)`.execute(db)
+  for (const { name, statements } of MIGRATIONS.slice(0, ALL.indexOf(last) + 1)) {
+    for (const statement of statements) await sql.raw(inItsWords(statement) ?? 'select 1').execute(db)
+    await db.insertInto('schema_migration').values({ name, applied_at: 1 }).execute()
+  }
+  return database
+}
+
+test('completions of a release that noted no attempts stay as they are, and new ones have their log', async (t) => {
+  const database = await databaseOf(t, '0004-instances')
+  const { db } = database
+  const attemptLog = [
+    { provider: 'p', model: 'm', outcome: 'cut', status: 200, startedMs: 0, durationMs: 1 },
+  ] as const satisfies CompletionRecord['attemptLog']
+  const record = completionRecord({ attemptLog })
+  await ensureAccounts(database, [record.accountId])
+  await sql`insert into completion (account_id, id, key_id, model, provider, status, stream, prompt_tokens,
+      completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, price_version,
+      usage_source, created_at, duration_ms, attempts)
+    values (${record.accountId}, 'chatcmpl-0', 'key_a', 'm1', 'p', 'completed', 0, 1, 2, 0, 0, 0, 3, 'v1',
+      'provider', 4, 5, 1)`.execute(db)
+  const before = await sql<object>`select * from completion`.execute(db)
+  assert.deepEqual((await migrate(db, Date.now))[0], '0005-attempts')
+  await recordCompletions(database, [record])
+  const [old, noted] = await db.selectFrom('completion').selectAll().orderBy('id').execute()
+  assert.deepEqual(old, { ...before.rows[0], attempt_log: null })
+  assert.equal(noted?.attempt_log, JSON.stringify(attemptLog))
+})
+
 /** Reference and local tables, see `schema.ts`. */
 const EXEMPT = new Set([
   'account',
   'credential',
   'sign_in_link',
+  'device_code',
+  'person',
+  'identity',
+  'session',
+  'guess',
   'price_version',
   'setting',
   'schema_migration',

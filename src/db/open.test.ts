@@ -140,7 +140,7 @@ test('while a transaction is open, other writes wait for it in the order they ca
   assert.deepEqual(order, ['holder', 'x', 'y'])
 })
 
-test('what waits for its turn is capped: beyond that, writes are refused at once and the others still happen', async (t) => {
+test('what waits for its turn is capped: beyond that, writes are refused at once and the others still happen [limit: database-messages]', async (t) => {
   const database = await temporarySqlite(t)
   const waiting: Promise<void>[] = []
   await database.db.transaction().execute(async (inside) => {

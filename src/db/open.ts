@@ -2,11 +2,11 @@
  * Opens the database: a SQLite file, or PostgreSQL. Of SQLite the main thread never touches the file: `node:sqlite` blocks,
  * and a locked file or a wide report would stop every stream. One thread writes, one reads; whoever asks only sees promises.
  */
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type CompiledQuery, Kysely } from 'kysely'
 import type { DialectName } from './dialect.ts'
 import { threadDialect } from './driver.ts'
+import { makeDirectory } from './make-directory.ts'
 import type { SqlValue, StatementGroup } from './message.ts'
 import type { Postgres } from './postgres/client.ts'
 import type { Database } from './schema.ts'
@@ -74,7 +74,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
 
 async function openSqlite(options: SqliteOptions): Promise<OpenedDatabase> {
   const { path, onFatal = throwUncaught, programs } = options
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
   const listeners = new Set<() => void>()
   const notifyChange = () => {
     for (const listener of listeners) listener()

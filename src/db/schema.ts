@@ -1,14 +1,42 @@
 /**
  * The tables, as queries see them. Times are Unix milliseconds, flags 0 or 1, lists JSON text, and columns ending in
  * `_nano_usd` bigint; absent is null. A tenant's table has `account_id` first in its primary key and is stored in that
- * order, so that the same schema can be sharded by account. Exempt are `credential` and `sign_in_link` (found by hash,
- * before an account is known), `price_version`, `setting`, `instance`, `job` and `schema_migration` (the same for all);
+ * order, so that the same schema can be sharded by account. Exempt are `credential`, `sign_in_link` and `device_code` (found
+ * by hash, before an account is known), `person`, `identity`, `session` and `guess` (people may belong to several accounts),
+ * `price_version`, `setting`, `instance`, `job` and `schema_migration` (the same for all);
  * `account` and `credit` are keyed by the account's id alone.
  */
+import type { Generated } from 'kysely'
 import type { FinishReason } from '../domain/chat.ts'
 import type { CompletionStatus, UsageSource } from '../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../domain/ids.ts'
+import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, UserId } from '../domain/ids.ts'
 import type { NanoUsd } from '../domain/money.ts'
+import type { AgentEventTable, AgentMessageTable, AgentTable, RunArtifactTable, RunTable } from './schema-agents.ts'
+import type {
+  AuditTable,
+  DeviceCodeTable,
+  DeviceTable,
+  DeviceTokenTable,
+  GuessTable,
+  IdentityTable,
+  InvitationTable,
+  MemberTable,
+  PersonTable,
+  SessionTable,
+} from './schema-identity.ts'
+import type { CreditTable, HoldTable, KeySpendingTable, LedgerTable } from './schema-money.ts'
+import type {
+  DeliveryAttemptTable,
+  DeliveryTable,
+  EventTable,
+  UsageAlertTable,
+  WebhookTable,
+} from './schema-webhooks.ts'
+
+export type * from './schema-agents.ts'
+export type * from './schema-identity.ts'
+export type * from './schema-money.ts'
+export type * from './schema-webhooks.ts'
 
 export interface Database {
   readonly account: AccountTable
@@ -29,6 +57,25 @@ export interface Database {
   readonly usage_alert: UsageAlertTable
   readonly instance: InstanceTable
   readonly job: JobTable
+  readonly person: PersonTable
+  readonly identity: IdentityTable
+  readonly member: MemberTable
+  readonly invitation: InvitationTable
+  readonly session: SessionTable
+  readonly device_code: DeviceCodeTable
+  readonly device: DeviceTable
+  readonly device_token: DeviceTokenTable
+  readonly guess: GuessTable
+  readonly audit: AuditTable
+  readonly webhook: WebhookTable
+  readonly event: EventTable
+  readonly delivery: DeliveryTable
+  readonly delivery_attempt: DeliveryAttemptTable
+  readonly agent: AgentTable
+  readonly run: RunTable
+  readonly agent_message: AgentMessageTable
+  readonly agent_event: AgentEventTable
+  readonly run_artifact: RunArtifactTable
   readonly schema_migration: { name: string; applied_at: number }
 }
 
@@ -56,6 +103,8 @@ export interface ApiKeyTable {
   requests_per_minute: number | null
   /** JSON list; empty: all. */
   models: string
+  /** The person whose rights in the account bound its own; null where nobody's do. */
+  created_by: UserId | null
   created_at: number
   last_used_at: number | null
   expires_at: number | null
@@ -68,8 +117,9 @@ export interface ApiKeyTable {
 export interface CredentialTable {
   hash: Uint8Array
   account_id: AccountId
-  kind: 'key'
-  id: KeyId
+  /** A refresh or access token's `id` is its device's; an invitation's is its own. */
+  kind: 'key' | 'access' | 'refresh' | 'invitation'
+  id: KeyId | DeviceId | InvitationId
 }
 
 export interface CompletionTable {
@@ -94,6 +144,7 @@ export interface CompletionTable {
   first_byte_ms: number | null
   attempts: number
   client_request_id: string | null
+  attempt_log: string | null // see `attemptLogText`; null: one call, which answered, or a row older than the column
 }
 
 /** Sums over `completion`, written in the same transaction. */
@@ -143,86 +194,6 @@ export interface SettingTable {
   value: string
 }
 
-/** What an account has. One row an account, made when it is first touched. */
-export interface CreditTable {
-  account_id: AccountId
-  /** The sum of the account's ledger. */
-  balance_nano_usd: NanoUsd
-  /** The sum of its open holds. */
-  held_nano_usd: NanoUsd
-  /** What of the balance is left of the monthly allowance, and expires with it. */
-  allowance_nano_usd: NanoUsd
-  /** Months since 1970-01 UTC that `spent` is of. */
-  month: number
-  /** The last month that an allowance was granted for; 0: none. */
-  granted_month: number
-  /** Charged in that month. */
-  spent_nano_usd: NanoUsd
-  /** Rows of its ledger: the number of the last one. */
-  entries: number
-  /** Time of its last ledger row; the next one is never earlier. */
-  entered_at: number
-  monthly_budget_nano_usd: NanoUsd | null
-  /** JSON list of percentages. */
-  alert_thresholds: string
-  /** Cost of usage rows that retention has deleted. */
-  retired_nano_usd: NanoUsd
-}
-
-/** What a key with a monthly budget has spent. */
-export interface KeySpendingTable {
-  account_id: AccountId
-  key_id: KeyId
-  month: number
-  spent_nano_usd: NanoUsd
-  held_nano_usd: NanoUsd
-}
-
-/** Requests that are admitted and not settled. The row is also the intent: it is there before a provider is asked. */
-export interface HoldTable {
-  account_id: AccountId
-  id: CompletionId
-  key_id: KeyId
-  /** The process that runs the request. */
-  instance_id: string
-  amount_nano_usd: NanoUsd
-  /** Whether the key's budget holds the same amount. */
-  of_key_budget: 0 | 1
-  model: string
-  provider: string
-  stream: 0 | 1
-  price_version: string
-  /** The running estimate: what is charged when nobody is left to say better. */
-  prompt_tokens: number
-  completion_tokens: number
-  estimate_nano_usd: NanoUsd
-  created_at: number
-  client_request_id: string | null
-}
-
-export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'expiry'
-export type LedgerBook = 'credit' | 'revenue' | 'grants' | 'payments' | 'refunds'
-
-/** Double entry, append-only: each row takes an amount from one book and gives it to another. `credit` is the customer's. */
-export interface LedgerTable {
-  account_id: AccountId
-  /** From 1, without gaps. */
-  number: number
-  kind: LedgerKind
-  debit: LedgerBook
-  credit: LedgerBook
-  amount_nano_usd: NanoUsd
-  /** The customer's balance after it. */
-  balance_nano_usd: NanoUsd
-  completion_id: CompletionId | null
-  key_id: KeyId | null
-  price_version: string | null
-  /** The number of the row that this one corrects. */
-  adjusts: number | null
-  note: string | null
-  created_at: number
-}
-
 /** What was asked with an `Idempotency-Key`, and what was answered. */
 export interface IdempotencyTable {
   account_id: AccountId
@@ -256,17 +227,6 @@ export interface InvoiceTable {
   closed_at: number
 }
 
-export interface UsageAlertTable {
-  account_id: AccountId
-  month: number
-  basis: 'budget' | 'credit'
-  /** Percent. */
-  threshold: number
-  spent_nano_usd: NanoUsd
-  limit_nano_usd: NanoUsd
-  created_at: number
-}
-
 /** Running processes. A lease: who was not seen for 30 s is gone. */
 export interface InstanceTable {
   id: string
@@ -281,7 +241,7 @@ export interface InstanceTable {
   active_requests: number | null
 }
 
-/** Background work. */
+/** Background work. What has defaults here was not there in the first releases, which may still write rows. */
 export interface JobTable {
   id: string
   kind: string
@@ -296,4 +256,12 @@ export interface JobTable {
   created_at: number
   ended_at: number | null
   outcome: 'done' | 'failed' | null
+  /** Lanes of a kind take turns. `*`: that of all jobs without one. */
+  lane: Generated<string>
+  /** 0 to 9; within a lane 0 comes first. */
+  priority: Generated<number>
+  /** Starts that ended in an error; others were lost or interrupted. */
+  failures: Generated<number>
+  /** 0: it waits for `run_at`, or for the end of its lease. 1: it was seen that its time has come. */
+  ready: Generated<0 | 1>
 }

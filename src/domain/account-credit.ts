@@ -9,6 +9,9 @@ export interface CreditedAccount {
   readonly plan: string
 }
 
+/** Percentages at which an account is told how much of its month is spent, unless it says otherwise. */
+export const DEFAULT_ALERT_THRESHOLDS: readonly number[] = [50, 80, 100]
+
 export interface AccountCredit {
   /** Undefined: no limit, the plan is billed after the fact. */
   readonly remainingNanoUsd: NanoUsd | undefined

@@ -1,24 +1,20 @@
-import type { AccountId, KeyId } from './ids.ts'
+import type { AccountId, KeyId, UserId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
+import type { Right, Role } from './rights.ts'
 
-/** `operator` is beyond the account: never implied by an empty list of scopes. */
-export const SCOPES = [
-  'chat',
-  'models:read',
-  'usage:read',
-  'agents:read',
-  'agents:write',
-  'webhooks',
-  'keys',
-  'billing',
-  'operator',
-] as const
-export type Scope = (typeof SCOPES)[number]
+export { type Right, type Role, SCOPES, type Scope } from './rights.ts'
 
 /** Who makes a request, as far as any part of Turnpike needs to know. */
 export interface Caller {
+  /** An API key, an access token of a connected device, or a person's session in the dashboard. */
+  readonly kind: 'key' | 'token' | 'session'
   readonly accountId: AccountId
+  /** What usage is booked on: the key; the device's id of a token; the user's id of a session. */
   readonly keyId: KeyId
+  /** Who is behind a token or a session. */
+  readonly userId: UserId | undefined
+  /** That person's role in the account, as it is now. */
+  readonly role: Role | undefined
   readonly plan: string
   /** Model IDs this credential may use; undefined: all. */
   readonly models: ReadonlySet<string> | undefined
@@ -27,5 +23,5 @@ export interface Caller {
   /** What this key may spend in a calendar month, UTC, beside the account's own budget; undefined: no budget of its own. */
   readonly monthlyBudgetNanoUsd: NanoUsd | undefined
   /** Rights of this credential; full access is already spelled out here. */
-  readonly scopes: ReadonlySet<Scope>
+  readonly scopes: ReadonlySet<Right>
 }

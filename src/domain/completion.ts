@@ -11,6 +11,37 @@ export type CompletionStatus = 'completed' | 'failed' | 'client_left' | 'incompl
 /** Whether the provider counted the tokens or we did. */
 export type UsageSource = 'provider' | 'estimated'
 
+/**
+ * What became of one call to a provider: `answered`, or why another was tried. `abandoned`: the client left, or the
+ * gateway ended the request.
+ */
+export type AttemptOutcome =
+  | 'answered'
+  | 'abandoned'
+  | 'rejected'
+  | 'credentials'
+  | 'quota'
+  | 'rate_limited'
+  | 'not_found'
+  | 'overloaded'
+  | 'failed'
+  | 'cut'
+
+/** One call of a request, in the order they were made. */
+export interface AttemptNote {
+  /** The operator's name for the provider. */
+  readonly provider: string
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly outcome: AttemptOutcome
+  /** HTTP status of the provider's answer; 0 where there was none. */
+  readonly status: number
+  /** Milliseconds since the request's arrival. */
+  readonly startedMs: number
+  /** To the first event of the answer, or to the failure. */
+  readonly durationMs: number
+}
+
 /** The one row that every completion that reached a provider leaves behind. */
 export interface CompletionRecord {
   readonly id: CompletionId
@@ -37,5 +68,7 @@ export interface CompletionRecord {
   readonly firstByteMs: number | undefined
   /** Calls made to providers. */
   readonly attempts: number
+  /** What became of each, where there was more than one, or one that did not answer; the newest 10. */
+  readonly attemptLog: readonly AttemptNote[] | undefined
   readonly clientRequestId: string | undefined
 }

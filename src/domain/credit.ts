@@ -96,8 +96,9 @@ export interface CreditPort {
 /** A repeat of a request with the same `Idempotency-Key`, or the first. Implemented by `features/idempotency`. */
 export interface IdempotencyPort {
   /**
-   * Resolves when it is this request's turn to run, or with the answer of the one before. Waits while another runs.
-   * Rejects with `GatewayError` (409) when the key was used for another body, its outcome is unknown or too large.
+   * Resolves when it is this request's turn to run, or with the answer of the one before. Waits while another runs,
+   * unless it can be listened to. Rejects with `GatewayError` (409) when the key was used for another body, its outcome
+   * is unknown, too large or no longer kept.
    */
   begin(ask: IdempotentAsk): Promise<IdempotentTurn>
 }
@@ -113,11 +114,18 @@ export interface IdempotentAsk {
   readonly subjectId: string
   /** How long it may wait for another, in milliseconds. */
   readonly patienceMs: number
+  /** Its answer is an event stream: it can be listened to while it runs. */
+  readonly stream?: boolean
+  /** Of what was found to run in a process that is gone. */
+  readonly goneSubjectId?: string | undefined
 }
 
 export type IdempotentTurn =
   | { readonly kind: 'replay'; readonly answer: KeptAnswer }
   | { readonly kind: 'run'; readonly run: IdempotentRun }
+  /** A stream that runs in this process, or in another. */
+  | { readonly kind: 'shared'; readonly subjectId: string }
+  | { readonly kind: 'elsewhere'; readonly subjectId: string; readonly instanceId: string }
 
 export interface IdempotentRun {
   /**
@@ -128,10 +136,12 @@ export interface IdempotentRun {
   owned(): boolean
   /** Requests of this process that wait for the answer. */
   waiting(): number
-  /** What to commit together with the charge. */
-  result(answer: KeptAnswer): KeptResult
+  /** It can be listened to from now on: those who wait are told so, as `shared`. */
+  shared(): void
+  /** What to commit together with the charge; undefined: the answer was too large to be kept. */
+  result(answer: KeptAnswer | undefined): KeptResult
   /** The result was committed: those who wait get it. */
-  committed(answer: KeptAnswer): void
+  committed(answer: KeptAnswer | undefined): void
   /** The outcome charged nothing: the key is free again, and those who wait get the same answer. */
   freed(answer: KeptAnswer): void
 }

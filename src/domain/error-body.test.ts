@@ -27,7 +27,7 @@ test('a validation error names its parameter and nothing else is there', () => {
   })
 })
 
-test('429 and 503 say how long to wait, in whole seconds from 1 to 60, in field and message', () => {
+test('429 and 503 say how long to wait, in whole seconds from 1 to 60, in field and message [limit: retry-after]', () => {
   const waits = (retryAfterMs: number | undefined, code: ErrorCode = 'rate_limit_exceeded') =>
     retryAfterSeconds(new GatewayError(code, 'x', { retryAfterMs }))
   assert.deepEqual([waits(undefined), waits(0), waits(1001), waits(500_000)], [1, 1, 2, 60])

@@ -23,14 +23,22 @@ export function renderErrorBody(error: GatewayError, requestId: string): string 
   return JSON.stringify({
     error: {
       type: error.type,
-      message: withWait(error.message, seconds),
+      message: withWait(withoutSecrets(error.message), seconds),
       code: error.code,
-      param: error.param,
+      param: error.param && withoutSecrets(error.param),
       retry_after: seconds,
       request_id: requestId,
       ...error.details,
     },
   })
+}
+
+/** Keys, tokens and links of ours, cut off ones, too, and signed tokens. */
+const SECRETS = /(?<![A-Za-z])tp[a-z]?_[0-9A-Za-z]{16,}|eyJ[\w-]{10,}(\.[\w-]*)*/g
+
+/** Errors quote what was sent, and end in the logs of those who sent it: a key in the place of a name must not. */
+function withoutSecrets(text: string): string {
+  return text.replaceAll(SECRETS, '[redacted]')
 }
 
 function withWait(message: string, seconds: number | undefined): string {

@@ -25,11 +25,13 @@ const CATALOGUE = {
   key_budget_exceeded: { status: 402, type: 'payment_required', retryable: false },
   insufficient_scope: { status: 403, type: 'permission_denied', retryable: false },
   address_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
+  cross_site_request: { status: 403, type: 'permission_denied', retryable: false },
   model_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
   not_found: { status: 404, type: 'not_found', retryable: false },
   conflict: { status: 409, type: 'conflict', retryable: false },
   idempotency_key_reused: { status: 409, type: 'conflict', retryable: false },
   idempotency_outcome_unknown: { status: 409, type: 'conflict', retryable: false },
+  idempotency_result_expired: { status: 409, type: 'conflict', retryable: false },
   idempotency_result_too_large: { status: 409, type: 'conflict', retryable: false },
   client_left: { status: 409, type: 'conflict', retryable: false },
   model_not_found: { status: 422, type: 'unprocessable_entity', retryable: false },
@@ -43,6 +45,7 @@ const CATALOGUE = {
   provider_credentials: { status: 503, type: 'service_unavailable', retryable: true },
   database_unavailable: { status: 503, type: 'service_unavailable', retryable: true },
   overloaded: { status: 503, type: 'service_unavailable', retryable: true },
+  agents_unavailable: { status: 503, type: 'service_unavailable', retryable: true },
   shutting_down: { status: 503, type: 'service_unavailable', retryable: true },
 } as const
 

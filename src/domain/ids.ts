@@ -10,6 +10,17 @@ export type InvoiceId = string & { readonly __id: 'inv_' }
 export type InstanceId = string & { readonly __id: 'ins_' }
 export type RequestId = string & { readonly __id: 'req_' }
 export type LedgerId = string & { readonly __id: 'led_' }
+export type UserId = string & { readonly __id: 'usr_' }
+/** A device that was connected by the device flow: what its tokens belong to. */
+export type DeviceId = string & { readonly __id: 'dev_' }
+export type SessionId = string & { readonly __id: 'ses_' }
+export type InvitationId = string & { readonly __id: 'ivt_' }
+export type AuditId = string & { readonly __id: 'aud_' }
+export type WebhookId = string & { readonly __id: 'whk_' }
+export type EventId = string & { readonly __id: 'evt_' }
+export type DeliveryId = string & { readonly __id: 'dlv_' }
+export type AgentId = string & { readonly __id: 'agt_' }
+export type RunId = string & { readonly __id: 'run_' }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8
@@ -22,6 +33,16 @@ export interface IdSource {
   request(): RequestId
   invoice(): InvoiceId
   instance(): InstanceId
+  user(): UserId
+  device(): DeviceId
+  session(): SessionId
+  invitation(): InvitationId
+  audit(): AuditId
+  webhook(): WebhookId
+  event(): EventId
+  delivery(): DeliveryId
+  agent(): AgentId
+  run(): RunId
   /** Of background work. */
   job(): string
 }
@@ -39,6 +60,16 @@ export function createIdSource(now: () => number, randomBytes: (size: number) =>
     request: () => `req_${body()}` as RequestId,
     invoice: () => `inv_${body()}` as InvoiceId,
     instance: () => `ins_${body()}` as InstanceId,
+    user: () => `usr_${body()}` as UserId,
+    device: () => `dev_${body()}` as DeviceId,
+    session: () => `ses_${body()}` as SessionId,
+    invitation: () => `ivt_${body()}` as InvitationId,
+    audit: () => `aud_${body()}` as AuditId,
+    webhook: () => `whk_${body()}` as WebhookId,
+    event: () => `evt_${body()}` as EventId,
+    delivery: () => `dlv_${body()}` as DeliveryId,
+    agent: () => `agt_${body()}` as AgentId,
+    run: () => `run_${body()}` as RunId,
     job: () => `job_${body()}`,
   }
 }
@@ -46,6 +77,11 @@ export function createIdSource(now: () => number, randomBytes: (size: number) =>
 /** The least completion id of a millisecond: ids from `completionIdFloor(a)` up to that of `b` were born in [a, b). */
 export function completionIdFloor(ms: number): CompletionId {
   return `chatcmpl-${toBase62(Math.max(0, ms), TIME_LENGTH)}` as CompletionId
+}
+
+/** The same of the audit log; of a time that no id can have, the last one that one can. */
+export function auditIdFloor(ms: number): AuditId {
+  return `aud_${toBase62(Math.min(Math.max(0, ms), 62 ** TIME_LENGTH - 1), TIME_LENGTH)}` as AuditId
 }
 
 const NUMBER_LENGTH = 7
@@ -60,6 +96,15 @@ export function ledgerId(accountId: AccountId, number: number, createdAt: number
     .padStart(RANDOM_LENGTH, '0')
     .slice(NUMBER_LENGTH - RANDOM_LENGTH)
   return `led_${toBase62(createdAt, TIME_LENGTH)}${toBase62(number, NUMBER_LENGTH)}${account}` as LedgerId
+}
+
+/** The id of a message of an agent, computed in the same way: its time, its number, and the end of the agent's id. */
+export function agentMessageId(agentId: AgentId, number: number, createdAt: number): string {
+  const agent = agentId
+    .slice('agt_'.length)
+    .padStart(RANDOM_LENGTH, '0')
+    .slice(NUMBER_LENGTH - RANDOM_LENGTH)
+  return `msg_${toBase62(createdAt, TIME_LENGTH)}${toBase62(number, NUMBER_LENGTH)}${agent}`
 }
 
 /** The number of the row that an id of this account's ledger names; undefined for any other text. */

@@ -23,7 +23,7 @@ function codeOf(action: () => unknown): string | undefined {
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`
 
-test('PP-2: nesting up to the limit passes, one level more does not', () => {
+test('PP-2: nesting up to the limit passes, one level more does not [limit: nesting]', () => {
   assert.equal(
     codeOf(() => guardBody(JSON.parse(nested(MAX_BODY_DEPTH)))),
     undefined,
@@ -43,7 +43,7 @@ test('PP-2: nesting of a hundred thousand levels is refused, not a stack overflo
   }
 })
 
-test('PP-2: arrays up to the limit pass, one item more does not, wherever they are', () => {
+test('PP-2: arrays up to the limit pass, one item more does not, wherever they are [limit: items]', () => {
   const body = (length: number) => ({ extra: { list: Array.from({ length }, () => 0) } })
   assert.equal(
     codeOf(() => guardBody(body(MAX_ARRAY_ITEMS))),

@@ -8,13 +8,12 @@ import type { Price } from '../domain/money.ts'
 import { estimateInputTokens, worstOutputTokens } from '../domain/reservation.ts'
 import { reach } from '../lib/crash-point.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
-import { spreads } from './attempt.ts'
-import type { Target } from './call.ts'
 import { checkCapabilities } from './capabilities.ts'
 import { type Completion, createCompletion, isOver } from './completion.ts'
 import { requireKey } from './idempotent.ts'
-import type { Admission, GatewayPorts } from './ports.ts'
-import { routeTargets } from './route.ts'
+import type { GatewayPorts } from './ports.ts'
+import { routeRequest } from './route.ts'
+import { type Candidate, spreads } from './routing/candidate.ts'
 
 export interface Incoming {
   readonly caller: Caller
@@ -22,7 +21,7 @@ export interface Incoming {
   readonly body: unknown
   readonly requestId: string
   readonly clientRequestId: string | undefined
-  /** Already checked; it has no effect on streams. */
+  /** Already checked. */
   readonly idempotencyKey: string | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
@@ -34,16 +33,27 @@ export function admit(ports: GatewayPorts, incoming: Incoming): Completion | Pro
   const request = parseChatRequest(body)
   const model = findModel(ports, caller, request)
   checkCapabilities(request, model)
-  const targets = routeTargets(model, ports)
+  const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
   const inputTokens = estimateInputTokens(request)
   const outputTokens = worstOutputTokens(request, model, inputTokens)
-  const promptTokens = inputTokens * callsAtWorst(request, targets)
+  const promptTokens = inputTokens * callsAtWorst(request, route.targets)
   const { price, priceVersion } = model
-  const known = { caller, request, model, price, priceVersion, targets, promptTokens, outputTokens, receivedAt }
+  const input = {
+    caller,
+    request,
+    model,
+    price,
+    priceVersion,
+    route,
+    promptTokens,
+    outputTokens,
+    receivedAt,
+    requestId,
+    clientRequestId,
+  }
   const admission = ports.admit(caller, () => promptTokens + outputTokens * request.n)
-  const admitted = (granted: Admission) =>
-    createCompletion({ ...known, admission: granted, requestId, clientRequestId }, ports)
-  return admission instanceof Promise ? admission.then(admitted) : admitted(admission)
+  if (admission instanceof Promise) return admission.then((granted) => createCompletion(input, granted, ports))
+  return createCompletion(input, admission, ports)
 }
 
 /** Resolves when the worst that the request can cost is held. What is affordable may lower its length. */
@@ -79,7 +89,7 @@ function askOf(completion: Completion): HoldAsk {
 }
 
 /** Where a provider gives one choice a call, every choice pays for the prompt. */
-function callsAtWorst({ n }: ChatRequest, targets: readonly Target[]): number {
+function callsAtWorst({ n }: ChatRequest, targets: readonly Candidate[]): number {
   return n > 1 && targets.some((target) => spreads(target, n)) ? n : 1
 }
 

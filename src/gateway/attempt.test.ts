@@ -5,7 +5,10 @@ import fc from 'fast-check'
 import { completion as answer, bodyOf, chunk, frame, textChunks } from '../../test/support/answers.ts'
 import {
   callerOf,
+  deployment,
   HANGS,
+  healthOf,
+  LONG,
   modelOf,
   type Network,
   playNetwork,
@@ -25,6 +28,7 @@ import { ProviderError } from '../protocols/protocol.ts'
 import { type Answering, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, interruptCompletion, leaveCompletion } from './completion.ts'
 import type { UpstreamProvider } from './ports.ts'
+import { routeRequest } from './route.ts'
 
 interface Begun {
   readonly completion: Completion
@@ -41,34 +45,40 @@ interface BeginInput {
   readonly upstream?: Partial<UpstreamProvider>
   readonly severalChoices?: boolean
   readonly clock?: () => number
+  /** Monotonic milliseconds; now unless said. */
+  readonly receivedAt?: number
   /** Done to the completion before it begins. */
   readonly before?: (completion: Completion) => void
 }
 
 function begin(scriptFor: (host: string, position: number) => Script, input: BeginInput = {}): Begun {
-  const { targets = ['a'], maxAttempts = 3, random = () => 0, severalChoices = true, clock = () => 0 } = input
+  const { targets = ['a'], maxAttempts = 3, random = () => 0, severalChoices = true, clock = Date.now } = input
+  const { receivedAt = clock() } = input
   const network = playNetwork((call, position) => scriptFor(new URL(call.url).hostname.replace('.test', ''), position))
-  const { ports } = testPorts({ random, clock })
   const protocol = openaiChat({ severalChoices })
+  const upstreams = targets.map((name) =>
+    upstreamOf({ transport: network.transport, name, protocol, ...input.upstream }),
+  )
+  const deployments = targets.map((name, priority) => deployment(name, { model: 'theirs', priority }))
+  const { ports } = testPorts({ random, clock, health: healthOf({ random, clock }), upstreams })
+  const caller = callerOf()
+  const request = requestOf(input.request)
+  const model = modelOf({ ...input.model, deployments })
   const completion = createCompletion(
     {
-      caller: callerOf(),
-      request: requestOf(input.request),
-      model: modelOf(input.model),
+      caller,
+      request,
+      model,
       price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000 },
       priceVersion: 'pv_1',
-      admission: { requests: undefined, tokens: undefined, release() {}, settle() {} },
       promptTokens: 10,
       outputTokens: 1000,
       requestId: 'req_1',
-      targets: targets.map((name) => ({
-        upstream: upstreamOf({ transport: network.transport, name, protocol, ...input.upstream }),
-        model: 'theirs',
-        credential: 'k',
-      })),
-      receivedAt: 0,
+      route: routeRequest({ accountId: caller.accountId, model, request }, ports),
+      receivedAt,
       clientRequestId: undefined,
     },
+    { requests: undefined, tokens: undefined, release() {}, settle() {} },
     ports,
   )
   input.before?.(completion)
@@ -108,7 +118,7 @@ test('UP-1: a target that fails is followed by the next one, and the one that an
   assert.equal(begun.completion.answering, answering)
 })
 
-test('UP-1: attempts are counted over all targets, and then the last failure is told', async () => {
+test('UP-1: attempts are counted over all targets, and then the last failure is told [limit: attempts]', async () => {
   const begun = begin((_, position) => refusal(500 + position), { targets: ['a', 'b'] })
   assert.equal((await rejection(begun)).failure.status, 502)
   assert.equal(hosts(begun), 'a b a')
@@ -169,8 +179,9 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await turn()
 }
 
+/** With it the clock is to be `Date.now`. */
 function mockTime(t: TestContext): (ms: number) => Promise<void> {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 })
   return async (ms) => {
     t.mock.timers.tick(ms)
     await settled()
@@ -244,7 +255,7 @@ test('UP-3: without a word of the provider the pause is full jitter over 100 ms,
   await rejection(begun)
 })
 
-test('UP-3: no pause is longer than 2 s', async (t) => {
+test('UP-3: no pause is longer than 2 s [limit: pause]', async (t) => {
   const advance = mockTime(t)
   const begun = begin(() => refusal(500), { maxAttempts: 12, random: () => 0.999 })
   begun.answering.catch(() => {})
@@ -398,7 +409,7 @@ test('a model that cannot stream is asked for its answer whole', async () => {
 const FATES: Readonly<Record<string, Script>> = {
   answers: good,
   fails: refusal(500),
-  limits: refusal(429),
+  limits: refusal(429, {}, { 'retry-after': '0' }),
   refuses: refusal(400),
   forbids: refusal(401),
   breaks: { head: new Error('ECONNRESET') },
@@ -430,5 +441,82 @@ test('UP-1: for any fates there are at most so many attempts, none after an answ
       if (called.length < maxAttempts && !FINAL.has(happened.at(-1) ?? '')) assert.deepEqual(left, [])
     }),
     { numRuns: 300 },
+  )
+})
+
+test('UP-3: a 429 without a word of how long is asked again after a second or so, not sooner', async (t) => {
+  const advance = mockTime(t)
+  const begun = begin(inTurn(refusal(429), good), { random: () => 0.25 })
+  await settled()
+  for (let ms = 0; ms < 740; ms += 20) await advance(20)
+  assert.equal(begun.network.exchanges.length, 1)
+  for (let ms = 0; ms < 60; ms += 10) await advance(10)
+  assert.equal(begun.network.exchanges.length, 2)
+  await begun.answering
+})
+
+test('UP-5: what a request waited for before its call is not given to it again', async (t) => {
+  const advance = mockTime(t)
+  const late = begin(() => good, {
+    clock: Date.now,
+    upstream: { timeouts: { ...LONG, total: 1_000 } },
+    receivedAt: -1_000,
+  })
+  await assert.rejects(late.answering, { code: 'overloaded' })
+  assert.equal(late.network.exchanges.length, 0, 'nothing is sent that cannot be waited for')
+  const begun = begin(() => ({ head: HANGS }), {
+    upstream: { timeouts: { ...LONG, total: 1_000 } },
+    receivedAt: -600,
+    maxAttempts: 1,
+  })
+  begun.answering.catch(() => {})
+  await settled()
+  await advance(399)
+  assert.equal(begun.network.exchanges[0]?.aborted, false)
+  await advance(1)
+  assert.equal(begun.network.exchanges[0]?.aborted, true)
+  await rejection(begun)
+})
+
+test('UP-5: a repeat that would begin after the deadline is not waited for', async () => {
+  const timeouts = { ...LONG, total: 1_500 }
+  const begun = begin(inTurn(refusal(503, {}, { 'retry-after': '2' })), { upstream: { timeouts } })
+  assert.equal((await rejection(begun)).failure.status, 503)
+})
+
+test('every attempt is noted, and one that is answered at once leaves no note', async () => {
+  const alone = begin(() => good)
+  await alone.answering
+  assert.deepEqual(alone.completion.attemptLog, [])
+  const begun = begin((host) => (host === 'a' ? refusal(500) : host === 'b' ? { head: new Error('no') } : good), {
+    targets: ['a', 'b', 'c'],
+    clock: () => 0,
+  })
+  await begun.answering
+  const times = { startedMs: 0, durationMs: 0 }
+  assert.deepEqual(begun.completion.attemptLog, [
+    { provider: 'a', model: 'theirs', outcome: 'failed', status: 500, ...times },
+    { provider: 'b', model: 'theirs', outcome: 'failed', status: 0, ...times },
+    { provider: 'c', model: 'theirs', outcome: 'answered', status: 200, ...times },
+  ])
+})
+
+test('an answer that breaks off is noted as cut, one that was given up as abandoned', async () => {
+  const cut = begin(() => ({ body: [frame(chunk({ content: 'a' })), new Error('ECONNRESET')] }))
+  const { calls } = await cut.answering
+  await calls[0]?.next([])
+  await assert.rejects(calls[0]?.next([]) ?? assert.fail())
+  assert.deepEqual(
+    cut.completion.attemptLog.map(({ outcome }) => outcome),
+    ['cut'],
+  )
+  const left = begin(() => ({ head: HANGS }))
+  left.answering.catch(() => {})
+  await settled()
+  leaveCompletion(left.completion)
+  await rejection(left)
+  assert.deepEqual(
+    left.completion.attemptLog.map(({ outcome }) => outcome),
+    ['abandoned'],
   )
 })

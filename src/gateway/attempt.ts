@@ -5,16 +5,14 @@
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
-import { type Call, startCall, type Target } from './call.ts'
-import { type Completion, isOver, pause } from './completion.ts'
-import { mayBeTriedAgain, mayBeTriedElsewhere } from './failure.ts'
+import { type Call, type CallEnd, startCall } from './call.ts'
+import { type Completion, isOver } from './completion.ts'
+import { mayBeTriedElsewhere } from './failure.ts'
 import type { GatewayPorts } from './ports.ts'
+import { spreads } from './routing/candidate.ts'
+import { abandonPassage, noteCallOver, notePassageBegun, notePassageFailed, type Passage } from './routing/passage.ts'
+import { learn, nextPassage, startSearch } from './routing/search.ts'
 import { type Branch, createBranch, tally } from './tally.ts'
-
-/** Full jitter starts here and doubles. */
-const RETRY_BASE_MS = 100
-/** Waiting longer than this is the client's decision. */
-const RETRY_MAX_MS = 2_000
 
 /** The calls of one attempt: one, or one for each choice where the provider gives one choice a call. */
 export interface Answering {
@@ -29,60 +27,34 @@ export interface AttemptSettings {
   readonly maxAttempts: number
 }
 
-/**
- * Resolves once every choice has begun. Rejects with the last failure when all attempts are used up. Targets are asked
- * in rounds: each round has those of the one before that may do better after a moment, and begins when all of them
- * wish it to.
- */
+/** Resolves once every choice has begun. Rejects with the last failure when nothing more is to be tried. */
 export async function beginAnswer(
   completion: Completion,
   ports: GatewayPorts,
   { maxAttempts }: AttemptSettings,
 ): Promise<Answering> {
   if (isOver(completion)) throw new Error('The request was over before a provider was called.')
-  let targets = completion.targets
-  let again: Target[] = []
-  let askedMs: number | undefined
-  let round = 0
-  for (let position = 0; ; ) {
-    const target = targets[position++]
-    if (target === undefined) throw new Error('a completion without targets')
+  const search = startSearch(completion, ports)
+  for (;;) {
+    const found = nextPassage(search)
+    const passage = found instanceof Promise ? await found : found
     try {
-      return await attempt(completion, ports, target)
+      return await attempt(completion, ports, passage)
     } catch (error) {
-      const patienceMs = retryAfterOf(error)
-      if (mayBeTriedAgain(error) && (patienceMs ?? 0) <= RETRY_MAX_MS) {
-        again.push(target)
-        if (patienceMs !== undefined) askedMs = Math.max(patienceMs, askedMs ?? 0)
-      }
-      let wait = 0
-      if (position === targets.length) {
-        round += 1
-        wait = askedMs ?? jitterBefore(round, ports.random)
-        targets = again
-        again = []
-        askedMs = undefined
-        position = 0
-      }
-      const goesOn = mayBeTriedElsewhere(error) && completion.attempts < maxAttempts && targets.length > 0
-      if (!goesOn || isOver(completion)) throw error
-      if (wait > 0) await pause(completion, wait)
-      if (isOver(completion)) throw error
+      const goesOn = mayBeTriedElsewhere(error) && completion.attempts < maxAttempts && !isOver(completion)
+      if (!goesOn) throw error
+      learn(search, passage, error)
     }
   }
 }
 
-async function attempt(completion: Completion, ports: GatewayPorts, target: Target): Promise<Answering> {
-  const { now, clock } = ports
-  const { request, model } = completion
-  const spread = spreads(target, request.n)
-  const startedAt = clock()
-  const asked = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
-  const onSend = (): void => noteSent(completion, ports)
+async function attempt(completion: Completion, ports: GatewayPorts, passage: Passage): Promise<Answering> {
+  const { health } = ports
   completion.sent = false
-  const calls = requestsOf(asked, spread).map((each) => startCall({ target, request: each, model, now, clock, onSend }))
+  const { calls, spread } = startCalls(completion, ports, passage)
   completion.attempts += 1
-  completion.target = target
+  completion.target = passage.lane
+  completion.passage = passage
   const answering = { calls, spread, abort: () => abortAll(calls) }
   completion.answering = answering
   completion.branches = calls.map(createBranch)
@@ -91,23 +63,49 @@ async function attempt(completion: Completion, ports: GatewayPorts, target: Targ
   try {
     if (calls.length === 1) await calls[0]?.answered
     else await Promise.all(calls.map(({ answered }) => answered))
+    notePassageBegun(completion, passage, health)
     return answering
   } catch (error) {
     answering.abort()
     const begun = tallyArrived(completion, calls)
-    if (!isOver(completion) || isRefusal(error)) {
+    const over = isOver(completion) && !isRefusal(error)
+    if (!over) {
       completion.answering = undefined
       completion.branches = begun
     }
+    notePassageFailed(completion, passage, { error, over, now: ports.clock() })
     throw error
   } finally {
-    completion.upstreamMs += clock() - startedAt
+    completion.upstreamMs += ports.clock() - passage.startedAt
   }
 }
 
-/** Whether the choices are asked for one by one. */
-export function spreads({ upstream }: Target, choices: number): boolean {
-  return choices > 1 && !upstream.provider.protocol.severalChoices
+function startCalls(
+  completion: Completion,
+  ports: GatewayPorts,
+  passage: Passage,
+): Pick<Answering, 'calls' | 'spread'> {
+  const { now, clock, health } = ports
+  const { request, model, receivedAt } = completion
+  const { lane, candidate } = passage
+  const spread = spreads(candidate, request.n)
+  const asked = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
+  const onSend = (): void => noteSent(completion, ports)
+  const onOver = (end: CallEnd): void => noteCallOver(completion, { passage, health }, end)
+  const requests = requestsOf(asked, spread)
+  const calls: Call[] = []
+  passage.open = requests.length
+  try {
+    for (const each of requests) {
+      calls.push(startCall({ target: lane, request: each, model, now, clock, receivedAt, onSend, onOver }))
+    }
+    return { calls, spread }
+  } catch (error) {
+    passage.open = calls.length
+    if (calls.length === 0) abandonPassage(passage)
+    abortAll(calls)
+    throw error
+  }
 }
 
 /** The first byte of a call leaves now. The ledger is told once: from here on something may be owed. */
@@ -147,13 +145,4 @@ function requestsOf(request: ChatRequest, spread: boolean): readonly ChatRequest
 
 function abortAll(calls: readonly Call[]): void {
   for (const call of calls) call.abort()
-}
-
-function retryAfterOf(error: unknown): number | undefined {
-  return error instanceof ProviderError ? error.failure.retryAfterMs : undefined
-}
-
-/** @param round From 1. */
-function jitterBefore(round: number, random: () => number): number {
-  return random() * Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** (round - 1))
 }

@@ -164,7 +164,7 @@ test('after [DONE] the rest is read, so that the connection can serve again', as
   assert.equal(exchange.reads, 4 + 1 + 2 + 1)
 })
 
-test('a provider that does not close after [DONE] is not waited for longer than a second', async (t: TestContext) => {
+test('a provider that does not close after [DONE] is not waited for longer than a second [limit: provider-end]', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { call, exchange } = start({ body: [...textChunks(1).map(frame), frame('[DONE]'), HANGS] })
   assert.equal((await play(call)).failure, undefined)
@@ -257,7 +257,7 @@ test('a credential that the provider quotes is told to nobody, also not in a str
   assert.equal(broken.failure?.message, '[redacted] is no key, [redacted].')
 })
 
-test('UP-6: of a large error answer the beginning is read, and what it says is not lost', async () => {
+test('UP-6: of a large error answer the beginning is read, and what it says is not lost [limit: error-answer]', async () => {
   const filler = 'x'.repeat(16 * 1024)
   const body: Step[] = [
     `This model's maximum context length is 8192 tokens. `,
@@ -302,7 +302,7 @@ const AFTER_TEXT: readonly (readonly [name: string, body: readonly Step[], kind:
   ['an event that is too large', [said, frame(chunk({ content: 'x'.repeat(MAX_EVENT_BYTES) })), HANGS], 'failed'],
 ]
 for (const [name, body, kind] of AFTER_TEXT) {
-  test(`SSE-2: after ${name} the text before it is had, then the failure, and the connection is gone`, async () => {
+  test(`SSE-2: after ${name} the text before it is had, then the failure, and the connection is gone [limit: event]`, async () => {
     const { call, exchange } = start({ body })
     const outcome = await play(call)
     assert.deepEqual([textOf(outcome), outcome.early, outcome.failure?.failure.kind], ['said', false, kind])
@@ -340,7 +340,7 @@ test('decisions 1: a connection that breaks after every finish reason is a compl
   assert.deepEqual([typesOf(outcome), outcome.failure], ['text finish', undefined])
 })
 
-test('UP-6: a stream beyond the cap is cut, and so is a whole answer', async () => {
+test('UP-6: a stream beyond the cap is cut, and so is a whole answer [limit: answer]', async () => {
   const block = Buffer.from(frame(chunk({ content: 'x'.repeat(512 * 1024) })))
   const body = Array.from({ length: Math.ceil(MAX_COMPLETION_BYTES / block.length) + 1 }, () => block)
   const streamedOutcome = await play(start({ body }).call)

@@ -9,10 +9,11 @@ import { createDecoder, type FrameDecoder } from '../protocols/framing/index.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
 import type { UpstreamCall, UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
 import { discardBody, readBodyStart, readBodyText } from './body-text.ts'
+import { CUT_MESSAGE, failed, nameFailure, TOO_LARGE_MESSAGE } from './call-failure.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import { joinUrl } from './join-url.ts'
 import type { UpstreamProvider } from './ports.ts'
-import { withoutCredential } from './redact.ts'
+import { isCompressed, isJson, isRefused, startsAsJson, startsAsJsonBytes } from './response-kind.ts'
 
 /** One event of a provider's stream, in bytes. */
 export const MAX_EVENT_BYTES = 1024 * 1024
@@ -37,8 +38,18 @@ export interface CallInput {
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
+  /** Monotonic milliseconds of the request's arrival, from which the total time counts; now unless said. */
+  readonly receivedAt?: number
   /** Called right before the first byte leaves. */
   readonly onSend?: () => void
+  /** Called once, when nothing of the call is under way any more. */
+  readonly onOver?: (end: CallEnd) => void
+}
+
+/** How a call ended; neither complete nor with a failure: it was given up. */
+export interface CallEnd {
+  readonly complete: boolean
+  readonly failure?: Error
 }
 
 /** A call under way. `answered` must be awaited before `next`. */
@@ -77,8 +88,10 @@ export function startCall(input: CallInput): Call {
   const call = { url: joinUrl(baseUrl, wire.path), headers, body: wire.body }
   const open = (): UpstreamExchange => send(call, input)
   const authorised = provider.authorize(call, target.credential)
-  const state: CallState = { input, aborted: false, pending: [], finished: false }
-  const answered = authorised === undefined ? answer(state, open()) : authorised.then(() => openLate(state, open))
+  const state: CallState = { input, aborted: false, pending: [], finished: false, over: false }
+  const late = (): Promise<void> => openLate(state, open)
+  const answered =
+    authorised === undefined ? answer(state, open()) : authorised.then(late).catch((error) => unsent(state, error))
   return {
     answered,
     next: (into) => nextEvents(state, into),
@@ -94,6 +107,11 @@ function send(call: UpstreamCall, { target, onSend }: CallInput): UpstreamExchan
   const exchange = target.upstream.transport(call, onSend)
   reach('after_send')
   return exchange
+}
+
+function unsent(state: CallState, error: unknown): never {
+  tellOver(state, GIVEN_UP) // unless it was sent and has told itself
+  throw error
 }
 
 /** A call that was given up while its credential was fetched must not reach the provider. */
@@ -113,6 +131,8 @@ interface CallState {
   /** Events that came with the first one. */
   pending: ChatEvent[]
   finished: boolean
+  /** It was told that it is over. */
+  over: boolean
 }
 
 interface StreamState {
@@ -125,15 +145,16 @@ interface StreamState {
 async function answer(state: CallState, exchange: UpstreamExchange): Promise<void> {
   state.exchange = exchange
   if (state.aborted) abort(state)
-  const { target, request, clock } = state.input
+  const { target, request, clock, receivedAt } = state.input
   const { timeouts, provider } = target.upstream
-  state.deadline = startDeadline({ timeouts, whole: !request.stream, clock, onExpire: () => exchange.abort() })
+  const onExpire = (): void => exchange.abort()
+  state.deadline = startDeadline({ timeouts, whole: !request.stream, clock, receivedAt, onExpire })
   try {
     const head = await exchange.head
     if (isRefused(head)) await refuse(state, head, exchange)
     if (!request.stream) return await readWhole(state, [])
     const first = isJson(head) ? await exchange.read() : undefined
-    if (first !== undefined && JSON_START.test(decodeStart(first))) return await readWhole(state, [first])
+    if (first !== undefined && startsAsJsonBytes(first)) return await readWhole(state, [first])
     const decoder = createDecoder(provider.protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
     state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
     if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
@@ -220,7 +241,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   state.finished = true
   state.deadline?.clear()
   const residue = stream?.decoder.end() ?? ''
-  if (cause === undefined && JSON_START.test(residue)) {
+  if (cause === undefined && startsAsJson(residue)) {
     // Some hosts break off with an error that is no event, also after a chunk that looked like the last.
     const { protocol } = input.target.upstream.provider
     throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
@@ -230,6 +251,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   } catch (error) {
     throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
   }
+  tellOver(state, COMPLETE)
 }
 
 /** @param begun What was read of the body already. */
@@ -240,15 +262,7 @@ async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
   state.finished = true
   state.deadline?.clear()
   state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
-}
-
-function isCompressed({ headers }: UpstreamHead): boolean {
-  const encoding = headers['content-encoding']
-  return encoding !== undefined && encoding !== 'identity'
-}
-
-function isRefused(head: UpstreamHead): boolean {
-  return head.status < 200 || head.status >= 300 || isCompressed(head)
+  tellOver(state, COMPLETE)
 }
 
 async function refuse(state: CallState, head: UpstreamHead, exchange: UpstreamExchange): Promise<never> {
@@ -262,36 +276,22 @@ function abort(state: CallState): void {
   state.aborted = true
   state.deadline?.clear()
   state.exchange?.abort()
+  tellOver(state, GIVEN_UP)
 }
 
-/** What a failure is called depends on who caused it: a deadline's abort must not look like the provider's. */
+const COMPLETE: CallEnd = { complete: true }
+const GIVEN_UP: CallEnd = { complete: false }
+
+function tellOver(state: CallState, end: CallEnd): void {
+  if (state.over) return
+  state.over = true
+  state.input.onOver?.(end)
+}
+
 function endInFailure(state: CallState, error: unknown): Error {
-  const expired = state.deadline?.expired()
+  const { credential } = state.input.target
+  const failure = nameFailure(error, { expired: state.deadline?.expired(), credential })
+  if (!state.aborted) tellOver(state, { complete: false, failure })
   abort(state)
-  if (expired !== undefined) return failed(TIMEOUT_MESSAGES[expired], error)
-  if (error instanceof ProviderError) return withoutCredential(error, state.input.target.credential)
-  return failed('The connection to the provider failed.', error)
-}
-
-const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.'
-const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
-const TIMEOUT_MESSAGES = {
-  first_byte: 'The provider did not start to answer in time.',
-  idle: 'The provider stopped sending.',
-  total: 'The answer took longer than the total time allowed.',
-} as const
-
-function failed(message: string, cause?: unknown): ProviderError {
-  return new ProviderError({ kind: 'failed', message, status: 0 }, { cause })
-}
-
-const JSON_START = /^\s*[{[]/
-
-function decodeStart(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1')
-}
-
-/** What the head says; some hosts say it of event streams too, so the first bytes decide. */
-function isJson(head: UpstreamHead): boolean {
-  return (head.headers['content-type'] ?? '').startsWith('application/json')
+  return failure
 }

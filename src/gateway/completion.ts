@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/caller.ts'
 import type { ChatRequest } from '../domain/chat.ts'
-import type { CompletionRecord } from '../domain/completion.ts'
+import type { AttemptNote, CompletionRecord } from '../domain/completion.ts'
 import type { Hold, IdempotentRun, RunningEstimate } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { CompletionId } from '../domain/ids.ts'
@@ -8,7 +8,11 @@ import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/money.ts'
 import type { Answering } from './attempt.ts'
 import type { Target } from './call.ts'
+import type { KeptStream } from './kept-stream.ts'
 import type { Admission, GatewayPorts } from './ports.ts'
+import type { Route } from './route.ts'
+import type { Candidate } from './routing/candidate.ts'
+import type { Passage } from './routing/passage.ts'
 import type { Branch } from './tally.ts'
 
 /** What a completion is from its admission on. */
@@ -19,8 +23,7 @@ export interface CompletionInput {
   /** Price and version are those of the admission, whatever the price list says later. */
   readonly price: Price
   readonly priceVersion: string
-  readonly admission: Admission
-  readonly targets: readonly Target[]
+  readonly route: Route
   /** Of all calls at worst, estimated. */
   readonly promptTokens: number
   /** Of one choice at most. */
@@ -33,7 +36,11 @@ export interface CompletionInput {
 
 /** One request on its way through the pipeline. */
 export interface Completion extends Omit<CompletionInput, 'request' | 'outputTokens'> {
+  /** Its place within the rate limits. */
+  readonly admission: Admission
   readonly id: CompletionId
+  /** Where it may go, best first. */
+  readonly targets: readonly Candidate[]
   /** Unix milliseconds. */
   readonly createdAt: number
   /** As it is sent: what is affordable may have lowered its length. */
@@ -44,12 +51,20 @@ export interface Completion extends Omit<CompletionInput, 'request' | 'outputTok
   hold: Hold | undefined
   /** Its answer is kept for repeats of its `Idempotency-Key`. */
   run: IdempotentRun | undefined
+  /** What its client and its repeats listen to, where it is a stream that is kept. */
+  stream: KeptStream | undefined
   /** Calls made so far. */
   attempts: number
   /** Monotonic milliseconds spent waiting for providers before the first byte. */
   upstreamMs: number
   /** Where the last call went. */
   target: Target | undefined
+  /** The attempt under way, or the one that is answered. */
+  passage: Passage | undefined
+  /** What `x-turnpike-route` says of attempts before it. */
+  trail: string
+  /** The same for its record: empty where the first attempt is answered. */
+  attemptLog: readonly AttemptNote[]
   /** The calls under way. */
   answering: Answering | undefined
   branches: readonly Branch[]
@@ -65,6 +80,8 @@ export interface Completion extends Omit<CompletionInput, 'request' | 'outputTok
   left: boolean
   /** The client left, and nobody else waits for the answer. */
   abandoned: boolean
+  /** Ends a call that is read on for nobody: then it is one of `MAX_DRAINS`. */
+  drain: NodeJS.Timeout | undefined
   /** Why the gateway itself ends this request early. */
   interruption: GatewayError | undefined
   /** Ends a wait early that is not for a provider. */
@@ -75,7 +92,7 @@ export interface Completion extends Omit<CompletionInput, 'request' | 'outputTok
   record: CompletionRecord | undefined
 }
 
-export function createCompletion(input: CompletionInput, { ids, now }: GatewayPorts): Completion {
+export function createCompletion(input: CompletionInput, admission: Admission, { ids, now }: GatewayPorts): Completion {
   return {
     id: ids.completion(),
     createdAt: now(),
@@ -85,8 +102,9 @@ export function createCompletion(input: CompletionInput, { ids, now }: GatewayPo
     model: input.model,
     price: input.price,
     priceVersion: input.priceVersion,
-    admission: input.admission,
-    targets: input.targets,
+    admission,
+    route: input.route,
+    targets: input.route.targets,
     promptTokens: input.promptTokens,
     outputTokens: input.outputTokens,
     requestId: input.requestId,
@@ -94,9 +112,13 @@ export function createCompletion(input: CompletionInput, { ids, now }: GatewayPo
     lowered: false,
     hold: undefined,
     run: undefined,
+    stream: undefined,
     attempts: 0,
     upstreamMs: 0,
     target: undefined,
+    passage: undefined,
+    trail: input.route.skipped,
+    attemptLog: NO_NOTES,
     answering: undefined,
     branches: NOTHING_YET,
     generated: 0,
@@ -105,6 +127,7 @@ export function createCompletion(input: CompletionInput, { ids, now }: GatewayPo
     firstByteAt: undefined,
     left: false,
     abandoned: false,
+    drain: undefined,
     interruption: undefined,
     wake: undefined,
     told: undefined,
@@ -113,9 +136,14 @@ export function createCompletion(input: CompletionInput, { ids, now }: GatewayPo
 }
 
 const NOTHING_YET: readonly Branch[] = []
+const NO_NOTES: readonly AttemptNote[] = []
 
 /** The longest that an answer nobody reads is read on to its exact usage, where the provider's setting is `drain`. */
 export const MAX_DRAIN_MS = 60_000
+/** Such answers of this process at a time; beyond it those who leave end their calls. */
+export const MAX_DRAINS = 50
+
+let drains = 0
 
 /**
  * The client is gone: its calls end at once, or are read to their usage where the provider bills in full anyway. Where
@@ -127,9 +155,21 @@ export function leaveCompletion(completion: Completion): void {
   completion.abandoned = true
   completion.wake?.()
   const { answering } = completion
-  if (answering === undefined) return
-  if (completion.target?.upstream.onDisconnect === 'drain') setTimeout(answering.abort, MAX_DRAIN_MS).unref()
-  else answering.abort()
+  if (answering === undefined || completion.drain !== undefined) return
+  if (completion.target?.upstream.onDisconnect !== 'drain' || drains >= MAX_DRAINS) {
+    answering.abort()
+    return
+  }
+  drains += 1
+  completion.drain = setTimeout(answering.abort, MAX_DRAIN_MS).unref()
+}
+
+/** The request is over: whatever was read on for nobody has ended. */
+export function endDrain(completion: Completion): void {
+  if (completion.drain === undefined) return
+  clearTimeout(completion.drain)
+  completion.drain = undefined
+  drains -= 1
 }
 
 /** The gateway ends the request: what is under way stops, and the client is told `reason`. */

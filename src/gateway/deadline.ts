@@ -22,6 +22,8 @@ interface DeadlineOptions {
   readonly whole?: boolean
   /** Monotonic milliseconds. */
   readonly clock: () => number
+  /** From when the total counts: what the request waited for before is not given to it again. Now unless said. */
+  readonly receivedAt?: number | undefined
   readonly onExpire: (kind: TimeoutKind) => void
 }
 
@@ -29,19 +31,20 @@ interface DeadlineOptions {
  * The waits of one call, on one timer: progress only notes the time, and the timer, when it fires early, is set anew
  * for the rest. A timer per data event would cost more than the event.
  */
-export function startDeadline({ timeouts, whole = false, clock, onExpire }: DeadlineOptions): Deadline {
-  const startedAt = clock()
-  let lastAt = startedAt
+export function startDeadline(options: DeadlineOptions): Deadline {
+  const { timeouts, whole = false, clock, onExpire } = options
+  let lastAt = clock()
+  const endsAt = (options.receivedAt ?? lastAt) + timeouts.total
   let waitMs = whole ? timeouts.wholeAnswer : timeouts.firstByte
   let started = false
   let suspended = false
   let cleared = false
   let expired: TimeoutKind | undefined
-  let timer = setTimeout(check, Math.min(timeouts.total, waitMs))
+  let timer = setTimeout(check, Math.min(endsAt - lastAt, waitMs))
 
   function check(): void {
     const now = clock()
-    const total = startedAt + timeouts.total - now
+    const total = endsAt - now
     const wait = suspended ? waitMs : lastAt + waitMs - now
     if (total > 0.5 && wait > 0.5) {
       timer = setTimeout(check, Math.min(total, wait))

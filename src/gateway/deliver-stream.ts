@@ -6,6 +6,7 @@ import type { Answering } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { ClientConnection } from './client.ts'
 import type { Completion } from './completion.ts'
+import { commitStream } from './idempotent.ts'
 import type { GatewayPorts } from './ports.ts'
 import { priceAnswer, settle } from './settle.ts'
 import { type Branch, createBranch, tally } from './tally.ts'
@@ -48,9 +49,12 @@ export async function deliverStream(delivery: StreamDelivery, answering: Answeri
   const priced = priceAnswer(completion, ports)
   const settlement = priced instanceof Promise ? await priced : priced
   if (!completion.left) completion.firstByteAt ??= ports.clock()
-  void settle(completion, ports, { settlement, status: completion.left ? 'client_left' : 'completed' })
-  write(delivery, renderer.close({ usage: settlement.usage, costUsd: usdNumber(settlement.costNanoUsd) }))
-  if (!completion.left) client.endStream()
+  const outcome = { settlement, status: completion.left ? 'client_left' : 'completed' } as const
+  const last = renderer.close({ usage: settlement.usage, costUsd: usdNumber(settlement.costNanoUsd) })
+  if (completion.stream === undefined) void settle(completion, ports, outcome)
+  else commitStream(completion, ports, { outcome, last })
+  write(delivery, last)
+  if (isTold(completion)) client.endStream()
   reach('after_last_byte')
 }
 
@@ -92,7 +96,12 @@ function isToBeLookedAt(coverage: Coverage, { usage }: Branch, { generated, bran
 }
 
 function write({ completion, ports, client }: StreamDelivery, text: string): Promise<void> | undefined {
-  if (completion.left) return undefined
+  if (!isTold(completion)) return undefined
   completion.firstByteAt ??= ports.clock()
   return client.write(text)
+}
+
+/** A stream that is kept is told also when nobody listens. */
+function isTold({ left, stream }: Completion): boolean {
+  return !left || stream !== undefined
 }

@@ -61,6 +61,11 @@ function isOurs(code: ErrorCode): boolean {
   return code !== 'provider_rejected' && code !== 'context_length_exceeded' && code !== 'content_filter'
 }
 
+/** For operators, without a word of the provider's: it may quote what it was sent. */
+export function describeFailure(failure: ProviderFailure): string {
+  return messageFor(failure, { code: 'provider_error', providerName: undefined })
+}
+
 /** The provider's own words only where they are about the client's request; otherwise they may tell of our account. */
 function messageFor(
   failure: ProviderFailure,

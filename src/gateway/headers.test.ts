@@ -18,7 +18,7 @@ test('what a header cannot carry is percent-encoded', () => {
   assert.equal(text.split(', ').length, 6)
 })
 
-test('a list that is too long says how many names are missing', () => {
+test('a list that is too long says how many names are missing [limit: warnings]', () => {
   const names = Array.from({ length: 5_000 }, (_, index) => `tools[0].function.parameters.properties.p${index}`)
   const text = warningsText(names)
   const shown = text.split(', ').length - 1

@@ -1,6 +1,7 @@
 import { limitHeaders } from '../domain/limits.ts'
 import type { Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
+import { calledText, withMember } from './routing/trail.ts'
 
 /** Of one list of warnings, in bytes: clients refuse heads that are too long. */
 export const MAX_WARNINGS_BYTES = 2 * 1024
@@ -10,12 +11,21 @@ export function completionHeaders(completion: Completion, { clock }: GatewayPort
   const headers = limitHeaders(completion.admission)
   const { target, attempts, answering, upstreamMs, receivedAt, lowered } = completion
   if (target !== undefined) headers['x-turnpike-provider'] = target.upstream.name
+  const route = routeText(completion)
+  if (route !== '') headers['x-turnpike-route'] = route
   headers['x-turnpike-attempts'] = String(attempts)
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)
   const warnings = answering?.calls[0]?.warnings ?? NONE
   if (lowered) headers['x-turnpike-warnings'] = warningsText(['max_tokens', ...warnings])
   else if (warnings.length > 0) headers['x-turnpike-warnings'] = warningsText(warnings)
   return headers
+}
+
+/** The candidates tried so far, and why. */
+function routeText({ passage, trail }: Completion): string {
+  if (passage === undefined) return trail
+  const { candidate, why, outcome } = passage
+  return withMember(trail, calledText(candidate.label, why, outcome))
 }
 
 const NONE: readonly string[] = []

@@ -119,7 +119,7 @@ test('bytes are had as soon as they are there', async (t) => {
   assert.equal(await exchange.read(), undefined)
 })
 
-test('OVL-3, F10: what is not read is not taken from the network beyond the cap, and all of it comes in the end', async (t) => {
+test('OVL-3, F10: what is not read is not taken from the network beyond the cap, and all of it comes in the end [limit: unread]', async (t) => {
   const block = Buffer.alloc(16 * 1024 * 1024)
   for (let i = 0; i < block.length; i += 4) block.writeUInt32LE(i, i)
   const fake = await provider(t, async (_, reply) => {
@@ -262,7 +262,7 @@ const HEADLESS: readonly (readonly [name: string, answer: (socket: Socket) => vo
   ],
 ]
 for (const [name, answer] of HEADLESS) {
-  test(`${name} in place of a head is a failure`, async (t) => {
+  test(`${name} in place of a head is a failure [limit: provider-headers]`, async (t) => {
     const { url } = await rawServer(t, (socket) => void socket.once('data', () => answer(socket)))
     const exchange = transportTo(t, url)(callOf(url))
     await assert.rejects(exchange.head)

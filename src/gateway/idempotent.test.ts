@@ -4,16 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { completion as answer, counts } from '../../test/support/answers.ts'
 import { HANGS, refusal, type Script, testClient, whole } from '../../test/support/data-plane.ts'
 import { fakeCredit, fakeIdempotency } from '../../test/support/fake-credit.ts'
-import {
-  type Asked,
-  hello,
-  only,
-  ordinary,
-  type Plane,
-  type PlaneInput,
-  plane,
-  STREAM,
-} from '../../test/support/plane.ts'
+import { type Asked, hello, only, type Plane, type PlaneInput, plane } from '../../test/support/plane.ts'
 import { GatewayError } from '../domain/errors.ts'
 
 const KEY = { idempotencyKey: 'k' }
@@ -39,6 +30,7 @@ test('IDEM-4, INV-8: a repeat gets status, body and headers of the first, under 
     'x-ratelimit-remaining-requests': '7',
     'x-ratelimit-reset-requests': '1.5s',
     'x-turnpike-provider': 'up',
+    'x-turnpike-route': 'up;model="up-model";why=only;outcome=answered',
     'x-turnpike-attempts': '1',
     'x-turnpike-overhead-ms': '0.000',
     'x-turnpike-cost-usd': '0.00002',
@@ -112,12 +104,6 @@ test('IDEM-3: 50 at once: one call, one charge, 50 equal answers', async () => {
   assert.equal(new Set(answers.map(({ client, kept }) => kept?.body ?? client.body)).size, 1)
   assert.equal(answers.filter(({ kept }) => kept?.headers['idempotent-replayed'] === 'true').length, 49)
   assert.deepEqual([running.network.exchanges.length, running.records.length, running.admitted()], [1, 1, 0])
-})
-
-test('on a stream the key has no effect', async () => {
-  const running = plane(() => ordinary())
-  const { client } = await running.ask(STREAM, testClient(), KEY)
-  assert.deepEqual([client.ended, running.idempotency.asks.length], [true, 0])
 })
 
 test('IDEM-2, INV-13: a key that is refused holds nothing, reaches no provider, and tells the limits', async () => {

@@ -3,9 +3,10 @@
  * business of the port; here is decided what an outcome means for the key.
  */
 
-import type { Hold, IdempotentRun, IdempotentTurn, KeptAnswer } from '../domain/credit.ts'
+import type { Hold, IdempotentAsk, IdempotentRun, IdempotentTurn, KeptAnswer } from '../domain/credit.ts'
 import { renderErrorBody, retryAfterSeconds } from '../domain/error-body.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { brokenEnd, EVENT_STREAM_TYPE, eventsAfter, isEventStream } from '../domain/kept-events.ts'
 import { limitHeaders } from '../domain/limits.ts'
 import { usdText } from '../domain/money.ts'
 import { reach } from '../lib/crash-point.ts'
@@ -16,16 +17,24 @@ import { brokenStatus, type Outcome, type Settlement, settle } from './settle.ts
 const ENDPOINT = 'POST /v1/chat/completions'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** A key as the port is asked for it. */
+export type TurnAsk = Pick<IdempotentAsk, 'key' | 'body' | 'stream' | 'goneSubjectId'>
+
+/** How long a request waits for another with its key. */
+export function patienceOf({ targets }: Completion): number {
+  return Math.max(...targets.map(({ upstream }) => upstream.timeouts.total))
+}
+
 /** Resolves when it is this request's turn, or with the answer of the one before it. Rejects when the key is refused. */
 export async function takeTurn(
   completion: Completion,
   { idempotency }: GatewayPorts,
-  { key, body }: { readonly key: string; readonly body: unknown },
+  once: TurnAsk,
 ): Promise<IdempotentTurn> {
   if (isOver(completion)) throw new Error('The request was over before its key was looked at.')
-  const patienceMs = Math.max(...completion.targets.map(({ upstream }) => upstream.timeouts.total))
+  const patienceMs = patienceOf(completion)
   const { accountId } = completion.caller
-  const pending = idempotency.begin({ accountId, endpoint: ENDPOINT, key, body, subjectId: completion.id, patienceMs })
+  const pending = idempotency.begin({ accountId, endpoint: ENDPOINT, ...once, subjectId: completion.id, patienceMs })
   const turn = await unlessOver(completion, pending)
   if (turn !== undefined) return turn
   pending.then(
@@ -47,10 +56,15 @@ export function requireKey(run: IdempotentRun, hold: Hold): void {
   }
 }
 
-/** A kept answer as this request gets it: under its own limits. */
-export function replayed({ admission }: Completion, { status, headers, body }: KeptAnswer): KeptAnswer {
-  return { status, headers: { ...limitHeaders(admission), ...headers, 'idempotent-replayed': 'true' }, body }
+/** A kept answer as this request gets it: under its own limits, and of a stream what it does not have yet. */
+export function replayed({ admission }: Completion, kept: KeptAnswer, after?: number): KeptAnswer {
+  const { status, body } = kept
+  const headers = { ...limitHeaders(admission), ...kept.headers, 'idempotent-replayed': 'true' }
+  if (!isEventStream(kept)) return { status, headers, body }
+  return { status, headers: { ...headers, ...STREAM_HEADERS }, body: eventsAfter(body, after) }
 }
+
+const STREAM_HEADERS = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' } as const
 
 /** The answer with its charge. Resolves when both are committed, or when nobody can wait for that any more. */
 export async function commitAnswer(
@@ -65,6 +79,29 @@ export async function commitAnswer(
   if (committed === undefined) return
   void committed.then(() => run.committed(answer))
   await unlessOver(completion, committed)
+}
+
+/**
+ * The whole of a stream with its charge, of which `last` is the end that is told next. Who listens need not wait for the
+ * commit: the charge is safe when this returns.
+ */
+export function commitStream(
+  completion: Completion,
+  ports: GatewayPorts,
+  { outcome, last }: { readonly outcome: Omit<Outcome, 'kept'>; readonly last: string },
+): void {
+  const { run, stream } = completion
+  if (run === undefined || stream === undefined) return
+  const body = stream.textWith(last)
+  const headers = keptHeaders(stream.headers(), EVENT_STREAM_TYPE)
+  const answer: KeptAnswer | undefined = body === undefined ? undefined : { status: 200, headers, body }
+  reach('before_idem_store')
+  void settle(completion, ports, { ...outcome, kept: run.result(answer) })?.then(() => run.committed(answer))
+}
+
+/** How a stream that broke off ends. */
+export function lastWords({ code, message }: { readonly code: string; readonly message: string }): string {
+  return brokenEnd({ code, message: `${message} The partial response may be incomplete.` })
 }
 
 export function wholeAnswer(body: string, headers: Readonly<Record<string, string>>): KeptAnswer {
@@ -83,12 +120,14 @@ export async function endRun(
   ports: GatewayPorts,
   { reason, settlement }: BrokenRun,
 ): Promise<GatewayError> {
-  const { run, abandoned } = completion
+  const { run, stream, abandoned } = completion
   if (run === undefined || completion.record !== undefined) return reason
   if (settlement !== undefined && settlement.costNanoUsd > 0n) {
     const told = lasting(abandoned ? clientLeft(completion, settlement) : reason)
     const outcome = { settlement, status: brokenStatus(completion) }
-    await commitAnswer(completion, ports, { outcome, answer: errorAnswer(told, completion) })
+    // A stream that has begun cannot have a status any more: it is kept with its end.
+    if (stream?.silent() === false) commitStream(completion, ports, { outcome, last: lastWords(told) })
+    else await commitAnswer(completion, ports, { outcome, answer: errorAnswer(told, completion) })
     return told
   }
   if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
@@ -127,8 +166,8 @@ function errorAnswer(error: GatewayError, { requestId }: Completion): KeptAnswer
 }
 
 /** What belongs to the answer; limits and ids are of the request. */
-function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const kept: Record<string, string> = { 'content-type': JSON_TYPE }
+export function keptHeaders(headers: Readonly<Record<string, string>>, type = JSON_TYPE): Record<string, string> {
+  const kept: Record<string, string> = { 'content-type': type }
   for (const name in headers) {
     const value = headers[name]
     if (value !== undefined && (name.startsWith('x-turnpike-') || name === 'x-should-retry')) kept[name] = value

@@ -6,7 +6,8 @@
  *   3 route         route.ts: the model's deployments become targets, best first
  *   4 admit         rate limit; idempotent.ts: the same request once; then what it can cost at worst is held
  *   5 call          attempt.ts and call.ts: until an answer begins
- *   6 render        deliver-whole.ts and deliver-stream.ts; top-up.ts: while a stream is longer than what is held
+ *   6 render        deliver-whole.ts and deliver-stream.ts; top-up.ts: while a stream is longer than what is held;
+ *                   answer-kept.ts: a stream with a key, which can be listened to again
  *   7 settle        settle.ts: always, exactly once, before the last byte: usage, cost, outcome
  *
  * It must not know SQL, the HTTP server, or any feature: what it needs of them are the ports.
@@ -15,20 +16,24 @@ import type { Caller } from '../domain/caller.ts'
 import type { KeptAnswer, RunningEstimate } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import { createRoster } from '../lib/roster.ts'
-import { admit, holdCredit, type Incoming } from './admit.ts'
+import { type Incoming as AdmittedIncoming, admit, holdCredit } from './admit.ts'
+import { answerKept } from './answer-kept.ts'
+import { answerStreamed, type Surroundings } from './answer-streamed.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import type { ClientConnection } from './client.ts'
 import { type Completion, interruptCompletion, leaveCompletion } from './completion.ts'
-import { createDelivery, deliverStream, type StreamDelivery } from './deliver-stream.ts'
 import { deliverWhole } from './deliver-whole.ts'
+import { endBroken, reasonOf } from './ending.ts'
 import { runningEstimates } from './estimates.ts'
-import { toGatewayError } from './failure.ts'
-import { completionHeaders } from './headers.ts'
-import { endRun, replayed, takeTurn } from './idempotent.ts'
+import { replayed, takeTurn } from './idempotent.ts'
+import { createKeptStreams, type KeptStreams } from './kept-streams.ts'
 import type { GatewayPorts } from './ports.ts'
-import { brokenStatus, conclude, priceBroken, settle } from './settle.ts'
+import { conclude } from './settle.ts'
 
-export type { Incoming } from './admit.ts'
+export interface Incoming extends AdmittedIncoming {
+  /** The last event that the client has of a stream with an `Idempotency-Key`. */
+  readonly lastEventId?: number | undefined
+}
 
 export interface Gateway {
   /**
@@ -45,7 +50,12 @@ export interface Gateway {
   readonly active: number
 }
 
-export function createGateway(ports: GatewayPorts, settings: () => AttemptSettings): Gateway {
+/** @param streams Those with an `Idempotency-Key`; undefined: of this process alone. */
+export function createGateway(
+  ports: GatewayPorts,
+  settings: () => AttemptSettings,
+  streams: KeptStreams = createKeptStreams({ graceMs: () => DEFAULT_GRACE_MS }),
+): Gateway {
   const active = createRoster<Completion>()
   return {
     async complete(incoming, client) {
@@ -54,10 +64,15 @@ export function createGateway(ports: GatewayPorts, settings: () => AttemptSettin
       const leaveRoster = active.add(completion)
       client.onLeave(() => leaveCompletion(completion))
       try {
+        const { idempotencyKey: key, body, lastEventId } = incoming
         const surroundings = { ports, client, settings: settings() }
-        if (completion.request.stream) await answerStreamed(completion, surroundings)
-        else if (incoming.idempotencyKey === undefined) await answerWhole(completion, surroundings)
-        else return await answerOnce(completion, surroundings, { key: incoming.idempotencyKey, body: incoming.body })
+        const { stream } = completion.request
+        if (key !== undefined && stream) {
+          return await answerKept(completion, { ...surroundings, streams }, { key, body, lastEventId })
+        }
+        if (key !== undefined) return await answerOnce(completion, surroundings, { key, body })
+        if (stream) await answerStreamed(completion, surroundings)
+        else await answerWhole(completion, surroundings)
         return undefined
       } finally {
         leaveRoster()
@@ -76,12 +91,6 @@ export function createGateway(ports: GatewayPorts, settings: () => AttemptSettin
   }
 }
 
-interface Surroundings {
-  readonly ports: GatewayPorts
-  readonly client: ClientConnection
-  readonly settings: AttemptSettings
-}
-
 async function answerWhole(completion: Completion, { ports, client, settings }: Surroundings): Promise<void> {
   try {
     await holdCredit(completion, ports)
@@ -89,18 +98,6 @@ async function answerWhole(completion: Completion, { ports, client, settings }: 
     await deliverWhole(completion, { ports, client }, answering)
   } catch (error) {
     throw await endBroken(completion, ports, error)
-  }
-}
-
-async function answerStreamed(completion: Completion, { ports, client, settings }: Surroundings): Promise<void> {
-  const delivery = createDelivery(completion, ports, client)
-  try {
-    await holdCredit(completion, ports)
-    client.expectStream(() => completionHeaders(completion, ports))
-    const answering = await beginAnswer(completion, ports, settings)
-    await deliverStream(delivery, answering)
-  } catch (error) {
-    failStream(delivery, await endBroken(completion, ports, error))
   }
 }
 
@@ -114,6 +111,7 @@ async function answerOnce(
   try {
     const turn = await takeTurn(completion, ports, once)
     if (turn.kind === 'replay') return replayed(completion, turn.answer)
+    if (turn.kind !== 'run') throw new Error('What is not streamed cannot be listened to.')
     completion.run = turn.run
   } catch (error) {
     throw reasonOf(completion, ports, error)
@@ -122,26 +120,4 @@ async function answerOnce(
   return undefined
 }
 
-/** In the stream once its head is out; as a rejection, and so with a status of its own, before. */
-function failStream({ completion, client, renderer }: StreamDelivery, error: GatewayError): void {
-  if (completion.left) return
-  if (!client.streaming()) throw error
-  const message = `${error.message} The partial response may be incomplete.`
-  client.write(renderer.fail({ type: 'upstream_error', message, code: error.code }))
-  client.endStream()
-}
-
-/** Charges for what was used of an answer that broke off. @returns what the client is told. */
-async function endBroken(completion: Completion, ports: GatewayPorts, error: unknown): Promise<GatewayError> {
-  completion.admission.release() // nothing runs any more; counting what it used may take a moment
-  const settlement = completion.attempts === 0 ? undefined : await priceBroken(completion, ports)
-  const reason = reasonOf(completion, ports, error)
-  if (completion.run !== undefined) return await endRun(completion, ports, { reason, settlement })
-  if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
-  return reason
-}
-
-function reasonOf(completion: Completion, ports: GatewayPorts, error: unknown): GatewayError {
-  const reason = completion.interruption ?? error
-  return toGatewayError(reason, completion.target?.upstream.name, completionHeaders(completion, ports))
-}
+const DEFAULT_GRACE_MS = 15_000

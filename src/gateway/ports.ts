@@ -9,6 +9,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { LimitStates } from '../domain/limits.ts'
 import type { Model } from '../domain/model.ts'
 import type { Provider, Transport } from '../providers/provider.ts'
+import type { Health } from './routing/health.ts'
 
 /** A configured provider: the registry's facts under the operator's settings. */
 export interface UpstreamProvider {
@@ -60,6 +61,8 @@ export interface GatewayPorts {
   readonly admit: (caller: Caller, worstTokens: () => number) => Admission | Promise<Admission>
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
+  /** How providers fare. */
+  readonly health: Health
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
   /**

@@ -1,14 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deployment, modelOf, playNetwork, upstreamOf } from '../../test/support/data-plane.ts'
+import {
+  callerOf,
+  deployment,
+  healthOf,
+  modelOf,
+  playNetwork,
+  requestOf,
+  upstreamOf,
+} from '../../test/support/data-plane.ts'
+import type { ChatMessage } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
-import type { Deployment } from '../domain/model.ts'
-import { routeTargets } from './route.ts'
+import type { Deployment, Model } from '../domain/model.ts'
+import type { UpstreamProvider } from './ports.ts'
+import { type Route, routeRequest } from './route.ts'
+import { noteFailure } from './routing/breaker.ts'
+import type { Candidate, Lane } from './routing/candidate.ts'
+import { cool } from './routing/credential.ts'
+import type { Health, RoutingSettings } from './routing/health.ts'
 
 const { transport } = playNetwork(() => ({}))
 const CONFIGURED = ['a', 'b', 'c', 'd'].map((name) => upstreamOf({ transport, name }))
 const provider = (name: string) => CONFIGURED.find((upstream) => upstream.name === name)
+const SETTINGS: RoutingSettings = { retryBudget: 0.2, breaker: { failures: 1, openMs: 30_000 } }
 
 /** Mulberry32: the same numbers every time. */
 function seeded(seed: number): () => number {
@@ -21,51 +36,111 @@ function seeded(seed: number): () => number {
   }
 }
 
-function order(deployments: readonly Deployment[], random: () => number): string[] {
-  return routeTargets(modelOf({ deployments }), { provider, random }).map(({ upstream }) => upstream.name)
+interface Table {
+  readonly health: Health
+  /** Time goes on. */
+  advance(ms: number): void
+  route(messages?: readonly ChatMessage[], accountId?: string): Route
+  names(): string[]
+  /** The first one drawn, over many draws. */
+  shares(draws: number): Map<string, number>
+}
+
+function table(deployments: readonly Deployment[], random = seeded(1), find = provider): Table {
+  let now = 0
+  const health = healthOf({ random, clock: () => now }, SETTINGS)
+  const model: Model = modelOf({ deployments })
+  const route: Table['route'] = (messages = [{ role: 'user', content: 'hi' }], accountId = callerOf().accountId) =>
+    routeRequest({ accountId, model, request: requestOf({ messages }) }, { provider: find, health })
+  const names = (): string[] => route().targets.map(({ upstream }) => upstream.name)
+  return {
+    health,
+    advance: (ms) => {
+      now += ms
+    },
+    route,
+    names,
+    shares(draws) {
+      const firsts = new Map<string, number>()
+      for (let i = 0; i < draws; i++) {
+        const [first = ''] = names()
+        firsts.set(first, (firsts.get(first) ?? 0) + 1 / draws)
+      }
+      return firsts
+    },
+  }
+}
+
+function candidate(from: Table, name: string): Candidate {
+  return from.route().targets.find(({ upstream }) => upstream.name === name) ?? assert.fail(name)
+}
+
+function eject(from: Table, name: string): void {
+  const { breaker } = candidate(from, name).deployment
+  noteFailure(breaker, { role: 'normal', epoch: breaker.epoch }, from.health.clock(), SETTINGS.breaker)
+}
+
+function near(actual: number | undefined, expected: number): void {
+  assert.ok(Math.abs((actual ?? 0) - expected) < 0.015, `${actual} is not ${expected}`)
 }
 
 test('the lowest priority number is tried first, whatever chance and weight say', () => {
-  const deployments = [
+  const { names } = table([
     deployment('c', { priority: 2, weight: 1000 }),
     deployment('a', { priority: 0 }),
     deployment('b', { priority: 1, weight: 50 }),
-  ]
-  const random = seeded(1)
-  for (let i = 0; i < 200; i++) assert.deepEqual(order(deployments, random), ['a', 'b', 'c'])
+  ])
+  for (let i = 0; i < 200; i++) assert.deepEqual(names(), ['a', 'b', 'c'])
 })
 
+const BY_WEIGHT = [
+  deployment('a', { weight: 6 }),
+  deployment('b', { weight: 3 }),
+  deployment('c', { weight: 1 }),
+  deployment('d', { priority: 1, weight: 90 }),
+]
+
 test('within one priority the first place is drawn in proportion to weight', () => {
-  const deployments = [
-    deployment('a', { weight: 6 }),
-    deployment('b', { weight: 3 }),
-    deployment('c', { weight: 1 }),
-    deployment('d', { priority: 1, weight: 90 }),
-  ]
-  const random = seeded(2)
-  const draws = 20_000
-  const firsts = new Map<string, number>()
-  for (let i = 0; i < draws; i++) {
-    const [first = ''] = order(deployments, random)
-    firsts.set(first, (firsts.get(first) ?? 0) + 1)
-  }
-  for (const [name, share] of [
-    ['a', 0.6],
-    ['b', 0.3],
-    ['c', 0.1],
+  const shares = table(BY_WEIGHT, seeded(2)).shares(20_000)
+  near(shares.get('a'), 0.6)
+  near(shares.get('b'), 0.3)
+  near(shares.get('c'), 0.1)
+  assert.equal(shares.get('d'), undefined)
+})
+
+test('deployments that are equally fast, and busy by their weight, keep their shares', () => {
+  const busy = table(BY_WEIGHT, seeded(2))
+  for (const [name, inFlight] of [
+    ['a', 12],
+    ['b', 5],
+    ['c', 3],
   ] as const) {
-    assert.ok(Math.abs((firsts.get(name) ?? 0) / draws - share) < 0.015, `${name}: ${firsts.get(name)}`)
+    candidate(busy, name).deployment.inFlight = inFlight
+    candidate(busy, name).deployment.firstEventMs = 300 + 10 * inFlight
   }
-  assert.equal(firsts.get('d'), undefined)
+  const shares = busy.shares(20_000)
+  near(shares.get('a'), 0.6)
+  near(shares.get('c'), 0.1)
+})
+
+test('of two draws the one with clearly less to do counts, or the one that is clearly faster', () => {
+  const deployments = [deployment('a'), deployment('b')]
+  const loaded = table(deployments)
+  candidate(loaded, 'a').deployment.inFlight = 50
+  near(loaded.shares(20_000).get('a'), 0.25)
+  const slow = table(deployments)
+  candidate(slow, 'a').deployment.firstEventMs = 3_000
+  near(slow.shares(20_000).get('a'), 0.5)
+  candidate(slow, 'b').deployment.firstEventMs = 300
+  near(slow.shares(20_000).get('a'), 0.25)
 })
 
 test('the second place is drawn in proportion among those that are left', () => {
-  const deployments = [deployment('a', { weight: 6 }), deployment('b', { weight: 3 }), deployment('c', { weight: 1 })]
-  const random = seeded(3)
+  const { names } = table([deployment('a', { weight: 6 }), deployment('b', { weight: 3 }), deployment('c')], seeded(3))
   let afterA = 0
   let bAfterA = 0
   for (let i = 0; i < 20_000; i++) {
-    const [first, second] = order(deployments, random)
+    const [first, second] = names()
     if (first !== 'a') continue
     afterA += 1
     if (second === 'b') bAfterA += 1
@@ -74,64 +149,146 @@ test('the second place is drawn in proportion among those that are left', () => 
 })
 
 test('a deployment without weight is the last of its priority', () => {
-  const random = seeded(4)
-  for (let i = 0; i < 200; i++) {
-    assert.deepEqual(order([deployment('a', { weight: 0 }), deployment('b', { weight: 1 })], random), ['b', 'a'])
-  }
+  const { names } = table([deployment('a', { weight: 0 }), deployment('b', { weight: 1 })], seeded(4))
+  for (let i = 0; i < 200; i++) assert.deepEqual(names(), ['b', 'a'])
 })
 
 test('every configured deployment is a target once, and no other', () => {
-  const names = fc.array(fc.constantFrom('a', 'b', 'c', 'missing', 'gone'), { minLength: 1, maxLength: 8 })
+  const known = fc.array(fc.constantFrom('a', 'b', 'c', 'missing', 'gone'), { minLength: 1, maxLength: 8 })
   fc.assert(
-    fc.property(names, fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), (listed, chances) => {
-      const known = listed.filter((name) => provider(name) !== undefined)
-      const random = (): number => chances.next().value
-      const route = (): string[] =>
-        order(
-          listed.map((name) => deployment(name)),
-          random,
-        )
-      if (known.length === 0) assert.throws(route, { code: 'provider_error' })
-      else assert.deepEqual(route().sort(), known.sort())
+    fc.property(known, fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), (listed, chances) => {
+      const expected = listed.filter((name) => provider(name) !== undefined)
+      const { names } = table(
+        listed.map((name) => deployment(name)),
+        () => chances.next().value,
+      )
+      if (expected.length === 0) assert.throws(names, { code: 'provider_error' })
+      else assert.deepEqual(names().sort(), expected.sort())
     }),
   )
 })
 
 test('a model whose providers are not configured is 503 and says so', () => {
-  const error = (() => {
-    try {
-      order([deployment('missing')], () => 0)
-    } catch (thrown) {
-      return thrown
-    }
-    return undefined
-  })()
-  assert.ok(error instanceof GatewayError)
-  assert.equal(error.status, 503)
-  assert.match(error.message, /'m1'/)
-})
-
-test('calls are spread over the keys of a provider, and a provider without keys is called with none', () => {
-  const keys = ['k1', 'k2', 'k3']
-  const keyed = upstreamOf({ transport, name: 'a', credentials: keys })
-  const random = seeded(5)
-  const drawn = new Map<string, number>()
-  for (let i = 0; i < 3000; i++) {
-    const [target] = routeTargets(modelOf({ deployments: [deployment('a')] }), { provider: () => keyed, random })
-    drawn.set(target?.credential ?? '', (drawn.get(target?.credential ?? '') ?? 0) + 1)
+  try {
+    table([deployment('missing')]).route()
+    assert.fail()
+  } catch (error) {
+    assert.ok(error instanceof GatewayError)
+    assert.equal(error.status, 503)
+    assert.match(error.message, /'m1'/)
   }
-  assert.deepEqual([...drawn.keys()].sort(), keys)
-  for (const count of drawn.values()) assert.ok(Math.abs(count - 1000) < 120, String(count))
-
-  const bare = upstreamOf({ transport, name: 'a', credentials: [] })
-  const [target] = routeTargets(modelOf({ deployments: [deployment('a')] }), { provider: () => bare, random })
-  assert.equal(target?.credential, '')
 })
 
 test('a target has the provider’s own name of the model', () => {
-  const [target] = routeTargets(modelOf({ deployments: [deployment('a', { model: 'theirs' })] }), {
-    provider,
-    random: () => 0,
-  })
+  const [target] = table([deployment('a', { model: 'theirs' })]).route().targets
   assert.equal(target?.model, 'theirs')
+})
+
+test('UP-4: what is left alone comes after all others, and half-open it has its place again', () => {
+  const two = table([deployment('a'), deployment('b', { priority: 1 })])
+  assert.deepEqual([two.names(), two.route().why], [['a', 'b'], 'priority'])
+  eject(two, 'a')
+  const route = two.route()
+  assert.deepEqual([two.names(), route.why, route.skipped], [['b', 'a'], 'fallback', 'a;model="a-model";skipped=open'])
+  two.advance(30_000)
+  assert.deepEqual([two.names(), two.route().skipped], [['a', 'b'], ''])
+})
+
+const KEYED: UpstreamProvider = upstreamOf({ transport, name: 'a', credentials: ['k1', 'k2'] })
+const keyed = (): Table =>
+  table([deployment('a'), deployment('b')], seeded(6), (name) => (name === 'a' ? KEYED : provider(name)))
+const LONG_HEAD = 'You are a helpful assistant. '.repeat(200)
+
+function talk(turns: number, system = 'Be kind.'): ChatMessage[] {
+  const messages: ChatMessage[] = [
+    { role: 'system', content: system },
+    { role: 'user', content: 'hello' },
+  ]
+  for (let turn = 1; turn < turns; turn++) {
+    messages.push({ role: 'assistant', content: `${turn}` }, { role: 'user', content: `more ${turn}` })
+  }
+  return messages
+}
+
+function remember(from: Table, messages: readonly ChatMessage[], lane: Lane): void {
+  const { head } = from.route(messages)
+  const target = from.route().targets.find(({ lanes }) => lanes.includes(lane)) ?? assert.fail()
+  from.health.affinity.remember(head ?? assert.fail(), { deployment: target.deployment, credential: lane.health })
+}
+
+test('a conversation goes on where it was answered, credential included, and another one is drawn', () => {
+  const from = keyed()
+  const lane = candidate(from, 'a').lanes[1] ?? assert.fail()
+  remember(from, talk(1), lane)
+  for (let i = 0; i < 50; i++) {
+    const route = from.route(talk(3))
+    assert.deepEqual([route.targets[0]?.upstream.name, route.lane?.credential, route.why], ['a', 'k2', 'sticky'])
+  }
+  assert.equal(from.route(talk(1)).why, 'sticky', 'what an application asks in the same words')
+  const alone: ChatMessage[] = [{ role: 'user', content: 'hello' }]
+  remember(from, alone, lane)
+  assert.notEqual(from.route(alone).why, 'sticky', 'a greeting is no conversation yet')
+  assert.notEqual(from.route(talk(3, 'Be brief.')).why, 'sticky')
+  assert.notEqual(from.route(talk(3), 'acc_2').why, 'sticky')
+})
+
+test('a conversation’s home is left as soon as it is not well', () => {
+  const home = (harm: (from: Table, at: Candidate) => void): string => {
+    const from = keyed()
+    const at = candidate(from, 'a')
+    remember(from, talk(1), at.lanes[1] ?? assert.fail())
+    harm(from, at)
+    return from.route(talk(2)).why
+  }
+  assert.equal(
+    home(() => {}),
+    'sticky',
+  )
+  assert.notEqual(
+    home((from) => eject(from, 'a')),
+    'sticky',
+  )
+  const failure = { kind: 'rate_limited', message: '', status: 429 } as const
+  const input = { model: 'a-model', failure, now: 0, random: () => 0.5 }
+  assert.notEqual(
+    home((_, at) => cool(at.lanes[1]?.health ?? assert.fail(), input)),
+    'sticky',
+  )
+  assert.equal(
+    home((_, at) => cool(at.lanes[0]?.health ?? assert.fail(), input)),
+    'sticky',
+  )
+  const full = (_: Table, { provider: { places } }: Candidate): void => {
+    places.limitTo(1)
+    places.take(1)
+  }
+  assert.notEqual(home(full), 'sticky')
+})
+
+test('a better priority that has recovered wins over the conversation’s home', () => {
+  const from = table([deployment('a'), deployment('b', { priority: 1 })])
+  remember(from, talk(1), candidate(from, 'b').lanes[0] ?? assert.fail())
+  assert.equal(from.route(talk(2)).targets[0]?.upstream.name, 'a')
+  eject(from, 'a')
+  assert.deepEqual([from.route(talk(2)).targets[0]?.upstream.name, from.route(talk(2)).why], ['b', 'sticky'])
+})
+
+test('a long head that nobody remembers goes to the same place in all processes, spread by weight', () => {
+  const deployments = [deployment('a', { weight: 3 }), deployment('b', { weight: 1 })]
+  const one = table(deployments, seeded(7))
+  const other = table(deployments, seeded(8))
+  let atA = 0
+  for (let i = 0; i < 2_000; i++) {
+    const messages = talk(1, `${i} ${LONG_HEAD}`)
+    const [first] = one.route(messages).targets
+    assert.equal(other.route(messages).targets[0]?.upstream.name, first?.upstream.name)
+    if (first?.upstream.name === 'a') atA += 1
+  }
+  assert.ok(Math.abs(atA / 2_000 - 0.75) < 0.04, String(atA))
+})
+
+test('where there is nothing to choose, nothing is made for a request', () => {
+  const { route } = table([deployment('a')])
+  assert.equal(route(), route())
+  assert.deepEqual([route().why, route().head], ['only', undefined])
 })

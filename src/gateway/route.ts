@@ -1,39 +1,42 @@
-import { GatewayError } from '../domain/errors.ts'
-import type { Deployment, Model } from '../domain/model.ts'
-import type { Target } from './call.ts'
+import type { ChatRequest } from '../domain/chat.ts'
+import type { Model } from '../domain/model.ts'
 import type { UpstreamProvider } from './ports.ts'
+import { type Head, headOf } from './routing/affinity.ts'
+import { type Candidate, candidatesOf, type Lane } from './routing/candidate.ts'
+import type { Health } from './routing/health.ts'
+import { orderCandidates } from './routing/order.ts'
+import type { Why } from './routing/trail.ts'
 
 export interface RouteInput {
   readonly provider: (name: string) => UpstreamProvider | undefined
-  /** Between 0 and 1. */
-  readonly random: () => number
+  readonly health: Health
 }
 
-/**
- * Where a request for a model may go, best first: by priority, shuffled by weight within one.
- * Throws when none of the model's providers is configured.
- */
-export function routeTargets(model: Model, { provider, random }: RouteInput): readonly Target[] {
-  const { deployments } = model
-  const ordered = deployments.length < 2 ? deployments : shuffleByWeight(deployments, random)
-  const targets: Target[] = []
-  for (const deployment of ordered) {
-    const upstream = provider(deployment.provider)
-    if (upstream === undefined) continue
-    const { credentials } = upstream
-    const credential = credentials[credentials.length < 2 ? 0 : Math.floor(random() * credentials.length)] ?? ''
-    targets.push({ upstream, model: deployment.model, credential })
-  }
-  if (targets.length > 0) return targets
-  throw new GatewayError('provider_error', `No provider of the model '${model.id}' is configured.`)
+/** Where a request may go. */
+export interface Route {
+  /** Best first, at least one. */
+  readonly targets: readonly Candidate[]
+  /** Why the first one is. */
+  readonly why: Why
+  /** The credential that the first one is to be called with, where the conversation has one. */
+  readonly lane: Lane | undefined
+  /** Of the conversation; undefined where all its turns go to the same place anyway. */
+  readonly head: Head | undefined
+  /** What `x-turnpike-route` begins with: better ones that are left alone. */
+  readonly skipped: string
 }
 
-/** A draw without replacement in proportion to weight is a sort by `random^(1/weight)`, highest first. */
-function shuffleByWeight(deployments: readonly Deployment[], random: () => number): readonly Deployment[] {
-  const drawn = deployments.map((deployment) => ({
-    deployment,
-    rank: deployment.weight > 0 ? random() ** (1 / deployment.weight) : -1,
-  }))
-  drawn.sort((a, b) => a.deployment.priority - b.deployment.priority || b.rank - a.rank)
-  return drawn.map(({ deployment }) => deployment)
+export interface Routed {
+  readonly accountId: string
+  readonly model: Model
+  readonly request: Pick<ChatRequest, 'model' | 'messages' | 'stream'>
+}
+
+/** Throws when none of the model's providers is configured. */
+export function routeRequest({ accountId, model, request }: Routed, { provider, health }: RouteInput): Route {
+  const { candidates, lanes, only } = candidatesOf(model, { provider, health })
+  if (lanes === 1) return only
+  const head = headOf({ accountId, request })
+  const { stream } = request
+  return { head, ...orderCandidates(candidates, { health, stream, head }) }
 }

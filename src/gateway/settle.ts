@@ -6,7 +6,7 @@ import type { FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
 import type { KeptResult } from '../domain/credit.ts'
 import { chargeNanoUsd, type NanoUsd } from '../domain/money.ts'
-import type { Completion } from './completion.ts'
+import { type Completion, endDrain } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import {
   type Bounds,
@@ -72,6 +72,7 @@ export function settle(completion: Completion, ports: GatewayPorts, outcome: Out
 /** The end of every request: what it still holds is given back, and who watches is told. */
 export function conclude(completion: Completion, ports: GatewayPorts): void {
   const { admission, hold, record } = completion
+  endDrain(completion)
   admission.release()
   admission.settle(0)
   if (record !== undefined) ports.report(record, overheadMs(completion))
@@ -134,6 +135,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     durationMs: Math.round(endedAt - receivedAt),
     firstByteMs: firstByteAt === undefined ? undefined : Math.round(firstByteAt - receivedAt),
     attempts: completion.attempts,
+    attemptLog: completion.attemptLog.length === 0 ? undefined : completion.attemptLog,
     clientRequestId: completion.clientRequestId,
   }
 }

@@ -130,7 +130,7 @@ test('the prompt is not counted where the provider said it', async () => {
   assert.deepEqual(asked, ['abc'])
 })
 
-test('text beyond what is kept is counted in proportion', async () => {
+test('text beyond what is kept is counted in proportion [limit: kept-text]', async () => {
   const branch = createBranch()
   const piece = 'x'.repeat(1024)
   for (let length = 0; length < 4 * MAX_KEPT_TEXT; length += piece.length) tally(branch, text(piece))

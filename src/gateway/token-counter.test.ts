@@ -17,7 +17,7 @@ test('pieces neither lose nor add words', async (t) => {
   assert.equal(await counter.count(' token'.repeat(words)), words)
 })
 
-test('hostile text of one letter is counted in bounded time, and text beyond the cap in proportion', async (t) => {
+test('hostile text of one letter is counted in bounded time, and text beyond the cap in proportion [limit: tokenizer]', async (t) => {
   const counter = createTokenCounter()
   t.after(() => counter.close())
   const once = await counter.count('a'.repeat(MAX_COUNTED_CHARACTERS))

@@ -47,6 +47,7 @@ test('the gateway is given caller, body and time, and answers by itself', async 
       requestId: answer.headers['x-request-id'],
       clientRequestId: 'a.b:c-1_2',
       idempotencyKey: 'k1',
+      lastEventId: undefined,
       receivedAt: 42,
     },
   ])

@@ -4,7 +4,7 @@ import type { KeptAnswer } from '../domain/credit.ts'
 import { callerOf } from './caller.ts'
 import { ChatCompletion, ChatCompletionRequest } from './chat-schema.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
-import { parseIdempotencyKey } from './idempotency-key.ts'
+import { parseIdempotencyKey, parseLastEventId } from './idempotency-key.ts'
 
 export interface ChatRouteInput {
   readonly bodyLimitBytes: number
@@ -24,6 +24,8 @@ export interface ChatIncoming {
   readonly requestId: string
   readonly clientRequestId: string | undefined
   readonly idempotencyKey: string | undefined
+  /** The last event received of a stream with that key. */
+  readonly lastEventId: number | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
 }
@@ -40,7 +42,8 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
         description:
           'Routes the request to a provider by its model ID. With `stream: true` the answer is an event stream of ' +
           'chunks that ends with `data: [DONE]`; a failure after it began is an event with `error`, then `[DONE]`. With an ' +
-          '`Idempotency-Key` a repeat of a request that is not streamed gets the answer of the first, and costs nothing.',
+          '`Idempotency-Key` a repeat gets the answer of the first, and costs nothing. Events of a stream then have an ' +
+          '`id`; a repeat with `Last-Event-ID` gets those that follow it, also while the first still runs.',
         tags: ['Chat'],
         body: ChatCompletionRequest,
         response: { 200: ChatCompletion },
@@ -67,12 +70,14 @@ function sendKept(reply: FastifyReply, { status, headers, body }: KeptAnswer): v
 }
 
 function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
+  const idempotencyKey = idempotencyKeyOf(request)
   return {
     caller: callerOf(request),
     body: request.body,
     requestId: request.id,
     clientRequestId: clientRequestIdOf(request),
-    idempotencyKey: idempotencyKeyOf(request),
+    idempotencyKey,
+    lastEventId: idempotencyKey === undefined ? undefined : lastEventIdOf(request),
     receivedAt,
   }
 }
@@ -80,6 +85,12 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
 function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   const value = headers['idempotency-key']
   return value === undefined ? undefined : parseIdempotencyKey(String(value))
+}
+
+/** Clients of event streams send it by themselves, so without a key it means nothing. */
+export function lastEventIdOf({ headers }: FastifyRequest): number | undefined {
+  const value = headers['last-event-id']
+  return value === undefined ? undefined : parseLastEventId(String(value))
 }
 
 /** `X-Client-Request-Id`: 1 to 128 characters of `[A-Za-z0-9._:-]`; anything else is ignored. */

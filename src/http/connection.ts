@@ -4,9 +4,6 @@ import { endTogether } from './outbox.ts'
 /** Without data for this long, a stream gets its head and a comment. */
 export const KEEP_ALIVE_MS = 10_000
 
-/** A client that takes nothing for this long is cut off: what waits for it costs memory and a provider's connection. */
-export const SLOW_READER_MS = 30_000
-
 const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** One answer on its way to a client: whole or as an event stream, written past Fastify for speed. */
@@ -83,6 +80,7 @@ function end(state: ConnectionState): void {
 
 function expectStream(state: ConnectionState, headers: () => Record<string, string>): void {
   state.headers = headers
+  clearInterval(state.keepAlive)
   state.keepAlive = setInterval(() => {
     if (!state.reply.raw.writableNeedDrain) write(state, KEEP_ALIVE)
   }, KEEP_ALIVE_MS)
@@ -128,13 +126,11 @@ function addHeaders(list: string[], headers: Readonly<Record<string, string>>): 
   for (const name in headers) list.push(name, headers[name] ?? '')
 }
 
-/** Until the socket takes more, or there is nobody left to take it; whoever takes nothing for too long is cut off. */
+/** Until the socket takes more, or there is nobody left to take it: the server cuts whoever takes nothing for too long. */
 function drained(state: ConnectionState): Promise<void> {
   const response = state.reply.raw
   return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), SLOW_READER_MS)
     const go = (): void => {
-      clearTimeout(timer)
       response.off('drain', go)
       response.off('close', go)
       state.drained = undefined

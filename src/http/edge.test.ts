@@ -8,10 +8,11 @@ import type { FastifyInstance } from 'fastify'
 import { testIds } from '../../test/support/ids.ts'
 import { openConnection } from './connection.ts'
 import { EDGE_LIMITS, requestFault } from './edge.ts'
+import { connectionsFor, openFileLimit } from './open-files.ts'
 import { createHttpServer } from './server.ts'
 
 function faultOf(rawHeaders: readonly string[], httpVersionMajor = 1): string | undefined {
-  return requestFault({ rawHeaders, httpVersionMajor } as unknown as IncomingMessage)
+  return requestFault({ rawHeaders, httpVersionMajor } as unknown as IncomingMessage)?.message
 }
 
 const ONCE = ['host', 'authorization', 'content-length', 'content-type', 'idempotency-key']
@@ -100,10 +101,63 @@ test('EDGE-1: the limits are those of the server', async (t) => {
       requestTimeoutMs: EDGE_LIMITS.requestTimeoutMs,
       keepAliveTimeoutMs: EDGE_LIMITS.keepAliveTimeoutMs,
       maxHeaders: EDGE_LIMITS.maxHeaders,
-      maxConnections: EDGE_LIMITS.maxConnections,
+      maxConnections: connectionsFor(openFileLimit(), EDGE_LIMITS.maxConnections),
       maxRequestsPerSocket: EDGE_LIMITS.maxRequestsPerSocket,
     },
   )
+})
+
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+
+test('EDGE-1: of headers 100 are read, and more are refused: the one that counts might be the next [limit: headers]', async (t) => {
+  const { open } = await listen(t, (app) => app.get('/', ({ headers }) => ({ last: headers['x-98'] })))
+  const withHeaders = (count: number): string => {
+    const lines = Array.from({ length: count - 2 }, (_, index) => `x-${index + 1}: ${index + 1}`)
+    return `GET / HTTP/1.1\r\nHost: a\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`
+  }
+  assert.match(await exchange(open(), withHeaders(100)), /^HTTP\/1\.1 200 [\s\S]*\{"last":"98"\}/)
+  for (const count of [101, 130, 700]) {
+    const received = await exchange(open(), withHeaders(count))
+    assert.match(received, /^HTTP\/1\.1 431 [\s\S]*"code":"headers_too_large"/, `${count}`)
+  }
+  const large = `GET / HTTP/1.1\r\nHost: a\r\nx: ${'x'.repeat(EDGE_LIMITS.maxHeaderBytes)}\r\n\r\n`
+  assert.match(await exchange(open(), large), /^HTTP\/1\.1 431 [\s\S]*"code":"headers_too_large"/)
+})
+
+test('EDGE-1: beyond its connections the server closes what comes [limit: connections]', async (t) => {
+  const { app, open } = await listen(t, (app) => app.get('/', () => ({})))
+  app.server.maxConnections = 2
+  const [first, second] = [open(), open()]
+  await Promise.all([once(first, 'connect'), once(second, 'connect')])
+  first.write(GET)
+  await once(first, 'data')
+  assert.equal(await exchange(open(), GET), '')
+  second.destroy()
+  first.write(GET)
+  await once(first, 'data')
+})
+
+test('EDGE-1: the last answer of a connection says so, and a request after it is refused [limit: requests-of-a-connection]', async (t) => {
+  const { app, open } = await listen(t, (app) => app.get('/', () => ({ ok: true })))
+  app.server.maxRequestsPerSocket = 2
+  const socket = open()
+  let received = ''
+  socket.on('data', (piece) => {
+    received += piece.toString()
+  })
+  socket.write(GET.repeat(3)) // Node.js leaves it to the client to close, or to the time of an idle connection
+  while (received.split('HTTP/1.1 ').length < 4) await once(socket, 'data')
+  const answers = received.split('HTTP/1.1 ').slice(1)
+  assert.match(answers[0] ?? '', /^200 [\s\S]*connection: keep-alive/i)
+  assert.match(answers[1] ?? '', /^200 [\s\S]*connection: close/i)
+  assert.match(answers[2] ?? '', /^503 /)
+})
+
+test('EDGE-1: a connection that asks for nothing more is closed [limit: idle-connection]', async (t) => {
+  const { app, open } = await listen(t, (app) => app.get('/', () => ({})))
+  app.server.keepAliveTimeout = 20
+  const received = await exchange(open(), GET)
+  assert.match(received, /^HTTP\/1\.1 200 /)
 })
 
 test('ERR-1: what is no HTTP is answered in the shape of every error, and the connection is closed', async (t) => {

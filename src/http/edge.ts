@@ -39,10 +39,15 @@ const ONCE: ReadonlySet<string> = new Set([
 const ONCE_LENGTHS: ReadonlySet<number> = new Set([...ONCE].map((name) => name.length))
 
 /** @returns what is wrong with a request that the HTTP parser let through; undefined when nothing is. */
-export function requestFault(request: IncomingMessage): string | undefined {
-  if (request.httpVersionMajor !== 1) return 'Only HTTP/1.1 and HTTP/1.0 are spoken here.'
-  const repeated = repeatedHeader(request.rawHeaders)
-  return repeated === undefined ? undefined : `The header '${repeated}' came more than once.`
+export function requestFault({ httpVersionMajor, rawHeaders }: IncomingMessage): GatewayError | undefined {
+  if (httpVersionMajor !== 1) return new GatewayError('invalid_header', 'Only HTTP/1.1 and HTTP/1.0 are spoken here.')
+  // The parser reads no more of them, and says nothing: the one that counts might be among the rest.
+  if (rawHeaders.length > 2 * EDGE_LIMITS.maxHeaders) {
+    return new GatewayError('headers_too_large', `There are more than ${EDGE_LIMITS.maxHeaders} headers.`)
+  }
+  const repeated = repeatedHeader(rawHeaders)
+  if (repeated === undefined) return undefined
+  return new GatewayError('invalid_header', `The header '${repeated}' came more than once.`)
 }
 
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {

@@ -158,7 +158,7 @@ test('a path that cannot be decoded is 404 in the same shape', async (t) => {
   assert.equal(error['request_id'], headers['x-request-id'])
 })
 
-test('an id that is too long is 404', async (t) => {
+test('an id that is too long is 404 [limit: path-id]', async (t) => {
   const { app, ask } = await setUp(t)
   app.get('/models/:id', () => ({}))
   assert.equal((await ask('GET', `/models/${'x'.repeat(600)}`)).error['code'], 'not_found')

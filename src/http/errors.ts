@@ -56,7 +56,8 @@ const FASTIFY_CODES: Readonly<Record<string, () => GatewayError>> = {
   FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError('not_found', 'Nothing has so long an id.'),
 }
 
-function toGatewayError(error: FastifyError | GatewayError): GatewayError {
+/** What any error of a request comes to: ours as they are, those of the framework in our words. */
+export function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
   const [problem] = error.validation ?? []
   if (problem !== undefined) return fromValidation(problem, error.validationContext)

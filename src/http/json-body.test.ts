@@ -114,7 +114,7 @@ test('what is no JSON object, or nested too deep, is 400 with its code', async (
   assert.deepEqual(await codeOf('{"__proto__":{}}'), [400, 'invalid_value'])
 })
 
-test('EDGE-3: each route has its limit, to the byte, whether the length is declared or not', async (t) => {
+test('EDGE-3: each route has its limit, to the byte, whether the length is declared or not [limit: body] [limit: other-bodies]', async (t) => {
   const app = await setUp(t)
   for (const [path, limit] of [
     ['/small', LIMIT],
@@ -177,4 +177,15 @@ test('a client that goes away in the middle of its body does no harm', async (t)
   socket.write(`${head('/', 'Content-Length: 100')}{"a"`, () => socket.resetAndDestroy())
   await closed.promise
   assert.match(await send(t, app, [head('/', 'Content-Length: 2'), '{}']), /^HTTP\/1\.1 200 /)
+})
+
+test('a body that is announced and empty is none where none is wanted, and no JSON where one is', async (t) => {
+  const app = await setUp(t)
+  app.post('/wanted', { schema: { body: { type: 'object' } } }, (request) => ({ body: request.body }))
+  const ask = async (url: string) => {
+    const answer = await app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, body: '' })
+    return [answer.statusCode, answer.json().error?.code]
+  }
+  assert.deepEqual(await ask('/'), [200, undefined])
+  assert.deepEqual(await ask('/wanted'), [400, 'invalid_json'])
 })

@@ -11,10 +11,13 @@ export const MAX_DISCARD_MS = 10_000
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(['application/json', 'text/json'], (request, payload, done) => {
-    refuseEncoding(request)
+    const refusal = refusalOfEncoding(request)
+    if (refusal !== undefined) return void done(refusal)
     const limit = request.routeOptions.config.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES
     readBody({ request, payload, limit }, (error, text) => {
       if (error !== undefined) return done(error)
+      // Many clients name the type of a body that they do not send.
+      if (text === '' && request.routeOptions.schema?.body === undefined) return done(null)
       let body: unknown
       try {
         body = parseJsonBody(text)
@@ -27,10 +30,10 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   })
 }
 
-function refuseEncoding({ headers }: FastifyRequest): void {
+function refusalOfEncoding({ headers }: FastifyRequest): GatewayError | undefined {
   const encoding = headers['content-encoding']
-  if (encoding === undefined || encoding === 'identity') return
-  throw new GatewayError('unsupported_media_type', 'Compressed request bodies are not accepted.')
+  if (encoding === undefined || encoding === 'identity') return undefined
+  return new GatewayError('unsupported_media_type', 'Compressed request bodies are not accepted.')
 }
 
 interface Reading {

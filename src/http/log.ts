@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { boundedAttempts } from '../domain/attempt-log.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
 
@@ -8,6 +9,8 @@ export type Log = Logger
 /** Lines are gathered up to this size, and written at least once a second: each write wakes another thread. */
 const BUFFER_BYTES = 64 * 1024
 const FLUSH_MS = 1_000
+/** Where whoever reads the log has stopped reading: more lines are dropped. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 export interface OpenedLog {
   readonly log: Log
@@ -32,6 +35,7 @@ export async function openLog({ level, terminal }: { level: string; terminal: bo
     fd: 1,
     sync: false,
     minLength: BUFFER_BYTES,
+    maxLength: MAX_UNREAD_BYTES,
     maxWrite: 2 * BUFFER_BYTES,
     contentMode: 'buffer',
   })
@@ -101,7 +105,7 @@ export function logCompletions(log: Log): () => void {
 /** As `pino` would write it, at a tenth of the cost and of the garbage: there is one for every request. */
 function completionLine({ record }: CompletionSignal, time: string): string {
   const { id, accountId, keyId, model, provider, status, stream, promptTokens, completionTokens } = record
-  const { usageSource, attempts, durationMs, firstByteMs } = record
+  const { usageSource, attempts, attemptLog, durationMs, firstByteMs } = record
   const line = {
     level: INFO,
     time,
@@ -117,6 +121,7 @@ function completionLine({ record }: CompletionSignal, time: string): string {
     usageSource,
     costUsd: Number(record.costNanoUsd) / 1e9,
     attempts,
+    attemptLog: attemptLog && boundedAttempts(attemptLog),
     durationMs,
     firstByteMs,
     msg: 'completion',
@@ -133,8 +138,11 @@ export function logError(log: Log, error: GatewayError, requestId: string): void
   const fields = { requestId, code, status }
   if (status === 500) log.error({ ...fields, message, err: cause ?? error }, 'request failed')
   else if (status > 500) log.warn({ ...fields, message, reason: reasonOf(cause) }, 'request failed')
-  else log.debug({ ...fields, param }, 'request refused')
+  else log.debug({ ...fields, param: param !== undefined && FIELD.test(param) ? param : undefined }, 'request refused')
 }
+
+/** What our own fields are called. Of an unknown field the client chose the name, and it may be anything. */
+const FIELD = /^[a-z_-]{1,40}(\[\d+\]|\.[a-z_-]{1,40})*$/
 
 function reasonOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined

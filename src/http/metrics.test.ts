@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
-import type { CompletionRecord } from '../domain/completion.ts'
+import type { AttemptNote, CompletionRecord } from '../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../domain/ids.ts'
+import type { DeploymentStatus, ProviderStatus } from '../domain/provider-status.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { createMetrics, type Metrics, type MetricsInput } from './metrics.ts'
 
 function publish(over: Partial<CompletionRecord> = {}, overheadMs?: number): void {
   const record: CompletionRecord = {
@@ -28,13 +29,14 @@ function publish(over: Partial<CompletionRecord> = {}, overheadMs?: number): voi
     durationMs: 700,
     firstByteMs: 60,
     attempts: 1,
+    attemptLog: undefined,
     clientRequestId: undefined,
     ...over,
   }
   channel(COMPLETION_CHANNEL).publish({ record, overheadMs } satisfies CompletionSignal)
 }
 
-function open(t: TestContext, input: { active?: () => number; unwritten?: () => number } = {}): Metrics {
+function open(t: TestContext, input: Partial<MetricsInput> = {}): Metrics {
   const metrics = createMetrics({ active: () => 0, unwritten: () => 0, ...input })
   t.after(() => metrics.close())
   return metrics
@@ -59,6 +61,14 @@ test('completions, tokens and cost are summed by what tells them apart', async (
   assert.equal(await value(metrics, 'turnpike_tokens_total{model="m1",direction="output"}'), 6)
   assert.equal(await value(metrics, 'turnpike_cost_usd_total{model="m1"}'), 0.000029)
   assert.equal(await value(metrics, 'turnpike_cost_usd_total{model="m2"}'), 3)
+})
+
+test('TM15: whole answers that were counted here are told, by where they came from', async (t) => {
+  const metrics = open(t)
+  publish({ usageSource: 'estimated' })
+  publish({ usageSource: 'estimated', status: 'client_left' })
+  publish()
+  assert.equal(await value(metrics, 'turnpike_usage_estimated_total{model="m1",provider="up"}'), 1)
 })
 
 test('asking twice counts nothing twice', async (t) => {
@@ -99,4 +109,69 @@ test('no account and no key is named, and nothing is counted once it is closed',
   publish()
   const series = 'turnpike_completions_total{model="m1",provider="up",status="completed",stream="true"}'
   assert.equal(await value(metrics, series), 1)
+})
+
+test('UP-1: calls to providers are counted by what became of them; one that answered alone has no log', async (t) => {
+  const metrics = open(t)
+  const note = (provider: string, outcome: AttemptNote['outcome']): AttemptNote => {
+    return { provider, model: 'm', outcome, status: 200, startedMs: 0, durationMs: 0 }
+  }
+  publish()
+  publish()
+  publish({ attempts: 3, attemptLog: [note('o', 'failed'), note('o', 'rate_limited'), note('up', 'answered')] })
+  publish({ status: 'failed', attemptLog: [note('o', 'failed')] })
+  publish({ attempts: 0, provider: '', status: 'failed' })
+  const lines = (await metrics.render())
+    .split('\n')
+    .filter((line) => line.startsWith('turnpike_provider_attempts_total'))
+  assert.deepEqual(lines.sort(), [
+    'turnpike_provider_attempts_total{provider="o",outcome="failed"} 2',
+    'turnpike_provider_attempts_total{provider="o",outcome="rate_limited"} 1',
+    'turnpike_provider_attempts_total{provider="up",outcome="answered"} 3',
+  ])
+})
+
+test('UP-4: providers are shown as they stand at each scrape, and what has gone is not shown', async (t) => {
+  const deployment = (model: string, breaker: DeploymentStatus['breaker']): DeploymentStatus => {
+    const counts = { failures: 0, inFlight: 0, calls: 0, failedCalls: 0 }
+    const none = { openUntil: undefined, firstEventMs: undefined, wholeAnswerMs: undefined, lastFailure: undefined }
+    return { model, breaker, ...counts, ...none }
+  }
+  const idle = { baseUrl: '', maxInFlight: undefined, inFlight: 0, queued: 0, credentials: [], deployments: [] }
+  const busy: ProviderStatus = {
+    ...idle,
+    name: 'a',
+    maxInFlight: 5,
+    inFlight: 4,
+    queued: 3,
+    credentials: [
+      { number: 1, coolingUntil: { m: 1, '*': 2 }, inFlight: 0 },
+      { number: 2, coolingUntil: {}, inFlight: 4 },
+    ],
+    deployments: [deployment('m', 'open'), deployment('n', 'half_open'), deployment('o', 'closed')],
+  }
+  let providers: readonly ProviderStatus[] = [busy, { ...idle, name: 'b' }]
+  const metrics = open(t, { providers: () => providers })
+  const shown = async () => {
+    const lines = (await metrics.render()).split('\n').filter((line) => line.startsWith('turnpike_provider_'))
+    return lines.map((line) => line.replace('turnpike_provider_', '')).sort()
+  }
+  assert.deepEqual(await shown(), [
+    'breaker_open{provider="a",model="m"} 1',
+    'breaker_open{provider="a",model="n"} 0.5',
+    'breaker_open{provider="a",model="o"} 0',
+    'cooling_credentials{provider="a"} 1',
+    'cooling_credentials{provider="b"} 0',
+    'in_flight{provider="a"} 4',
+    'in_flight{provider="b"} 0',
+    'max_in_flight{provider="a"} 5',
+    'queued{provider="a"} 3',
+    'queued{provider="b"} 0',
+  ])
+  providers = [{ ...idle, name: 'b', queued: 1 }]
+  assert.deepEqual(await shown(), [
+    'cooling_credentials{provider="b"} 0',
+    'in_flight{provider="b"} 0',
+    'queued{provider="b"} 1',
+  ])
 })

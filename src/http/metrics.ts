@@ -2,14 +2,22 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CompletionRecord } from '../domain/completion.ts'
+import type { ProviderStatus } from '../domain/provider-status.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
 import { createHistogram } from './histogram.ts'
+import { countAttempts, showProviders } from './provider-metrics.ts'
 
 export interface MetricsInput {
   /** Completions under way. */
   readonly active: () => number
   /** Usage rows that wait for the database. */
   readonly unwritten: () => number
+  /** What there is too little of, while new requests are turned away. */
+  readonly strain?: () => string | undefined
+  /** Of every configured provider; asked at each scrape. */
+  readonly providers?: () => readonly ProviderStatus[]
+  /** Runs of agents under way. */
+  readonly agents?: () => number
 }
 
 export interface Metrics {
@@ -23,16 +31,26 @@ const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const OVERHEAD_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
 
 /** Counts what the gateway publishes; nothing on the hot path knows of it. */
-export function createMetrics({ active, unwritten }: MetricsInput): Metrics {
+export function createMetrics(input: MetricsInput): Metrics {
+  const { active, unwritten, strain = () => undefined, providers = () => [], agents = () => 0 } = input
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   addGauge(registry, { name: 'turnpike_active_completions', help: 'Completions under way.', value: active })
+  addGauge(registry, { name: 'turnpike_active_agents', help: 'Runs of agents under way.', value: agents })
   addGauge(registry, { name: 'turnpike_unwritten_usage_rows', help: 'Usage rows in memory.', value: unwritten })
+  addGauge(registry, {
+    name: 'turnpike_overloaded',
+    help: '1 while new requests are turned away.',
+    value: () => (strain() === undefined ? 0 : 1),
+  })
+  showProviders(registry, providers)
   const count = countCompletions(registry)
+  const countCalls = countAttempts(registry)
   const times = timeCompletions()
   function observe(message: unknown): void {
     const signal = message as CompletionSignal
     count(signal)
+    countCalls(signal.record)
     times.note(signal)
   }
   subscribe(COMPLETION_CHANNEL, observe)
@@ -48,6 +66,8 @@ interface Counts {
   inputTokens: number
   outputTokens: number
   costNanoUsd: bigint
+  /** Whole answers whose provider said nothing of usage, or what cannot be. */
+  counted: number
   readonly stream: boolean
   readonly labels: {
     readonly model: string
@@ -87,6 +107,16 @@ function countCompletions(registry: Registry): (signal: CompletionSignal) => voi
       for (const { labels, costNanoUsd } of allOf(sums)) counter.inc({ model: labels.model }, Number(costNanoUsd) / 1e9)
     },
   })
+  addCounter(registry, {
+    name: 'turnpike_usage_estimated_total',
+    help: "Whole answers that were counted here: their provider's usage was missing, or could not be.",
+    labelNames: ['model', 'provider'],
+    collect(counter) {
+      for (const { labels, counted } of allOf(sums)) {
+        if (counted > 0) counter.inc({ model: labels.model, provider: labels.provider }, counted)
+      }
+    },
+  })
   return ({ record }) => addRecord(sums, record)
 }
 
@@ -100,6 +130,7 @@ function addRecord(sums: Map<string, Counts[]>, record: CompletionRecord): void 
   sum.inputTokens += record.promptTokens
   sum.outputTokens += record.completionTokens
   sum.costNanoUsd += record.costNanoUsd
+  if (record.usageSource === 'estimated' && record.status === 'completed') sum.counted += 1
 }
 
 /** A model has a handful of sums; to go through them costs less than a text to look them up by. */
@@ -113,7 +144,7 @@ function sumOf(sums: Map<string, Counts[]>, { model, provider, status, stream }:
     if (sum.stream === stream && sum.labels.provider === provider && sum.labels.status === status) return sum
   }
   const labels = { model, provider, status, stream: String(stream) }
-  const sum: Counts = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, stream, labels }
+  const sum: Counts = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, counted: 0, stream, labels }
   ofModel.push(sum)
   return sum
 }

@@ -33,7 +33,7 @@ test('without parameters a page has 20 items, the newest first', () => {
   assert.deepEqual(readPageRequest({}, binding), { limit: 20, order: 'desc', after: undefined })
 })
 
-test('a limit outside 1 to 100, or that is not a whole number, is refused with its name', () => {
+test('a limit outside 1 to 100, or that is not a whole number, is refused with its name [limit: page]', () => {
   for (const limit of ['0', '101', '-1', 0, 101]) refuses({ limit }, { code: 'out_of_range', param: 'limit' })
   for (const limit of ['', 'x', '1.5', '1e2', '٣', '9'.repeat(40)])
     refuses({ limit }, { code: 'invalid_type', param: 'limit' })

@@ -8,6 +8,8 @@ import type { RequestId } from '../domain/ids.ts'
 import { answerClientError, EDGE_LIMITS, requestFault, SERVER_OPTIONS } from './edge.ts'
 import { frameworkErrors, renderErrors } from './errors.ts'
 import { acceptJsonBodies } from './json-body.ts'
+import { connectionsFor, openFileLimit } from './open-files.ts'
+import { cutSlowReaders } from './slow-readers.ts'
 
 export interface ServerInput {
   readonly newRequestId: () => RequestId
@@ -19,6 +21,8 @@ export interface ServerInput {
   readonly onError: (error: GatewayError, requestId: string) => void
   /** While true, new requests are turned away. */
   readonly draining: () => boolean
+  /** While it tells a strain, new requests to the API are turned away. */
+  readonly strain?: () => string | undefined
 }
 
 export async function createHttpServer(input: ServerInput): Promise<FastifyInstance> {
@@ -39,20 +43,27 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     clientErrorHandler: (error, socket) => answerClientError(error, socket, input.newRequestId()),
   })
   app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders
-  app.server.maxConnections = EDGE_LIMITS.maxConnections
+  app.server.maxConnections = connectionsFor(openFileLimit(), EDGE_LIMITS.maxConnections)
   app.setSerializerCompiler(() => JSON.stringify) // compiled serialisers cost more at start than they ever save
-  renderErrors(app, input.onError)
+  renderErrors(app, (error, requestId) => {
+    if (error !== OVERLOADED) input.onError(error, requestId) // a line for each would be still more work
+  })
   acceptJsonBodies(app)
+  cutSlowReaders(app.server)
+  const { draining, strain = () => undefined } = input
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    if (input.draining()) {
+    if (draining()) {
       reply.header('connection', 'close')
-      if (!PROBES.has(pathOf(request.url))) return done(new GatewayError('shutting_down', SHUTTING_DOWN))
+      if (!PROBES.has(pathOf(request.url)) && !isInternal(request.routeOptions.url)) {
+        return done(new GatewayError('shutting_down', SHUTTING_DOWN))
+      }
     }
+    if (strain() !== undefined && isShed(request.routeOptions.url)) return done(OVERLOADED)
     const fault = requestFault(request.raw)
     if (fault === undefined) return done()
     reply.header('connection', 'close')
-    return done(new GatewayError('invalid_header', fault))
+    return done(fault)
   })
   if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
   return app
@@ -61,6 +72,21 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
 const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'
 /** Answered also while draining. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+const OVERLOADED = new GatewayError('overloaded', 'The gateway has more work than it can do.', {
+  retryAfterMs: 2_000,
+})
+
+/** Between processes of one installation: what one of them asks for was admitted by another. */
+function isInternal(route: string | undefined): boolean {
+  return route?.startsWith('/internal/') === true
+}
+
+/** The API but for operators, who are needed most when there is too much to do. @param route As it was registered. */
+function isShed(route: string | undefined): boolean {
+  if (route === undefined || route.startsWith('/v1/admin/')) return false
+  return route.startsWith('/v1/') || route === '/chat/completions' || route.startsWith('/models')
+}
 
 function pathOf(url: string): string {
   return url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
@@ -82,6 +108,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       'x-turnpike-cost-usd',
       'x-turnpike-overhead-ms',
       'x-turnpike-provider',
+      'x-turnpike-route',
       'x-turnpike-warnings',
       'x-ratelimit-limit-requests',
       'x-ratelimit-remaining-requests',

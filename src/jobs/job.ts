@@ -1,6 +1,7 @@
 /** What background work is: a job, what its handler is given, and how its kind is run. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema.ts'
+import { parseCron } from './cron.ts'
 
 export interface Job {
   readonly id: string
@@ -33,14 +34,34 @@ export type JobHandler = (job: Job, context: JobContext) => Promise<void>
 export interface JobKind {
   /** A job may be run more than once: by whoever takes it over from a process that died in it. */
   readonly handler: JobHandler
-  /** Milliseconds until it is tried again after its `attempt`-th start failed. */
-  readonly backoff: (attempt: number) => number
-  /** A job whose last start failed has failed; ends for good. */
+  /** Milliseconds until it is tried again after a start of it has failed for the `failures`-th time. */
+  readonly backoff: (failures: number) => number
+  /** A job that has failed so often has failed for good. */
   readonly maxAttempts: number
   /** Jobs of the kind that one process runs at once. */
   readonly concurrency: number
+  /** Jobs of one lane that run at once, in all processes together. Undefined: as many as there is room for. */
+  readonly laneConcurrency?: number | undefined
   /** The kind is a schedule: one job that begins anew so long after it has ended. */
   readonly everyMs?: number | undefined
+  /** The kind is a schedule by the calendar: when its one job begins anew, after a time; both Unix milliseconds. */
+  readonly nextAt?: ((afterMs: number) => number) | undefined
+}
+
+/** A handler throws it where it knows better than `backoff` when to try again. It counts as a failure like any other. */
+export class TryAgainIn extends Error {
+  override readonly name = 'TryAgainIn'
+  readonly inMs: number
+
+  constructor(inMs: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.inMs = inMs
+  }
+}
+
+/** A handler throws it when no further start can help: the job has failed for good. */
+export class GiveUp extends Error {
+  override readonly name = 'GiveUp'
 }
 
 /** Why a handler's signal was aborted. */
@@ -70,7 +91,35 @@ export function every(intervalMs: number, handler: JobHandler): JobKind {
   }
 }
 
-/** Doubles with every attempt, from `firstMs` up to `maxMs`. */
+/**
+ * A kind with a single job, which runs in one process at a time, when `expression` says, see `cron.ts`. After a failure it
+ * is tried again every minute; of what was missed while no process ran, the last is made up for. Throws for an expression
+ * that is none.
+ */
+export function cron(expression: string, handler: JobHandler): JobKind {
+  const backoff = () => RETRY_OF_SCHEDULES_MS
+  return { handler, backoff, maxAttempts: Number.POSITIVE_INFINITY, concurrency: 1, nextAt: parseCron(expression) }
+}
+
+/** Doubles with every failure, from `firstMs` up to `maxMs`. */
 export function doubling(firstMs: number, maxMs: number): JobKind['backoff'] {
-  return (attempt) => Math.min(maxMs, firstMs * 2 ** (attempt - 1))
+  return (failures) => Math.min(maxMs, firstMs * 2 ** (failures - 1))
+}
+
+/** Of a delay at most, and added to it. */
+const JITTER = 0.2
+
+/**
+ * Tries again after each of the delays in turn, lengthened by up to a fifth, and then no more.
+ * @param random In [0, 1).
+ */
+export function afterDelays(
+  delaysMs: readonly number[],
+  random: () => number,
+): Pick<JobKind, 'backoff' | 'maxAttempts'> {
+  const delayOf = (failures: number): number => delaysMs[failures - 1] ?? delaysMs.at(-1) ?? 0
+  return {
+    backoff: (failures) => Math.round(delayOf(failures) * (1 + JITTER * random())),
+    maxAttempts: delaysMs.length + 1,
+  }
 }

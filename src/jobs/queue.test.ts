@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { sqliteTest, temporaryDatabase, testIds } from '../../test/support/database.ts'
+import { temporaryDatabase, testIds } from '../../test/support/database.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { databaseNow } from './clock.ts'
-import { claim, enqueue, findWaiting, finish, forgetEnded, type NewJob, renew, schedule } from './queue.ts'
+import { enqueue, type NewJob, schedule } from './enqueue.ts'
+import { claim, finish, forgetEnded, renew } from './queue.ts'
+import { findReadyKinds, findSleeping, findTurn, wakeSleeping } from './waiting.ts'
 
 const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -17,11 +19,20 @@ const mail = (name: string, over: Partial<NewJob> = {}): NewJob => ({
 })
 const rowsOf = ({ db }: OpenedDatabase) => db.selectFrom('job').selectAll().orderBy('id').execute()
 
+/** Mail that can be claimed, after what is due was woken. */
+async function findDue({ db }: OpenedDatabase) {
+  const sleeping = await findSleeping(db, { kinds: ['mail'], limit: 100 })
+  await wakeSleeping(
+    db,
+    sleeping.filter(({ dueInMs }) => dueInMs <= 0),
+  )
+  return (await findTurn(db, { kind: 'mail', room: 100, laneConcurrency: undefined, after: '' })).jobs
+}
+
 /** Claims everything that is due, for `owner`. */
-async function claimAll({ db }: OpenedDatabase, owner: string, leaseMs = LEASE_MS) {
-  const seen = await findWaiting(db, { kinds: ['mail'], limit: 100 })
-  const due = seen.filter(({ dueInMs }) => dueInMs <= 0)
-  return due.length === 0 ? [] : claim(db, { jobs: due, owner, leaseMs })
+async function claimAll(database: OpenedDatabase, owner: string, leaseMs = LEASE_MS) {
+  const due = await findDue(database)
+  return due.length === 0 ? [] : claim(database.db, { jobs: due, owner, leaseMs })
 }
 
 test('a kind and a name are enqueued once, also after the job has ended', async (t) => {
@@ -56,20 +67,21 @@ test('jobs wait for their time, by the database’s clock, and come in its order
   await enqueue(database.db, mail('later', { runAt: Date.now() + HOUR_MS }), testIds)
   await enqueue(database.db, mail('second', { runAt: 2 }), testIds)
   await enqueue(database.db, mail('first', { runAt: 1 }), testIds)
-  const seen = await findWaiting(database.db, { kinds: ['mail'], limit: 100 })
+  const seen = await findSleeping(database.db, { kinds: ['mail'], limit: 100 })
   assert.deepEqual(
     seen.map(({ dueInMs }) => dueInMs > 0),
     [false, false, true],
   )
   assert.ok((seen[2]?.dueInMs ?? 0) <= HOUR_MS)
   assert.deepEqual((await claimAll(database, 'one')).map(({ name }) => name).sort(), ['first', 'second'])
-  assert.deepEqual(await findWaiting(database.db, { kinds: ['other'], limit: 100 }), [])
+  assert.deepEqual(await findSleeping(database.db, { kinds: ['other'], limit: 100 }), [])
+  assert.deepEqual(await findReadyKinds(database.db, ['mail', 'other']), [])
 })
 
 test('JOB-1: of many that claim the same job at once, one gets it', async (t) => {
   const database = await temporaryDatabase(t)
   for (const name of ['a', 'b', 'c', 'd', 'e']) await enqueue(database.db, mail(name), testIds)
-  const jobs = await findWaiting(database.db, { kinds: ['mail'], limit: 100 })
+  const jobs = await findDue(database)
   const owners = Array.from({ length: 20 }, (_, index) => `owner ${index}`)
   const claims = await Promise.all(owners.map((owner) => claim(database.db, { jobs, owner, leaseMs: LEASE_MS })))
   assert.deepEqual(
@@ -120,7 +132,7 @@ test('JOB-1: a job that its owner renewed, put off or ended after it was seen as
   const { db } = database
   for (const name of ['renewed', 'put off', 'ended', 'abandoned']) await enqueue(db, mail(name), testIds)
   const held = new Map((await claimAll(database, 'one', 0)).map((job) => [job.name, job]))
-  const jobs = await findWaiting(db, { kinds: ['mail'], limit: 100 })
+  const jobs = await findDue(database)
   assert.equal(jobs.length, 4)
   const [renewed, putOff, ended] = ['renewed', 'put off', 'ended'].map((name) => held.get(name))
   assert.ok(renewed && putOff && ended)
@@ -163,7 +175,7 @@ test('a schedule is one job however often it is made; a shorter interval brings 
   const [job] = await claimAll(database, 'one')
   assert.ok(job)
   await finish(db, { ...job, owner: 'one' }, { kind: 'again', inMs: HOUR_MS, error: undefined })
-  const dueIn = async () => (await findWaiting(db, { kinds: ['mail'], limit: 9 })).map(({ dueInMs }) => dueInMs)
+  const dueIn = async () => (await findSleeping(db, { kinds: ['mail'], limit: 9 })).map(({ dueInMs }) => dueInMs)
   await schedule(db, { kind: 'mail', everyMs: 2 * HOUR_MS }, testIds)
   assert.ok(((await dueIn())[0] ?? 0) > HOUR_MS / 2)
   await schedule(db, { kind: 'mail', everyMs: HOUR_MS / 4 }, testIds)
@@ -192,12 +204,4 @@ test('ended jobs are forgotten, so many at a time; open ones never', async (t) =
     left.map(({ name }) => name),
     ['n5', 'n6', 'new'],
   )
-})
-
-sqliteTest('the queue is read by time, not by kind: ended jobs cost nothing', async (t) => {
-  const { db } = await temporaryDatabase(t)
-  const query = sql<{ detail: string }>`explain query plan select id from job where ended_at is null
-    and kind || '' in ('a', 'b') and (lease_until is null or lease_until <= 5) order by run_at limit 100`
-  const plan = (await query.execute(db)).rows.map(({ detail }) => detail)
-  assert.deepEqual(plan, ['SCAN job USING INDEX job_due'])
 })

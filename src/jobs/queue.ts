@@ -3,114 +3,91 @@
  * once that has moved on: a process that was frozen while another took its job over cannot do harm.
  */
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely'
+import { dialectOf } from '../db/dialect.ts'
 import type { Database, JobTable } from '../db/schema.ts'
-import { completionIdFloor, type IdSource } from '../domain/ids.ts'
+import { takeTurn } from '../db/turn.ts'
+import { completionIdFloor } from '../domain/ids.ts'
 import { databaseNow, databaseTimeIn } from './clock.ts'
 import type { Job } from './job.ts'
+import { carriable, hasIdIn, isListed, listRows, numberAt, textAt } from './lists.ts'
 
-export interface NewJob {
-  readonly kind: string
-  /** Unique within its kind: the same again adds nothing, as long as the job or what is remembered of it is there. */
-  readonly name: string
-  /** Anything that JSON can carry. */
-  readonly payload: unknown
-  /** Unix milliseconds; undefined: at once. */
-  readonly runAt?: number | undefined
-}
-
-/**
- * Inside a transaction the job is there exactly if that is committed.
- * @returns False when there is already a job of this kind and name.
- */
-export async function enqueue(db: Kysely<Database>, job: NewJob, ids: Pick<IdSource, 'job'>): Promise<boolean> {
-  const result = await db
-    .insertInto('job')
-    .values({
-      id: ids.job(),
-      kind: job.kind,
-      name: job.name,
-      payload: JSON.stringify(job.payload ?? null),
-      run_at: job.runAt ?? databaseNow(),
-      attempt: 0,
-      created_at: databaseNow(),
-    })
-    .onConflict((conflict) => conflict.columns(['kind', 'name']).doNothing())
-    .executeTakeFirst()
-  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n
-}
-
-const SCHEDULE = 'schedule'
-
-/** Makes the one job of a scheduled kind, due at once. One that is due later than the interval says is brought forward. */
-export async function schedule(
-  db: Kysely<Database>,
-  { kind, everyMs }: { readonly kind: string; readonly everyMs: number },
-  ids: Pick<IdSource, 'job'>,
-): Promise<void> {
-  if (await enqueue(db, { kind, name: SCHEDULE, payload: null }, ids)) return
-  await db
-    .updateTable('job')
-    .set({ run_at: databaseTimeIn(everyMs) })
-    .where('kind', '=', kind)
-    .where('name', '=', SCHEDULE)
-    .where('run_at', '>', databaseTimeIn(everyMs))
-    .execute()
-}
-
-/** An open job as it was seen; by the time that it is claimed it may be another's. */
-export interface SeenJob extends Pick<JobTable, 'id' | 'kind' | 'attempt'> {
-  /** Milliseconds until it is due; 0 or less: it is. */
-  readonly dueInMs: number
-}
-
-/** Jobs that nobody runs, the first due first, those not yet due at the end. Asks the reader, which never waits for writers. */
-export async function findWaiting(
-  db: Kysely<Database>,
-  { kinds, limit }: { readonly kinds: readonly string[]; readonly limit: number },
-): Promise<readonly SeenJob[]> {
-  const rows = await db
-    .selectFrom('job')
-    .select(['id', 'kind', 'attempt', 'run_at', databaseNow().as('now')])
-    .where('ended_at', 'is', null)
-    // Not by the unique index, whose rows of a kind are mostly ended jobs.
-    .where(sql`kind || ''`, 'in', kinds)
-    .where(isUnclaimed)
-    .orderBy('run_at')
-    .limit(limit)
-    .execute()
-  return rows.map(({ id, kind, attempt, run_at, now }) => ({ id, kind, attempt, dueInMs: run_at - now }))
+/** A job as its start needs it. */
+export interface ClaimedJob extends Job {
+  /** Its starts so far that ended in an error; the others were lost with their process, or interrupted by its stop. */
+  readonly failures: number
 }
 
 export interface Claim {
-  readonly jobs: readonly Pick<SeenJob, 'id' | 'attempt'>[]
+  readonly jobs: readonly Pick<Job, 'id'>[]
   readonly owner: string
   readonly leaseMs: number
 }
 
-/** Takes those that are still as they were seen: of several processes that try, one gets each. */
-export async function claim(db: Kysely<Database>, { jobs, owner, leaseMs }: Claim): Promise<readonly Job[]> {
-  const rows = await db
-    .updateTable('job')
-    .set(({ eb }) => ({ attempt: eb('attempt', '+', 1), owner, lease_until: databaseTimeIn(leaseMs) }))
-    .where(isOneOf(jobs))
+/** Takes those that are due and nobody's: of several processes that try, one gets each. */
+export async function claim(db: Kysely<Database>, { jobs, owner, leaseMs }: Claim): Promise<readonly ClaimedJob[]> {
+  const due = db
+    .selectFrom('job')
+    .select('id')
+    .where(isListed(db, jobs))
     .where('ended_at', 'is', null)
     .where('run_at', '<=', databaseNow())
     .where(isUnclaimed)
-    .returning(['id', 'kind', 'name', 'payload', 'attempt', 'created_at'])
+  // What another is just taking is not waited for; SQLite's writers follow one another anyway.
+  const free = dialectOf(db) === 'postgres' ? due.forUpdate().skipLocked() : due
+  const claimed = await db
+    .updateTable('job')
+    .set(({ eb }) => ({ attempt: eb('attempt', '+', 1), ready: 0, owner, lease_until: databaseTimeIn(leaseMs) }))
+    .where(hasIdIn(db, free))
+    .returning(['id', 'kind', 'name', 'payload', 'attempt', 'failures', 'created_at'])
     .execute()
-  return rows.map(toJob)
+  return claimed.map(toJob)
+}
+
+export interface LaneClaim extends Claim {
+  readonly kind: string
+  readonly jobs: readonly { readonly id: string; readonly lane: string }[]
+  /** Jobs of one lane of the kind that may run at once, in all processes together. */
+  readonly laneConcurrency: number
+}
+
+/** The same, as far as their lanes have room: processes that claim do so one after another, so none counts too few. */
+export async function claimInLanes(db: Kysely<Database>, input: LaneClaim): Promise<readonly ClaimedJob[]> {
+  const { kind, jobs, laneConcurrency } = input
+  return db.transaction().execute(async (transaction) => {
+    await takeTurn(transaction, `jobs ${kind}`)
+    const rows = await transaction
+      .selectFrom('job')
+      .select(({ fn }) => ['lane', fn.countAll<number>().as('running')])
+      .where('kind', '=', kind)
+      .where('owner', 'is not', null)
+      .where('lease_until', '>', databaseNow())
+      .groupBy('lane')
+      .execute()
+    const running = new Map(rows.map((row) => [row.lane, Number(row.running)]))
+    const fitting = jobs.filter(({ lane }) => {
+      const count = (running.get(lane) ?? 0) + 1
+      running.set(lane, count)
+      return count <= laneConcurrency
+    })
+    return fitting.length === 0 ? [] : claim(transaction, { ...input, jobs: fitting })
+  })
+}
+
+export interface Renewal {
+  readonly jobs: readonly Pick<Job, 'id' | 'attempt'>[]
+  readonly owner: string
+  readonly leaseMs: number
 }
 
 /** @returns The ids of those that are still the owner's. */
-export async function renew(db: Kysely<Database>, { jobs, owner, leaseMs }: Claim): Promise<readonly string[]> {
-  const rows = await db
-    .updateTable('job')
-    .set({ lease_until: databaseTimeIn(leaseMs) })
-    .where(isOneOf(jobs))
-    .where('owner', '=', owner)
-    .returning('id')
-    .execute()
-  return rows.map(({ id }) => id)
+export async function renew(db: Kysely<Database>, { jobs, owner, leaseMs }: Renewal): Promise<readonly string[]> {
+  const rows = listRows(db, inOrder(jobs).map(identityOf))
+  const renewed = await sql<{ id: string }>`
+    update job set lease_until = ${databaseTimeIn(leaseMs)}
+    from (select ${textAt(0)} as held_id, ${numberAt(1)} as held_attempt from ${rows}) as held
+    where id = held_id and attempt = held_attempt and owner = ${owner} and ${isListed(db, jobs)}
+    returning id`.execute(db)
+  return renewed.rows.map(({ id }) => id)
 }
 
 /** How a start of a job came out. */
@@ -125,36 +102,56 @@ export interface Held extends Pick<Job, 'id' | 'attempt'> {
 }
 
 /** @returns False when the job was no longer the owner's: nothing was written. */
-export async function finish(db: Kysely<Database>, held: Held, ending: Ending): Promise<boolean> {
-  const result = await db
-    .updateTable('job')
-    .set({ owner: null, lease_until: null, ...columnsOf(ending) })
-    .where('id', '=', held.id)
-    .where('attempt', '=', held.attempt)
-    .where('owner', '=', held.owner)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+export async function finish(db: Kysely<Database>, { id, attempt, owner }: Held, ending: Ending): Promise<boolean> {
+  return (await finishAll(db, owner, [{ id, attempt, ending }])).length > 0
+}
+
+export interface EndedStart extends Pick<Job, 'id' | 'attempt'> {
+  readonly ending: Ending
+}
+
+/** All in one statement. @returns Those that were still the owner's; of the others nothing was written. */
+export async function finishAll(
+  db: Kysely<Database>,
+  owner: string,
+  starts: readonly EndedStart[],
+): Promise<readonly Pick<Job, 'id' | 'attempt'>[]> {
+  const rows = inOrder(starts).map((start) => [...identityOf(start), ...columnsOf(start.ending)])
+  const result = await sql<Pick<Job, 'id' | 'attempt'>>`
+    update job set owner = null, lease_until = null, ready = 0, outcome = end_outcome, last_error = end_error,
+      ended_at = case when end_outcome is null then null else ${databaseNow()} end,
+      run_at = case when end_in_ms is null then run_at else ${databaseNow()} + end_in_ms end,
+      failures = failures + case when end_error is null then 0 else 1 end
+    from (select ${textAt(0)} as held_id, ${numberAt(1)} as held_attempt, ${textAt(2)} as end_outcome,
+      ${textAt(3)} as end_error, ${numberAt(4)} as end_in_ms from ${listRows(db, rows)}) as held
+    where id = held_id and attempt = held_attempt and owner = ${owner} and ${isListed(db, starts)}
+    returning id, attempt`.execute(db)
+  return result.rows
 }
 
 function columnsOf(ending: Ending) {
-  if (ending.kind === 'again') return { run_at: databaseTimeIn(ending.inMs), last_error: ending.error ?? null }
-  const error = ending.kind === 'failed' ? ending.error : null
-  return { ended_at: databaseNow(), outcome: ending.kind, last_error: error }
+  const outcome = ending.kind === 'again' ? null : ending.kind
+  const error = ending.kind === 'done' || ending.error === undefined ? null : carriable(ending.error)
+  return [outcome, error, ending.kind === 'again' ? Math.round(ending.inMs) : null]
 }
 
-type JobExpressions = ExpressionBuilder<Database, 'job'>
+function identityOf({ id, attempt }: Pick<Job, 'id' | 'attempt'>): readonly [string, number] {
+  return [id, attempt]
+}
 
-function isUnclaimed(job: JobExpressions) {
+/** Statements that lock the same rows in the same order do not wait for each other in a circle. */
+function inOrder<Row extends Pick<Job, 'id'>>(rows: readonly Row[]): readonly Row[] {
+  return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+}
+
+export function isUnclaimed(job: ExpressionBuilder<Database, 'job'>) {
   return job.or([job('lease_until', 'is', null), job('lease_until', '<=', databaseNow())])
 }
 
-function isOneOf(jobs: readonly Pick<SeenJob, 'id' | 'attempt'>[]) {
-  return (job: JobExpressions) => job.or(jobs.map(({ id, attempt }) => job.and({ id, attempt })))
-}
+type ClaimedRow = Pick<Selectable<JobTable>, 'id' | 'kind' | 'name' | 'payload' | 'attempt' | 'failures' | 'created_at'>
 
-function toJob(row: Pick<Selectable<JobTable>, 'id' | 'kind' | 'name' | 'payload' | 'attempt' | 'created_at'>): Job {
-  const { id, kind, name, payload, attempt, created_at } = row
-  return { id, kind, name, payload: JSON.parse(payload), attempt, createdAt: created_at }
+function toJob({ payload, created_at, ...row }: ClaimedRow): ClaimedJob {
+  return { ...row, payload: JSON.parse(payload), createdAt: created_at }
 }
 
 /** Deletes at most `limit` jobs that ended before a time, Unix milliseconds. @returns How many. */

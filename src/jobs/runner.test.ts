@@ -7,8 +7,8 @@ import { temporaryDatabase, temporaryPlace, testIds } from '../../test/support/d
 import { databaseUnavailable } from '../db/failure.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { databaseNow } from './clock.ts'
+import { enqueue } from './enqueue.ts'
 import { doubling, every, type JobHandler, JobInterrupted, type JobKind } from './job.ts'
-import { enqueue } from './queue.ts'
 import { createJobRunner, type JobRunner, type JobRunnerOptions } from './runner.ts'
 
 const HOUR_MS = 3_600_000
@@ -113,11 +113,20 @@ test('a failure is tried again after its backoff, with the error kept, until the
   assert.equal(runner.warnings.length, 4)
 })
 
+test('of an error 1 000 characters are kept [limit: job-error]', async (t) => {
+  const database = await temporaryDatabase(t)
+  const failing = kindOf(async () => Promise.reject(new Error('x'.repeat(5_000))), { maxAttempts: 1 })
+  const runner = runnerOf(t, database, { kinds: { mail: failing } })
+  runner.start()
+  await runner.enqueue(mail('ada'))
+  assert.equal((await ended(database, 'ada')).last_error, 'x'.repeat(1_000))
+})
+
 test('backoff doubles up to its bound', () => {
   assert.deepEqual([1, 2, 3, 4, 60].map(doubling(1_000, 5_000)), [1_000, 2_000, 4_000, 5_000, 5_000])
 })
 
-test('no more of a kind run at once than it says, and a long queue does not hide another kind', async (t) => {
+test('no more of a kind run at once than it says, and a long queue does not hide another kind [limit: job-look]', async (t) => {
   const database = await temporaryDatabase(t)
   const open = Promise.withResolvers<void>()
   let atOnce = 0
@@ -189,7 +198,7 @@ test('a stop tells handlers, waits for them, and leaves their jobs to the next p
   assert.equal((await ended(database, 'ada')).attempt, 2)
 })
 
-test('a stop does not wait for ever, and what is enqueued after it is left alone', async (t) => {
+test('a stop does not wait for ever, and what is enqueued after it is left alone [limit: job-stop]', async (t) => {
   const database = await temporaryDatabase(t)
   const begun = Promise.withResolvers<void>()
   const deaf = kindOf(() => {
@@ -264,7 +273,7 @@ test('a job that ended while the database was away is written when it is back, a
   const database = await temporaryDatabase(t)
   let refused = 0
   let endedOnce = false
-  const away = (kind: string) => endedOnce && kind === 'UpdateQueryNode' && refused++ < 1
+  const away = (kind: string) => endedOnce && kind === 'RawNode' && refused++ < 1
   let starts = 0
   const kind = kindOf(async () => {
     starts++
@@ -345,7 +354,7 @@ function takingOver(t: TestContext, database: OpenedDatabase) {
   return { starts, runner: runnerOf(t, database, { kinds: { mail: kind } }) }
 }
 
-test('JOB-2: a process that is killed in a job loses it after the lease to another, which alone runs it then', async (t) => {
+test('JOB-2: a process that is killed in a job loses it after the lease to another, which alone runs it then [limit: job-lease]', async (t) => {
   const path = await temporaryPlace(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)

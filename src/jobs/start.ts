@@ -2,8 +2,10 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { type Job, JobInterrupted, type JobKind } from './job.ts'
-import { type Ending, finish, renew } from './queue.ts'
+import { readDatabaseTime } from './enqueue.ts'
+import type { Finish } from './finisher.ts'
+import { GiveUp, JobInterrupted, type JobKind, TryAgainIn } from './job.ts'
+import { type ClaimedJob, type Ending, renew } from './queue.ts'
 
 const MAX_ERROR_LENGTH = 1_000
 const WRITE_AGAIN_MS = 500
@@ -15,10 +17,11 @@ export interface JobLog {
 }
 
 export interface StartInput {
-  readonly job: Job
+  readonly job: ClaimedJob
   readonly kind: JobKind
   readonly db: Kysely<Database>
   readonly owner: string
+  readonly finish: Finish
   readonly leaseMs: number
   /** Monotonic milliseconds. */
   readonly clock: () => number
@@ -28,7 +31,7 @@ export interface StartInput {
 }
 
 export interface Start {
-  readonly job: Job
+  readonly job: ClaimedJob
   /** Resolves when the handler has ended and that is written. Never rejects. */
   readonly ended: Promise<void>
   /** The lease was renewed by a request made at `at`, by the clock. */
@@ -46,7 +49,7 @@ export function startJob(input: StartInput): Start {
   const { signal } = controller
   return {
     job,
-    ended: handle(input, signal).then((ending) => write(input, { ending, signal, leaseIsOver })),
+    ended: handle(input, signal).then((outcome) => write(input, { outcome, signal, leaseIsOver })),
     renewed(at) {
       leasedFrom = at
     },
@@ -55,7 +58,10 @@ export function startJob(input: StartInput): Start {
   }
 }
 
-async function handle({ job, kind, db, owner, leaseMs }: StartInput, signal: AbortSignal): Promise<Ending> {
+/** Undefined: the handler has done it. */
+type Outcome = Ending | undefined
+
+async function handle({ job, kind, db, owner, leaseMs, log }: StartInput, signal: AbortSignal): Promise<Outcome> {
   const stillMine = async (inside: Kysely<Database> = db) => {
     if (isLost(signal)) return false
     return (await renew(inside, { jobs: [job], owner, leaseMs })).length > 0
@@ -63,35 +69,47 @@ async function handle({ job, kind, db, owner, leaseMs }: StartInput, signal: Abo
   try {
     await kind.handler(job, { signal, stillMine })
   } catch (error) {
-    return endingOf(error, { job, kind, signal })
+    const ending = endingOf(error, { job, kind, signal })
+    // Who says when to try again expected this, and tells of it where it belongs.
+    if (!(error instanceof TryAgainIn)) tellFailure(log, fieldsOf(job), ending)
+    return ending
   }
-  return kind.everyMs === undefined ? { kind: 'done' } : { kind: 'again', inMs: kind.everyMs, error: undefined }
+  return undefined
 }
 
-function endingOf(error: unknown, start: { job: Job; kind: JobKind; signal: AbortSignal }): Ending {
+async function endingOfDone({ kind, db }: StartInput): Promise<Ending> {
+  if (kind.everyMs !== undefined) return { kind: 'again', inMs: kind.everyMs, error: undefined }
+  if (kind.nextAt === undefined) return { kind: 'done' }
+  const now = await readDatabaseTime(db)
+  return { kind: 'again', inMs: kind.nextAt(now) - now, error: undefined }
+}
+
+function endingOf(error: unknown, start: { job: ClaimedJob; kind: JobKind; signal: AbortSignal }): Ending {
   const { job, kind, signal } = start
   // Whatever it stumbled over when it was told to stop, it did not fail.
   if (signal.aborted && !isLost(signal)) return { kind: 'again', inMs: 0, error: undefined }
   const text = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH)
-  if (job.attempt >= kind.maxAttempts) return { kind: 'failed', error: text }
-  return { kind: 'again', inMs: kind.backoff(job.attempt), error: text }
+  const failures = job.failures + 1
+  if (error instanceof GiveUp || failures >= kind.maxAttempts) return { kind: 'failed', error: text }
+  const inMs = error instanceof TryAgainIn ? Math.max(0, error.inMs) : kind.backoff(failures)
+  return { kind: 'again', inMs, error: text }
 }
 
 interface Writing {
-  readonly ending: Ending
+  readonly outcome: Outcome
   readonly signal: AbortSignal
   readonly leaseIsOver: () => boolean
 }
 
 /** While the database is away it is tried again, as long as nobody else can have the job. */
-async function write(input: StartInput, { ending, signal, leaseIsOver }: Writing): Promise<void> {
-  const { db, owner, job, log } = input
-  const { id, kind, name, attempt } = job
-  const fields = { job: id, kind, name, attempt }
-  tellFailure(log, fields, ending)
+async function write(input: StartInput, { outcome, signal, leaseIsOver }: Writing): Promise<void> {
+  const { finish, job, log } = input
+  const { id, attempt } = job
+  const fields = fieldsOf(job)
   for (;;) {
     try {
-      if (!(await finish(db, { id, attempt, owner }, ending))) log.warn(fields, 'job was taken over by another process')
+      const ending = outcome ?? (await endingOfDone(input))
+      if (!(await finish({ id, attempt, ending }))) log.warn(fields, 'job was taken over by another process')
       return
     } catch (error) {
       const mayPass = error instanceof GatewayError && error.retryable
@@ -103,6 +121,10 @@ async function write(input: StartInput, { ending, signal, leaseIsOver }: Writing
       return
     }
   }
+}
+
+function fieldsOf({ id, kind, name, attempt }: ClaimedJob): object {
+  return { job: id, kind, name, attempt }
 }
 
 function tellFailure(log: JobLog, fields: object, ending: Ending): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { includesAddress, isWithin, parseAddressRange } from './address-ranges.ts'
+import { addressGroup, includesAddress, isWithin, parseAddressRange } from './address-ranges.ts'
 
 function includes(range: string, address: string): boolean {
   const parsed = parseAddressRange(range)
@@ -88,4 +88,13 @@ test('what node:net takes for an address is one here, and nothing else', () => {
     }),
     { numRuns: 5000 },
   )
+})
+
+test('attempts are counted by IPv4 address and by the /64 of IPv6', () => {
+  assert.equal(addressGroup('203.0.113.7'), '203.0.113.7')
+  assert.equal(addressGroup('::ffff:203.0.113.7'), '203.0.113.7')
+  assert.equal(addressGroup('2001:db8::1'), addressGroup('2001:db8::ffff:0:0:1'))
+  assert.notEqual(addressGroup('2001:db8::1'), addressGroup('2001:db8:0:1::1'))
+  assert.equal(addressGroup('fe80::1%eth0'), addressGroup('fe80::2'))
+  assert.equal(addressGroup('unknown'), 'unknown')
 })

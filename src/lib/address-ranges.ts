@@ -52,6 +52,21 @@ export function isWithin(inner: AddressRange, outer: AddressRange): boolean {
   return outer.network instanceof ipaddr.IPv6 && inner.network.match(outer.network, outer.bits)
 }
 
+const HOUSEHOLD_PARTS = 4 // of 16 bits each
+
+/**
+ * Under what name attempts from an address are counted: an IPv4 address itself, of IPv6 the /64, all of which belongs to
+ * whoever has one address of it. What cannot be read stands for itself.
+ */
+export function addressGroup(address: string): string {
+  const [withoutZone = ''] = address.split('%', 1)
+  const network = parseAddressRange(withoutZone)?.network
+  if (network === undefined) return address
+  if (network instanceof ipaddr.IPv4) return network.toString()
+  const parts = network.parts.slice(0, HOUSEHOLD_PARTS)
+  return `${parts.map((part) => part.toString(16)).join(':')}::/64`
+}
+
 /** `ipaddr.js` alone would also take `10.1`, `0x7f.1` and zones. */
 function parseAddress(text: string): Address | undefined {
   const isPlain = IPV4.test(text) || IPV6.test(text)

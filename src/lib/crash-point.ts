@@ -15,7 +15,16 @@ export const CRASH_POINTS = [
   'before_idem_store',
   'in_sweeper',
 ] as const
-export type CrashPoint = (typeof CRASH_POINTS)[number]
+/** Those of background work. */
+export const WORK_CRASH_POINTS = [
+  'after_webhook_post',
+  'agent_cloning',
+  'agent_committing',
+  'agent_pushing',
+  'agent_pushed',
+  'agent_ending',
+] as const
+export type CrashPoint = (typeof CRASH_POINTS)[number] | (typeof WORK_CRASH_POINTS)[number]
 
 let listener: ((point: CrashPoint) => void) | undefined
 

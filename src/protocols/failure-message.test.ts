@@ -16,7 +16,7 @@ test('pages in HTML and missing messages give way to the status', () => {
   assert.equal(failureMessage('', 200, asItIs), 'The provider reported an error.')
 })
 
-test('a long message is cut after it was redacted, and says so', () => {
+test('a long message is cut after it was redacted, and says so [limit: failure-message]', () => {
   const message = failureMessage(`${'key '.repeat(130)}secret`, 400, (line) => line.replaceAll('key', 'k'))
   assert.equal(message.length, 266)
   const cut = failureMessage('x'.repeat(501), 400, asItIs)

@@ -57,6 +57,8 @@ export interface Provider {
   readonly authorize: Authorize
   /** Only for providers that are not reached over HTTP. */
   readonly transport?: Transport
+  /** It does what its clients ask it to, failures included: how it fares says nothing about it. */
+  readonly scripted?: boolean
   /** The settings this host knows; none unless said. */
   readonly settings?: readonly SettingName[]
   /**

@@ -156,11 +156,79 @@ const EXAMPLES = [...DOCUMENT.matchAll(/```text\n([\s\S]*?)\n```\n\n```json\n([\
 
 for (const [, prompt = '', json = ''] of EXAMPLES) {
   test(`as documented: ${prompt.replaceAll('\n', ' / ')}`, async () => {
-    const { stream, ...expected } = JSON.parse(json) as Json
+    const { stream, turns, ...expected } = JSON.parse(json) as Json
+    if (turns !== undefined) return await assertTurns(prompt, turns as Json[])
     assertSeen(await askWhole(prompt), expected)
     assertSeen(await askStream(prompt), (stream as Json | undefined) ?? expected)
   })
 }
+
+/** Plays a conversation, and tells of each call what a tool would. */
+async function assertTurns(prompt: string, turns: readonly Json[]): Promise<void> {
+  const messages: Json[] = [{ role: 'user', content: prompt }]
+  for (const expected of turns) {
+    const seen = await askWhole('', { messages, tools: [WEATHER] })
+    assertSeen(seen, expected)
+    assertSeen(await askStream('', { messages, tools: [WEATHER] }), expected)
+    messages.push(...answered(seen))
+  }
+}
+
+function answered(seen: Seen): Json[] {
+  const calls = (seen.tool_calls ?? []).map(([name, json], at) => ({
+    id: `call_${at}`,
+    type: 'function',
+    function: { name, arguments: json },
+  }))
+  const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'fine' }))
+  return [
+    { role: 'assistant', content: seen.content ?? null, ...(calls.length > 0 ? { tool_calls: calls } : {}) },
+    ...results,
+  ]
+}
+
+const SCRIPT = 'simulate: pace 0\nsimulate: then tool a {}\nsimulate: then tool b {}\nsimulate: then say done'
+const ASSISTANT = { role: 'assistant', content: 'x' }
+
+test('a script goes on through user messages without directives, and another one takes its place', async () => {
+  const tools = [WEATHER]
+  const begun = [{ role: 'user', content: SCRIPT }, ASSISTANT, { role: 'user', content: 'Go on.' }]
+  assertSeen(await askWhole('', { messages: begun, tools }), { tool_calls: [['b', '{}']] })
+  const replaced = [...begun, ASSISTANT, { role: 'user', content: 'simulate: then tool c {}' }]
+  assertSeen(await askWhole('', { messages: replaced, tools }), { tool_calls: [['c', '{}']] })
+  assertSeen(await askWhole('', { messages: [...begun, { role: 'user', content: 'simulate: say hi' }], tools }), {
+    content: 'hi',
+  })
+})
+
+test('after the end of a script the simulator answers what it is asked', async () => {
+  const played = [{ role: 'user', content: SCRIPT }, ASSISTANT, ASSISTANT, ASSISTANT]
+  const { content } = await askWhole('', {
+    messages: [...played, { role: 'user', content: 'And now?' }],
+    tools: [CLOCK],
+  })
+  assert.match(String(content), /You wrote "And now\?"/)
+  const result = { role: 'tool', tool_call_id: 'x', content: 'noon' }
+  assertSeen(await askWhole('', { messages: [...played, result], tools: [CLOCK] }), {
+    content: 'The tool answered: "noon".',
+  })
+})
+
+test('what is left of a script goes on in place of the conversation, wherever it was cut', async () => {
+  const tools = [WEATHER]
+  const conversation: Json[] = [{ role: 'user', content: SCRIPT }]
+  for (const name of ['a', 'b', undefined]) {
+    const summary = await askWhole('', { messages: [...conversation, { role: 'user', content: 'Sum it up.' }] })
+    const expected = name === undefined ? { content: 'done' } : { tool_calls: [[name, '{}']] }
+    assertSeen(
+      await askWhole('', { messages: [{ role: 'user', content: `${SCRIPT}\n\n${summary.content}` }], tools }),
+      expected,
+    )
+    conversation.push(...answered(await askWhole('', { messages: conversation, tools })))
+  }
+  const over = await askWhole('', { messages: [...conversation, { role: 'user', content: 'Sum it up.' }] })
+  assert.equal(over.content, 'This is left of the script:\nsimulate: anew\nsimulate: pace 0')
+})
 
 test('every directive is documented with an example', () => {
   assert.ok(EXAMPLES.length > DIRECTIVE_NAMES.length)
@@ -195,7 +263,7 @@ test('only lines of the last user message are directives', async () => {
   assert.equal((await askWhole('', { messages })).content, 'fine')
 })
 
-test('the answer ends with length at max_tokens, under either name, and never beyond 4096', async () => {
+test('the answer ends with length at max_tokens, under either name, and never beyond 4096 [limit: simulator]', async () => {
   for (const name of ['max_tokens', 'max_completion_tokens']) {
     assertSeen(await askWhole('simulate: say one two three', { [name]: 2 }), {
       content: 'one two',
@@ -343,6 +411,10 @@ test('a directive that cannot be read is refused with how to write it', async ()
     'cut x',
     '',
     '__proto__',
+    'and say before any turn',
+    'then tokens many',
+    'then',
+    'say at last\nsimulate: then say stray',
   ]) {
     const { status, message } = await askWhole(`simulate: ${line}`)
     assert.equal(status, 400, line)

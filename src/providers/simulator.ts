@@ -20,5 +20,6 @@ export const simulator = {
   protocol: openaiChat({ developerRole: true, allowedTools: true }),
   authorize: noCredential,
   transport: simulatorTransport,
+  scripted: true,
   source: { url: 'docs/simulator.md', read: '2026-11-20' },
 } satisfies Provider

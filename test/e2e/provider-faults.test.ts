@@ -15,12 +15,15 @@ import {
 } from '../support/answers.ts'
 import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } from '../support/client.ts'
 import { type Reply, type Script, startFakeProvider } from '../support/fake-provider.ts'
-import { oneModel, startGateway } from '../support/gateway.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
 import { assemble, assertWireRules, readStream } from '../support/sse.ts'
 
 const provider = await startFakeProvider(ordinary)
 const routing = { max_attempts: 1, breaker: { failures: 1000 } }
-const gateway = await startGateway({ config: oneModel(provider.url, {}, { routing }) })
+/** A provider that limits one of them is left alone for that one only. */
+const limited = model('limited', 'up', 'limited-model')
+const models = [model('m1', 'up', 'up-model'), limited]
+const gateway = await startGateway({ config: oneModel(provider.url, {}, { routing, models }) })
 const key = await gateway.key()
 after(async () => {
   await gateway.stop()
@@ -211,7 +214,10 @@ for (const [index, [script, status, type, code]] of MAPPED.entries()) {
   for (const stream of [false, true]) {
     test(`decisions 4: row ${index + 1} of the provider's failures becomes ${status} ${code}, stream ${stream}`, async () => {
       provider.answer(script)
-      const answer = await send(gateway, CHAT, { key, body: hello({ stream }) })
+      const answer = await send(gateway, CHAT, {
+        key,
+        body: hello({ stream, model: code === 'provider_rate_limited' ? 'limited' : 'm1' }),
+      })
       const error = errorOf(answer)
       assert.deepEqual([answer.status, error.type, error.code], [status, type, code])
       assert.equal(answer.headers['x-should-retry'], status === 400 ? 'false' : undefined)

@@ -1,9 +1,9 @@
+/** The schema sharded by account, on a PostgreSQL of its own. Runs on one database: that one. */
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
+import { after, before, test } from 'node:test'
 import { Client } from 'pg'
 import { ordinary } from '../support/answers.ts'
 import { CHAT, eventually, hello, send } from '../support/client.ts'
-import { sqliteTest as once } from '../support/database.ts'
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
 import { everyRow, type LedgerRow } from '../support/money.ts'
@@ -21,6 +21,20 @@ const TENANT_TABLES = [
   'idempotency',
   'invoice',
   'usage_alert',
+  'member',
+  'invitation',
+  'device',
+  'device_token',
+  'audit',
+  'webhook',
+  'event',
+  'delivery',
+  'delivery_attempt',
+  'agent',
+  'run',
+  'agent_message',
+  'agent_event',
+  'run_artifact',
 ]
 
 /** What looks across accounts on purpose: background work, every few seconds or minutes, and never for a request. */
@@ -31,11 +45,21 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/"?idempotency"? .*"?lease_until"?/s, 'leases of keys, renewed for all of a process in one statement'],
   [/"?changed_at"?/, 'what other processes have changed'],
   [/from "?(completion|ledger|invoice)"? .*(group by|distinct|limit)/s, 'closing of months and retention'],
+  [/"(device_token|invitation)"[^;]*"expires_at" </s, 'retention'],
+  [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
+  [/from "(delivery|event)" where "(ended|created)_at" </, 'retention'],
+  [
+    /from "run" where "status" = \$\d+ and "(id|created_at|seen_at|cancel_requested_at)" (<|in)/,
+    'runs that nobody has begun, or that have fallen silent',
+  ],
 ]
+
+/** Requests of people, who are asked which accounts are theirs: at sign-in, and when they go from one to another. */
+const OF_A_PERSON = /from "member" .*"member"\."user_id" = /s
 
 const MENTIONS = new RegExp(`\\b(?:from|join|into|update)\\s+"?(?:${TENANT_TABLES.join('|')})"?(?![\\w.])`, 'i')
 const BY_ACCOUNT =
-  /account_id"?\s*(?:=|in\b|is\b)|=\s*(?:"?\w+"?\.)?"?account_id\b|insert into "?\w+"?\s*\(\s*"?account_id\b|\("?account_id"?,/i
+  /account_id"?\s*(?:=|in\b|is\b)|=\s*(?:"?\w+"?\.)?"?account_id\b|insert into "?\w+"?\s*\([^)]*\baccount_id\b|\("?account_id"?,/i
 
 let postgres: PostgresServer
 let provider: FakeProvider
@@ -82,26 +106,94 @@ async function doEverything(): Promise<void> {
   const body = { monthly_budget_usd: 1 }
   assert.equal((await send(gateway, '/v1/account', { key, method: 'PATCH', body })).status, 200)
   await send(gateway, '/v1/keys', { key, body: { name: 'second' } })
+  await doWhatPeopleDo(key)
+  await workWithAgents(key)
 }
 
-once(
-  'every statement that a request runs on a tenant table names the account, so that accounts can be sharded',
-  async () => {
-    const client = new Client({ connectionString: postgres.url })
-    await client.connect()
-    try {
-      await client.query('create extension pg_stat_statements')
-      await doEverything()
-      const { rows } = await client.query<{ query: string }>('select distinct query from pg_stat_statements')
-      const onTenants = rows.map(({ query }) => query).filter((query) => MENTIONS.test(query))
-      const astray = onTenants.filter(
-        (query) => !BY_ACCOUNT.test(query) && !BACKGROUND.some(([pattern]) => pattern.test(query)),
-      )
-      console.log(`sharding: ${onTenants.length} statements on tenant tables, ${astray.length} without their account`)
-      assert.ok(onTenants.length > 20, 'the walk has run statements')
-      assert.deepEqual(astray, [])
-    } finally {
-      await client.end()
-    }
-  },
-)
+/** All that a request can do with one. Whether the worker has it already, or has found no repository, differs from time to time. */
+async function workWithAgents(key: string): Promise<void> {
+  const order = { name: 'one', repository: 'acme/website', prompt: 'Do it.', model: 'turnpike-simulator' }
+  const headers = { 'idempotency-key': 'agent' }
+  const made = await send(gateway, '/v1/agents', { key, body: order, headers })
+  assert.equal(made.status, 201, made.text)
+  const path = `/v1/agents/${JSON.parse(made.text).id}`
+  const tell = () => send(gateway, `${path}/followup`, { key, body: { prompt: 'more' } })
+  const cancel = () => send(gateway, `${path}/cancel`, { key, method: 'POST' })
+  const statusNow = async () => JSON.parse((await send(gateway, path, { key })).text).status
+  assert.equal((await tell()).status, 202)
+  for (const _ of [1, 2]) assert.ok([202, 409].includes((await cancel()).status))
+  await eventually(statusNow, (status) => status === 'cancelled' || status === 'failed')
+  for (const part of ['', '/messages', '/runs?order=asc', '/events'])
+    assert.equal((await send(gateway, `${path}${part}`, { key })).status, 200, part)
+  assert.equal((await send(gateway, `${path}/diff`, { key })).status, 404)
+  for (const query of ['status=cancelled&repository=acme/website', 'limit=1&order=asc'])
+    assert.equal((await send(gateway, `/v1/agents?${query}`, { key })).status, 200, query)
+  assert.equal((await send(gateway, '/v1/usage?group_by=agent', { key })).status, 200)
+  assert.equal((await tell()).status, 202)
+  await cancel()
+  await eventually(
+    () => send(gateway, path, { key, method: 'DELETE' }),
+    ({ status }) => status === 204,
+  )
+}
+
+/** Signs the owner in by the link, connects a device, invites, changes and removes members. */
+async function doWhatPeopleDo(key: string): Promise<void> {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  const link = await gateway.cli('login-link')
+  const signedIn = await send(gateway, '/auth/link', { headers, body: { token: link.split('=')[1] } })
+  assert.equal(signedIn.status, 200, signedIn.text)
+  const cookie = signedIn.headers['set-cookie']?.split(';', 1)[0] ?? ''
+  const { access_token: session, user } = JSON.parse(signedIn.text)
+  const client = { client_id: 'turnpike-cli' }
+  const device = JSON.parse(
+    (await send(gateway, '/device/code', { body: { ...client, scope: 'api offline_access' } })).text,
+  )
+  const decision = String(new URLSearchParams({ user_code: device.user_code, decision: 'approve' }))
+  const form = { ...headers, cookie, 'content-type': 'application/x-www-form-urlencoded' }
+  const decided = await send(gateway, '/activate/decision', { headers: form, body: decision })
+  assert.equal(decided.headers['location'], '/activate/approved')
+  const grant = {
+    ...client,
+    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    device_code: device.device_code,
+  }
+  const tokens = JSON.parse((await send(gateway, '/oauth/token', { body: grant })).text)
+  const again = { ...client, grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  assert.equal((await send(gateway, '/oauth/token', { body: again })).status, 200)
+  for (const body of [{ role: 'admin' }, { role: 'billing', email: 'a@example.com' }]) {
+    const made = await send(gateway, '/v1/invitations', { key: session, body })
+    assert.equal(made.status, 201, made.text)
+    const url = new URL(JSON.parse(made.text).url)
+    const token = String(new URLSearchParams({ token: url.hash.slice('#token='.length), accept: 'yes' }))
+    await send(gateway, '/invitation', { headers: form, body: token })
+    await send(gateway, `/v1/invitations/${JSON.parse(made.text).id}`, { key: session, method: 'DELETE' })
+  }
+  for (const path of ['members', 'invitations', 'audit?action=key.created', 'devices?all=true', 'sessions', 'me']) {
+    for (const by of [session, key]) assert.equal((await send(gateway, `/v1/${path}`, { key: by })).status, 200, path)
+  }
+  const lastOne = `/v1/members/${user.id}`
+  assert.equal((await send(gateway, lastOne, { key: session, method: 'PATCH', body: { role: 'admin' } })).status, 409)
+  assert.equal((await send(gateway, lastOne, { key: session, method: 'DELETE' })).status, 409)
+  const { data } = JSON.parse((await send(gateway, '/v1/devices', { key: session })).text)
+  assert.equal((await send(gateway, `/v1/devices/${data[0].id}`, { key: session, method: 'DELETE' })).status, 204)
+}
+
+test('TEN-1: every statement that a request runs on a tenant table names the account, so that accounts can be sharded', async () => {
+  const client = new Client({ connectionString: postgres.url })
+  await client.connect()
+  try {
+    await client.query('create extension pg_stat_statements')
+    await doEverything()
+    const { rows } = await client.query<{ query: string }>('select distinct query from pg_stat_statements')
+    const onTenants = rows.map(({ query }) => query).filter((query) => MENTIONS.test(query))
+    const astray = onTenants.filter(
+      (query) => ![BY_ACCOUNT, OF_A_PERSON, ...BACKGROUND.map(([pattern]) => pattern)].some((one) => one.test(query)),
+    )
+    console.log(`sharding: ${onTenants.length} statements on tenant tables, ${astray.length} without their account`)
+    assert.ok(onTenants.length > 20, 'the walk has run statements')
+    assert.deepEqual(astray, [])
+  } finally {
+    await client.end()
+  }
+})

@@ -89,7 +89,7 @@ suite('R-A8, R-A11: every time-out fires', { concurrency: true }, () => {
     ['total, streamed, without a head', 'total', true, silent],
   ]
   for (const [name, modelId, stream, script] of BEFORE_THE_FIRST_EVENT) {
-    test(`${name}: 503`, async () => {
+    test(`${name}: 503 [limit: provider-waits]`, async () => {
       const answer = await ask(modelId, { script, stream })
       assert.equal(answer.status, 503)
       assert.equal(errorOf(answer).code, 'provider_error')

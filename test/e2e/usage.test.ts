@@ -140,5 +140,7 @@ test('the API document describes the reports, the file and every field of a row'
   const filters = ['cursor', 'key_id', 'limit', 'model', 'order', 'period_end', 'period_start', 'status']
   assert.deepEqual(parameters('/v1/usage/completions').sort(), filters)
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
-  assert.equal(Object.keys(one.properties).length, 19)
+  assert.equal(Object.keys(one.properties).length, 22)
+  const call = one.properties.attempt_log.items.properties
+  assert.deepEqual(Object.keys(call), ['provider', 'model', 'outcome', 'status', 'started_ms', 'duration_ms'])
 })

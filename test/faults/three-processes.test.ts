@@ -1,12 +1,10 @@
+/** A process is missed after half a minute, so this is slow. Runs on one database: a PostgreSQL of its own. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
-import { after, before } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { answerStream, completion, counts, ordinary, slowStream, textChunks } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
-import { sqliteTest as once } from '../support/database.ts'
 import { type FakeProvider, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
 import {
@@ -21,11 +19,11 @@ import {
 } from '../support/money.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { skewedClock } from './kit/clock.ts'
 
 /** TIME-2: of the three processes, one's clock is right, one's is 5 minutes late, one's is 5 minutes early. */
 const SKEWS_MS = [0, -300_000, 300_000]
 const SECRET = 'known to all three of them, 32 bytes'
-const SKEWED_CLOCK = pathToFileURL(join(import.meta.dirname, '..', 'support', 'skewed-clock.ts')).href
 const LIMIT = 60
 /** A process is missed after 30 s. */
 const SWEPT_WITHIN_MS = 100_000
@@ -46,7 +44,7 @@ function start(skewMs: number): Promise<Gateway> {
     routing: { max_attempts: 1 },
   }
   const stores = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, TURNPIKE_SECRET: SECRET }
-  const clock = { NODE_OPTIONS: `--import=${SKEWED_CLOCK}`, TURNPIKE_TEST_SKEW_MS: String(skewMs) }
+  const clock = skewedClock(skewMs)
   return startGateway({ config, env: { ...stores, ...clock }, args: ['--migrate'] })
 }
 
@@ -79,7 +77,7 @@ after(async () => {
   await Promise.all([provider?.close(), redis?.stop(), postgres?.stop()])
 })
 
-once('F24, INV-3: 200 requests at once at three processes, with credit for 10: exactly 10 are answered', async () => {
+test('F24, INV-3: 200 requests at once at three processes, with credit for 10: exactly 10 are answered', async () => {
   provider.answer(reportsMaxTokens)
   const owner = await account('wide', '0.01')
   const called = provider.calls.length
@@ -90,7 +88,7 @@ once('F24, INV-3: 200 requests at once at three processes, with credit for 10: e
   await assertSound(owner)
 })
 
-once('R-E1: a limit a minute is one limit for three processes', async () => {
+test('R-E1: a limit a minute is one limit for three processes', async () => {
   provider.answer(ordinary)
   const { key } = await account('narrow')
   const answers = await race(gateways, { key, count: 3 * LIMIT, body: { max_tokens: 10 } })
@@ -98,7 +96,7 @@ once('R-E1: a limit a minute is one limit for three processes', async () => {
   assert.ok(admitted >= LIMIT && admitted <= LIMIT + 5, `${admitted} of ${LIMIT}, while it refills`)
 })
 
-once('KEY-4: a key that is revoked at one process fails at the others within a second', async () => {
+test('KEY-4: a key that is revoked at one process fails at the others within a second', async () => {
   const { id } = await account('wide')
   const key = await gateway(0).key('--account', id)
   for (const each of gateways) assert.equal((await send(each, CHAT, { key, body: hello() })).status, 200)
@@ -110,7 +108,7 @@ once('KEY-4: a key that is revoked at one process fails at the others within a s
   for (const each of gateways) assert.equal((await send(each, CHAT, { key, body: hello() })).status, 401)
 })
 
-once('IDEM-3, F23: 50 equal requests at three processes: one call, one charge', async () => {
+test('IDEM-3, F23: 50 equal requests at three processes: one call, one charge', async () => {
   const slow: Script = async (_, reply) => {
     await reply.wait(200)
     reply.head(200, { 'content-type': 'application/json' })
@@ -134,7 +132,7 @@ once('IDEM-3, F23: 50 equal requests at three processes: one call, one charge', 
   assert.equal((await everyRow<LedgerRow>(gateway(1), owner.key, '/v1/ledger?kind=charge')).length, 1)
 })
 
-once('the processes know each other', async () => {
+test('the processes know each other', async () => {
   const operator = await gateway(0).key('--operator')
   const { data } = await getJson<{ data: { version: string; role: string }[] }>(
     gateway(2),
@@ -145,54 +143,51 @@ once('the processes know each other', async () => {
   assert.ok(data.every(({ version, role }) => version !== '' && role === 'all'))
 })
 
-once(
-  'F13: while Postgres hangs requests are refused and streams go on; when it is back they are answered',
-  async () => {
-    provider.answer(slowStream(60, 100))
-    const owner = await account('wide')
-    const streams = [0, 1, 2].map((index) =>
-      send(gateway(index), CHAT, { key: owner.key, body: hello({ stream: true, max_tokens: 200 }) }),
-    )
-    await eventually(
-      async () => provider.calls.length,
-      (length) => length > 0,
-    )
-    await sleep(500)
-    process.kill(postgres.pid(), 'SIGSTOP')
-    // The server's own processes answer as long as they run; a hung one stops them as well.
-    const children = backendsOf(postgres.pid())
-    for (const pid of children) process.kill(pid, 'SIGSTOP')
-    try {
-      const askedAt = performance.now()
-      const refused = await send(gateway(0), CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) })
-      const took = performance.now() - askedAt
-      assert.equal(refused.status, 503, refused.text)
-      assert.equal(errorOf(refused).code, 'database_unavailable')
-      console.log(`three processes: a hung Postgres is refused after ${Math.round(took)} ms`)
-      for (const { status, text } of await Promise.all(streams)) {
-        assert.equal(status, 200)
-        assert.match(text, /\[DONE\]/)
-        assert.doesNotMatch(text, /"error"/)
-      }
-    } finally {
-      for (const pid of [...children, postgres.pid()]) process.kill(pid, 'SIGCONT')
+test('F13: while Postgres hangs requests are refused and streams go on; when it is back they are answered', async () => {
+  provider.answer(slowStream(60, 100))
+  const owner = await account('wide')
+  const streams = [0, 1, 2].map((index) =>
+    send(gateway(index), CHAT, { key: owner.key, body: hello({ stream: true, max_tokens: 200 }) }),
+  )
+  await eventually(
+    async () => provider.calls.length,
+    (length) => length > 0,
+  )
+  await sleep(500)
+  process.kill(postgres.pid(), 'SIGSTOP')
+  // The server's own processes answer as long as they run; a hung one stops them as well.
+  const children = backendsOf(postgres.pid())
+  for (const pid of children) process.kill(pid, 'SIGSTOP')
+  try {
+    const askedAt = performance.now()
+    const refused = await send(gateway(0), CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) })
+    const took = performance.now() - askedAt
+    assert.equal(refused.status, 503, refused.text)
+    assert.equal(errorOf(refused).code, 'database_unavailable')
+    console.log(`three processes: a hung Postgres is refused after ${Math.round(took)} ms`)
+    for (const { status, text } of await Promise.all(streams)) {
+      assert.equal(status, 200)
+      assert.match(text, /\[DONE\]/)
+      assert.doesNotMatch(text, /"error"/)
     }
-    provider.answer(ordinary)
-    const backAt = performance.now()
-    for (const each of gateways) {
-      const again = await eventually(
-        () => send(each, CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) }),
-        ({ status }) => status === 200,
-        15_000,
-      )
-      assert.equal(again.status, 200, again.text)
-    }
-    console.log(`three processes: after a hung Postgres all answer within ${Math.round(performance.now() - backAt)} ms`)
-    await assertSound(owner)
-  },
-)
+  } finally {
+    for (const pid of [...children, postgres.pid()]) process.kill(pid, 'SIGCONT')
+  }
+  provider.answer(ordinary)
+  const backAt = performance.now()
+  for (const each of gateways) {
+    const again = await eventually(
+      () => send(each, CHAT, { key: owner.key, body: hello({ max_tokens: 10 }) }),
+      ({ status }) => status === 200,
+      15_000,
+    )
+    assert.equal(again.status, 200, again.text)
+  }
+  console.log(`three processes: after a hung Postgres all answer within ${Math.round(performance.now() - backAt)} ms`)
+  await assertSound(owner)
+})
 
-once('F13, F16: Postgres crashes and a process is killed under load; all is charged once', async () => {
+test('F13, F16: Postgres crashes and a process is killed under load; all is charged once', async () => {
   provider.answer(answerStream(textChunks(8), 5))
   const owner = await account('wide')
   let running = true
@@ -236,7 +231,7 @@ once('F13, F16: Postgres crashes and a process is killed under load; all is char
   assert.equal(new Set(names).size, names.length, 'none twice')
 })
 
-once('F18: without Redis limits hold in each process, and money is not asked about there', async () => {
+test('F18: without Redis limits hold in each process, and money is not asked about there', async () => {
   provider.answer(ordinary)
   const owner = await account('wide')
   await redis.stop()

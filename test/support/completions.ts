@@ -31,6 +31,7 @@ export function completionRecord(over: Partial<CompletionRecord> = {}): Completi
     durationMs: 12.4,
     firstByteMs: undefined,
     attempts: 1,
+    attemptLog: undefined,
     clientRequestId: undefined,
     ...over,
   }

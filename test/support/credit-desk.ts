@@ -117,8 +117,11 @@ export async function serveRoutes(
     const [id, scopes] = credential.split(' ')
     const accountId = id as AccountId
     return {
+      kind: 'key',
       accountId,
       keyId: 'key_a' as KeyId,
+      userId: undefined,
+      role: undefined,
       plan: (await findAccount(db, accountId))?.plan ?? 'pro',
       models: undefined,
       requestsPerMinute: undefined,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
-import type { NanoUsd } from '../../src/domain/money.ts'
+import { chargeNanoUsd, type NanoUsd } from '../../src/domain/money.ts'
 import { monthNumber } from '../../src/features/credit/months.ts'
 import {
   type AccountState,
@@ -38,6 +38,8 @@ export interface MemoryLedger {
   readonly rows: Map<AccountId, EnteredRow[]>
   readonly completions: Map<CompletionId, CompletionRecord>
   readonly alerts: Map<string, AlertRow>
+  /** What has happened that an alert tells, by the alert's name. */
+  readonly facts: Map<string, Omit<AlertRow, 'createdAt'>>
 }
 
 export const ACCOUNT = 'acc_1' as AccountId
@@ -54,6 +56,7 @@ export function memoryLedger(): MemoryLedger {
     rows: new Map(),
     completions: new Map(),
     alerts: new Map(),
+    facts: new Map(),
   }
 }
 
@@ -81,6 +84,7 @@ export function worldOf(ledger: MemoryLedger, unit: AppliedUnit, now: number): W
 /** What a unit came to is written as a whole, or not at all where a key refuses it. */
 export function write(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied): Outcome {
   const accountId = accountOf(unit)
+  const held = ledger.holds.get(completionOf(unit) ?? completionId(''))?.amount ?? 0n
   if (applied.completion && unit.kind === 'settle') {
     const { record } = unit
     if (ledger.completions.has(record.id)) return { kind: 'failed', message: 'unique: completion' }
@@ -92,11 +96,66 @@ export function write(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied)
   const rows = rowsOf(ledger, accountId)
   for (const row of applied.rows) rows.push(Object.freeze({ ...row, month }))
   ledger.rows.set(accountId, rows)
-  for (const alert of applied.alerts) {
-    const key = [accountId, alert.month, alert.basis, alert.threshold].join(' ')
-    if (!ledger.alerts.has(key)) ledger.alerts.set(key, alert)
-  }
+  for (const alert of applied.alerts) addOnce(ledger.alerts, nameOfAlert(accountId, alert), Object.freeze(alert))
+  for (const fact of factsOf(ledger, { unit, applied, held })) addOnce(ledger.facts, nameOfAlert(accountId, fact), fact)
   return applied.outcome
+}
+
+/** As the key of the table says. */
+export function nameOfAlert(accountId: AccountId, alert: Omit<AlertRow, 'createdAt'>): string {
+  return [accountId, alert.month, alert.event, alert.basis, alert.threshold].join(' ')
+}
+
+function addOnce<Value>(map: Map<string, Value>, name: string, value: Value): void {
+  if (!map.has(name)) map.set(name, value)
+}
+
+interface Written {
+  readonly unit: AppliedUnit
+  readonly applied: Applied
+  /** Of the unit's hold, before it. */
+  readonly held: NanoUsd
+}
+
+type Fact = MemoryLedger['facts'] extends Map<string, infer Value> ? Value : never
+
+/** Said of rows and refusals alone, whatever the rules say of alerts. */
+function* factsOf(ledger: MemoryLedger, written: Written): Iterable<Fact> {
+  const { unit, applied } = written
+  const account = ledger.accounts.get(accountOf(unit))
+  if (account === undefined || !('terms' in unit)) return
+  const { month, spent, balance, thresholds, monthlyBudget } = account
+  const ofBudget = { month, basis: 'budget', spent, limit: monthlyBudget ?? 0n } as const
+  const ofCredit = { month, basis: 'credit', spent, limit: balance + spent } as const
+  const ofAlerts = monthlyBudget === undefined ? ofCredit : ofBudget
+  const isPrepaid = unit.terms.billing === 'prepaid'
+  for (const { kind, amount } of applied.rows) {
+    if (kind !== 'charge') continue
+    for (const threshold of isPrepaid || monthlyBudget !== undefined ? thresholds : [])
+      if (percentReached(ofAlerts, threshold, spent) && !percentReached(ofAlerts, threshold, spent - amount))
+        yield { ...ofAlerts, event: 'usage.alert', threshold }
+    if (isPrepaid && balance <= 0n && balance + amount > 0n)
+      yield { ...ofCredit, event: 'credit.exhausted', threshold: 100 }
+  }
+  const { outcome } = applied
+  if (outcome.kind !== 'refused' || outcome.scope === 'key_budget') return
+  const refused = outcome.scope === 'credit' ? ofCredit : ofBudget
+  if (refused.limit <= 0n || leastOf(written) <= refused.limit - spent) return
+  if (thresholds.includes(100)) yield { ...refused, event: 'usage.alert', threshold: 100 }
+  if (outcome.scope === 'credit') yield { ...ofCredit, event: 'credit.exhausted', threshold: 100 }
+}
+
+function percentReached({ limit }: Pick<AlertRow, 'limit'>, threshold: number, spent: NanoUsd): boolean {
+  return 100n * spent >= limit * BigInt(threshold)
+}
+
+/** What an answer of 256 tokens would have cost, or all that a stream that goes on had to hold. */
+function leastOf({ unit, held }: Written): NanoUsd {
+  if (unit.kind === 'extend') return held + unit.nanoUsd
+  if (unit.kind !== 'hold') return 0n
+  const { promptTokens: prompt, choices, inputPrice: inputMicroUsd, outputPrice: outputMicroUsd } = unit
+  const completion = Math.min(256, unit.outputTokens) * choices
+  return chargeNanoUsd({ prompt, completion }, { inputMicroUsd, outputMicroUsd })
 }
 
 function writeHold(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied): void {
@@ -137,7 +196,7 @@ function chargedTo(rows: readonly EnteredRow[], keyId: KeyId, month: number): Na
   return sum
 }
 
-/** INV-1, INV-2, INV-4, INV-6, INV-9 and INV-14 of everything that is there. Throws for the first that is broken. */
+/** INV-1, INV-2, INV-4, INV-6, INV-9 and INV-14 of everything that is there, and its alerts. Throws for the first that is broken. */
 export function checkLedger(ledger: MemoryLedger): void {
   for (const [accountId, state] of ledger.accounts) {
     checkBooks(rowsOf(ledger, accountId), state)
@@ -147,6 +206,17 @@ export function checkLedger(ledger: MemoryLedger): void {
     assert.equal(state.held, held, 'INV-6: held is the sum of the open holds')
   }
   for (const [keyId, state] of ledger.keys) checkKey(ledger, keyId, state)
+  checkAlerts(ledger)
+}
+
+/** One alert for each fact and month, with the figures of the first time; none without its fact, none left out. */
+function checkAlerts({ alerts, facts }: MemoryLedger): void {
+  for (const [name, { spent, limit }] of facts) {
+    const alert = alerts.get(name)
+    assert.ok(alert, `ALERT: ${name} was not told`)
+    assert.ok(alert.spent === spent && alert.limit === limit, `ALERT: ${name} has the figures of its fact`)
+  }
+  assert.equal(alerts.size, facts.size, 'ALERT: nothing is told that has not happened')
 }
 
 function checkBooks(rows: readonly EnteredRow[], { balance, allowance }: AccountState): void {
@@ -266,5 +336,6 @@ const RECORD: CompletionRecord = {
   durationMs: 0,
   firstByteMs: undefined,
   attempts: 1,
+  attemptLog: undefined,
   clientRequestId: undefined,
 }

@@ -9,6 +9,7 @@ import type { Deployment, Model } from '../../src/domain/model.ts'
 import type { ClientConnection } from '../../src/gateway/client.ts'
 import type { Incoming } from '../../src/gateway/pipeline.ts'
 import type { GatewayPorts, UpstreamProvider, UpstreamTimeouts } from '../../src/gateway/ports.ts'
+import { createHealth, type Health, type RoutingSettings } from '../../src/gateway/routing/health.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { bearer, type Transport, type UpstreamCall, type UpstreamExchange } from '../../src/providers/provider.ts'
@@ -169,8 +170,11 @@ export function modelOf(over: Partial<Model> = {}): Model {
 
 export function callerOf(over: Partial<Caller> = {}): Caller {
   return {
+    kind: 'key',
     accountId: 'acc_1' as AccountId,
     keyId: 'key_1' as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'plan',
     models: undefined,
     requestsPerMinute: undefined,
@@ -300,6 +304,22 @@ export interface PortsInput extends Partial<Omit<GatewayPorts, 'models' | 'provi
   readonly idempotency?: FakeIdempotency
 }
 
+/** Settings under which what a provider does changes nothing for later calls. */
+export const PATIENT: RoutingSettings = { retryBudget: 1_000, breaker: { failures: 1_000_000, openMs: 1 } }
+
+export function healthOf(
+  over: Partial<Pick<Health, 'clock' | 'now' | 'random'>> = {},
+  settings: RoutingSettings = PATIENT,
+): Health {
+  return createHealth({
+    clock: () => 0,
+    now: () => 1_760_000_000_000,
+    random: () => 0,
+    settings: () => settings,
+    ...over,
+  })
+}
+
 /** Ports whose clock stands still and whose chance is 0, so that no attempt waits. */
 export function testPorts(input: PortsInput = {}): TestPorts {
   const { models = [modelOf()], upstreams = [], ...rest } = input
@@ -323,6 +343,7 @@ export function testPorts(input: PortsInput = {}): TestPorts {
       all: models,
     }),
     provider: (name) => upstreams.find((upstream) => upstream.name === name),
+    health: healthOf({ ...(rest.clock && { clock: rest.clock }), ...(rest.random && { random: rest.random }) }),
     credit: credit.port,
     idempotency: idempotency.port,
     report: (record, overheadMs) => {

@@ -139,7 +139,9 @@ export interface FakeIdempotency {
 }
 
 interface Running {
-  readonly waiters: ((turn: IdempotentTurn) => void)[]
+  waiters: ((turn: IdempotentTurn) => void)[]
+  readonly subjectId: string
+  shared: boolean
 }
 
 /** Keys in memory, for one account and one endpoint. */
@@ -148,23 +150,27 @@ export function fakeIdempotency({ owned = () => true }: { readonly owned?: () =>
   const kept = new Map<string, KeptAnswer>()
   const freed: KeptAnswer[] = []
   const running = new Map<string, Running>()
-  const end = (key: string, answer: KeptAnswer): void => {
+  const end = (key: string, answer: KeptAnswer | undefined): void => {
     const { waiters } = running.get(key) ?? assert.fail(`${key} ended twice`)
     running.delete(key)
-    for (const wake of waiters) wake({ kind: 'replay', answer })
+    for (const wake of waiters) wake({ kind: 'replay', answer: answer ?? assert.fail('too large') })
   }
   const run = (ask: IdempotentAsk): IdempotentTurn => {
     const { accountId, endpoint, key } = ask
-    const own: Running = { waiters: [] }
+    const own: Running = { waiters: [], subjectId: ask.subjectId, shared: false }
     running.set(key, own)
     return {
       kind: 'run',
       run: {
         owned,
         waiting: () => own.waiters.length,
+        shared() {
+          own.shared = true
+          for (const wake of own.waiters.splice(0)) wake({ kind: 'shared', subjectId: own.subjectId })
+        },
         result: (answer) => ({ accountId, endpoint, key, answer }),
         committed(answer) {
-          kept.set(key, answer)
+          if (answer !== undefined) kept.set(key, answer)
           end(key, answer)
         },
         freed(answer) {
@@ -180,7 +186,9 @@ export function fakeIdempotency({ owned = () => true }: { readonly owned?: () =>
       const answer = kept.get(ask.key)
       if (answer !== undefined) return { kind: 'replay', answer }
       const other = running.get(ask.key)
-      return other === undefined ? run(ask) : new Promise((resolve) => other.waiters.push(resolve))
+      if (other === undefined) return run(ask)
+      if (other.shared) return { kind: 'shared', subjectId: other.subjectId }
+      return new Promise((resolve) => other.waiters.push(resolve))
     },
   }
   return { port, asks, kept, freed, waiting: (key) => running.get(key)?.waiters.length ?? 0 }

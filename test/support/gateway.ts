@@ -19,6 +19,8 @@ export interface GatewayOptions {
   /** Of an earlier start, to go on with; it is then kept at `stop`. */
   readonly dataDir?: string
   readonly args?: readonly string[]
+  /** A command that becomes the process: `['prlimit', '--nofile=256']`. */
+  readonly under?: readonly string[]
   /** Where what the process prints goes; without it, into `output`. */
   readonly logFile?: string
 }
@@ -64,7 +66,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const env = environment({ port, dataDir, configFile, own: { ...databaseVariables(schema), ...options.env } })
-    const launched = launch({ env, cwd: folder, args, logFile: options.logFile })
+    const launched = launch({ env, cwd: folder, args, logFile: options.logFile, under: options.under ?? [] })
     if (await ready(port, launched)) return handle({ port, dataDir, folder, env, launched, schema })
     if (attempt === PORT_ATTEMPTS || !/EADDRINUSE|is in use/.test(launched.output())) {
       launched.child.kill('SIGKILL')
@@ -115,10 +117,12 @@ function launch(parts: {
   cwd: string
   args: readonly string[]
   logFile: string | undefined
+  under: readonly string[]
 }): Launched {
-  const { env, cwd, args, logFile } = parts
+  const { env, cwd, args, logFile, under } = parts
   const target = logFile === undefined ? 'pipe' : openSync(logFile, 'a')
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { env, cwd, stdio: ['ignore', target, target] })
+  const [command = process.execPath, ...rest] = [...under, process.execPath, PROGRAM, 'serve', ...args]
+  const child = spawn(command, rest, { env, cwd, stdio: ['ignore', target, target] })
   if (typeof target === 'number') closeSync(target)
   let output = ''
   const gather = (piece: Buffer): void => {

@@ -24,6 +24,8 @@ export async function makeInstallation(path: string, completions: number): Promi
   addTheRest(path)
 }
 
+const CUT = { provider: 'p', outcome: 'cut', status: 200, startedMs: 1, durationMs: 2 } as const
+
 function recordOf(index: number) {
   return completionRecord({
     accountId: ['acc_a', 'acc_b', 'acc_c'][index % 3] as AccountId,
@@ -34,6 +36,7 @@ function recordOf(index: number) {
     status: index % 50 === 0 ? 'client_left' : 'completed',
     firstByteMs: index % 2 === 0 ? undefined : 12.5,
     clientRequestId: index % 3 === 0 ? undefined : `request ${index}`,
+    attemptLog: index % 5 === 0 ? [{ ...CUT, model: `ünïcode "${index}" \\ 模型 😀` }] : undefined,
     createdAt: Date.UTC(2026, 4, 1) + (index % 700) * HOUR_MS,
   })
 }
@@ -77,8 +80,8 @@ function addTheRest(path: string): void {
     ...{ document: '{"text":"\\u0000 and ü"}', closed_at: 2 },
   })
   insert('usage_alert', {
-    ...{ account_id: 'acc_a', month: 676, basis: 'budget', threshold: 50, spent_nano_usd: 1, limit_nano_usd: 2 },
-    created_at: 3,
+    ...{ account_id: 'acc_a', month: 676, event: 'usage.alert', basis: 'budget', threshold: 50 },
+    ...{ spent_nano_usd: 1, limit_nano_usd: 2, created_at: 3, told: 0 },
   })
   for (const key of ['a', 'b', 'ü']) {
     insert('idempotency', {
@@ -87,6 +90,21 @@ function addTheRest(path: string): void {
       ...{ headers: '{}', body: `"${'😀\\n'.repeat(key === 'a' ? 1_000_000 : 1)}"`, created_at: 4, ended_at: 5 },
     })
   }
+  const webhook = { account_id: 'acc_a', url: 'https://a.example/', events: null, description: '', created_at: 1 }
+  insert('webhook', {
+    ...webhook,
+    id: 'whk_1',
+    secret: Buffer.alloc(60, 1),
+    previous_secret: null,
+    previous_until: null,
+  })
+  insert('webhook', {
+    ...webhook,
+    id: 'whk_2',
+    secret: Buffer.alloc(60, 2),
+    previous_secret: Buffer.alloc(60, 3),
+    previous_until: 9,
+  })
   insert('instance', { id: 'ins_1', version: '1', role: 'all', address: null, started_at: 1, seen_at: 2 })
   insert('job', {
     ...{ id: 'job_1', kind: 'k', name: 'n', payload: '{}', run_at: 1, attempt: 0, owner: null, lease_until: null },

@@ -84,7 +84,7 @@ const draftArbitrary = fc.oneof(
       kind: fc.constant('settings'),
       ...place,
       budget: fc.option(fc.bigInt(0n, 9_000n), { nil: null }),
-      thresholds: fc.constantFrom([50, 80, 100], [100], [10, 90]),
+      thresholds: fc.constantFrom([50, 80, 100], [100], [10, 90], []),
     }),
   },
 )
@@ -280,7 +280,14 @@ async function assertEqualTo({ db }: OpenedDatabase, model: MemoryLedger, run: n
     completions.map(({ id }) => id),
     [...model.completions.keys()].sort(),
   )
-  assert.equal(alerts.length, model.alerts.size)
+  const told = alerts.map((row): [string, readonly unknown[]] => [
+    [row.account_id, row.month, row.event, row.basis, row.threshold].join(' '),
+    [row.spent_nano_usd, row.limit_nano_usd, row.created_at, row.told],
+  ])
+  assert.deepEqual(
+    new Map(told),
+    new Map(byName(model.alerts).map(([name, { spent, limit, createdAt }]) => [name, [spent, limit, createdAt, 0]])),
+  )
   await assertSums(db, ours)
 }
 

@@ -14,9 +14,12 @@ import {
 
 export function limitedCaller(account: string, key = `key_${account}`, requestsPerMinute?: number): Caller {
   return {
+    kind: 'key',
     // Ids as short as these are nobody's.
     accountId: account as AccountId,
     keyId: key as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'plan',
     models: undefined,
     requestsPerMinute,

@@ -4,6 +4,7 @@ import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { KeptAnswer } from '../../src/domain/credit.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import type { Model } from '../../src/domain/model.ts'
+import type { KeptStreams } from '../../src/gateway/kept-streams.ts'
 import { createGateway, type Gateway, type Incoming } from '../../src/gateway/pipeline.ts'
 import type { UpstreamProvider } from '../../src/gateway/ports.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
@@ -43,17 +44,19 @@ export interface PlaneInput extends PortsInput {
   readonly severalChoices?: boolean
   readonly model?: Partial<Model>
   readonly maxAttempts?: number
+  /** Undefined: those of a process alone. */
+  readonly streams?: KeptStreams
 }
 
 export function plane(scriptFor: (position: number) => Script, input: PlaneInput = {}): Plane {
-  const { upstream, severalChoices = true, model, maxAttempts = 3, ...over } = input
+  const { upstream, severalChoices = true, model, maxAttempts = 3, streams, ...over } = input
   const network = playNetwork((_, position) => scriptFor(position))
   const upstreams = [
     upstreamOf({ transport: network.transport, protocol: openaiChat({ severalChoices }), ...upstream }),
     upstreamOf({ transport: network.transport, name: 'other' }),
   ]
   const { ports, ...seen } = testPorts({ upstreams, models: [modelOf(model)], ...over })
-  const gateway = createGateway(ports, () => ({ maxAttempts }))
+  const gateway = createGateway(ports, () => ({ maxAttempts }), streams)
   return {
     ...seen,
     gateway,

@@ -106,8 +106,11 @@ export function recordFor({ id, accountId, keyId }: Hold, over: Partial<Completi
 
 export function callerOf(accountId: AccountId): Caller {
   return {
+    kind: 'key',
     accountId,
     keyId: 'key_a' as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'pro',
     models: undefined,
     requestsPerMinute: undefined,

@@ -10,7 +10,7 @@ import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
 /** A path for a database in a folder that is removed after the test. */
 export async function temporaryPath(test: Pick<TestContext, 'after'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
-  test.after(() => rm(folder, { recursive: true, force: true }))
+  test.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return join(folder, 'turnpike.db')
 }
 

@@ -86,7 +86,7 @@ function keyOf({ key }: Table, row: Record<string, unknown>): Key {
   return key.map((_, index) => String(row[`key_${index}`]))
 }
 
-/** Bytes as PostgreSQL writes and reads them; all else as it is. */
+/** Bytes as PostgreSQL writes and reads them; all else as it is. To SQLite the digits of null are an empty text. */
 function asText({ type }: Column, name: string): string {
-  return type === 'BLOB' ? `'\\x' || hex("${name}")` : `"${name}"`
+  return type === 'BLOB' ? `iif("${name}" is null, null, '\\x' || hex("${name}"))` : `"${name}"`
 }

@@ -20,10 +20,28 @@ export const MOVED_TABLES: readonly string[] = [
   'idempotency',
   'hold',
   'job',
+  'person',
+  'identity',
+  'member',
+  'invitation',
+  'session',
+  'device_code',
+  'device',
+  'device_token',
+  'audit',
+  'webhook',
+  'event',
+  'delivery',
+  'delivery_attempt',
+  'agent',
+  'run',
+  'agent_message',
+  'agent_event',
+  'run_artifact',
 ]
 
 /** Of the installation on SQLite alone: its processes, which have ended, and its schema. */
-export const LEFT_BEHIND: readonly string[] = ['instance', 'schema_migration']
+export const LEFT_BEHIND: readonly string[] = ['guess', 'instance', 'schema_migration']
 
 export interface Column {
   readonly name: string

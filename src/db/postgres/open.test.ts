@@ -108,7 +108,7 @@ test('refusals are told apart: passing, unique, for good, and texts that cannot 
   )
 })
 
-test('DUR-1: each session has its time-outs and its name', async (t) => {
+test('DUR-1: each session has its time-outs and its name [limit: postgres-statement-time]', async (t) => {
   const { db } = await opened(t)
   const read = async (name: string) =>
     (await sql<{ value: string }>`select current_setting(${name}) as value`.execute(db)).rows[0]?.value
@@ -116,6 +116,23 @@ test('DUR-1: each session has its time-outs and its name', async (t) => {
   assert.equal(await read('lock_timeout'), '2s')
   assert.equal(await read('idle_in_transaction_session_timeout'), '30s')
   assert.equal(await read('application_name'), 'turnpike')
+})
+
+test('10 connections serve queries, 4 the ledger; who comes later waits for one [limit: postgres-connections]', async (t) => {
+  const { db, postgres } = await opened(t)
+  const backends: number[] = []
+  const ask = 'select pg_backend_pid() as pid, pg_sleep(0.02)'
+  const general = Array.from({ length: 30 }, async () => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(0.02)`.execute(db)
+    backends.push(...rows.map(({ pid }) => pid))
+  })
+  const ofLedger: unknown[] = []
+  const ledger = Array.from({ length: 30 }, async () => {
+    const answer = await postgres?.query<{ pid: number }>(ask)
+    ofLedger.push(...(answer?.rows ?? []).map(({ pid }) => pid))
+  })
+  await Promise.all([...general, ...ledger])
+  assert.deepEqual([new Set(backends).size, new Set(ofLedger).size], [10, 4])
 })
 
 test('DUR-1: a server that may lose commits is refused, and the setting is named', async () => {
@@ -299,7 +316,7 @@ test('F13: after a crash of the server it goes on by itself, and listeners look 
   t.diagnostic(`answers after ${back.toFixed(0)} ms, listens after ${heardAfter.toFixed(0)} ms`)
 })
 
-test('F13: a server that hangs fails what waits for it, within 3 s, and is used again when it goes on', async (t) => {
+test('F13: a server that hangs fails what waits for it, within 3 s, and is used again when it goes on [limit: postgres-silence]', async (t) => {
   const database = await opened(t)
   let heard = 0
   database.onChange(() => heard++)

@@ -8,6 +8,8 @@ import { createLruCache } from '../../lib/lru-cache.ts'
 const MAX_NAMES = 500
 const MAX_SEEN_ONCE = 1_000
 const WORTH_KEEPING = /^\s*(?:select|insert|update|delete|with)\b/i
+/** A newer release that shares the database may add columns: a plan for all of them fails from then on. */
+const EVERY_COLUMN = /(?:\b(?:select|returning|distinct)\s+|\.)\*/i
 
 /** @returns The name of a text, the same for all sessions; undefined: it is not to be kept. */
 export function createStatementNames(): (sql: string) => string | undefined {
@@ -16,7 +18,7 @@ export function createStatementNames(): (sql: string) => string | undefined {
   return (sql) => {
     const known = names.get(sql)
     if (known !== undefined) return known
-    if (names.size >= MAX_NAMES || !WORTH_KEEPING.test(sql)) return undefined
+    if (names.size >= MAX_NAMES || !WORTH_KEEPING.test(sql) || EVERY_COLUMN.test(sql)) return undefined
     if (seenOnce.get(sql) === undefined) {
       seenOnce.set(sql, true)
       return undefined

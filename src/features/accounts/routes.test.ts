@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
 import { testIds } from '../../../test/support/ids.ts'
 import { callerOf } from '../../http/caller.ts'
+import { auditWriter } from '../audit/write.ts'
 import { createAuthenticator } from '../keys/authenticator.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
 import { accountRoutes, accountsAdminRoutes } from './routes.ts'
@@ -12,7 +13,8 @@ async function setUp(t: TestContext) {
   const { db, now, credit, database } = desk
   const { batch, onChange } = database
   const authenticator = createAuthenticator({ db, batch, onChange, now })
-  const deps = { db, now, ids: testIds, callerOf, credit }
+  const writeAudit = auditWriter({ now, ids: testIds })
+  const deps = { db, now, ids: testIds, callerOf, credit, writeAudit }
   const plans = () => ({ names: ['free', 'pro', 'unlimited'], standard: 'pro' })
   const admin = accountsAdminRoutes({
     ...deps,
@@ -61,7 +63,7 @@ test('R-D8: every setting comes back as it was given, and what is not sent stays
   assert.deepEqual(await seen({ monthly_budget_usd: 1e-9 }), ['n', 1e-9, []])
 })
 
-test('R-D10: what is wrong with a setting is 400 with its name, and nothing is changed', async (t) => {
+test('R-D10: what is wrong with a setting is 400 with its name, and nothing is changed [limit: alert-thresholds]', async (t) => {
   const { account, ask } = await setUp(t)
   const { id } = await account('pro')
   const cases: readonly [object, string, string][] = [
@@ -128,6 +130,54 @@ test('the operator makes accounts, which have their allowance at once', async (t
     assert.deepEqual([answer.status, answer.body.error.param], [400, param], JSON.stringify(wrong))
     assert.match(answer.body.error.message, message)
   }
+})
+
+test('SUP-3: what an account sets of itself is in its audit log, with the values', async (t) => {
+  const { account, ask, db } = await setUp(t)
+  const { id } = await account('pro')
+  await ask('/account', id, { method: 'PATCH', body: {} })
+  await ask('/account', id, {
+    method: 'PATCH',
+    body: { monthly_budget_usd: null, alert_thresholds: [50, 90], name: 'n' },
+  })
+  const [event, ...more] = await db.selectFrom('audit').selectAll().execute()
+  assert.deepEqual(
+    [event?.account_id, event?.actor_id, event?.action, event?.subject],
+    [id, 'key_a', 'account.changed', id],
+  )
+  assert.deepEqual(JSON.parse(event?.details ?? ''), {
+    monthly_budget_usd: null,
+    alert_thresholds: ['50', '90'],
+    name: 'n',
+  })
+  assert.deepEqual(more, [])
+})
+
+test('SUP-3: what the operator does to an account is in both logs, in the account’s without where the operator is', async (t) => {
+  const { account, ask, db } = await setUp(t)
+  const { id: own } = await account('unlimited')
+  const credential = `${own} operator`
+  const made = await ask('/admin/accounts', credential, { method: 'POST', body: { name: 'team', plan: 'free' } })
+  await ask(`/admin/accounts/${made.body.id}`, credential, { method: 'PATCH', body: { plan: 'pro' } })
+  await ask(`/admin/accounts/${own}`, credential, { method: 'PATCH', body: { plan: 'pro' } })
+  const rows = await db.selectFrom('audit').selectAll().orderBy('id').execute()
+  const seen = (accountId: string) =>
+    rows
+      .filter(({ account_id: of }) => of === accountId)
+      .map(({ action, subject, actor_kind: kind, actor_id: id, address }) => [action, subject, kind, id, address])
+      .sort()
+  assert.deepEqual(seen(made.body.id), [
+    ['account.changed', made.body.id, 'system', null, null],
+    ['account.created', made.body.id, 'system', null, null],
+  ])
+  assert.deepEqual(
+    seen(own),
+    [
+      ['account.changed', made.body.id, 'key', 'key_a', '127.0.0.1'],
+      ['account.changed', own, 'key', 'key_a', '127.0.0.1'],
+      ['account.created', made.body.id, 'key', 'key_a', '127.0.0.1'],
+    ].sort(),
+  )
 })
 
 test('the operator lists accounts in pages, by age', async (t) => {

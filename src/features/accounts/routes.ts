@@ -2,10 +2,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { AccountCreditPort } from '../../domain/account-credit.ts'
+import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
+import { auditOf, auditOfOperator } from '../../http/audit-origin.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { type Plans, planFinder } from './plans.ts'
 import { type Account, createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
 import {
@@ -20,6 +22,7 @@ import {
 
 export interface AccountsDeps extends FeatureDeps {
   readonly credit: AccountCreditPort
+  readonly writeAudit: WriteAudit
 }
 
 export interface AccountsAdminDeps extends AccountsDeps {
@@ -47,7 +50,8 @@ const writeSchema = {
 }
 
 /** `GET` and `PATCH /account`. */
-export function accountRoutes({ db, now, callerOf, credit }: AccountsDeps): FastifyPluginAsyncTypebox {
+export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, credit, writeAudit } = deps
   return async (app) => {
     app.get('/account', { config: own, schema: readSchema }, async (request) => {
       const account = known(await findAccount(db, callerOf(request).accountId))
@@ -59,7 +63,12 @@ export function accountRoutes({ db, now, callerOf, credit }: AccountsDeps): Fast
       const settings = parseSettings(request.body)
       const before = known(await findAccount(db, id))
       const money = settings === undefined ? await credit.read(before) : await credit.configure(before, settings)
-      const account = name === undefined ? before : known(await updateAccount(db, { id, name: name.trim() }, now()))
+      const account = await db.transaction().execute(async (inside) => {
+        if (Object.keys(request.body).length === 0) return before
+        const event = { ...auditOf(request, callerOf(request)), ...changedEvent(id, request.body) }
+        await writeAudit(inside, event)
+        return name === undefined ? before : known(await updateAccount(inside, { id, name: name.trim() }, now()))
+      })
       return renderOwnAccount(account, money)
     })
   }
@@ -92,7 +101,7 @@ const updateSchema = {
 
 /** `GET` and `POST /admin/accounts`, `PATCH /admin/accounts/{id}`. */
 export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
-  const { db, now, ids, callerOf, credit, changed } = deps
+  const { db, now, ids, callerOf, credit, changed, writeAudit } = deps
   const choosePlan = planFinder(deps.plans)
   return async (app) => {
     app.get('/admin/accounts', { config: operator, schema: listSchema }, async (request) => {
@@ -104,19 +113,47 @@ export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsync
     })
     app.post('/admin/accounts', { config: operator, schema: createSchema }, async (request, reply) => {
       const plan = choosePlan(request.body.plan)
-      const account = await createAccount(db, { name: request.body.name.trim(), plan }, { now, ids })
+      const name = request.body.name.trim()
+      const account = await db.transaction().execute(async (inside) => {
+        const created = await createAccount(inside, { name, plan }, { now, ids })
+        const event = accountEvent('account.created', created.id, { name, plan })
+        for (const audited of auditOfOperator(request, callerOf(request), created.id)) {
+          await writeAudit(inside, { ...audited, ...event })
+        }
+        return created
+      })
       await credit.read(account)
       return reply.code(201).send(renderAccount(account))
     })
     app.patch('/admin/accounts/:id', { config: operator, schema: updateSchema }, async (request) => {
       const { name, plan } = request.body
       const change = { plan: plan === undefined ? undefined : choosePlan(plan), name: name?.trim() }
-      const account = known(await updateAccount(db, { id: request.params.id, ...change }, now()))
+      const account = await db.transaction().execute(async (inside) => {
+        const updated = known(await updateAccount(inside, { id: request.params.id, ...change }, now()))
+        const event = changedEvent(updated.id, change)
+        for (const audited of auditOfOperator(request, callerOf(request), updated.id)) {
+          await writeAudit(inside, { ...audited, ...event })
+        }
+        return updated
+      })
       await changed()
       await credit.read(account)
       return renderAccount(account)
     })
   }
+}
+
+type AccountEvent = Pick<AuditEvent, 'action' | 'subject' | 'result' | 'details'>
+
+/** Of values that were sent, a budget of none included. */
+function changedEvent(id: AccountId, values: Readonly<Record<string, unknown>>): AccountEvent {
+  const sent = Object.entries(values).filter(([, value]) => value !== undefined)
+  const details = sent.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : value])
+  return accountEvent('account.changed', id, Object.fromEntries(details))
+}
+
+function accountEvent(action: string, id: AccountId, details: AuditEvent['details']): AccountEvent {
+  return { action, subject: id, result: 'done', details }
 }
 
 function known(account: Account | undefined): Account {

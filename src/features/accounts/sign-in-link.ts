@@ -22,3 +22,20 @@ export async function createSignInLink(db: Kysely<Database>, accountId: AccountI
 export function signInUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/app/sign-in#token=${token}`
 }
+
+/** Uses a link up: of several who try at once, one gets the account. Undefined when it is wrong, old, or was used. */
+export async function redeemSignInLink(
+  db: Kysely<Database>,
+  token: string,
+  now: number,
+): Promise<AccountId | undefined> {
+  const row = await db
+    .updateTable('sign_in_link')
+    .set({ used_at: now })
+    .where('hash', '=', hash('sha256', token, 'buffer'))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .returning('account_id')
+    .executeTakeFirst()
+  return row?.account_id
+}

@@ -1,7 +1,12 @@
 /** An account's credit outside of requests: read up to date, budget and alerts set, rows entered by hand. */
 import type { Kysely, Selectable } from 'kysely'
 import type { CreditTable, Database } from '../../db/schema.ts'
-import type { AccountCredit, AccountCreditPort, CreditedAccount } from '../../domain/account-credit.ts'
+import {
+  type AccountCredit,
+  type AccountCreditPort,
+  type CreditedAccount,
+  DEFAULT_ALERT_THRESHOLDS,
+} from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { monthNumber } from './months.ts'
 import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './unit.ts'
@@ -57,7 +62,7 @@ const UNTOUCHED: CreditView = {
   heldNanoUsd: 0n,
   spentNanoUsd: 0n,
   monthlyBudgetNanoUsd: undefined,
-  alertThresholds: [50, 80, 100],
+  alertThresholds: DEFAULT_ALERT_THRESHOLDS,
 }
 
 function viewOf(row: Selectable<CreditTable>): CreditView {

@@ -191,7 +191,7 @@ test('estimates alone go within 20 ms; of each request the newest, also after a 
   assert.deepEqual(names(latest()), ['estimates 2=9,1=2'])
 })
 
-test('a batch has at most 500 units, of which settlements leave half to those who wait for an answer', async (t) => {
+test('a batch has at most 500 units, of which settlements leave half to those who wait for an answer [limit: batch]', async (t) => {
   const { committer, sent, latest, endTurn } = setUp(t)
   for (let index = 0; index < 600; index++) {
     watch(committer.settle(settle(index)))
@@ -215,7 +215,7 @@ test('a batch has at most 500 units, of which settlements leave half to those wh
   assert.equal(sent.length, 3)
 })
 
-test('F12: a hold is refused after 5 s; one whose batch is under way is given back, should it be committed after all', async (t) => {
+test('F12: a hold is refused after 5 s; one whose batch is under way is given back, should it be committed after all [limit: hold-wait]', async (t) => {
   const { committer, sent, latest, pass, endTurn } = setUp(t)
   const first = watch(committer.hold(hold(1)))
   const asked = watch(committer.submit(touch))
@@ -297,7 +297,7 @@ test('with nothing to write an empty batch asks whether the database is back; wh
   assert.equal(sent.length, 5, 'then there is silence')
 })
 
-test('at most 10 000 wait for an answer, and nothing is admitted that could not be settled', async (t) => {
+test('at most 10 000 wait for an answer, and nothing is admitted that could not be settled [limit: asks] [limit: unsettled]', async (t) => {
   const { committer, latest, endTurn } = setUp(t)
   const fates = Array.from({ length: MAX_WAITING_ASKS }, (_, index) => watch(committer.hold(hold(index))))
   assert.equal(committer.room(), false)

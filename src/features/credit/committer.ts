@@ -6,6 +6,7 @@
 import { databaseUnavailable } from '../../db/failure.ts'
 import type { RunningEstimate } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { invariant } from '../../lib/invariant.ts'
 import { type AskDesk, hasRoom, refusalOf, refuseSent, watchAsks } from './commit-asks.ts'
 import { answerAsk, answerLandings, type Delivery } from './commit-outcomes.ts'
 import {
@@ -191,6 +192,8 @@ function start(desk: Desk): void {
 
 function onCommitted(desk: Desk, taken: Taken, outcomes: readonly Outcome[]): void {
   const { queue } = desk
+  // Otherwise nobody knows what was committed: the spool does, and a new start reads it.
+  invariant(outcomes.length === taken.units.length, `${taken.units.length} units came to ${outcomes.length} outcomes.`)
   desk.underWay = undefined
   dropLanded(queue, taken)
   if (desk.outage !== undefined) endOutage(desk)

@@ -1,5 +1,6 @@
 /** Completions as rows, and their sums by hour and by day: written where they are charged, in the database's thread. */
 import type { ProgramConnection } from '../../db/program.ts'
+import { attemptLogText } from '../../domain/attempt-log.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import { daysOf, type UsageSum, type UsageSums } from './usage-sums.ts'
 
@@ -7,8 +8,8 @@ import { daysOf, type UsageSum, type UsageSums } from './usage-sums.ts'
 const INSERT_COMPLETION = `insert into completion
   (account_id, id, key_id, model, provider, status, stream, finish_reason, prompt_tokens, completion_tokens,
    cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, price_version, usage_source, created_at,
-   duration_ms, first_byte_ms, attempts, client_request_id)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+   duration_ms, first_byte_ms, attempts, client_request_id, attempt_log)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** Throws when the completion is there already: a completion is charged once. */
 export function insertCompletion(connection: ProgramConnection, record: CompletionRecord): void {
@@ -36,6 +37,7 @@ export function insertCompletion(connection: ProgramConnection, record: Completi
       record.firstByteMs === undefined ? null : Math.round(record.firstByteMs),
       record.attempts,
       record.clientRequestId ?? null,
+      attemptLogText(record.attemptLog) ?? null,
     )
 }
 

@@ -6,6 +6,7 @@ import type { CreditPort, Hold, HoldAsk } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { reach } from '../../lib/crash-point.ts'
+import { invariant } from '../../lib/invariant.ts'
 import type { Committer } from './committer.ts'
 import { createExposure, type Exposure, fitExposure, intentUnit } from './outage.ts'
 import { paymentRequired } from './payment-required.ts'
@@ -29,6 +30,8 @@ export interface CreditPortInput {
 interface OpenHold extends Hold, Spooled {
   readonly terms: PlanTerms
   readonly keyBudgetNanoUsd: NanoUsd | undefined
+  /** It was settled or released. */
+  resolved: boolean
 }
 
 interface Desk extends CreditPortInput {
@@ -137,7 +140,7 @@ function extendUnrecorded({ exposure }: Desk, held: Hold, nanoUsd: NanoUsd): Pro
 
 function release(desk: Desk, held: OpenHold): void {
   const { accountId, id } = held
-  desk.running -= 1
+  resolve(desk, held)
   desk.spool.released(held)
   if (held.unrecorded) desk.exposure.add(accountId, -held.amountNanoUsd)
   else desk.committer.release({ kind: 'release', accountId, id })
@@ -146,7 +149,7 @@ function release(desk: Desk, held: OpenHold): void {
 function settle(desk: Desk, held: OpenHold, unit: SettleUnit): Promise<void> {
   const { spool, committer } = desk
   reach('before_settle')
-  desk.running -= 1
+  resolve(desk, held)
   const place = spool.settled(unit)
   reach('in_settle')
   const committed = committer.settle(unit)
@@ -154,6 +157,14 @@ function settle(desk: Desk, held: OpenHold, unit: SettleUnit): Promise<void> {
   if (held.unrecorded) settleExposure(desk, { held, unit, committed })
   if (!committer.available()) spool.sync()
   return committed
+}
+
+/** The database would take no notice of a second time; a process that tries does not know what it has promised. */
+function resolve(desk: Desk, held: OpenHold): void {
+  invariant(!held.resolved, `The hold of ${held.id} was resolved twice.`)
+  held.resolved = true
+  desk.running -= 1
+  invariant(desk.running >= 0, 'More requests were settled than were admitted.')
 }
 
 /** What it came to is outstanding instead of what was held, until the database has it. */
@@ -213,6 +224,7 @@ function openHold({ ask, terms, nanoUsd, outputTokens, unrecorded }: Granted): O
     keyBudgetNanoUsd: caller.monthlyBudgetNanoUsd,
     dispatchedAt: undefined,
     intentAt: undefined,
+    resolved: false,
   }
 }
 

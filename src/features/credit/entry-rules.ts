@@ -29,7 +29,7 @@ export function applyEntry({ accountId, terms, entry }: EntryUnit, world: World,
     key:
       isOfKey && world.key ? chargedKey(world.key, { hold: undefined, cost: amount, month: account.month }) : undefined,
     rows: withRow(turned.rows, row),
-    alerts: alertsOfCharge(turned.account.spent, { account, terms }, now),
+    alerts: alertsOfCharge(turned.account, { account, terms }, now),
     outcome: { kind: 'entered', entry: entryOf(row, accountId) },
   }
 }

@@ -28,6 +28,20 @@ async function leased(t: TestContext, id = 'ins_a') {
   return { database, db, log, lease, row, setBack, add }
 }
 
+test('others see where it is reached, and that it is not reached any more; what has ended does not come back', async (t) => {
+  const { lease, row } = await leased(t)
+  await lease.start()
+  await Promise.all([lease.renew(), lease.moveTo('http://b:2')])
+  assert.equal((await row())?.address, 'http://b:2')
+  await lease.renew()
+  assert.equal((await row())?.address, 'http://b:2')
+  await lease.moveTo(undefined)
+  assert.equal((await row())?.address, null)
+  await lease.close()
+  await lease.moveTo('http://c:3')
+  assert.equal(await row(), undefined)
+})
+
 test('others see a process from its start to its end, by the clock of the database', async (t) => {
   const { lease, row, setBack } = await leased(t)
   const before = Date.now()

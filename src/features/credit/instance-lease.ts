@@ -28,7 +28,7 @@ export interface InstanceLeaseInput {
   readonly instanceId: string
   readonly version: string
   readonly role: string
-  /** Where other processes and operators reach it. */
+  /** Where other processes and operators reach it; undefined: nowhere yet. */
   readonly address: string | undefined
   /** Undefined: it says nothing of itself. */
   readonly report?: (() => InstanceReport) | undefined
@@ -38,6 +38,8 @@ export interface InstanceLeaseInput {
 export interface InstanceLease {
   /** Resolves when other processes see this one; rejects when the database is not available. */
   start(): Promise<void>
+  /** Where it is reached from now on; undefined: nowhere, though it lives. Never rejects. */
+  moveTo(address: string | undefined): Promise<void>
   /** Renews now. Never rejects. Without it the lease renews itself every 5 s. */
   renew(): Promise<void>
   /** Whether it was renewed without a gap for as long as others are given: only then may others be taken for gone. */
@@ -49,7 +51,9 @@ export interface InstanceLease {
 }
 
 export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
-  const { db, instanceId, log } = input
+  const { db, log } = input
+  let { address } = input
+  let closed = false
   let timer: NodeJS.Timeout | undefined
   let under: Promise<void> | undefined
   let renewals = 0
@@ -57,7 +61,7 @@ export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
   let seenAt: number | undefined
   let processes = 1
   const touch = async () => {
-    const now = await writeRow(input)
+    const now = await writeRow({ ...input, address })
     if (seenAt === undefined || now < seenAt || now - seenAt > LEASE_GAP_MS) steadySince = now
     seenAt = now
     processes = await countProcesses(db)
@@ -77,18 +81,28 @@ export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
       await touch()
       timer = setInterval(renew, RENEW_EVERY_MS).unref()
     },
+    async moveTo(next) {
+      address = next
+      await under // it may have been written with the one before
+      if (!closed) await renew()
+    },
     renew,
     steady: () => seenAt !== undefined && seenAt - steadySince >= LEASE_MS,
     async close() {
+      closed = true
       clearInterval(timer)
       await under
-      await db
-        .deleteFrom('instance')
-        .where('id', '=', instanceId)
-        .execute()
-        .catch((error: unknown) => log.warn({ error: String(error) }, 'the lease of this process was not given back'))
+      await deleteRow(input)
     },
   }
+}
+
+async function deleteRow({ db, instanceId, log }: InstanceLeaseInput): Promise<void> {
+  await db
+    .deleteFrom('instance')
+    .where('id', '=', instanceId)
+    .execute()
+    .catch((error: unknown) => log.warn({ error: String(error) }, 'the lease of this process was not given back'))
 }
 
 /**
@@ -137,7 +151,9 @@ async function writeRow({ db, instanceId, version, role, address, report }: Inst
       seen_at: databaseNow(),
       ...vitals,
     })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: databaseNow(), ...vitals }))
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet({ address: address ?? null, seen_at: databaseNow(), ...vitals }),
+    )
     .returning('seen_at')
     .executeTakeFirstOrThrow()
   return seenAt

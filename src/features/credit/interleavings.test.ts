@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import {
   ACCOUNT,
   type AppliedUnit,
+  accountOf,
   carryOut,
   checkLedger,
   completionId,
@@ -15,6 +16,7 @@ import {
   holdUnit,
   type MemoryLedger,
   memoryLedger,
+  nameOfAlert,
   type OpenHold,
   PREPAID,
   settleUnit,
@@ -22,7 +24,7 @@ import {
   write,
 } from '../../../test/support/credit-model.ts'
 import type { CompletionId, KeyId } from '../../domain/ids.ts'
-import { applyUnit } from './rules.ts'
+import { type AlertRow, applyUnit } from './rules.ts'
 import type { ExtendUnit, HoldUnit, Outcome, SettleUnit } from './unit.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
@@ -212,7 +214,7 @@ async function whatBreaks(broken: Partial<Store>): Promise<string> {
   return errorInstance.message
 }
 
-test('INV-3, INV-4, INV-6, INV-11: 2 to 6 clients and two sweepers in any order', async () => {
+test('INV-3, INV-4, INV-6, INV-11 and alerts: 2 to 6 clients and two sweepers in any order', async () => {
   await fc.assert(property(SOUND), { numRuns: RUNS })
 })
 
@@ -240,6 +242,31 @@ test('INV-4: a store without a unique key, which settles whatever was held once,
     },
   })
   assert.match(broken, /INV-[46]/)
+})
+
+test('a store that tells what was used up in another step than it charges is caught', async () => {
+  const broken = await whatBreaks({
+    async carryOut({ ledger, step }, unit) {
+      const { alerts, outcome } = await step(() => {
+        const applied = applyUnit(unit, worldOf(ledger, unit, NOW), NOW)
+        write(ledger, unit, { ...applied, alerts: [] })
+        return applied
+      })
+      if (alerts.length > 0) await step(() => tell(ledger, unit, alerts))
+      return outcome
+    },
+  })
+  assert.match(broken, /ALERT: .* (was not told|has the figures of its fact)/)
+})
+
+test('a store that tells what was used up and then does not charge, since another did, is caught', async () => {
+  const broken = await whatBreaks({
+    async carryOut({ ledger, step }, unit) {
+      await step(() => tell(ledger, unit, applyUnit(unit, worldOf(ledger, unit, NOW), NOW).alerts))
+      return step(() => carryOut(ledger, unit, NOW))
+    },
+  })
+  assert.match(broken, /ALERT: (nothing is told that has not happened|.* has the figures of its fact)/)
 })
 
 test('INV-4: a sweeper that does not look whether the hold is still there is caught', async () => {
@@ -279,6 +306,10 @@ test('INV-11: a store that holds of the account although the key refuses is caug
   })
   assert.match(broken, /INV-6: held at rest/)
 })
+
+function tell(ledger: MemoryLedger, unit: AppliedUnit, alerts: readonly AlertRow[]): void {
+  for (const alert of alerts) ledger.alerts.set(nameOfAlert(accountOf(unit), alert), alert)
+}
 
 /** Charges for a hold from memory, and lets a second completion take the place of the first. */
 function settleAgain(ledger: MemoryLedger, unit: SettleUnit, known: ReadonlyMap<CompletionId, OpenHold>): Outcome {

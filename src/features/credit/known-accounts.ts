@@ -3,6 +3,7 @@
  * written is conditional on what was read, so that a decision on stale figures can change nothing.
  */
 import type { CreditTable } from '../../db/schema.ts'
+import { DEFAULT_ALERT_THRESHOLDS } from '../../domain/account-credit.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { AccountState, KeyState } from './rules.ts'
@@ -63,16 +64,15 @@ export function accountState(row: AccountRow): AccountState {
   }
 }
 
-export const DEFAULT_THRESHOLDS_TEXT = '[50,80,100]'
-const DEFAULT_THRESHOLDS: readonly number[] = [50, 80, 100]
+export const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
 
 function parseThresholds(text: string): readonly number[] {
-  if (text === DEFAULT_THRESHOLDS_TEXT) return DEFAULT_THRESHOLDS
+  if (text === DEFAULT_THRESHOLDS_TEXT) return DEFAULT_ALERT_THRESHOLDS
   return JSON.parse(text) as number[] // written from `thresholdsText` alone
 }
 
 export function thresholdsText(thresholds: readonly number[]): string {
-  return thresholds === DEFAULT_THRESHOLDS ? DEFAULT_THRESHOLDS_TEXT : JSON.stringify(thresholds)
+  return thresholds === DEFAULT_ALERT_THRESHOLDS ? DEFAULT_THRESHOLDS_TEXT : JSON.stringify(thresholds)
 }
 
 /** What a row of `credit` is made with, to be moved at once. */
@@ -86,5 +86,5 @@ export const CREATED: AccountState = {
   entries: 0,
   enteredAt: 0,
   monthlyBudget: undefined,
-  thresholds: DEFAULT_THRESHOLDS,
+  thresholds: DEFAULT_ALERT_THRESHOLDS,
 }

@@ -4,10 +4,11 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { type KyselyPlugin, sql } from 'kysely'
 import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/credit-desk.ts'
-import { sqliteTest } from '../../../test/support/database.ts'
+import { sqliteTest, testIds } from '../../../test/support/database.ts'
 import type { LedgerKind } from '../../db/schema.ts'
 import { type KeyId, ledgerNumber } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
+import { auditWriter } from '../audit/write.ts'
 import { creditAdminRoutes } from './admin-routes.ts'
 import { ledgerRoutes } from './ledger-routes.ts'
 
@@ -15,7 +16,9 @@ const cursorKey = Buffer.alloc(32, 1)
 
 async function setUp(t: TestContext) {
   const desk = await openCreditDesk(t)
-  const routes = [ledgerRoutes({ db: desk.db, callerOf, cursorKey }), creditAdminRoutes(desk)]
+  const writeAudit = auditWriter({ now: desk.now, ids: testIds })
+  const admin = creditAdminRoutes({ ...desk, callerOf, writeAudit })
+  const routes = [ledgerRoutes({ db: desk.db, callerOf, cursorKey }), admin]
   return { ...desk, ask: await serveRoutes(t, desk, routes) }
 }
 
@@ -271,7 +274,7 @@ test('the operator gives credit of three kinds, and gets the row of the ledger',
   assert.equal((await ask('/ledger', payer.id)).body.data.length, 5)
 })
 
-test('R-D10: an amount that is not above zero, not exact or too large is refused, and moves nothing', async (t) => {
+test('R-D10: an amount that is not above zero, not exact or too large is refused, and moves nothing [limit: ledger-entry]', async (t) => {
   const { account, ask } = await setUp(t)
   const payer = await account('pro')
   const url = `/admin/accounts/${payer.id}/credits`

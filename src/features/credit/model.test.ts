@@ -65,6 +65,7 @@ type Step =
     }
   | { readonly do: 'correct'; readonly pick: number; readonly kind: 'charge' | 'refund'; readonly amount: number }
   | { readonly do: 'budget' | 'keyBudget'; readonly of: number; readonly amount: number | undefined }
+  | { readonly do: 'thresholds'; readonly of: number; readonly thresholds: readonly number[] }
   | { readonly do: 'plan'; readonly account: number; readonly plan: number }
   | { readonly do: 'price'; readonly version: number }
   | { readonly do: 'time'; readonly hours: number }
@@ -111,6 +112,7 @@ const STEPS = fc.array(
     fc.record({ do: of('correct'), pick: small, kind: fc.constantFrom('charge', 'refund'), amount }),
     fc.record({ do: of('unrecorded'), key: small, output: fc.nat({ max: 400 }) }),
     fc.record({ do: fc.constantFrom('budget', 'keyBudget'), of: small, amount: perhaps }),
+    fc.record({ do: of('thresholds'), of: small, thresholds: fc.constantFrom([], [50], [33, 100], [50, 80, 100]) }),
     fc.record({ do: of('plan'), account: small, plan: small }),
     fc.record({ do: of('price'), version: small }),
     fc.record({ do: of('touch'), account: small }),
@@ -214,13 +216,17 @@ function unitOf(run: Run, step: Step): AppliedUnit | undefined {
 
 function changeSurroundings(
   run: Run,
-  step: Extract<Step, { do: 'budget' | 'keyBudget' | 'plan' | 'price' | 'time' }>,
+  step: Extract<Step, { do: 'budget' | 'keyBudget' | 'thresholds' | 'plan' | 'price' | 'time' }>,
 ): AppliedUnit | undefined {
   switch (step.do) {
     case 'budget': {
       const accountId = at(ACCOUNTS, step.of)
       const monthlyBudgetNanoUsd = step.amount === undefined ? null : BigInt(step.amount)
       return { kind: 'settings', accountId, terms: termsOf(run, accountId), monthlyBudgetNanoUsd }
+    }
+    case 'thresholds': {
+      const accountId = at(ACCOUNTS, step.of)
+      return { kind: 'settings', accountId, terms: termsOf(run, accountId), alertThresholds: step.thresholds }
     }
     case 'keyBudget':
       run.keyBudgets[step.of % KEYS.length] = step.amount === undefined ? undefined : BigInt(step.amount)
@@ -325,6 +331,7 @@ interface Before {
   readonly rows: readonly EnteredRow[]
   readonly completions: number
   readonly held: bigint | undefined
+  readonly alerts: number
 }
 
 function lookAt({ ledger }: Run, unit: AppliedUnit): Before {
@@ -336,6 +343,7 @@ function lookAt({ ledger }: Run, unit: AppliedUnit): Before {
     rows: [...rowsOf(ledger, accountOf(unit))],
     completions: ledger.completions.size,
     held: id === undefined ? undefined : ledger.holds.get(id)?.amount,
+    alerts: ledger.alerts.size,
   }
 }
 
@@ -345,22 +353,47 @@ const REACHABLE = [
   ...['hold held', 'extend held', 'settle done', 'release done', 'entry entered', 'touch touched', 'settings touched'],
   ...['hold already', 'settle already', 'release already', 'lowered', 'overrun'],
   ...['grant', 'purchase', 'charge', 'refund', 'expiry'],
+  ...['settle usage.alert', 'settle credit.exhausted', 'hold credit.exhausted', 'extend credit.exhausted'],
+  ...['entry credit.exhausted', 'exhausted within a budget', 'exhausted in another month', 'exhausted again'],
 ]
 
 /** How often each thing happened in all runs: a property that never gets anywhere holds too. */
 type Reached = Map<string, number>
 
-function note(
-  reached: Reached,
-  unit: AppliedUnit,
-  step: { outcome: Outcome; before: Before; rows: EnteredRow[] },
-): void {
+interface Noted {
+  readonly outcome: Outcome
+  readonly before: Before
+  readonly rows: readonly EnteredRow[]
+  readonly after: MemoryLedger
+}
+
+function note(reached: Reached, unit: AppliedUnit, step: Noted): void {
   const { outcome, before, rows } = step
   const names: string[] = rows.slice(before.rows.length).map(({ kind }) => kind)
   names.push(`${unit.kind} ${outcome.kind}${outcome.kind === 'refused' ? ` ${outcome.scope}` : ''}`)
   if (outcome.kind === 'held' && unit.kind === 'hold' && outcome.outputTokens < unit.outputTokens) names.push('lowered')
   if (outcome.kind === 'done' && overrunOf(unit, before) > 0n) names.push('overrun')
-  for (const name of names) reached.set(name, (reached.get(name) ?? 0) + 1)
+  for (const name of [...names, ...alertsIn(unit, step)]) reached.set(name, (reached.get(name) ?? 0) + 1)
+}
+
+function alertsIn(unit: AppliedUnit, { before, after: { alerts, accounts } }: Noted): readonly string[] {
+  const added = [...alerts.values()].slice(before.alerts)
+  const names: string[] = added.map(({ event }) => `${unit.kind} ${event}`)
+  const isExhausted = (name: string) => name.includes('credit.exhausted') && name.startsWith(`${accountOf(unit)} `)
+  if (added.some(({ event }) => event === 'credit.exhausted')) {
+    if (accounts.get(accountOf(unit))?.monthlyBudget !== undefined) names.push('exhausted within a budget')
+    if ([...alerts.keys()].filter(isExhausted).length > 1) names.push('exhausted in another month')
+  }
+  const { balance = 0n } = before.account ?? {}
+  const { balance: left = 0n, month } = accounts.get(accountOf(unit)) ?? {}
+  if (
+    names.length === 0 &&
+    balance > 0n &&
+    left <= 0n &&
+    alerts.has(`${accountOf(unit)} ${month} credit.exhausted credit 100`)
+  )
+    names.push('exhausted again')
+  return names
 }
 
 function play(steps: readonly Step[], reached: Reached): void {
@@ -375,7 +408,7 @@ function play(steps: readonly Step[], reached: Reached): void {
     checkLedger(run.ledger)
     checkHistory(run, unit, before)
     checkOutcome(run, unit, outcome, before)
-    note(reached, unit, { outcome, before, rows: rowsOf(run.ledger, accountOf(unit)) })
+    note(reached, unit, { outcome, before, rows: rowsOf(run.ledger, accountOf(unit)), after: run.ledger })
   }
   comeToRest(run)
 }
@@ -502,7 +535,7 @@ function comeToRest(run: Run): void {
   for (const { held } of run.ledger.keys.values()) assert.equal(held, 0n, 'INV-6: at rest')
 }
 
-test(`INV-1, INV-2, INV-3, INV-4, INV-6, INV-8, INV-9, INV-10, INV-11, INV-14: ${RUNS} runs of anything in any order`, () => {
+test(`INV-1, INV-2, INV-3, INV-4, INV-6, INV-8, INV-9, INV-10, INV-11, INV-14 and alerts: ${RUNS} runs of anything in any order`, () => {
   const reached: Reached = new Map()
   const property = fc.property(STEPS, (steps) => play(steps, reached))
   fc.assert(property, { numRuns: RUNS })

@@ -1,4 +1,5 @@
 /** What a new month brings: spending begins at zero, what is left of an allowance expires, the next one is granted. */
+import { DEFAULT_ALERT_THRESHOLDS } from '../../domain/account-credit.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { atLeastZero, moveCredit } from './ledger-rows.ts'
 import { monthNumber } from './months.ts'
@@ -11,7 +12,6 @@ export interface Turned {
   readonly rows: readonly LedgerRow[]
 }
 
-const DEFAULT_THRESHOLDS: readonly number[] = [50, 80, 100]
 const NO_ROWS: readonly LedgerRow[] = []
 
 /**
@@ -44,7 +44,7 @@ function untouched(month: number): AccountState {
     entries: 0,
     enteredAt: 0,
     monthlyBudget: undefined,
-    thresholds: DEFAULT_THRESHOLDS,
+    thresholds: DEFAULT_ALERT_THRESHOLDS,
   }
 }
 

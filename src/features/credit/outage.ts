@@ -67,6 +67,7 @@ export function intentUnit(ask: HoldAsk, terms: PlanTerms): SettleUnit {
     durationMs: 0,
     firstByteMs: undefined,
     attempts: 1,
+    attemptLog: undefined,
     clientRequestId: ask.clientRequestId,
   }
   return { kind: 'settle', record, terms, unrecorded: true, kept: undefined }

@@ -1,5 +1,6 @@
 /** Writes what a batch has come to: a statement for each table, however many rows. They go out together. */
 import type { PostgresClient } from '../../db/postgres/client.ts'
+import { attemptLogText } from '../../domain/attempt-log.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { RunningEstimate } from '../../domain/credit.ts'
 import { firstEstimate, type HoldPlace } from './carry-out.ts'
@@ -102,6 +103,7 @@ const COMPLETION_COLUMNS: readonly Column<CompletionRecord>[] = [
   whole('first_byte_ms', ({ firstByteMs }) => (firstByteMs === undefined ? undefined : Math.round(firstByteMs))),
   whole('attempts', ({ attempts }) => attempts),
   text('client_request_id', ({ clientRequestId }) => clientRequestId),
+  text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
 ]
 
 const ADDED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
@@ -156,11 +158,13 @@ const INSERT_ALERTS = insertion<OfAccount<AlertRow>>({
   columns: [
     text('account_id', ({ accountId }) => accountId),
     whole('month', ({ row }) => row.month),
+    text('event', ({ row }) => row.event),
     text('basis', ({ row }) => row.basis),
     whole('threshold', ({ row }) => row.threshold),
     whole('spent_nano_usd', ({ row }) => row.spent),
     whole('limit_nano_usd', ({ row }) => row.limit),
     whole('created_at', ({ row }) => row.createdAt),
+    whole('told', () => 0),
   ],
   rest: 'on conflict do nothing',
 })

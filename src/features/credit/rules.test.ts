@@ -80,7 +80,15 @@ function spend(on: Bench, id: string | number, nanoUsd: number, changes: Partial
 }
 
 const alertsOf = ({ ledger }: Bench): string[] =>
-  [...ledger.alerts.values()].map(({ basis, threshold, spent, limit }) => `${basis} ${threshold}% ${spent}/${limit}`)
+  [...ledger.alerts.values()]
+    .filter(({ event }) => event === 'usage.alert')
+    .map(({ basis, threshold, spent, limit }) => `${basis} ${threshold}% ${spent}/${limit}`)
+
+/** Months after June, what was spent of what, and what is left. */
+const exhaustedOf = ({ ledger }: Bench): string[] =>
+  [...ledger.alerts.values()]
+    .filter(({ event, basis, threshold }) => event === 'credit.exhausted' && basis === 'credit' && threshold === 100)
+    .map(({ month, spent, limit }) => `${month - monthNumber(JUNE)}: ${spent}/${limit}, ${limit - spent} left`)
 
 test('months are numbered from 1970-01 UTC and begin at midnight of the first', () => {
   assert.equal(monthNumber(0), 0)
@@ -543,7 +551,7 @@ test('an alert comes with the charge that reaches its threshold, once a month, o
   assert.deepEqual(alertsOf(on), ['budget 50% 50/100', 'budget 80% 100/100', 'budget 100% 100/100'])
   on.now = JULY
   spend(on, 5, 100)
-  assert.equal(on.ledger.alerts.size, 6)
+  assert.equal(alertsOf(on).length, 6)
 })
 
 test('without a budget alerts are of the credit that there was this month; billed afterwards there are none', () => {
@@ -618,6 +626,114 @@ test('an extension that finds nothing left is an alert too', () => {
   on.run(holdUnit())
   on.run(extend(1n))
   assert.deepEqual(alertsOf(on), ['credit 100% 0/100'])
+  assert.deepEqual(exhaustedOf(on), ['0: 0/100, 100 left'])
+})
+
+test('credit is exhausted by the charge that brings the balance to zero or below, whatever the thresholds and the budget', () => {
+  const exactly = bench(100n)
+  exactly.run(settings({ alertThresholds: [] }))
+  spend(exactly, 1, 99)
+  assert.deepEqual(exhaustedOf(exactly), [])
+  spend(exactly, 2, 1)
+  assert.deepEqual([exhaustedOf(exactly), alertsOf(exactly)], [['0: 100/100, 0 left'], []])
+  const budgeted = bench(100n)
+  budgeted.run(settings({ monthlyBudgetNanoUsd: 1000n }))
+  spend(budgeted, 1, 100)
+  assert.deepEqual([exhaustedOf(budgeted), alertsOf(budgeted)], [['0: 100/100, 0 left'], []])
+  const overrun = bench(100n)
+  overrun.run(holdUnit({ outputTokens: 100 }))
+  overrun.run(settleUnit({ costNanoUsd: 130n }))
+  assert.deepEqual(exhaustedOf(overrun), ['0: 130/100, -30 left'])
+  const corrected = bench(100n)
+  spend(corrected, 1, 60)
+  const adjusts = { number: 2, completionId: completionId(1), keyId: KEY, priceVersion: 'v2' }
+  corrected.run(entry('charge', 40n, { adjusts }))
+  assert.deepEqual(exhaustedOf(corrected), ['0: 100/100, 0 left'])
+})
+
+test('credit is exhausted by the refusal that shows it, whatever the thresholds and the budget', () => {
+  const on = bench(1000n)
+  on.run(settings({ alertThresholds: [], monthlyBudgetNanoUsd: 5000n }))
+  spend(on, 1, 900)
+  assert.deepEqual(exhaustedOf(on), [])
+  on.run(holdUnit({ id: completionId(2), outputTokens: 500 }))
+  on.run(holdUnit({ id: completionId(3), outputTokens: 101 }))
+  assert.deepEqual([exhaustedOf(on), alertsOf(on)], [['0: 900/1000, 100 left'], []])
+})
+
+test('credit is not exhausted by a budget, by what others hold, by a plan billed afterwards, or where there never was any', () => {
+  const ofBudget = bench(1000n)
+  ofBudget.run(settings({ monthlyBudgetNanoUsd: 100n }))
+  spend(ofBudget, 1, 100)
+  ofBudget.run(holdUnit({ id: completionId(2) }))
+  assert.deepEqual(alertsOf(ofBudget).at(-1), 'budget 100% 100/100')
+  const ofKey = bench(1000n)
+  ofKey.run(holdUnit({ keyBudgetNanoUsd: 1n }))
+  const heldByOthers = bench(1000n)
+  heldByOthers.run(holdUnit({ outputTokens: 1000 }))
+  heldByOthers.run(holdUnit({ id: completionId(2), outputTokens: 1000 }))
+  const afterwards = bench(100n)
+  spend(afterwards, 1, 500, { terms: POSTPAID })
+  const neverAny = bench()
+  neverAny.run(holdUnit())
+  neverAny.run(settleUnit({ costNanoUsd: 9n }, { unrecorded: true }))
+  const expired = bench()
+  expired.run(touch(FREE))
+  expired.now = JULY
+  expired.run(touch({ billing: 'prepaid', monthlyCreditNanoUsd: 0n }))
+  expired.run(holdUnit())
+  assert.equal(expired.account().balance, 0n)
+  for (const on of [ofBudget, ofKey, heldByOthers, afterwards, neverAny, expired]) assert.deepEqual(exhaustedOf(on), [])
+})
+
+test('credit is exhausted once a month: a purchase clears nothing, and what is used up again is not told again', () => {
+  const on = bench(100n)
+  spend(on, 1, 100)
+  on.run(holdUnit({ id: completionId(2) }))
+  const [told] = [...on.ledger.alerts].filter(([name]) => name.includes('credit.exhausted'))
+  on.run(entry('purchase', 50n))
+  spend(on, 3, 50)
+  on.run(holdUnit({ id: completionId(4) }))
+  assert.deepEqual(exhaustedOf(on), ['0: 100/100, 0 left'])
+  assert.equal(on.ledger.alerts.get(told?.[0] ?? ''), told?.[1], 'what was told stays as it was')
+})
+
+test('each month tells its own end of credit, of what there was in that month', () => {
+  const on = bench()
+  on.run(touch(FREE))
+  spend(on, 1, 1000, { terms: FREE })
+  on.now = JULY
+  on.run(touch(FREE))
+  assert.deepEqual(exhaustedOf(on), ['0: 1000/1000, 0 left'])
+  spend(on, 2, 600, { terms: FREE })
+  on.run(holdUnit({ id: completionId(3), terms: FREE, outputTokens: 1000 }))
+  assert.equal(exhaustedOf(on).length, 1)
+  on.run(holdUnit({ id: completionId(4), terms: FREE, outputTokens: 300, choices: 2 }))
+  assert.deepEqual(exhaustedOf(on), ['0: 1000/1000, 0 left', '1: 600/1000, 400 left'])
+})
+
+test('a hold of June that is charged in July exhausts the credit of July', () => {
+  const on = bench(100n, JULY - 1)
+  on.run(holdUnit())
+  on.now = JULY
+  on.run(settleUnit({ costNanoUsd: 100n }))
+  assert.deepEqual(exhaustedOf(on), ['1: 100/100, 0 left'])
+  on.now = JULY - 1
+  on.run(entry('purchase', 30n))
+  spend(on, 2, 30)
+  assert.deepEqual(exhaustedOf(on), ['1: 100/100, 0 left'], 'a clock that goes back tells no month again')
+})
+
+test('what is owed into a new month is nothing new: only credit that there is can be used up', () => {
+  const on = bench(100n)
+  on.run(holdUnit())
+  on.run(settleUnit({ costNanoUsd: 130n }))
+  on.now = JULY
+  on.run(holdUnit({ id: completionId(2) }))
+  assert.deepEqual(exhaustedOf(on), ['0: 130/100, -30 left'])
+  on.run(entry('purchase', 50n))
+  spend(on, 3, 20)
+  assert.deepEqual(exhaustedOf(on), ['0: 130/100, -30 left', '1: 20/20, 0 left'])
 })
 
 test('INV-1: every kind of row takes from one book what it gives to another', () => {

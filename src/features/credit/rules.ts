@@ -73,6 +73,7 @@ export interface LedgerRow {
 /** A row of `usage_alert` without its account. Written once: a second one with the same key is ignored. */
 export interface AlertRow {
   readonly month: number
+  readonly event: 'usage.alert' | 'credit.exhausted'
   readonly basis: 'budget' | 'credit'
   readonly threshold: number
   readonly spent: NanoUsd

@@ -29,7 +29,7 @@ export function applySettle({ record, terms, unrecorded }: SettleUnit, world: Wo
     key,
     hold: ended,
     rows: withRow(turned.rows, row),
-    alerts: alertsOfCharge(before.spent, { account, terms }, now),
+    alerts: alertsOfCharge(before, { account, terms }, now),
     completion: true,
   }
 }

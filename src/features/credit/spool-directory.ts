@@ -3,8 +3,9 @@
  * after its instance. In it: `owner`, who that is; `complete`, there as long as every request that left for a provider
  * is noted; and the logs.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../db/make-directory.ts'
 import { ownerText, type SpoolOwner } from './spool-owner.ts'
 
 export const OWNER_FILE = 'owner'
@@ -24,7 +25,7 @@ export function spoolRoot(dataDirectory: string): string {
 export function prepareDirectory(directory: string, owner: SpoolOwner, first: boolean): void {
   const ownerFile = join(directory, OWNER_FILE)
   if (!first && existsSync(ownerFile)) return
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory)
   if (first) writeFileSync(join(directory, COMPLETE_FILE), '', { mode: 0o600 })
   writeFileSync(`${ownerFile}.new`, ownerText(owner), { mode: 0o600, flush: true })
   renameSync(`${ownerFile}.new`, ownerFile)

@@ -27,10 +27,18 @@ async function openLog(t: TestContext, over: Partial<SpoolLogOptions> = {}) {
   })
   const files = async () => (await readdir(directory)).sort()
   const texts = async () => {
-    const contents = await Promise.all((await files()).map((name) => readFile(join(directory, name))))
+    const contents = await Promise.all((await files()).map((name) => readIfThere(join(directory, name))))
     return contents.flatMap((content) => [...splitLines(content)].map(readLine))
   }
   return { log, files, texts, directory }
+}
+
+/** A file may be deleted after it was listed. */
+function readIfThere(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return Buffer.alloc(0)
+  })
 }
 
 /** Deletions are not waited for by anyone. */

@@ -67,6 +67,7 @@ function parseUnit(content: unknown): SettleUnit | undefined {
       ...record,
       finishReason: record.finishReason,
       firstByteMs: record.firstByteMs,
+      attemptLog: record.attemptLog, // releases before the field wrote none
       clientRequestId: record.clientRequestId,
       costNanoUsd: BigInt(record.costNanoUsd),
     },

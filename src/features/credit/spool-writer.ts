@@ -51,6 +51,8 @@ export interface SpoolWriter {
   failing(): boolean
   /** What `keep` was given and has in memory alone. */
   unwritten(): number
+  /** Tries at once to write what is in memory alone. */
+  drain(): void
   close(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ export function createSpoolWriter(input: SpoolWriterInput): SpoolWriter {
     report,
     failing: () => timer !== undefined,
     unwritten: backlog.size,
+    drain: () => void backlog.drain((text) => append(money, text)),
     close() {
       if (!backlog.drain((text) => append(money, text))) backlog.tell(log)
       clearTimeout(timer)

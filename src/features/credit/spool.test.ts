@@ -124,7 +124,7 @@ test('however long it runs, it keeps what is open and little more', async (t) =>
   await until(() => readdirSync(directory).filter((name) => name.endsWith('.log')).length <= 4)
 })
 
-test('beyond its bounds there is no room for more, but all room for what runs', async (t) => {
+test('beyond its bounds there is no room for more, but all room for what runs [limit: spool]', async (t) => {
   const { spool } = await spoolIn(t, { maxBytes: 20 * 1024, maxSettlements: 1_000 })
   assert.equal(spool.room(19), true)
   assert.equal(spool.room(20), false)

@@ -66,6 +66,8 @@ export interface Spool {
   follow(committed: Promise<void>, settled: Place, hold: Spooled): void
   /** Brings all settlements to the disk, in the background. */
   sync(): void
+  /** For a process that is about to end as it is. Resolves when all settlements are on the disk. */
+  flush(): Promise<void>
   /** Settlements that are not in the database. */
   waiting(): number
   /** Of these, the ones that no file has taken. */
@@ -107,6 +109,10 @@ export function openSpool(options: SpoolOptions): Spool {
     settled: (unit) => writer.keep(unitText('settled', unit)),
     follow: createFollower(parts),
     sync: () => void money.sync().catch(writer.report),
+    flush() {
+      writer.drain()
+      return money.sync()
+    },
     waiting,
     unwritten: writer.unwritten,
     bytes,

@@ -29,10 +29,10 @@ export function insertLedgerRow(connection: ProgramConnection, accountId: Accoun
 }
 
 const INSERT_ALERT = `insert into usage_alert
-  (account_id, month, basis, threshold, spent_nano_usd, limit_nano_usd, created_at)
-values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing`
+  (account_id, month, event, basis, threshold, spent_nano_usd, limit_nano_usd, created_at, told)
+values (?, ?, ?, ?, ?, ?, ?, ?, 0) on conflict do nothing`
 
 export function insertAlert(connection: ProgramConnection, accountId: AccountId, alert: AlertRow): void {
-  const { month, basis, threshold, spent, limit, createdAt } = alert
-  connection.prepare(INSERT_ALERT).run(accountId, month, basis, threshold, spent, limit, createdAt)
+  const { month, event, basis, threshold, spent, limit, createdAt } = alert
+  connection.prepare(INSERT_ALERT).run(accountId, month, event, basis, threshold, spent, limit, createdAt)
 }

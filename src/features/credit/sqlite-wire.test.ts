@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completionRecord } from '../../../test/support/completions.ts'
 import { holdUnit, POSTPAID, PREPAID } from '../../../test/support/credit-model.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import { toWire, unitsOf } from './sqlite-wire.ts'
 import type { SettleUnit, Unit } from './unit.ts'
@@ -25,7 +26,10 @@ const counts = {
   costNanoUsd: 6n,
 }
 const times = { createdAt: 7, durationMs: 8.5, firstByteMs: 9, attempts: 10 }
-const record = completionRecord({ ...counts, ...times, clientRequestId: 'mine' })
+const attemptLog: CompletionRecord['attemptLog'] = [
+  { provider: 'p', model: 'm', outcome: 'cut', status: 200, startedMs: 11, durationMs: 12 },
+]
+const record = completionRecord({ ...counts, ...times, attemptLog, clientRequestId: 'mine' })
 const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
 const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
 const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, kept }
@@ -35,7 +39,12 @@ test('every unit arrives in the other thread as it was sent', () => {
     hold,
     { ...hold, flexible: true, stream: true, keyBudgetNanoUsd: undefined, clientRequestId: 'mine', terms: PREPAID },
     settle,
-    { ...settle, unrecorded: false, kept: undefined, record: { ...record, finishReason: undefined, stream: true } },
+    {
+      ...settle,
+      unrecorded: false,
+      kept: undefined,
+      record: { ...record, finishReason: undefined, stream: true, attemptLog: undefined },
+    },
     { kind: 'release', accountId: 'acc_a' as AccountId, id: 'chatcmpl-1' as CompletionId },
     { kind: 'touch', accountId: 'acc_a' as AccountId, terms: PREPAID },
   ]

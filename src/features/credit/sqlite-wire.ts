@@ -106,6 +106,7 @@ function settleRow({ kind, record, terms, unrecorded, kept }: SettleUnit) {
     record.durationMs,
     record.firstByteMs,
     record.attempts,
+    record.attemptLog,
     record.clientRequestId,
   ] as const
 }
@@ -136,6 +137,7 @@ function recordOf(row: SettleRow): SettleUnit['record'] {
     durationMs: row[21],
     firstByteMs: row[22],
     attempts: row[23],
-    clientRequestId: row[24],
+    attemptLog: row[24],
+    clientRequestId: row[25],
   }
 }

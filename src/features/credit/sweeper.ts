@@ -80,6 +80,7 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
     durationMs: Math.max(0, now - hold.created_at),
     firstByteMs: undefined,
     attempts: 1,
+    attemptLog: undefined,
     clientRequestId: hold.client_request_id ?? undefined,
   }
 }

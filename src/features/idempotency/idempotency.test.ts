@@ -169,7 +169,7 @@ test('IDEM-5: a freed key may be used for another body at once', async (t) => {
   assert.deepEqual(replayOf(await port.begin({ ...mended, subjectId: 'a repeat' })), given)
 })
 
-test('IDEM-5: an error too large to be handed on is not; who waits elsewhere runs the request', async (t) => {
+test('IDEM-5: an error too large to be handed on is not; who waits elsewhere runs the request [limit: freed-error]', async (t) => {
   const [first, other] = await twoProcesses(t)
   const run = await beginRun(first.port, ask())
   const here = first.port.begin(ask())
@@ -181,7 +181,7 @@ test('IDEM-5: an error too large to be handed on is not; who waits elsewhere run
   runOf(await elsewhere)
 })
 
-test('a result over 8 MiB is not kept: those here get it, others and later ones are 409', async (t) => {
+test('a result over 8 MiB is not kept: those here get it, others and later ones are 409 [limit: kept-answer]', async (t) => {
   const [first, other] = await twoProcesses(t)
   const request = ask()
   const run = await beginRun(first.port, request)
@@ -223,7 +223,7 @@ test('answers come back as they were: every byte of body and headers', async (t)
   assert.deepEqual(replayOf(await other.port.begin(ask())), given)
 })
 
-test('at most so many keys run in a process', async (t) => {
+test('at most so many keys run in a process [limit: running-keys]', async (t) => {
   const { database } = await keyProcess(t)
   const port = openKeys(database, { maxRunningKeys: 2 })
   const first = await beginRun(port, ask({ key: 'a' }))

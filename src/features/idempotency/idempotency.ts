@@ -6,26 +6,26 @@
  * A request has its key by a row with a lease. The answer is written together with the charge, in the ledger's
  * transaction, so that there is never one without the other. Everything else about the row is written here.
  */
-import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { IdempotencyPort, IdempotentAsk, IdempotentRun, IdempotentTurn, KeptResult } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { canonicalJson } from '../../lib/canonical-json.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import { createFreeing, type Freeing } from './freeing.ts'
 import { createLeaseRenewal } from './lease-renewal.ts'
-import { lostAnswer, shuttingDown, stillRunning, tooManyKeys } from './refusals.ts'
+import { lostAnswer, lostStream, resultTooLarge, shuttingDown, stillRunning, tooManyKeys } from './refusals.ts'
 import { type Claim, findKeyOfSubject } from './rows.ts'
 import { createRunningKeys, type RunningKey, type RunningKeys } from './running-keys.ts'
 import { createStatementQueue } from './statement-queue.ts'
-import { type Turn, type TurnWorld, takeTurn } from './turn.ts'
+import { type Turn, type TurnAsk, type TurnWorld, takeTurn } from './turn.ts'
 
 /** Requests with a key under way in this process. */
 export const MAX_RUNNING_KEYS = 100_000
 /** Answers that are larger are not kept. */
 export const MAX_KEPT_BODY_BYTES = 8 * 1024 * 1024
+const KEEP_STREAM_MS = 600_000
 const LEASE_MS = 10_000
 const RENEW_MS = 3_000
 const CLAIM_TIMEOUT_MS = 5_000
@@ -42,6 +42,8 @@ export interface IdempotencyInput {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly log: { warn(fields: object, message: string): void }
+  /** How long an ended stream is kept, in milliseconds. Undefined: 10 minutes. */
+  readonly keepStreamMs?: () => number
   readonly leaseMs?: number
   readonly renewMs?: number
   /** How long the database may take to write a claim before a request is turned away. */
@@ -70,7 +72,8 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
   const keys = createRunningKeys()
   const freeing = createFreeing({ db, queue, log, closeTimeoutMs })
   const renewal = createLeaseRenewal({ db, batch, log, leaseMs, renewMs, claims: keys.claims })
-  const world: TurnWorld = { ...input, queue, leaseMs, claimTimeoutMs, isClosed: () => closed }
+  const keepStreamMs = input.keepStreamMs ?? (() => KEEP_STREAM_MS)
+  const world: TurnWorld = { ...input, queue, leaseMs, claimTimeoutMs, keepStreamMs, isClosed: () => closed }
   const parts: Parts = { world, keys, freeing, maxRunningKeys: input.maxRunningKeys ?? MAX_RUNNING_KEYS }
   return {
     async begin(ask) {
@@ -79,11 +82,13 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
       for (;;) {
         if (closed) throw shuttingDown()
         const running = keys.find(claim)
-        if (running === undefined) return await lead(parts, claim, deadline)
+        if (running === undefined) return await lead(parts, claim, { ...ask, deadline })
+        if (running.shared) return { kind: 'shared', subjectId: running.claim.subjectId }
         const ended = await keys.waitFor(running, Math.max(0, deadline - clock()))
         if (ended === undefined) throw stillRunning()
         if (ended.kind === 'failed') throw ended.error
         if (ended.kind === 'answer') return { kind: 'replay', answer: ended.answer }
+        if (ended.kind === 'elsewhere') return ended
       }
     },
     start: renewal.start,
@@ -93,10 +98,11 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
       keys.endAll({ kind: 'failed', error: shuttingDown() })
       await freeing.close()
     },
-    async outcomeOf(accountId, subjectId, { costNanoUsd }) {
+    async outcomeOf(accountId, subjectId, { costNanoUsd, stream }) {
       if (costNanoUsd <= 0n) return undefined
       const place = await findKeyOfSubject(db, accountId, subjectId)
-      return place === undefined ? undefined : { ...place, answer: lostAnswer(subjectId, costNanoUsd) }
+      if (place === undefined) return undefined
+      return { ...place, answer: (stream ? lostStream : lostAnswer)(subjectId, costNanoUsd) }
     },
   }
 }
@@ -109,13 +115,13 @@ interface Parts {
 }
 
 /** For the first in this process to come with its key and body: the others wait for what it gets. */
-async function lead(parts: Parts, claim: Claim, deadline: number): Promise<IdempotentTurn> {
+async function lead(parts: Parts, claim: Claim, ask: TurnAsk): Promise<IdempotentTurn> {
   const { world, keys, freeing, maxRunningKeys } = parts
   if (keys.size + freeing.pending >= maxRunningKeys) throw tooManyKeys()
   const running = keys.add(claim)
   let turn: Turn
   try {
-    turn = await takeTurn(world, claim, deadline)
+    turn = await takeTurn(world, claim, ask)
     if (turn.kind === 'run') {
       running.running = true
       return { kind: 'run', run: createRun(parts, running, turn.owned) }
@@ -126,6 +132,7 @@ async function lead(parts: Parts, claim: Claim, deadline: number): Promise<Idemp
     throw error
   }
   if (turn.kind === 'gave up') throw stillRunning()
+  if (turn.kind === 'elsewhere') return turn
   return { kind: 'replay', answer: turn.answer }
 }
 
@@ -135,13 +142,14 @@ function createRun({ keys, freeing }: Parts, running: RunningKey, owned: () => b
   return {
     owned,
     waiting: () => running.waiters.length,
+    shared: () => keys.share(running),
     result(answer) {
-      const fits = Buffer.byteLength(answer.body) <= MAX_KEPT_BODY_BYTES
+      const fits = answer !== undefined && Buffer.byteLength(answer.body) <= MAX_KEPT_BODY_BYTES
       return { accountId, endpoint, key, answer: fits ? answer : undefined }
     },
     committed(answer) {
       ended = true
-      keys.end(running, { kind: 'answer', answer })
+      keys.end(running, answer === undefined ? { kind: 'failed', error: resultTooLarge() } : { kind: 'answer', answer })
     },
     freed(answer) {
       if (ended) return
@@ -152,7 +160,7 @@ function createRun({ keys, freeing }: Parts, running: RunningKey, owned: () => b
   }
 }
 
-function claimOf({ accountId, endpoint, key, body, subjectId }: IdempotentAsk): Claim {
-  const fingerprint = createHash('sha256').update(endpoint).update('\n').update(canonicalJson(body)).digest()
-  return { accountId, endpoint, key, fingerprint, subjectId }
+function claimOf(ask: IdempotentAsk): Claim {
+  const { accountId, endpoint, key, subjectId } = ask
+  return { accountId, endpoint, key, fingerprint: fingerprintOf(ask), subjectId }
 }

@@ -115,7 +115,7 @@ test('F12: a process that ends writes first which keys are free; it does not wai
   await second.close()
 })
 
-test('F12: a claim that is not written in time is turned away, and taken back when it is written after all', async (t) => {
+test('F12: a claim that is not written in time is turned away, and taken back when it is written after all [limit: claim-wait]', async (t) => {
   const database = await watchedDatabase(t)
   const { port } = portOf(t, database, { claimTimeoutMs: 1 })
   const gate = Promise.withResolvers<void>()

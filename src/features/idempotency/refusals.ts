@@ -3,6 +3,7 @@
 import type { KeptAnswer } from '../../domain/credit.ts'
 import { renderErrorBody } from '../../domain/error-body.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { brokenEnd, EVENT_STREAM_TYPE } from '../../domain/kept-events.ts'
 import { type NanoUsd, usdText } from '../../domain/money.ts'
 
 const STILL_RUNNING_RETRY_MS = 5_000
@@ -19,6 +20,13 @@ export function resultTooLarge(): GatewayError {
     'The request with this Idempotency-Key was carried out, but its answer was too large to be kept. ' +
     'To run it again, send it with a new key.'
   return new GatewayError('idempotency_result_too_large', message)
+}
+
+export function resultExpired(): GatewayError {
+  const message =
+    'The stream with this Idempotency-Key has ended, and its events are no longer kept. ' +
+    'To run it again, send it with a new key.'
+  return new GatewayError('idempotency_result_expired', message)
 }
 
 /** 503 and not 409: clients repeat it by themselves, with the same key, and get the answer when it is there. */
@@ -52,4 +60,20 @@ export function lostAnswer(subjectId: string, costNanoUsd: NanoUsd): KeptAnswer 
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-should-retry': 'false' }
   // no request made this answer; what it is about is found in the log by the completion's id
   return { status: error.status, headers, body: renderErrorBody(error, subjectId) }
+}
+
+/**
+ * The same for a stream, as an event stream: what its clients read when they come for the rest.
+ * @param costNanoUsd Undefined: it is not settled yet.
+ */
+export function lostStream(subjectId: string, costNanoUsd: NanoUsd | undefined): KeptAnswer {
+  const charge =
+    costNanoUsd === undefined
+      ? `What was generated until then is charged as ${subjectId}, within a minute.`
+      : `What was generated until then was charged: $${usdText(costNanoUsd)} as ${subjectId}.`
+  const message =
+    `The process that ran the request with this Idempotency-Key stopped. ${charge} ` +
+    'The partial response may be incomplete. To run it again, send it with a new key.'
+  const headers = { 'content-type': EVENT_STREAM_TYPE }
+  return { status: 200, headers, body: brokenEnd({ code: 'idempotency_outcome_unknown', message }) }
 }

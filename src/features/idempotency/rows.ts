@@ -27,7 +27,7 @@ export interface Claim extends KeyPlace {
 
 export type KeyRow = Pick<
   IdempotencyTable,
-  'fingerprint' | 'state' | 'subject_id' | 'lease_until' | 'status' | 'headers' | 'body'
+  'fingerprint' | 'state' | 'subject_id' | 'instance_id' | 'lease_until' | 'status' | 'headers' | 'body' | 'ended_at'
 > & {
   /** The time of the look. */
   readonly looked_at: number
@@ -112,7 +112,17 @@ export async function findKey(
 ): Promise<KeyRow | undefined> {
   return await db
     .selectFrom('idempotency')
-    .select(['fingerprint', 'state', 'subject_id', 'lease_until', 'status', 'headers', 'body'])
+    .select([
+      'fingerprint',
+      'state',
+      'subject_id',
+      'instance_id',
+      'lease_until',
+      'status',
+      'headers',
+      'body',
+      'ended_at',
+    ])
     .select(databaseNow().as('looked_at'))
     .where('account_id', '=', accountId)
     .where('endpoint', '=', endpoint)

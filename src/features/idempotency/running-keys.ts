@@ -10,12 +10,17 @@ export type Ended =
   | { readonly kind: 'answer'; readonly answer: KeptAnswer }
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'gave up' }
+  /** It has not ended, but can be listened to: see `share`. */
+  | { readonly kind: 'shared' }
+  | { readonly kind: 'elsewhere'; readonly subjectId: string; readonly instanceId: string }
 
 export interface RunningKey {
   readonly name: string
   readonly claim: Claim
   /** Whether it is its turn, so that its lease is to be renewed. */
   running: boolean
+  /** Whether it can be listened to. */
+  shared: boolean
   waiters: ((ended: Ended) => void)[]
 }
 
@@ -25,6 +30,8 @@ export interface RunningKeys {
   add(claim: Claim): RunningKey
   /** Resolves with its end; undefined when it has not come within `patienceMs`. */
   waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undefined>
+  /** It can be listened to: nobody need wait for its end. */
+  share(running: RunningKey): void
   /** Tells those who wait. Only the first call counts. */
   end(running: RunningKey, ended: Ended): void
   endAll(ended: Ended): void
@@ -38,18 +45,20 @@ export function createRunningKeys(): RunningKeys {
   const end = (running: RunningKey, ended: Ended) => {
     if (all.get(running.name) !== running) return
     all.delete(running.name)
-    const { waiters } = running
-    running.waiters = []
-    for (const tell of waiters) tell(ended)
+    tellAll(running, ended)
   }
   return {
     find: (claim) => all.get(nameOf(claim)),
     add(claim) {
-      const running: RunningKey = { name: nameOf(claim), claim, running: false, waiters: [] }
+      const running: RunningKey = { name: nameOf(claim), claim, running: false, shared: false, waiters: [] }
       all.set(running.name, running)
       return running
     },
     waitFor,
+    share(running) {
+      running.shared = true
+      tellAll(running, { kind: 'shared' })
+    },
     end,
     endAll(ended) {
       for (const running of [...all.values()]) end(running, ended)
@@ -59,6 +68,12 @@ export function createRunningKeys(): RunningKeys {
       return all.size
     },
   }
+}
+
+function tellAll(running: RunningKey, ended: Ended): void {
+  const { waiters } = running
+  running.waiters = []
+  for (const tell of waiters) tell(ended)
 }
 
 function waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undefined> {

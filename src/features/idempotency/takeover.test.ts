@@ -156,7 +156,7 @@ test('IDEM-3, IDEM-7: whatever the order of their writes, two never run at once'
         const port = openKeys({ ...database, batch })
         const request = ask({ key, subjectId: `${key} ${index}` })
         const turn = await port.begin(request)
-        if (turn.kind === 'replay') return
+        if (turn.kind !== 'run') return
         ran += 1
         assert.equal(++running, 1)
         await scheduler.schedule(Promise.resolve(), 'the provider answers')

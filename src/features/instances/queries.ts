@@ -45,6 +45,24 @@ export async function listInstances(
   return rows.map(toInstance)
 }
 
+/**
+ * Where a process is reached. Its address is undefined as long as it takes no connections.
+ * @returns undefined when it ended, or was not seen for `seenWithinMs`.
+ */
+export async function findPlace(
+  db: Kysely<Database>,
+  id: string,
+  seenWithinMs: number,
+): Promise<{ readonly address: string | undefined } | undefined> {
+  const row = await db
+    .selectFrom('instance')
+    .select('address')
+    .where('id', '=', id)
+    .where('seen_at', '>=', databaseTimeIn(-seenWithinMs))
+    .executeTakeFirst()
+  return row === undefined ? undefined : { address: row.address ?? undefined }
+}
+
 function toInstance(row: InstanceTable): Instance {
   return {
     id: row.id,

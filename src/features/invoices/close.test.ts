@@ -245,7 +245,7 @@ test('an account whose ledger does not add up is left, with its name, and keeps 
   assert.deepEqual([(await invoicesOf(database, ada)).length, (await invoicesOf(database, bob)).length], [0, 1])
 })
 
-test('a long ledger is read in pieces; of very many corrections the first are listed, the others summed', async (t) => {
+test('a long ledger is read in pieces; of very many corrections the first are listed, the others summed [limit: invoice-lists] [limit: invoice-rows]', async (t) => {
   const database = await temporaryDatabase(t)
   const { db } = database
   const ledger = await ledgerDays(database, ada)

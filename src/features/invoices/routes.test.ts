@@ -24,8 +24,11 @@ async function serve(t: TestContext, { db }: OpenedDatabase) {
   })
   t.after(() => app.close())
   requireCaller(app, (account) => ({
+    kind: 'key',
     accountId: account as AccountId,
     keyId: 'key_a' as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'free',
     models: undefined,
     requestsPerMinute: undefined,

@@ -7,6 +7,7 @@ import { openPlace, sqliteTest, temporaryDatabase, temporaryPlace, testIds } fro
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
+import { MEMBER_RIGHTS, SCOPES } from '../../domain/rights.ts'
 import { createAuthenticator } from './authenticator.ts'
 import { createKey, FULL_ACCESS, findKey, type NewKey, revokeKey, updateKey } from './queries.ts'
 import { mintSecret } from './secret.ts'
@@ -83,7 +84,7 @@ test('no header at all is missing_credential', async (t) => {
   assert.equal((await refusal(it, '')).code, 'missing_credential')
 })
 
-test('KEY-5: unknown, revoked, expired and malformed keys get the very same answer', async (t) => {
+test('KEY-5: unknown, revoked, expired and malformed keys get the very same answer [limit: credential-length]', async (t) => {
   const it = await setUp(t)
   const revoked = await it.create()
   await revokeKey(it.db, { accountId: ACCOUNT, id: revoked.key.id }, it.now())
@@ -99,7 +100,7 @@ test('KEY-5: unknown, revoked, expired and malformed keys get the very same answ
         [401, 'invalid_credential', 'authentication_error', undefined],
         secret,
       )
-      assert.equal(message, 'The API key is not valid: it is wrong, expired or revoked.')
+      assert.equal(message, 'The credential is not valid: it is wrong, expired or revoked.')
     }
   }
 })
@@ -122,6 +123,9 @@ test('a known key is answered at once, with one frozen caller for all its reques
   assert.equal(second, first)
   assert.ok(Object.isFrozen(first))
   assert.deepEqual(first, {
+    kind: 'key',
+    userId: undefined,
+    role: undefined,
     accountId: ACCOUNT,
     keyId: key.id,
     plan: 'free',
@@ -135,10 +139,7 @@ test('a known key is answered at once, with one frozen caller for all its reques
 test('a key without scopes has full access to its account, and not operator', async (t) => {
   const it = await setUp(t)
   const { scopes, models, requestsPerMinute } = await caller(it, (await it.create()).secret)
-  assert.deepEqual(
-    [...scopes],
-    ['chat', 'models:read', 'usage:read', 'agents:read', 'agents:write', 'webhooks', 'keys', 'billing'],
-  )
+  assert.deepEqual([...scopes], [...SCOPES.filter((scope) => scope !== 'operator'), ...MEMBER_RIGHTS])
   assert.deepEqual([models, requestsPerMinute], [undefined, undefined])
 })
 

@@ -3,16 +3,16 @@
  * and a look into memory, and only an unknown one waits for the database.
  */
 import type { Kysely } from 'kysely'
+import { createLastUsed } from '../../db/last-used.ts'
 import type { BatchStatement } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
 import type { Caller } from '../../domain/caller.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { invalidCredential, missingCredential } from '../../domain/credential-errors.ts'
 import type { KeyId } from '../../domain/ids.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import { type Changes, followChanges } from './changes.ts'
 import { readSecret } from './credential.ts'
-import { checkKey, digestText, invalidCredential, type KnownKey, loadKey } from './known-key.ts'
-import { createLastUsed } from './last-used.ts'
+import { checkKey, digestText, type KnownKey, loadKey } from './known-key.ts'
 import { isWellFormed } from './secret.ts'
 
 export const MAX_KNOWN_KEYS = 50_000
@@ -29,6 +29,13 @@ export interface AuthenticatorInput {
   readonly onRevoked?: (keys: ReadonlySet<KeyId>) => void
   /** Unix milliseconds. */
   readonly now: () => number
+  /** How much is remembered; `MAX_KNOWN_KEYS` and `MAX_KNOWN_STRANGERS` unless set. */
+  readonly memory?: Memory
+}
+
+interface Memory {
+  readonly keys: number
+  readonly strangers: number
 }
 
 export interface Authenticator {
@@ -51,9 +58,11 @@ export function createAuthenticator({
   onChange,
   onRevoked = () => {},
   now,
+  memory = { keys: MAX_KNOWN_KEYS, strangers: MAX_KNOWN_STRANGERS },
 }: AuthenticatorInput): Authenticator {
-  const keys = createKeyCache({ db, now, onRevoked })
-  const lastUsed = createLastUsed(db, batch)
+  const keys = createKeyCache({ db, now, onRevoked, memory })
+  const rowOf = ({ caller }: KnownKey) => [caller.accountId, caller.keyId] as const
+  const lastUsed = createLastUsed<KnownKey>({ db, batch, table: 'api_key', rowOf })
   const unsubscribe = onChange(() => void keys.refresh())
   void keys.refresh()
 
@@ -85,9 +94,9 @@ export function createAuthenticator({
 }
 
 /** Keys by the digest of their secret, kept until they change. */
-function createKeyCache({ db, now, onRevoked }: Required<Pick<AuthenticatorInput, 'db' | 'now' | 'onRevoked'>>) {
-  const known = createLruCache<KnownKey>(MAX_KNOWN_KEYS)
-  const strangersUntil = createLruCache<number>(MAX_KNOWN_STRANGERS)
+function createKeyCache({ db, now, onRevoked, memory }: Required<Omit<AuthenticatorInput, 'batch' | 'onChange'>>) {
+  const known = createLruCache<KnownKey>(memory.keys)
+  const strangersUntil = createLruCache<number>(memory.strangers)
   const loading = new Map<string, Promise<KnownKey | undefined>>()
   let generation = 0
 
@@ -124,9 +133,4 @@ function createKeyCache({ db, now, onRevoked }: Required<Pick<AuthenticatorInput
 
 function isChanged({ caller }: KnownKey, { keys, accounts }: Changes): boolean {
   return keys.has(caller.keyId) || accounts.has(caller.accountId)
-}
-
-function missingCredential(): GatewayError {
-  const message = "Send an API key: 'Authorization: Bearer <key>', or Basic with the key as user name."
-  return new GatewayError('missing_credential', message)
 }

@@ -1,26 +1,14 @@
-/**
- * Follows what any process changes about keys and accounts, by the `changed_at` of their rows: each value that was ever
- * given out is above all earlier ones, so asking for greater ones misses nothing.
- */
+/** What any process changes about keys and accounts. */
 import type { Kysely } from 'kysely'
+import { type ChangeFollower, createFollower } from '../../db/follower.ts'
 import type { Database } from '../../db/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
-
-const RETRY_MS = 250
 
 export interface Changes {
   readonly keys: ReadonlySet<KeyId>
   /** Those of `keys` that are revoked now. */
   readonly revokedKeys: ReadonlySet<KeyId>
   readonly accounts: ReadonlySet<AccountId>
-}
-
-export interface ChangeFollower {
-  /** Resolves when changes are followed from here on; what was read earlier might be missed. Rejects with the database. */
-  ready(): Promise<void>
-  /** Resolves when everything committed before the call was applied. Never rejects: a failed look is repeated soon. */
-  refresh(): Promise<void>
-  close(): void
 }
 
 interface Cursor {
@@ -30,48 +18,14 @@ interface Cursor {
 
 /** @param apply Called, without awaiting, with every set of changes that is not empty. */
 export function followChanges(db: Kysely<Database>, apply: (changes: Changes) => void): ChangeFollower {
-  let cursor: Cursor | undefined
-  let starting: Promise<Cursor> | undefined
-  let running: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  let retry: NodeJS.Timeout | undefined
-
-  const start = async (): Promise<Cursor> => {
-    starting ??= latestChanges(db).finally(() => {
-      starting = undefined
-    })
-    cursor ??= await starting
-    return cursor
-  }
-  const look = async () => {
-    try {
-      const from = cursor ?? (await start())
-      const { changes, cursor: to } = await changesSince(db, from)
-      cursor = to
+  return createFollower<Cursor>({
+    latest: () => latestChanges(db),
+    async applySince(from) {
+      const { changes, cursor } = await changesSince(db, from)
       if (changes.keys.size + changes.accounts.size > 0) apply(changes)
-    } catch {
-      clearTimeout(retry)
-      retry = setTimeout(refresh, RETRY_MS).unref()
-    }
-  }
-  const refresh = (): Promise<void> => {
-    if (running !== undefined) {
-      next ??= running.then(() => {
-        next = undefined
-        return refresh()
-      })
-      return next
-    }
-    running = look().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-  return {
-    ready: async () => void (cursor ?? (await start())),
-    refresh,
-    close: () => clearTimeout(retry),
-  }
+      return cursor
+    },
+  })
 }
 
 async function latestChanges(db: Kysely<Database>): Promise<Cursor> {

@@ -1,9 +1,10 @@
 /** An API key as this feature speaks of it, and its row. */
 import type { Selectable } from 'kysely'
 import type { ApiKeyTable } from '../../db/schema.ts'
-import { SCOPES, type Scope } from '../../domain/caller.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { type Right, SCOPES, type Scope } from '../../domain/caller.ts'
+import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import { MEMBER_RIGHTS } from '../../domain/rights.ts'
 
 /** What a key may do and how much. Empty lists and undefined limit nothing. */
 export interface KeyRights {
@@ -24,16 +25,24 @@ export interface ApiKey extends KeyRights {
   readonly name: string
   readonly prefix: string
   readonly last4: string
+  /** The person whose rights bound its own. */
+  readonly createdBy: UserId | undefined
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
   readonly revokedAt: number | undefined
 }
 
-const ACCOUNT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'operator')
+/** Scopes within an account. */
+export const ACCOUNT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'operator')
+const FULL_RIGHTS: readonly Right[] = [...ACCOUNT_SCOPES, ...MEMBER_RIGHTS]
 
-/** The scopes that a key's list stands for: an empty one is full access to the account, and never `operator`. */
-export function effectiveScopes(scopes: readonly Scope[]): ReadonlySet<Scope> {
-  return new Set(scopes.length === 0 ? ACCOUNT_SCOPES : scopes)
+/**
+ * The rights that a key's list stands for: an empty one is full access to the account, and never `operator`; one of all
+ * there is, `operator` too, is full access beside it.
+ */
+export function rightsOfScopes(scopes: readonly Scope[]): ReadonlySet<Right> {
+  if (scopes.length === 0) return new Set(FULL_RIGHTS)
+  return new Set(scopes.length < SCOPES.length ? scopes : [...FULL_RIGHTS, ...scopes])
 }
 
 export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
@@ -48,6 +57,7 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     requestsPerMinute: row.requests_per_minute ?? undefined,
     models: JSON.parse(row.models) as string[],
+    createdBy: row.created_by ?? undefined,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at ?? undefined,
     expiresAt: row.expires_at ?? undefined,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database } from '../../db/schema.ts'
-import { type AccountId, base62Source, type IdSource, type KeyId } from '../../domain/ids.ts'
+import { type AccountId, base62Source, type IdSource, type KeyId, type UserId } from '../../domain/ids.ts'
 import { type ApiKey, type KeyRights, rightsColumns, toApiKey } from './key.ts'
 import { mintSecret, secretHash } from './secret.ts'
 
@@ -14,6 +14,8 @@ const randomText = base62Source(randomBytes)
 export interface NewKey extends KeyRights {
   readonly accountId: AccountId
   readonly name: string
+  /** The person whose rights bound its own; undefined: nobody's. */
+  readonly createdBy?: UserId | undefined
 }
 export interface KeyReference {
   readonly accountId: AccountId
@@ -37,11 +39,13 @@ export const FULL_ACCESS: KeyRights = {
 /** Works inside a transaction of the caller's as well as alone. The secret is nowhere kept: only its hash is. */
 export async function createKey(
   db: Kysely<Database>,
-  { accountId, name, ...rights }: NewKey,
+  { accountId, name, createdBy, ...rights }: NewKey,
   { now, ids }: { readonly now: () => number; readonly ids: IdSource },
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   if (!db.isTransaction) {
-    return db.transaction().execute((inside) => createKey(inside, { accountId, name, ...rights }, { now, ids }))
+    return db
+      .transaction()
+      .execute((inside) => createKey(inside, { accountId, name, createdBy, ...rights }, { now, ids }))
   }
   const secret = mintSecret(randomText)
   const time = now()
@@ -55,6 +59,7 @@ export async function createKey(
       prefix: secret.slice(0, SHOWN_PREFIX_LENGTH),
       last4: secret.slice(-SHOWN_SUFFIX_LENGTH),
       ...rightsColumns(rights),
+      created_by: createdBy ?? null,
       created_at: time,
       changed_at: nextChangedAt('api_key', time),
     })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
@@ -35,7 +36,17 @@ async function setUp(t: TestContext) {
   })
   t.after(() => app.close())
   requireCaller(app, authenticator.authenticate)
-  const deps = { db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1), changed: authenticator.refresh }
+  const events: AuditEvent[] = []
+  const writeAudit = async (_db: unknown, event: AuditEvent): Promise<void> => void events.push(event)
+  const deps = {
+    db,
+    now,
+    ids: testIds,
+    callerOf,
+    cursorKey: Buffer.alloc(32, 1),
+    changed: authenticator.refresh,
+    writeAudit,
+  }
   await app.register(keysRoutes(deps))
   const create = (rights: Partial<NewKey> = {}) =>
     createKey(db, { accountId: 'acc_a' as AccountId, name: 'k', ...FULL_ACCESS, ...rights }, { now, ids: testIds })
@@ -53,7 +64,7 @@ async function setUp(t: TestContext) {
       text: response.body,
     }
   }
-  return { create, ask, now }
+  return { create, ask, now, events }
 }
 
 test('a key is created with 201, its secret is shown once and works at once', async (t) => {
@@ -275,4 +286,28 @@ test('every route of keys needs the scope keys', async (t) => {
   ] as const) {
     assert.equal((await ask(secret, method, url, method === 'GET' ? undefined : { name: 'x' })).status, 403, method)
   }
+})
+
+test('changes of keys are in the audit log, and so is asking for more than one has', async (t) => {
+  const { create, ask, events } = await setUp(t)
+  const { secret, key } = await create({ scopes: ['keys', 'chat'] })
+  const { body } = await ask(secret, 'POST', '/keys', { name: 'ci' })
+  await ask(secret, 'PATCH', `/keys/${body.id}`, { name: 'cd' })
+  await ask(secret, 'DELETE', `/keys/${body.id}`)
+  assert.equal((await ask(secret, 'DELETE', `/keys/${body.id}`)).status, 404)
+  assert.equal((await ask(secret, 'POST', '/keys', { name: 'x', scopes: ['billing'] })).status, 403)
+  assert.equal((await ask(secret, 'PATCH', `/keys/${key.id}`, { scopes: ['billing'] })).status, 403)
+  assert.deepEqual(
+    events.map(({ action, subject, result }) => [action, subject, result]),
+    [
+      ['key.created', body.id, 'done'],
+      ['key.changed', body.id, 'done'],
+      ['key.revoked', body.id, 'done'],
+      ['key.created', undefined, 'denied'],
+      ['key.changed', key.id, 'denied'],
+    ],
+  )
+  assert.deepEqual(events[0]?.details, { name: 'ci', scopes: ['keys', 'chat'], last4: body.last4 })
+  assert.ok(events.every(({ actor, accountId }) => actor.id === key.id && accountId === 'acc_a'))
+  assert.ok(!JSON.stringify(events).includes(body.key))
 })

@@ -1,5 +1,6 @@
 /** `/keys`: what an account does with its API keys. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema.ts'
@@ -7,8 +8,10 @@ import { takeTurn } from '../../db/turn.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { KeyId } from '../../domain/ids.ts'
+import { auditOf } from '../../http/audit-origin.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import { type Asker, deniedEvent, keyEvent } from './audit.ts'
 import type { ApiKey } from './key.ts'
 import { createKey, findKey, type KeyReference, listKeys, revokeKey, updateKey } from './queries.ts'
 import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
@@ -19,6 +22,7 @@ export interface KeysDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   /** Called after every change and waited for: when it is done, this process acts on the change. */
   readonly changed: () => void | Promise<void>
+  readonly writeAudit: WriteAudit
 }
 
 const KeyParams = Type.Object({ id: Type.Unsafe<KeyId>({ type: 'string' }) })
@@ -55,7 +59,11 @@ const revokeSchema = {
 }
 
 export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
-  const { db, now, callerOf, changed } = deps
+  const { db, callerOf, changed } = deps
+  const askerOf = (request: FastifyRequest): Asker => {
+    const caller = callerOf(request)
+    return { caller, audited: auditOf(request, caller) }
+  }
   return async (app) => {
     app.get('/keys', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
@@ -65,56 +73,85 @@ export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
       return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render: renderKey })
     })
     app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
-      const { key, secret } = await mintKey(deps, callerOf(request), request.body)
+      const { key, secret } = await mintKey(deps, askerOf(request), request.body)
       await changed()
       return reply.code(201).send({ ...renderKey(key), key: secret })
     })
     app.patch('/keys/:id', { config, schema: updateSchema }, async (request) => {
-      const key = await changeKey(deps, { caller: callerOf(request), id: request.params.id, body: request.body })
+      const key = await changeKey(deps, askerOf(request), { id: request.params.id, body: request.body })
       await changed()
       return renderKey(key)
     })
     app.delete('/keys/:id', { config, schema: revokeSchema }, async (request, reply) => {
-      const { accountId } = callerOf(request)
-      if (!(await revokeKey(db, { accountId, id: request.params.id }, now()))) throw unknownKey()
+      await revoke(deps, askerOf(request), request.params.id)
       await changed()
       return reply.code(204).send(null)
     })
   }
 }
 
-async function mintKey({ db, now, ids }: KeysDeps, caller: Caller, body: Static<typeof KeyCreate>) {
+async function mintKey({ db, now, ids, writeAudit }: KeysDeps, asker: Asker, body: Static<typeof KeyCreate>) {
+  const { accountId } = asker.caller
   const asked = parseRights(body, now())
   assertAddressList(asked.ipAllowlist ?? [])
-  const granter = await granterOf(db, caller)
+  const granter = await granterOf(db, asker.caller)
   const rights = grantRights(asked, granter)
-  assertGrantable(rights, granter)
-  return createKey(db, { accountId: caller.accountId, name: body.name, ...rights }, { now, ids })
+  const createdBy = asker.caller.userId ?? granter.key?.createdBy // what a person's key makes is that person's, too
+  try {
+    assertGrantable(rights, granter)
+  } catch (error) {
+    const denied = deniedEvent('key.created', asker, { id: undefined, error })
+    if (denied !== undefined) await writeAudit(db, denied)
+    throw error
+  }
+  return db.transaction().execute(async (inside) => {
+    const created = await createKey(inside, { accountId, name: body.name, createdBy, ...rights }, { now, ids })
+    await writeAudit(inside, keyEvent('key.created', asker, created.key))
+    return created
+  })
 }
 
 interface Change extends Pick<KeyReference, 'id'> {
-  readonly caller: Caller
   readonly body: Static<typeof KeyPatch>
 }
 
 /** In one transaction, so that two changes at once cannot add up to more than either was allowed. */
-async function changeKey({ db, now }: KeysDeps, { caller, id, body }: Change): Promise<ApiKey> {
-  const { accountId } = caller
+async function changeKey({ db, now, writeAudit }: KeysDeps, asker: Asker, { id, body }: Change): Promise<ApiKey> {
+  const { accountId } = asker.caller
   const changes = parseRights(body, now())
   assertAddressList(changes.ipAllowlist ?? [])
-  const changed = await db.transaction().execute(async (inside) => {
+  const changing = db.transaction().execute(async (inside) => {
     await takeTurn(inside, `keys of ${accountId}`)
     const before = await findKey(inside, { accountId, id })
     if (before === undefined || before.revokedAt !== undefined) return undefined
     const rights = { ...before, ...changes }
-    if (Object.keys(changes).length > 0) assertGrantable(rights, await granterOf(inside, caller))
-    return updateKey(inside, { accountId, id, name: body.name ?? before.name, rights }, now())
+    if (Object.keys(changes).length > 0) assertGrantable(rights, await granterOf(inside, asker.caller))
+    const after = await updateKey(inside, { accountId, id, name: body.name ?? before.name, rights }, now())
+    if (after !== undefined) await writeAudit(inside, keyEvent('key.changed', asker, after))
+    return after
+  })
+  const changed = await changing.catch(async (error: unknown) => {
+    const denied = deniedEvent('key.changed', asker, { id, error })
+    if (denied !== undefined) await writeAudit(db, denied)
+    throw error
   })
   if (changed === undefined) throw unknownKey()
   return changed
 }
 
+async function revoke({ db, now, writeAudit }: KeysDeps, asker: Asker, id: KeyId): Promise<void> {
+  const { accountId } = asker.caller
+  const revoked = await db.transaction().execute(async (inside) => {
+    if (!(await revokeKey(inside, { accountId, id }, now()))) return false
+    await writeAudit(inside, keyEvent('key.revoked', asker, { id }))
+    return true
+  })
+  if (!revoked) throw unknownKey()
+}
+
+/** Only a key has limits in a row of its own. */
 async function granterOf(db: Kysely<Database>, caller: Caller): Promise<Granter> {
+  if (caller.kind !== 'key') return { caller, key: undefined }
   return { caller, key: await findKey(db, { accountId: caller.accountId, id: caller.keyId }) }
 }
 

@@ -5,20 +5,23 @@ import { type Caller, SCOPES, type Scope } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { isWithin, parseAddressRange } from '../../lib/address-ranges.ts'
-import { effectiveScopes, type KeyRights } from './key.ts'
+import { type KeyRights, rightsOfScopes } from './key.ts'
 import { FULL_ACCESS } from './queries.ts'
 import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
 
 function granter(rights: Partial<KeyRights>): Granter {
   const key: KeyRights = { ...FULL_ACCESS, ...rights }
   const caller: Caller = {
+    kind: 'key',
     accountId: 'acc_1' as AccountId,
     keyId: 'key_1' as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'free',
     models: key.models.length === 0 ? undefined : new Set(key.models),
     requestsPerMinute: key.requestsPerMinute,
     monthlyBudgetNanoUsd: key.monthlyBudgetNanoUsd ?? undefined,
-    scopes: effectiveScopes(key.scopes),
+    scopes: rightsOfScopes(key.scopes),
   }
   return { caller, key }
 }

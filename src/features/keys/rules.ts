@@ -1,13 +1,14 @@
-/** What a key may give to another one. No key can make, or make of another, a stronger one than itself (KEY-3). */
-import type { Caller, Scope } from '../../domain/caller.ts'
+/** What a caller may give to a key. Nobody can make one, or make of one, that is stronger than themselves (KEY-3). */
+import type { Caller, Right, Scope } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { UserId } from '../../domain/ids.ts'
 import { isWithin, parseAddressRange } from '../../lib/address-ranges.ts'
-import { effectiveScopes, type KeyRights } from './key.ts'
+import { ACCOUNT_SCOPES, type KeyRights, rightsOfScopes } from './key.ts'
 
 /** Who gives: the caller's rights and, for an API key, the limits in its row. */
 export interface Granter {
   readonly caller: Caller
-  readonly key: KeyRights | undefined
+  readonly key: (KeyRights & { readonly createdBy?: UserId | undefined }) | undefined
 }
 
 /** Rights for a new key: what was asked for, and where nothing was, the granter's own. `operator` is never implied. */
@@ -24,8 +25,8 @@ export function grantRights(asked: Partial<KeyRights>, { caller, key }: Granter)
 
 /** Throws 403 with `param` when anything in `rights` goes beyond the granter's. */
 export function assertGrantable(rights: KeyRights, { caller, key }: Granter): void {
-  for (const scope of effectiveScopes(rights.scopes)) {
-    if (!caller.scopes.has(scope)) throw beyond('scopes', `it does not have the scope '${scope}'`)
+  for (const right of rightsOfScopes(rights.scopes)) {
+    if (!caller.scopes.has(right)) throw beyondScopes(caller, right)
   }
   assertModels(rights.models, caller.models)
   assertAddresses(rights.ipAllowlist, key?.ipAllowlist ?? [])
@@ -44,9 +45,13 @@ export function assertAddressList(entries: readonly string[]): void {
 }
 
 function ownScopes({ scopes }: Caller): readonly Scope[] {
-  const everything = effectiveScopes([])
+  const everything = rightsOfScopes([])
   if ([...everything].every((scope) => scopes.has(scope))) return []
-  return [...scopes].filter((scope) => scope !== 'operator')
+  return [...scopes].filter(isAccountScope)
+}
+
+function isAccountScope(right: Right): right is Scope {
+  return ACCOUNT_SCOPES.some((scope) => scope === right)
 }
 
 function assertModels(models: readonly string[], own: ReadonlySet<string> | undefined): void {
@@ -75,6 +80,12 @@ function assertLimit<Amount extends number | bigint>(
 ): void {
   if (own === undefined || (value !== undefined && value <= own)) return
   throw beyond(param, `its own '${param}' is lower`)
+}
+
+function beyondScopes({ kind }: Caller, right: Right): GatewayError {
+  if (kind === 'key') return beyond('scopes', `it does not have the scope '${right}'`)
+  const message = `A key cannot be given more than its maker has: you do not have the right '${right}'.`
+  return new GatewayError('insufficient_scope', message, { param: 'scopes' })
 }
 
 function beyond(param: string, reason: string): GatewayError {

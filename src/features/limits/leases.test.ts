@@ -63,7 +63,7 @@ test('what may have been carried out is said again as far as it cannot count twi
   )
 })
 
-test(`OVL-1: at most ${MAX_RETURNS} ended requests wait for Redis, and go in calls of 500`, (t) => {
+test(`OVL-1: at most ${MAX_RETURNS} ended requests wait for Redis, and go in calls of 500 [limit: redis-returns]`, (t) => {
   const made = server(t)
   made.up = false
   for (let lease = 0; lease < MAX_RETURNS + 10; lease += 1) made.leases.giveBack(ACCOUNT, `${lease}`, 1)

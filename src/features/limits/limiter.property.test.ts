@@ -66,8 +66,11 @@ function mostInAMinute(spent: readonly Spent[]): number {
 function caller(requestsPerMinute?: number): Caller {
   const [accountId, keyId] = ['acc_1' as AccountId, 'key_1' as KeyId]
   return {
+    kind: 'key',
     accountId,
     keyId,
+    userId: undefined,
+    role: undefined,
     plan: 'plan',
     models: undefined,
     requestsPerMinute,
@@ -167,7 +170,7 @@ const PATTERN: fc.Arbitrary<Pattern> = fc.record({
   tokensPerMinute: fc.option(fc.integer({ min: 1, max: 300 }), { nil: undefined }),
 })
 
-test(`RL-1, RL-3: ${PATTERNS} patterns of arrivals: at most twice each limit in 60 s, and waiting as told is enough`, () => {
+test(`RL-1, RL-3: ${PATTERNS} patterns of arrivals: at most twice each limit in 60 s, and waiting as told is enough [limit: requests-per-minute]`, () => {
   const promise = fc.property(PATTERN, (pattern) => {
     const { ofAccount, ofKey, tokens } = arrive(pattern)
     const { perMinute: most = Infinity, perMinuteOfKey = Infinity, tokensPerMinute = Infinity } = pattern

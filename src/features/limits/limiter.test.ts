@@ -7,8 +7,11 @@ import { type Admission, createLimiter } from './limiter.ts'
 
 function caller(account: string, key = `key_${account}`, requestsPerMinute?: number): Caller {
   return {
+    kind: 'key',
     accountId: account as AccountId,
     keyId: key as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'plan',
     models: undefined,
     requestsPerMinute,
@@ -76,7 +79,7 @@ test('R-A9: a place for a request under way is given back once, however often it
   refused(() => limits.admit(caller('a')))
 })
 
-test('a refusal for want of a place does not count against the rate', () => {
+test('a refusal for want of a place does not count against the rate [limit: in-flight]', () => {
   const limits = limiter({ perMinute: 2, inFlight: 1 })
   const { release } = limits.admit(caller('a'))
   refused(() => limits.admit(caller('a')))
@@ -109,7 +112,7 @@ test('a reservation above the limit is admitted to a rested account, and empties
   assert.equal(limits.admit(caller('a'), 700).tokens?.remaining, 0)
 })
 
-test('a refusal for tokens does not count as a request', () => {
+test('a refusal for tokens does not count as a request [limit: tokens-per-minute]', () => {
   const limits = limiter({ perMinute: 2, tokens: 100 })
   const first = limits.admit(caller('a'), 100)
   refused(() => limits.admit(caller('a'), 100))

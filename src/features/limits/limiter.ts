@@ -2,6 +2,7 @@
 import type { Caller } from '../../domain/caller.ts'
 import type { LimitState, LimitStates } from '../../domain/limits.ts'
 import { correct, type GcraResult, spend } from '../../lib/gcra.ts'
+import { invariant } from '../../lib/invariant.ts'
 import { type Refusal, tighter, tooMany, tooManyAtOnce } from './answer.ts'
 import { createStandings, type Standing } from './standings.ts'
 
@@ -59,6 +60,7 @@ export function createLimiter({ limitsOf, clock }: LimiterInput): Limiter {
         tokens: stateOf(tokens),
         release: once(() => {
           own.inFlight -= 1
+          invariant(own.inFlight >= 0, 'More places were given back than were taken.')
         }),
         settle: settlement(tokens),
       }

@@ -157,7 +157,7 @@ function endStart(watch: Watch): void {
   for (const resolve of watch.waiting.splice(0)) resolve()
 }
 
-const SLOW_START = `not reached within ${START_MS} ms`
+const SLOW_START = `REDIS_URL: not reached within ${START_MS} ms`
 
 /** At most once a minute, however often it comes and goes. */
 function warn(watch: Watch, reason: string): void {

@@ -72,7 +72,7 @@ test('RL-4, F18: a server without its scripts is given them again, and no reques
   assert.deepEqual(limiter.state(), { shared: true, countedHere: 0 })
 })
 
-test('RL-4, F18: while the server hangs, each process holds its share; then all is as before', async (t) => {
+test('RL-4, F18: while the server hangs, each process holds its share; then all is as before [limit: redis-wait]', async (t) => {
   const redis = await temporaryRedis(t)
   const limitsOf = () => planLimits({ requestsPerMinute: 60, maxInFlight: 6 })
   const limiter = await sharedLimiter(t, { url: redis.url, limitsOf, nodes: () => 3, slowMs: SLOW_MS })
@@ -231,7 +231,7 @@ test('RL-2: what goes on keeps its place, and a killed process loses all of its 
   going.release()
 })
 
-test('RL-4: without its server a process starts and holds its share, and the log says so once a minute', async (t) => {
+test('RL-4: without its server a process starts and holds its share, and the log says so once a minute [limit: redis-start]', async (t) => {
   let now = 0
   const limitsOf = () => planLimits({ requestsPerMinute: 10 })
   const limiter = await sharedLimiter(t, { limitsOf, clock: () => now, nodes: () => 2 })

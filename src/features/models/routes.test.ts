@@ -8,8 +8,11 @@ import { buildModelBook } from './book.ts'
 import { modelsRoutes } from './routes.ts'
 
 const FREE_CALLER: Caller = {
+  kind: 'key',
   accountId: 'acc_test' as AccountId,
   keyId: 'key_test' as KeyId,
+  userId: undefined,
+  role: undefined,
   plan: 'free',
   models: undefined,
   requestsPerMinute: undefined,

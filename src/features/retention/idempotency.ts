@@ -1,7 +1,10 @@
-/** Forgets idempotency keys: answers a day after they were given, and requests that nobody will ever answer. */
-import { type Kysely, sql } from 'kysely'
+/**
+ * Forgets idempotency keys: answers a day after they were given, streams as soon as they can no longer be resumed, and
+ * requests that nobody will ever answer.
+ */
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database, IdempotencyTable } from '../../db/schema.ts'
-import { BATCH_ROWS, inBatches } from './batches.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batches.ts'
 
 const KEEP_MS = 24 * 3_600_000
 /** Answers deleted in one transaction; a single one may be larger. */
@@ -12,19 +15,53 @@ export interface RetentionInput {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly signal?: AbortSignal | undefined
+  /** How long an ended stream is kept, in milliseconds. Undefined: as long as any answer. */
+  readonly keepStreamMs?: () => number
 }
 
 /** @returns How many rows were deleted. */
-export async function forgetIdempotencyKeys({ db, now, signal }: RetentionInput): Promise<number> {
+export async function forgetIdempotencyKeys({ db, now, signal, keepStreamMs }: RetentionInput): Promise<number> {
   const before = now() - KEEP_MS
+  if (keepStreamMs !== undefined) {
+    const streamsBefore = now() - keepStreamMs()
+    await inBatches(() => emptyStreams(db, streamsBefore), signal)
+  }
   const answered = await inBatches(() => deleteAnswered(db, before), signal)
   return answered + (await inBatches(() => deleteAbandoned(db, before), signal))
 }
 
 const KEY = ['account_id', 'endpoint', 'key'] as const
 
+/** As `headers` are written: in nothing that a client says could these quotes stand like this. */
+const IS_STREAM = sql<boolean>`headers like '%"content-type":"text/event-stream%' and body is not null`
+
+/** Their rows stay, without events: a repeat is told that they are gone. */
+async function emptyStreams(db: Kysely<Database>, before: number): Promise<number> {
+  const limit = await rowsToEnd(db, before, IS_STREAM)
+  if (limit === 0) return 0
+  const result = await db
+    .updateTable('idempotency')
+    .set({ body: null })
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple(...KEY),
+        'in',
+        selectFrom('idempotency')
+          .select(KEY)
+          .where('ended_at', '<', before)
+          .where(IS_STREAM)
+          .orderBy('ended_at')
+          .limit(limit)
+          .$asTuple(...KEY),
+      ),
+    )
+    .where('ended_at', '<', before)
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
 async function deleteAnswered(db: Kysely<Database>, before: number): Promise<number> {
-  const limit = await rowsToDelete(db, before)
+  const limit = await rowsToEnd(db, before, sql<boolean>`1 = 1`)
   if (limit === 0) return 0
   const result = await db
     .deleteFrom('idempotency')
@@ -46,11 +83,12 @@ async function deleteAnswered(db: Kysely<Database>, before: number): Promise<num
 }
 
 /** So many of the oldest that their answers are not too large for one transaction. */
-async function rowsToDelete(db: Kysely<Database>, before: number): Promise<number> {
+async function rowsToEnd(db: Kysely<Database>, before: number, which: RawBuilder<boolean>): Promise<number> {
   const rows = await db
     .selectFrom('idempotency')
     .select(sql<number>`coalesce(octet_length(body), 0)`.as('bytes'))
     .where('ended_at', '<', before)
+    .where(which)
     .orderBy('ended_at')
     .limit(BATCH_ROWS)
     .execute()

@@ -8,7 +8,7 @@ import { DatabaseError } from '../../db/failure.ts'
 import type { OpenedDatabase } from '../../db/open.ts'
 import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema.ts'
 import { type AccountId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
-import { inBatches } from './batches.ts'
+import { inBatches } from '../../jobs/batches.ts'
 import { forgetIdempotencyKeys } from './idempotency.ts'
 import { retentionJobs } from './jobs.ts'
 import { forgetTraces } from './traces.ts'
@@ -116,7 +116,7 @@ test('usage that cost nothing needs no invoice, and other accounts are not touch
   assert.deepEqual(await rowsLeft(database, bob), [other.id])
 })
 
-test('R-F6: usage goes in transactions of 500 rows at most, and each is whole', async (t) => {
+test('R-F6: usage goes in transactions of 500 rows at most, and each is whole [limit: retention-rows]', async (t) => {
   const database = await temporaryDatabase(t)
   await (await ledgerDays(database, ada)).charge(OLD, { costNanoUsd: 1n })
   await invoiceFor(database, ada, OLD)
@@ -124,7 +124,7 @@ test('R-F6: usage goes in transactions of 500 rows at most, and each is whole', 
     with recursive n (i) as (select 1 union all select i + 1 from n where i < 1199)
     select account_id, substr(id, 1, 17) || cast(10000000000000 + i as text), key_id, model, provider, status, stream, finish_reason,
       prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd,
-      price_version, usage_source, created_at, duration_ms, first_byte_ms, attempts, client_request_id
+      price_version, usage_source, created_at, duration_ms, first_byte_ms, attempts, client_request_id, attempt_log
     from completion cross join n`.execute(database.db)
   const retired: bigint[] = []
   const counting: KyselyPlugin = {
@@ -223,7 +223,7 @@ test('a request that nobody will answer is forgotten when its lease is long over
   assert.deepEqual(await keysLeft(database), ['alive', 'held'])
 })
 
-test('R-F6: idempotency keys go 500 at a time, fewer where their answers are large', async (t) => {
+test('R-F6: idempotency keys go 500 at a time, fewer where their answers are large [limit: retention-answers]', async (t) => {
   const database = await temporaryDatabase(t)
   const deleted: bigint[] = []
   const counting: KyselyPlugin = {
@@ -288,7 +288,15 @@ test('ended jobs are kept for a week, processes for a day; alerts for ever', asy
     .insertInto('instance')
     .values([instance('gone', NOW - DAY_MS - 1), instance('here', NOW - DAY_MS)])
     .execute()
-  const alert = { account_id: ada, month: 1, basis: 'credit', threshold: 50, created_at: 1 } as const
+  const alert = {
+    account_id: ada,
+    month: 1,
+    event: 'usage.alert',
+    basis: 'credit',
+    threshold: 50,
+    created_at: 1,
+    told: 0,
+  } as const
   await db
     .insertInto('usage_alert')
     .values({ ...alert, spent_nano_usd: 1n, limit_nano_usd: 2n })

@@ -1,6 +1,7 @@
 /** Deletes what background work and processes leave behind. */
+
+import { BATCH_ROWS, inBatches } from '../../jobs/batches.ts'
 import { forgetEnded } from '../../jobs/queue.ts'
-import { BATCH_ROWS, inBatches } from './batches.ts'
 import type { RetentionInput } from './idempotency.ts'
 
 const DAY_MS = 24 * 3_600_000

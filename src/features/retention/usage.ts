@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { type AccountId, completionIdFloor } from '../../domain/ids.ts'
-import { BATCH_ROWS, inBatches } from './batches.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batches.ts'
 import type { RetentionInput } from './idempotency.ts'
 
 const DAY_MS = 24 * 3_600_000

@@ -18,6 +18,11 @@ export function idsBornIn({ start, end }: Period): IdRange {
   return { above: floorOf(start - ID_TOLERANCE_MS), below: floorOf(end + ID_TOLERANCE_MS) }
 }
 
+/** Before every agent that was made too late to have a completion in the period. */
+export function firstAgentAfter({ end }: Period): string {
+  return floorOf(end + ID_TOLERANCE_MS).replace(/^chatcmpl-/, 'agt_')
+}
+
 /** What is left of a range behind an id, in the order of reading; undefined: nothing. */
 export function rangeAfter(range: IdRange, id: CompletionId | undefined, order: 'asc' | 'desc'): IdRange | undefined {
   if (id === undefined) return range

@@ -4,7 +4,7 @@ import type { AccountId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { Period } from '../../http/period.ts'
-import { idsBornIn } from './id-range.ts'
+import { firstAgentAfter, idsBornIn } from './id-range.ts'
 import { DAY_MS, HOUR_MS, splitPeriod } from './period.ts'
 
 /** What sums can be told apart by, beside their model. */
@@ -47,6 +47,41 @@ export async function sumUsage(
     .groupBy(['model', 'member'])
     .execute()
   return rows.map(({ cost_nano_usd: costNanoUsd, ...row }) => ({ ...row, costNanoUsd }))
+}
+
+export interface AgentSum extends Omit<UsageSum, 'model' | 'member'> {
+  /** Which run's: see `agentReference`. */
+  readonly reference: string
+}
+
+/**
+ * What agents used, run by run, through the index of their completions: the sums that are kept do not tell whose a
+ * completion was. Without bounds on the id, which would lead through all completions of the period instead. Clients' own names for their requests can look like an agent's, but never like a run's.
+ */
+export async function sumAgents(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  period: Period,
+): Promise<readonly AgentSum[]> {
+  const rows = await db
+    .selectFrom('completion')
+    .select(sql<string>`client_request_id`.as('reference'))
+    .select(({ fn }) => fn.countAll().as('requests'))
+    .select(sql<number>`sum(prompt_tokens + completion_tokens)`.as('tokens'))
+    .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
+    .where('account_id', '=', accountId)
+    .where('client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
+    .where('client_request_id', '<', sql.lit('agt`'))
+    .where('client_request_id', '<', firstAgentAfter(period))
+    .where('created_at', '>=', period.start)
+    .where('created_at', '<', period.end)
+    .groupBy('client_request_id')
+    .execute()
+  return rows.map(({ cost_nano_usd: costNanoUsd, requests, ...row }) => ({
+    ...row,
+    requests: Number(requests),
+    costNanoUsd,
+  }))
 }
 
 /** Notes each price the first time it is seen: usage rows name it for ever. `now` is Unix milliseconds. */

@@ -1,11 +1,12 @@
 /** Adds up what the database gives: the account's total, by model, and by whatever else was asked for. */
+import { readAgentReference } from '../../domain/agent.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { DAY_MS } from './period.ts'
-import type { Dimension, UsageSum } from './queries.ts'
+import type { AgentSum, Dimension, UsageSum } from './queries.ts'
 import type { Grouping } from './shapes.ts'
 
 export interface Sum {
-  /** Of what: a model's ID, a key's id, or a day as `2026-01-31`. */
+  /** Of what: a model's ID, a key's id, a day as `2026-01-31`, or an agent's id. */
   readonly key: string
   readonly requests: number
   /** Prompt and completion together. */
@@ -27,23 +28,33 @@ export function dimensionOf(grouping: Grouping | undefined): Dimension | undefin
 }
 
 /** @param sums Told apart by `dimensionOf(grouping)`. */
-export function buildReport(sums: readonly UsageSum[], grouping: Grouping | undefined): Report {
+export function buildReport(
+  sums: readonly UsageSum[],
+  { grouping, agents }: { readonly grouping: Grouping | undefined; readonly agents: readonly AgentSum[] },
+): Report {
   const models = addUp(sums, ({ model }) => model).toSorted(byCost)
-  return { total: totalOf(models), models, groups: groupsOf(sums, models, grouping) }
+  const groups = grouping === 'agent' ? agentGroups(agents) : groupsOf(sums, models, grouping)
+  return { total: totalOf(models), models, groups }
+}
+
+function agentGroups(sums: readonly AgentSum[]): readonly Sum[] {
+  const ofAgents = sums.flatMap(({ reference, ...sum }) => {
+    const agentId = readAgentReference(reference)?.agentId
+    return agentId === undefined ? [] : [{ ...sum, agentId }]
+  })
+  return addUp(ofAgents, ({ agentId }) => agentId).toSorted(byCost)
 }
 
 function groupsOf(
   sums: readonly UsageSum[],
   models: readonly Sum[],
-  grouping: Grouping | undefined,
+  grouping: Exclude<Grouping, 'agent'> | undefined,
 ): readonly Sum[] | undefined {
   switch (grouping) {
     case undefined:
       return undefined
     case 'model':
       return models
-    case 'agent':
-      return [] // no completion belongs to an agent
     case 'key':
       return addUp(sums, ({ member }) => String(member)).toSorted(byCost)
     case 'day':
@@ -51,7 +62,7 @@ function groupsOf(
   }
 }
 
-function addUp(sums: readonly UsageSum[], keyOf: (sum: UsageSum) => string): readonly Sum[] {
+function addUp<One extends Omit<Sum, 'key'>>(sums: readonly One[], keyOf: (sum: One) => string): readonly Sum[] {
   const added = new Map<string, Sum>()
   for (const sum of sums) {
     const key = keyOf(sum)

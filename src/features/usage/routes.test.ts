@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,8 +10,9 @@ import { sqliteTest, temporaryDatabase, temporaryPath, testIds } from '../../../
 import type { OpenedDatabase } from '../../db/open.ts'
 import type { Database } from '../../db/schema.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/account-credit.ts'
+import { agentReference } from '../../domain/agent.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { type AccountId, completionIdFloor, createIdSource, type KeyId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
@@ -49,8 +51,11 @@ async function serve(
   })
   t.after(() => app.close())
   requireCaller(app, (account) => ({
+    kind: 'key',
     accountId: account as AccountId,
     keyId: 'key_a' as KeyId,
+    userId: undefined,
+    role: undefined,
     plan: 'free',
     models: undefined,
     requestsPerMinute: undefined,
@@ -228,13 +233,39 @@ test('groups of any period are the sums of its rows, and add up to the total to 
   )
 })
 
-test('no completion belongs to an agent: the groups are empty, the totals are not', async (t) => {
+test('agents are groups by the runs that asked; what clients call their requests makes nobody an agent', async (t) => {
   const database = await temporaryDatabase(t)
-  await recordCompletions(database, [completionRecord()])
+  const ids = createIdSource(() => START, randomBytes)
+  const [one, other] = [ids.agent(), ids.agent()]
+  const asked = (clientRequestId: string | undefined, over: Partial<CompletionRecord> = {}) =>
+    completionRecord({ createdAt: START, clientRequestId, ...over })
+  const late = completionIdFloor(Date.UTC(2030, 0)).replace('chatcmpl-', 'agt_')
+  const ofRun = asked(agentReference(one, ids.run()))
+  await recordCompletions(database, [
+    asked(undefined),
+    ofRun,
+    asked(agentReference(one, ids.run()), { model: 'm2', costNanoUsd: 500n }),
+    asked(agentReference(other, ids.run()), { costNanoUsd: 7_000n }),
+    asked(agentReference(other, ids.run()), { createdAt: START + DAY_MS }),
+    asked(agentReference(one, ids.run()), { accountId: 'acc_b' as AccountId }),
+    asked(one),
+    asked(`${one}:run_1`),
+    asked(late),
+  ])
   const get = await serve(t, database.db)
-  const { body } = await get('/usage?group_by=agent')
-  assert.deepEqual([body.groups, body.total_tokens], [[], 15])
-  assert.equal((await get('/usage?group_by=agent&format=csv')).text, 'group,tokens,requests,cost_usd\r\n')
+  const day = `period_start=${iso(START)}&period_end=${iso(START + DAY_MS)}`
+  const { body } = await get(`/usage?group_by=agent&${day}`)
+  assert.deepEqual(body.groups, [
+    { key: other, tokens: 15, requests: 1, cost_usd: 0.000007 },
+    { key: one, tokens: 30, requests: 2, cost_usd: 0.000002 },
+  ])
+  assert.equal(body.total_tokens, 15 * 7)
+  const lines = `group,tokens,requests,cost_usd\r\n${other},15,1,0.000007\r\n${one},30,2,0.000002\r\n`
+  assert.equal((await get(`/usage?group_by=agent&format=csv&${day}`)).text, lines)
+  assert.deepEqual((await get('/usage?group_by=agent&period_start=2020-01-01&period_end=2020-02-01')).body.groups, [])
+  const shown = (await get(`/usage/completions/${ofRun.id}`)).body
+  const reference = `${shown.agent_id}/${shown.run_id}`
+  assert.deepEqual([reference, shown.client_request_id], [ofRun.clientRequestId, null])
 })
 
 test('a CSV file has the groups, by model unless said, with every digit of the cost', async (t) => {
@@ -300,6 +331,10 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     usageSource: 'estimated',
     status: 'client_left',
     attempts: 2,
+    attemptLog: [
+      { provider: 'o', model: 'theirs', outcome: 'failed', status: 0, startedMs: 0.4, durationMs: 2 },
+      { provider: 'p', model: 'theirs', outcome: 'answered', status: 200, startedMs: 2.6, durationMs: 1 },
+    ],
   })
   const bare = completionRecord({ status: 'failed', finishReason: undefined, costNanoUsd: 0n, createdAt: START })
   await recordCompletions(database, [whole, bare])
@@ -323,7 +358,13 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     duration_ms: 12,
     first_byte_ms: 4,
     attempts: 2,
+    attempt_log: [
+      { provider: 'o', model: 'theirs', outcome: 'failed', status: null, started_ms: 0, duration_ms: 2 },
+      { provider: 'p', model: 'theirs', outcome: 'answered', status: 200, started_ms: 3, duration_ms: 1 },
+    ],
     client_request_id: 'mine',
+    agent_id: null,
+    run_id: null,
   }
   const one = await get(`/usage/completions/${whole.id}`)
   assert.equal(one.status, 200)
@@ -334,6 +375,28 @@ test('a completion is shown with every field, alone and in the list', async (t) 
   const { id, stream, finish_reason, first_byte_ms, client_request_id, cost_usd } = list.data[1]
   assert.deepEqual([id, stream, finish_reason, first_byte_ms], [bare.id, false, null, null])
   assert.deepEqual([client_request_id, cost_usd], [null, 0])
+})
+
+test('the one call of a completion is told from its row, where it answered', async (t) => {
+  const database = await temporaryDatabase(t)
+  const rows: readonly (readonly [Partial<CompletionRecord>, number | undefined])[] = [
+    [{ durationMs: 70, firstByteMs: 9 }, 9],
+    [{ durationMs: 70 }, 70],
+    [{ status: 'client_left', firstByteMs: 9 }, 9],
+    [{ status: 'client_left' }, undefined],
+    [{ status: 'incomplete', firstByteMs: 9 }, undefined],
+    [{ status: 'failed' }, undefined],
+    [{ attempts: 2 }, undefined],
+  ]
+  const records = rows.map(([over]) => completionRecord(over))
+  await recordCompletions(database, records)
+  const get = await serve(t, database.db)
+  for (const [index, { id }] of records.entries()) {
+    const duration_ms = rows[index]?.[1]
+    const answered = { provider: 'p', model: 'm1', outcome: 'answered', status: 200, started_ms: 0, duration_ms }
+    const { body } = await get(`/usage/completions/${id}`)
+    assert.deepEqual(body.attempt_log, duration_ms === undefined ? [] : [answered], JSON.stringify(rows[index]))
+  }
 })
 
 test('another account’s completion is answered like one that never was', async (t) => {
@@ -505,7 +568,11 @@ sqliteTest('no query reads a whole table, whatever is asked for', async (t) => {
       assert.notEqual(verb, 'SCAN', `${step}: ${sql}`)
       if (table !== undefined) assert.match(step, /\(account_id=\?/, sql)
       if (table === 'completion')
-        assert.match(step, /AND (id=\?|id>\? AND id<\?|\(status,id\)>\(\?,\?\) AND \(status,id\)<\(\?,\?\))\)$/, sql)
+        assert.match(
+          step,
+          /AND (id=\?|id>\? AND id<\?|client_request_id>\? AND client_request_id<\?|\(status,id\)>\(\?,\?\) AND \(status,id\)<\(\?,\?\))\)$/,
+          sql,
+        )
     }
     const isSorted = plan.some(({ detail }) => String(detail).includes('TEMP B-TREE FOR ORDER BY'))
     assert.ok(!isSorted, `sorts: ${sql}`)

@@ -10,7 +10,7 @@ import { renderCsv } from '../../lib/csv.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type CompletionFilter, findCompletion, listCompletions } from './completion-list.ts'
 import { monthOf } from './period.ts'
-import { sumUsage } from './queries.ts'
+import { sumAgents, sumUsage } from './queries.ts'
 import { buildReport, dimensionOf } from './report.ts'
 import {
   CompletionQuery,
@@ -68,7 +68,10 @@ export function usageRoutes({ db, now, callerOf, cursorKey, credit }: UsageDeps)
       const { group_by: grouping, format } = request.query
       const { accountId: id, plan } = callerOf(request)
       const period = parsePeriod(request.query, monthOf(now()))
-      const report = buildReport(await sumUsage(db, id, { period, by: dimensionOf(grouping) }), grouping)
+      // In this order, so that what agents used is never more than all there is.
+      const agents = grouping === 'agent' ? await sumAgents(db, id, period) : []
+      const sums = await sumUsage(db, id, { period, by: dimensionOf(grouping) })
+      const report = buildReport(sums, { grouping, agents })
       if (format !== 'csv') return renderReport(report, { period, credit: await credit.read({ id, plan }) })
       return reply
         .type('text/csv; charset=utf-8')

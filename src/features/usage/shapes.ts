@@ -1,8 +1,10 @@
 /** Usage on the wire. */
 import { type Static, Type } from 'typebox'
 import type { AccountCredit } from '../../domain/account-credit.ts'
+import { readAgentReference } from '../../domain/agent.ts'
+import { parseAttemptLog } from '../../domain/attempt-log.ts'
 import type { FinishReason } from '../../domain/chat.ts'
-import type { CompletionStatus, UsageSource } from '../../domain/completion.ts'
+import type { AttemptNote, AttemptOutcome, CompletionStatus, UsageSource } from '../../domain/completion.ts'
 import { type NanoUsd, usdNumber, usdText } from '../../domain/money.ts'
 import type { Period } from '../../http/period.ts'
 import type { CsvField } from '../../lib/csv.ts'
@@ -20,6 +22,18 @@ const GROUPINGS = ['model', 'key', 'day', 'agent'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
 const STATUSES = ['completed', 'failed', 'client_left', 'incomplete'] as const satisfies readonly CompletionStatus[]
+const OUTCOMES = [
+  'answered',
+  'abandoned',
+  'rejected',
+  'credentials',
+  'quota',
+  'rate_limited',
+  'not_found',
+  'overloaded',
+  'failed',
+  'cut',
+] as const satisfies readonly AttemptOutcome[]
 
 export const ReportQuery = Type.Object({
   period_start: time('ISO 8601 UTC; default: the first of this month.'),
@@ -79,6 +93,21 @@ export const CompletionQuery = {
   status: Type.Optional(oneOf(STATUSES, { description: 'Only those that ended like this.' })),
 }
 
+const AttemptView = Type.Object({
+  provider: Type.String({ description: 'Who was called, by the name in the configuration.' }),
+  model: Type.String({ description: 'The model by the provider’s own name.' }),
+  outcome: oneOf(OUTCOMES, {
+    description:
+      'answered: its answer began, and nothing broke it off. cut: the provider broke it off. abandoned: the client left ' +
+      'or Turnpike ended the request before there was an answer. rejected: the provider refused the request itself. ' +
+      'Else why it gave no answer: it refused the operator’s credentials or was out of quota, limited their rate, did ' +
+      'not know the model, was overloaded, or failed.',
+  }),
+  status: nullable<number>('integer', 'HTTP status of the provider’s answer. Null: there was none.'),
+  started_ms: Type.Integer({ description: 'From the request’s arrival to the call.' }),
+  duration_ms: Type.Integer({ description: 'From the call to the first event of its answer, or to its failure.' }),
+})
+
 export const CompletionView = Type.Object({
   id: Type.String({ description: 'The `id` of the answer.' }),
   object: Type.Literal('completion'),
@@ -104,7 +133,14 @@ export const CompletionView = Type.Object({
   duration_ms: Type.Integer({ description: 'From the request’s arrival to the end of the answer.' }),
   first_byte_ms: nullable<number>('integer', 'From the request’s arrival to the first byte. Null: there was none.'),
   attempts: Type.Integer({ description: 'Calls made to providers.' }),
+  attempt_log: Type.Array(AttemptView, {
+    description:
+      'The calls in order, the newest 10. A single call that answered is told from the row: the model by its ID, the ' +
+      'time to the first byte of the whole request. Empty: not known.',
+  }),
   client_request_id: nullable<string>('string', 'What the client called its request. Null: it did not say.'),
+  agent_id: nullable<string>('string', 'The agent that asked. Null: it was none.'),
+  run_id: nullable<string>('string', 'The run of the agent.'),
 })
 
 export function renderReport(
@@ -132,6 +168,8 @@ export function reportRows(sums: readonly Sum[]): readonly (readonly CsvField[])
 }
 
 export function renderCompletion(row: CompletionRow): Static<typeof CompletionView> {
+  const { client_request_id: name } = row
+  const agent = name === null ? undefined : readAgentReference(name)
   return {
     id: row.id,
     object: 'completion',
@@ -151,7 +189,32 @@ export function renderCompletion(row: CompletionRow): Static<typeof CompletionVi
     duration_ms: row.duration_ms,
     first_byte_ms: row.first_byte_ms,
     attempts: row.attempts,
-    client_request_id: row.client_request_id,
+    attempt_log: attemptsOf(row).map(renderAttempt),
+    client_request_id: agent === undefined ? name : null,
+    agent_id: agent?.agentId ?? null,
+    run_id: agent?.runId ?? null,
+  }
+}
+
+/** Where nothing was noted and an answer was delivered, the one call gave it; nobody knows more of other such rows. */
+function attemptsOf(row: CompletionRow): readonly AttemptNote[] {
+  const noted = parseAttemptLog(row.attempt_log)
+  if (noted !== undefined) return noted
+  const delivered = row.status === 'completed' || (row.status === 'client_left' && row.first_byte_ms !== null)
+  if (row.attempts !== 1 || !delivered) return []
+  const { provider, model, first_byte_ms: firstByteMs, duration_ms: durationMs } = row
+  return [{ provider, model, outcome: 'answered', status: 200, startedMs: 0, durationMs: firstByteMs ?? durationMs }]
+}
+
+function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
+  const { provider, model, outcome, status, startedMs, durationMs } = note
+  return {
+    provider,
+    model,
+    outcome,
+    status: status === 0 ? null : status,
+    started_ms: startedMs,
+    duration_ms: durationMs,
   }
 }
 

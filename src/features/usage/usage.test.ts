@@ -6,13 +6,24 @@ import { completionRecord, recordCompletions } from '../../../test/support/compl
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { migrate } from '../../db/migrate.ts'
 import type { OpenedDatabase } from '../../db/open.ts'
+import type { AttemptNote } from '../../domain/completion.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import { ALL_TIME, parsePeriod } from '../../http/period.ts'
 import { DAY_MS, HOUR_MS, monthOf, splitPeriod } from './period.ts'
 import { recordPriceVersions } from './queries.ts'
 
-test('a completion is kept with every field', async (t) => {
+const FAILED: AttemptNote = {
+  provider: 'o',
+  model: 'm"1\\',
+  outcome: 'rate_limited',
+  status: 429,
+  startedMs: 1,
+  durationMs: 2,
+}
+const ANSWERED: AttemptNote = { ...FAILED, provider: 'p', outcome: 'answered', status: 200, startedMs: 4 }
+
+test('UP-1: a completion is kept with every field, its attempts among them', async (t) => {
   const database = await temporaryDatabase(t)
   const whole = completionRecord({
     stream: true,
@@ -22,6 +33,8 @@ test('a completion is kept with every field', async (t) => {
     reasoningTokens: 1,
     costNanoUsd: 9_007_199_254_740_993n,
     firstByteMs: 3.6,
+    attempts: 2,
+    attemptLog: [FAILED, ANSWERED],
     clientRequestId: 'mine',
     usageSource: 'estimated',
     status: 'client_left',
@@ -48,8 +61,9 @@ test('a completion is kept with every field', async (t) => {
     created_at: whole.createdAt,
     duration_ms: 12,
     first_byte_ms: 4,
-    attempts: 1,
+    attempts: 2,
     client_request_id: 'mine',
+    attempt_log: JSON.stringify([FAILED, ANSWERED]),
   })
 })
 

@@ -1,6 +1,6 @@
 /**
- * What a prompt tells the simulator to do: lines of the last user message that begin with `simulate:`. The rest of the
- * message is the prompt. Documented, with an example of each, in docs/simulator.md.
+ * What a prompt tells the simulator to do: lines of a user message that begin with `simulate:`. The rest of the message is
+ * the prompt. Which message counts is the business of `play.ts`. Documented, with an example of each, in docs/simulator.md.
  */
 
 export interface Directives {
@@ -25,6 +25,15 @@ export interface Directives {
   readonly hasUsage: boolean
   /** The prompt without its directives. */
   readonly prompt: string
+}
+
+/** What a message says, and how it was written: without `simulate:`, nor what begins and continues a turn. */
+export interface Message extends Directives {
+  /** What holds for all its answers. */
+  readonly lines: readonly string[]
+  /** A script: what each answer after this message is. */
+  readonly turns: readonly (readonly string[])[]
+  readonly hasDirectives: boolean
 }
 
 /** `stall`: silence for ever. `cut`: the connection breaks. `close`: it ends in order, but too early. */
@@ -95,18 +104,54 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
 }
 
-export const DIRECTIVE_NAMES: readonly string[] = Object.keys(READERS)
+/** What may stand beside a script: it holds for each of its turns. */
+const SETTINGS = ['pace', 'delay', 'cached', 'usage']
+const OF_SCRIPTS = ['then', 'and', 'anew']
+
+export const DIRECTIVE_NAMES: readonly string[] = [...Object.keys(READERS), ...OF_SCRIPTS]
 
 /** Throws `DirectiveError`. */
-export function parseDirectives(message: string): Directives {
-  const changes: Changes = { ...NOTHING, tools: [] }
-  const prompt = []
+export function parseMessage(message: string): Message {
+  const prompt: string[] = []
+  let lines: string[] = []
+  let turns: string[][] = []
+  let hasDirectives = false
   for (const line of message.split('\n')) {
-    const directive = /^\s*simulate:\s*(\S*)\s*(.*?)\s*$/.exec(line)
-    if (directive === null) prompt.push(line)
-    else readDirective({ name: directive[1] ?? '', rest: directive[2] ?? '' }, changes)
+    const [whole, name = '', rest = ''] = /^\s*simulate:\s*(\S*)\s*(.*?)\s*$/.exec(line) ?? []
+    hasDirectives ||= whole !== undefined
+    if (whole === undefined) prompt.push(line)
+    else if (name === 'then') turns.push([rest])
+    else if (name === 'and') lastTurn(turns).push(rest)
+    else if (name === 'anew') [lines, turns] = [[], []]
+    else lines.push(`${name} ${rest}`.trimEnd())
   }
-  return { ...changes, prompt: prompt.join('\n').trim() }
+  checkScript(lines, turns)
+  return { ...parseLines(lines, prompt.join('\n').trim()), lines, turns, hasDirectives }
+}
+
+/** @param lines Without `simulate:`. Throws `DirectiveError`. */
+export function parseLines(lines: readonly string[], prompt: string): Directives {
+  const changes: Changes = { ...NOTHING, tools: [], prompt }
+  for (const line of lines) {
+    const [, name = '', rest = ''] = /^(\S*)\s*(.*)$/.exec(line) ?? []
+    readDirective({ name, rest }, changes)
+  }
+  return changes
+}
+
+function lastTurn(turns: readonly string[][]): string[] {
+  const turn = turns.at(-1)
+  if (turn === undefined) throw new DirectiveError('Write "simulate: then …" before "simulate: and …".')
+  return turn
+}
+
+/** What a later turn says wrong is said now. */
+function checkScript(lines: readonly string[], turns: readonly (readonly string[])[]): void {
+  for (const turn of turns) parseLines(turn, '')
+  const stray = turns.length === 0 ? undefined : lines.find((line) => !SETTINGS.includes(line.split(' ')[0] ?? ''))
+  if (stray === undefined) return
+  const settings = SETTINGS.join(', ')
+  throw new DirectiveError(`Write "simulate: then ${stray}": beside a script there may be ${settings} alone.`)
 }
 
 const NOTHING: Directives = {

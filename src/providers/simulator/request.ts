@@ -1,4 +1,5 @@
-import { type Directives, MAX_TOKENS, parseDirectives } from './directives.ts'
+import { type Directives, MAX_TOKENS } from './directives.ts'
+import { played } from './played.ts'
 import { countTokens } from './tokens.ts'
 
 /** What the simulator looks at in a chat-completions body. */
@@ -19,7 +20,7 @@ export interface SimulatorRequest {
   /** How many alternatives each token is given; undefined: no log probabilities. */
   readonly topLogprobs: number | undefined
   readonly directives: Directives
-  /** What the tools said since the last user message. */
+  /** What the tools said since the last user message, where that is to be answered. */
   readonly toolResults: readonly string[]
   readonly images: number
   readonly promptTokens: number
@@ -37,6 +38,12 @@ export function readRequest(body: string): SimulatorRequest {
   const messages = asList(wire['messages']).map(asObject)
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
   const sinceUser = messages.slice(lastUser + 1)
+  const tools = readTools(wire)
+  const { directives, isTurn } = played(
+    messages.map(({ role, content }) => ({ role, text: role === 'user' ? textOf(content) : '' })),
+    tools.mayCallTools && tools.tools.size > 0,
+  )
+  const toolResults = sinceUser.filter(({ role }) => role === 'tool').map(({ content }) => textOf(content))
   const maximum = Number(wire['max_completion_tokens'] ?? wire['max_tokens'] ?? MAX_TOKENS)
   return {
     model: String(wire['model']),
@@ -45,11 +52,11 @@ export function readRequest(body: string): SimulatorRequest {
     n: Number(wire['n'] ?? 1),
     maxTokens: Math.min(MAX_TOKENS, maximum),
     stop: typeof wire['stop'] === 'string' ? [wire['stop']] : asList(wire['stop']).map(String),
-    ...readTools(wire),
+    ...tools,
     json: readFormat(asObject(wire['response_format'])),
     topLogprobs: wire['logprobs'] === true ? Number(wire['top_logprobs'] ?? 0) : undefined,
-    directives: parseDirectives(textOf(messages[lastUser]?.['content'])),
-    toolResults: sinceUser.filter(({ role }) => role === 'tool').map(({ content }) => textOf(content)),
+    directives,
+    toolResults: isTurn ? [] : toolResults,
     images: partsOf(messages[lastUser]?.['content']).filter(({ type }) => type === 'image_url').length,
     promptTokens: messages.reduce((sum, message) => sum + messageTokens(message), 0),
   }

@@ -58,7 +58,7 @@ test('a body that is no object is refused', () => {
   for (const body of [undefined, null, 5, 'x', [], [base]]) assert.equal(refusal(body).code, 'invalid_type')
 })
 
-test('the fields of the contract’s table are strict in presence, type and range', () => {
+test('the fields of the contract’s table are strict in presence, type and range [limit: choices]', () => {
   const refused: Refused[] = [
     [{ model: undefined }, 'missing_field', 'model'],
     [{ model: 5 }, 'invalid_type', 'model'],
@@ -111,7 +111,7 @@ test('the ends of every range are allowed', () => {
   assert.deepEqual([temperature, topP, n, maxTokens, presencePenalty, frequencyPenalty], [2, 0, 16, 1, -2, 2])
 })
 
-test('the rest of OpenAI’s fields are checked as its API does', () => {
+test('the rest of OpenAI’s fields are checked as its API does [limit: fields]', () => {
   const refused: Refused[] = [
     [{ stream_options: { include_usage: true } }, 'invalid_value', 'stream_options'],
     [{ stream: true, stream_options: 5 }, 'invalid_type', 'stream_options'],
@@ -195,7 +195,7 @@ test('unknown top-level fields are kept untouched, and never reach a prototype',
   assert.equal(Object.getPrototypeOf(parseChatRequest(base).extra), null)
 })
 
-test('tools, their choice and their shape are checked', () => {
+test('tools, their choice and their shape are checked [limit: tools]', () => {
   const named = (name: unknown) => ({ tools: [{ type: 'function', function: { name } }] })
   const refused: Refused[] = [
     [{ tools: {} }, 'invalid_type', 'tools'],

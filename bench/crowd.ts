@@ -1,0 +1,8 @@
+/** A load of an account of its own, in a process of its own: as many requests a second as it is told, until it is ended. */
+import { pace } from './load.ts'
+
+const [port, key = '', perSecond, model = ''] = process.argv.slice(2)
+const target = { name: 'crowd', port: Number(port), pid: 0, key }
+process.on('disconnect', () => process.exit())
+process.send?.(0)
+for (;;) await pace(target, { model, stream: false }, { perSecond: Number(perSecond), seconds: 60 })

@@ -1,0 +1,119 @@
+/**
+ * `docs/limits.md` as data. Each row of its table tells one cap: what of, how much, where it is in the code, and which test
+ * proves it. The last cell is `` `id` in `path/of.test.ts` ``, and that file has a test with `[limit: id]` in its name.
+ */
+import { type SourceFile, withoutComments } from '../source-files.ts'
+
+export interface LimitRow {
+  /** In the page, from 1 on. */
+  readonly line: number
+  readonly what: string
+  readonly caps: string
+  /** Source files that have the numbers. */
+  readonly files: readonly string[]
+  readonly id: string | undefined
+  readonly provenBy: string | undefined
+}
+
+/** The text of a file of the project; undefined: there is none. */
+export type ReadText = (path: string) => string | undefined
+
+const FIRST_CELLS = '| what | cap |'
+
+export function limitRows(page: string): LimitRow[] {
+  const rows: LimitRow[] = []
+  let isInside = false
+  for (const [index, line] of page.split('\n').entries()) {
+    if (line.startsWith(FIRST_CELLS)) isInside = true
+    else if (!line.startsWith('|')) isInside = false
+    else if (isInside && !line.startsWith('|---')) rows.push(rowOf(line, index + 1))
+  }
+  return rows
+}
+
+function rowOf(text: string, line: number): LimitRow {
+  const [, what = '', caps = '', , where = '', proof = ''] = text.split('|').map((cell) => cell.trim())
+  const [, id, provenBy] = /^`([a-z0-9-]+)` in `([^`]+\.test\.ts)`$/.exec(proof) ?? []
+  return { line, what, caps, files: [...where.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path), id, provenBy }
+}
+
+/** Units of the page to what the code counts in; times are milliseconds there. */
+const FACTORS: Readonly<Record<string, number>> = {
+  KiB: 1024,
+  Ki: 1024,
+  MiB: 1024 ** 2,
+  Mi: 1024 ** 2,
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+  days: 86_400_000,
+  '%': 0.01,
+}
+
+/** `256 KiB beside the socket's own buffer`, `16 KiB, 100 fields`, `10 000, for 5 s`, `85 %`. */
+export function capsOf(cell: string): number[] {
+  return [...cell.matchAll(/(\d{1,3}(?: \d{3})+|\d+)(?: (KiB|Ki|MiB|Mi|s|min|h|days|%)(?![A-Za-z]))?/g)].map(
+    ([, digits = '', unit = '']) => Number(digits.replaceAll(' ', '')) * (FACTORS[unit] ?? 1),
+  )
+}
+
+/** Every literal, and every product of literals: `256 * 1024`. */
+function numbersIn(code: string): ReadonlySet<number> {
+  const products = [...code.matchAll(/\b\d[\d_]*(?:\.\d+)?(?: \* \d[\d_]*)*/g)].map(([text]) =>
+    text.split(' * ').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1),
+  )
+  return new Set(products)
+}
+
+/** What is wrong with the numbers of a row: each must be in a file that it names. */
+export function numberFaults({ caps, files }: LimitRow, read: ReadText): string[] {
+  const numbers = capsOf(caps)
+  const gone = files.filter((path) => read(path) === undefined).map((path) => `there is no ${path}`)
+  if (gone.length > 0) return gone
+  if (numbers.length > 0 && files.length === 0) return [`name the file below src/ that has '${caps}'`]
+  const known = files.map((path) => numbersIn(withoutComments(read(path) ?? '')))
+  return numbers
+    .filter((number) => !known.some((numbersOfFile) => numbersOfFile.has(number)))
+    .map((number) => `${files.join(', ')} has no ${number}, which '${caps}' says`)
+}
+
+/** What is wrong with the proof of a row: the file must have a test that names it. */
+export function proofFaults({ what, id, provenBy }: LimitRow, read: ReadText): string[] {
+  if (id === undefined || provenBy === undefined) {
+    return [`'${what}' has no proof: end its row with "\`an-id\` in \`path/of.test.ts\`"`]
+  }
+  const text = read(provenBy)
+  if (text === undefined) return [`'${what}': there is no ${provenBy}`]
+  const name = new RegExp(`\\b(?:test|\\w+Test)\\(\\s*(['"\`]).*\\[limit: ${id}\\]`)
+  return name.test(text) ? [] : [`'${what}': no test of ${provenBy} has [limit: ${id}] in its name`]
+}
+
+/** Ids that stand in more than one row. */
+export function repeatedIds(rows: readonly LimitRow[]): string[] {
+  const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
+  return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))]
+}
+
+/** Caps that hold nothing back: how often a transaction is tried, how large a figure may be, how a batch is cut. */
+const NO_LIMITS: ReadonlySet<string> = new Set([
+  'src/db/move/source.ts',
+  'src/db/postgres/transactions.ts',
+  'src/features/credit/postgres-store.ts',
+  'src/features/credit/sqlite-program.ts',
+  'src/features/idempotency/statement-queue.ts',
+  'src/features/keys/shapes.ts',
+])
+/** What providers, files and commands allow is told by their own pages. */
+const ELSEWHERE = /^src\/(?:protocols|providers|config|cli)\//
+
+/** Constants named `MAX_…` in a product file that no row names. */
+export function missingRows(rows: readonly LimitRow[], files: readonly SourceFile[]): string[] {
+  const named = new Set(rows.flatMap((row) => row.files))
+  return files
+    .filter(({ path }) => !named.has(path) && !NO_LIMITS.has(path) && !ELSEWHERE.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^(?:export )?const (MAX_[A-Z_]+) = /gm)].map(
+        ([, name = '']) => `${path}: ${name} is in no row of docs/limits.md`,
+      ),
+    )
+}

@@ -1,0 +1,105 @@
+/**
+ * The one door: tells by its form alone what a credential is, and hands it to whom it is for. API keys, which nearly all
+ * requests have, are told first, by their prefix.
+ */
+import type { OpenedDatabase } from '../db/open.ts'
+import type { Caller } from '../domain/caller.ts'
+import { GatewayError } from '../domain/errors.ts'
+import type { KeyId } from '../domain/ids.ts'
+import { type Authenticator, createAuthenticator } from '../features/keys/authenticator.ts'
+import { readBearer } from '../features/keys/credential.ts'
+import { createTokenAuthenticator, type TokenAuthenticator } from '../features/oauth/token-authenticator.ts'
+import { createSessionAuthenticator, type SessionAuthenticator } from '../features/sessions/authenticator.ts'
+import type { TokenSigner } from '../features/sessions/token.ts'
+import type { Gateway } from '../gateway/pipeline.ts'
+import type { Authenticate } from '../http/caller.ts'
+
+export interface AuthenticationInput {
+  readonly database: Pick<OpenedDatabase, 'db' | 'batch' | 'onChange'>
+  readonly signer: TokenSigner
+  /** Ends what still runs for a credential that is good no longer. */
+  readonly interrupt: Gateway['interrupt']
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+export interface Authentication {
+  /** Answers at once for a credential that is known. See the authenticators of the kinds for what it throws. */
+  readonly authenticate: Authenticate
+  readonly sessionOf: SessionAuthenticator['sessionOf']
+  /** Unix milliseconds until which a device's token is good that was just let in; undefined for other credentials. */
+  tokenExpiresAt(authorization: string | undefined): number | undefined
+  /** Resolves when all that was committed before is in force here. */
+  refresh(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createAuthentication({ database, signer, interrupt, now }: AuthenticationInput): Authentication {
+  const { db, batch, onChange } = database
+  const keys = createAuthenticator({ db, batch, onChange, now, onRevoked: endOf('key', REVOKED_KEY, interrupt) })
+  const tokens = createTokenAuthenticator({
+    db,
+    batch,
+    onChange,
+    now,
+    onRevoked: endOf('token', REVOKED_DEVICE, interrupt),
+  })
+  const onOver = (isOver: (caller: Caller) => boolean) => interrupt(SIGNED_OUT, isOver)
+  const sessions = createSessionAuthenticator({ db, signer, onChange, onOver, now })
+  return {
+    authenticate: createDispatcher({ keys, tokens, sessions }),
+    sessionOf: sessions.sessionOf,
+    tokenExpiresAt(authorization) {
+      const token = authorization === undefined ? undefined : readBearer(authorization)
+      return token?.startsWith(TOKEN_PREFIX) === true ? tokens.expiresAt(token) : undefined
+    },
+    async refresh() {
+      await Promise.all([keys.refresh(), tokens.refresh(), sessions.refresh()])
+    },
+    async close() {
+      sessions.close()
+      await Promise.all([keys.close(), tokens.close()])
+    },
+  }
+}
+
+interface Kinds {
+  readonly keys: Pick<Authenticator, 'authenticate'>
+  readonly tokens: Pick<TokenAuthenticator, 'authenticate'>
+  readonly sessions: Pick<SessionAuthenticator, 'authenticate'>
+}
+
+/** What keys come as, as SDKs write it. */
+const KEY_START = 'Bearer tp_'
+const BASIC_START = 'Basic '
+const TOKEN_PREFIX = 'tpa_'
+
+/** What is neither a device's token nor of three parts goes to the keys, which answer it as a wrong key. */
+export function createDispatcher({ keys, tokens, sessions }: Kinds): Authenticate {
+  return (authorization, address) => {
+    if (authorization === undefined) return keys.authenticate(authorization, address)
+    if (authorization.startsWith(KEY_START) || authorization.startsWith(BASIC_START)) {
+      return keys.authenticate(authorization, address)
+    }
+    const credential = readBearer(authorization)
+    if (credential?.startsWith(TOKEN_PREFIX) === true) return tokens.authenticate(credential)
+    if (credential !== undefined && hasThreeParts(credential)) return sessions.authenticate(credential)
+    return keys.authenticate(authorization, address)
+  }
+}
+
+function hasThreeParts(text: string): boolean {
+  const first = text.indexOf('.')
+  if (first < 0) return false
+  const second = text.indexOf('.', first + 1)
+  return second >= 0 && text.indexOf('.', second + 1) < 0
+}
+
+function endOf(kind: Caller['kind'], reason: GatewayError, interrupt: Gateway['interrupt']) {
+  return (ids: ReadonlySet<KeyId>) => interrupt(reason, (caller) => caller.kind === kind && ids.has(caller.keyId))
+}
+
+/** What requests under way are told. */
+const REVOKED_KEY = new GatewayError('invalid_credential', 'The API key was revoked.')
+const REVOKED_DEVICE = new GatewayError('invalid_credential', 'The device was disconnected.')
+const SIGNED_OUT = new GatewayError('invalid_credential', 'The session has ended.')

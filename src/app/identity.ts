@@ -1,0 +1,173 @@
+/** Who people and programs are, put together: keys, devices' tokens, sessions, the door that they all come through. */
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { deriveKey } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/open.ts'
+import { redeemSignInLink } from '../features/accounts/sign-in-link.ts'
+import { auditRoutes } from '../features/audit/routes.ts'
+import { auditWriter } from '../features/audit/write.ts'
+import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
+import { createPeople, type People } from '../features/members/people.ts'
+import { membersRoutes } from '../features/members/routes.ts'
+import { type Activation, createActivation } from '../features/oauth/activation.ts'
+import type { Authority } from '../features/oauth/authority.ts'
+import { createClients } from '../features/oauth/clients.ts'
+import { DATABASE_TIME } from '../features/oauth/database-time.ts'
+import { devicesRoutes, oauthRoutes } from '../features/oauth/routes.ts'
+import { authRoutes } from '../features/sessions/auth-routes.ts'
+import { meRoutes } from '../features/sessions/me-routes.ts'
+import { sessionsRoutes } from '../features/sessions/routes.ts'
+import { createSessions, type Sessions } from '../features/sessions/sessions.ts'
+import { createTokenSigner, type TokenSigner } from '../features/sessions/token.ts'
+import { choices } from '../features/sign-in/choices.ts'
+import { localPath } from '../features/sign-in/local-path.ts'
+import type { Gateway } from '../gateway/pipeline.ts'
+import { type Log, logError } from '../http/log.ts'
+import { renderOutcome } from '../http/pages/outcome.ts'
+import { pageRoutes } from '../http/pages/routes.ts'
+import { type Authentication, createAuthentication } from './authentication.ts'
+import type { World } from './world.ts'
+
+export interface IdentityInput {
+  readonly config: Config
+  readonly database: OpenedDatabase
+  readonly log: Log
+  /** The installation's secret. */
+  readonly secret: Uint8Array
+  readonly world: World
+  readonly interrupt: Gateway['interrupt']
+}
+
+export interface Identity {
+  readonly authentication: Authentication
+  readonly writeAudit: WriteAudit
+  /** Sign-in, activation and the authorization server, at the root. */
+  addRoutes(server: FastifyInstance): Promise<void>
+  /** Sessions and devices, below `/v1`. */
+  addApiRoutes(app: FastifyInstance, deps: FeatureDeps & { readonly cursorKey: Uint8Array }): Promise<void>
+}
+
+export async function createIdentity(input: IdentityInput): Promise<Identity> {
+  const { database, world, interrupt } = input
+  const signer = await createTokenSigner({ keys: signingKeys(input), now: world.now })
+  const authentication = createAuthentication({ database, signer, interrupt, now: world.now })
+  const { db } = database
+  const changed = authentication.refresh
+  const writeAudit = auditWriter(world)
+  const sessions = createSessions({ db, now: world.now, ids: world.ids, writeAudit, changed })
+  const authority = createAuthority(input, { writeAudit, changed })
+  const activation = createActivation({ ...authority, log: input.log })
+  const parts: Parts = {
+    signer,
+    sessions,
+    authority,
+    activation,
+    people: createPeople({ db, now: world.now, ids: world.ids, writeAudit }),
+    writeAudit,
+  }
+  return {
+    authentication,
+    writeAudit,
+    addRoutes: (server) => addRoutes(server, input, parts),
+    async addApiRoutes(app, deps) {
+      const { sessionOf, tokenExpiresAt } = authentication
+      await app.register(meRoutes({ ...deps, sessionOf, tokenExpiresAt }))
+      await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
+      await app.register(membersRoutes({ ...deps, publicUrl: input.config.server.public_url, writeAudit, changed }))
+      await app.register(auditRoutes(deps))
+      await app.register(devicesRoutes({ ...authority, callerOf: deps.callerOf, cursorKey: deps.cursorKey }))
+    },
+  }
+}
+
+interface Parts {
+  readonly signer: TokenSigner
+  readonly sessions: Sessions
+  readonly authority: Authority
+  readonly activation: Activation
+  readonly people: People
+  readonly writeAudit: WriteAudit
+}
+
+/** The key in use, and the one before it while the installation's secret is being changed. */
+function signingKeys({ secret, config }: IdentityInput): readonly [Uint8Array, ...Uint8Array[]] {
+  const current = deriveKey(secret, 'sessions')
+  const previous = config.secret_previous
+  return previous === undefined ? [current] : [current, deriveKey(Buffer.from(previous, 'utf8'), 'sessions')]
+}
+
+function createAuthority(
+  { config, database, secret, world }: IdentityInput,
+  { writeAudit, changed }: Pick<Authority, 'writeAudit' | 'changed'>,
+): Authority {
+  return {
+    db: database.db,
+    ids: world.ids,
+    clients: createClients(config.auth.clients),
+    writeAudit,
+    time: DATABASE_TIME,
+    rotationKey: deriveKey(secret, 'oauth rotation'),
+    changed,
+  }
+}
+
+async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: Parts): Promise<void> {
+  const { config, database, log, world } = input
+  const { signer, sessions, authority, people } = parts
+  const { public_url: publicUrl } = config.server
+  const onError: Parameters<typeof oauthRoutes>[0]['onError'] = (error, requestId) => logError(log, error, requestId)
+  await server.register(oauthRoutes({ ...authority, publicUrl, clock: world.clock, onError }))
+  const { db } = database
+  await server.register(
+    authRoutes({
+      sessions,
+      signer,
+      publicUrl,
+      redeemLink: (token) => redeemSignInLink(db, token, world.now()),
+      linkRefused: () => renderOutcome(LINK_REFUSED),
+      accountsOf: people.accountsOf,
+      ownerOf: people.ownerOf,
+    }),
+  )
+  await server.register(
+    pageRoutes({
+      publicUrl,
+      now: world.now,
+      sessions,
+      people,
+      activation: parts.activation,
+      choices: choices(config.auth.providers),
+      localPath,
+      onError,
+    }),
+  )
+  await addSignIn(server, input, parts)
+}
+
+/** Its libraries are loaded only where there are identity providers: starts are quick. */
+async function addSignIn(server: FastifyInstance, input: IdentityInput, parts: Parts): Promise<void> {
+  const { config, database, log, world, secret } = input
+  const { providers } = config.auth
+  if (providers.length === 0) return
+  const { signInRoutes } = await import('../features/sign-in/routes.ts')
+  await server.register(
+    signInRoutes({
+      db: database.db,
+      now: world.now,
+      people: parts.people,
+      sessions: parts.sessions,
+      writeAudit: parts.writeAudit,
+      providers,
+      publicUrl: config.server.public_url,
+      key: deriveKey(secret, 'sign-in'),
+      log,
+      page: renderOutcome,
+    }),
+  )
+}
+
+const LINK_REFUSED = {
+  title: 'This link does not work any more',
+  text: 'It is wrong, older than 15 minutes, or was used. The command "turnpike login-link" prints another one.',
+  action: { href: '/sign-in', label: 'Sign in' },
+}

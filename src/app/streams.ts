@@ -1,0 +1,70 @@
+/** Streams that survive their client, put together: those of this process, and the way to and from the others. */
+import { hostname, networkInterfaces } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import { deriveKey } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/open.ts'
+import type { InstanceId } from '../domain/ids.ts'
+import { LEASE_MS } from '../features/credit/instance-lease.ts'
+import { findPlace } from '../features/instances/queries.ts'
+import { createKeptStreams, type KeptStreams } from '../gateway/kept-streams.ts'
+import type { Log } from '../http/log.ts'
+import { createRelayClient } from '../http/relay-client.ts'
+import { relayRoute } from '../http/relay-route.ts'
+import type { World } from './world.ts'
+
+export interface Streams {
+  readonly kept: KeptStreams
+  /** Lets other processes listen. */
+  addRoute(server: FastifyInstance): void
+  close(): Promise<void>
+}
+
+export interface StreamsInput {
+  readonly world: World
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly instanceId: InstanceId
+  /** The installation's. */
+  readonly secret: Uint8Array
+  readonly log: Log
+}
+
+export function createStreams({ world, database, instanceId, secret, log }: StreamsInput): Streams {
+  const token = deriveKey(secret, 'relay').toString('hex')
+  const others = createRelayClient({
+    token,
+    placeOf: async (id) => (await findPlace(database.db, id, LEASE_MS)) ?? 'gone',
+    log,
+  })
+  const kept = createKeptStreams({ graceMs: () => world.config().streams.grace_ms, relay: others.relay })
+  return {
+    kept,
+    addRoute(server) {
+      relayRoute(server, {
+        token,
+        instanceId,
+        listen: ({ client, after, ...place }) => kept.find(place)?.listen({ client, after, headers: copyOf }).done,
+      })
+    },
+    close: others.close,
+  }
+}
+
+function copyOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...headers }
+}
+
+/**
+ * Where other processes reach this one; the public address is the same for all. Who listens everywhere is reached at an
+ * address of its machine: its name may be known to nobody else.
+ */
+export function addressOf(host: string, port: number): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::'
+  const name = isEverywhere ? (outerAddress() ?? hostname()) : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+function outerAddress(): string | undefined {
+  const all = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  const outer = all.filter(({ internal, scopeid }) => !internal && !scopeid) // a link-local one needs a zone beside it
+  return (outer.find(({ family }) => family === 'IPv4') ?? outer[0])?.address
+}

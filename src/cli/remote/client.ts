@@ -1,0 +1,134 @@
+/** The API of a server, as whoever the target says. */
+
+import { isRecord, textOf } from '../../lib/json.ts'
+import { signedOut } from './bearer.ts'
+import { type Answer, ask, complaintOf, open, UnreachableError } from './http.ts'
+import type { Target } from './target.ts'
+
+export interface Client {
+  readonly target: Target
+  /** The JSON of a path below `/v1`. Rejects with what the server says, or with what to do. */
+  get(path: string): Promise<unknown>
+  /** What a change is answered with; undefined where the answer has no content. Rejects as `get` does. */
+  send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown>
+  /** A change that the server makes once, however often it is sent with this key. Rejects as `get` does. */
+  sendOnce(path: string, body: object, idempotencyKey: string): Promise<unknown>
+  /** Plain text, as it is. Rejects as `get` does. */
+  read(path: string): Promise<Pick<Answer, 'text' | 'headers'>>
+  /** An answer that comes piece by piece. */
+  stream(path: string, body: object, signal: AbortSignal): Promise<Response>
+  /** Events for as long as the server sends them, after the one named. */
+  listen(path: string, listening: Listening): Promise<Response>
+}
+
+export interface Listening {
+  /** Undefined: from the beginning. */
+  readonly lastEventId: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** The server answered, and not with what was asked for. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
+  readonly status: number
+  /** '' where the answer has none. */
+  readonly code: string
+  constructor(message: string, { status, code = '' }: { readonly status: number; readonly code?: string }) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** Whether the same may succeed a little later. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof RefusedError) return error.status >= 500 || error.status === 429 || error.status === 408
+  return error instanceof UnreachableError
+}
+
+export function createClient(target: Target): Client {
+  const at = (path: string) => `${target.url}/v1${path}`
+  return {
+    target,
+    async get(path) {
+      const answer = await authorized(target, (headers) => ask(at(path), { headers }))
+      if (answer.status !== 200) throw refusal(target, answer)
+      return answer.json ?? notOurs(target)
+    },
+    send: (method, path, body) => change(target, at(path), { method, body }),
+    sendOnce: (path, body, key) => change(target, at(path), { method: 'POST', body, more: { 'idempotency-key': key } }),
+    async read(path) {
+      const answer = await authorized(target, (headers) => ask(at(path), { headers: { ...headers, ...TEXT } }))
+      if (answer.status !== 200) throw refusal(target, answer)
+      return answer.headers.get('content-type')?.startsWith('text/plain') === true ? answer : notOurs(target)
+    },
+    async stream(path, body, signal) {
+      const text = JSON.stringify(body)
+      const response = await authorized(target, (headers) =>
+        open(at(path), { method: 'POST', headers: { ...headers, ...JSON_BODY, ...STREAM }, body: text, signal }),
+      )
+      return streamed(target, response)
+    },
+    async listen(path, { lastEventId, signal }) {
+      const after = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+      const response = await authorized(target, (headers) =>
+        open(at(path), { headers: { ...headers, ...STREAM, ...after }, signal }),
+      )
+      const events = await streamed(target, response)
+      if (events.headers.get('content-type')?.startsWith(STREAM.accept) === true) return events
+      await events.body?.cancel()
+      return notOurs(target)
+    },
+  }
+}
+
+const JSON_BODY = { 'content-type': 'application/json' } as const
+const STREAM = { accept: 'text/event-stream' } as const
+const TEXT = { accept: 'text/plain, application/json' } as const
+
+interface Change {
+  readonly method: 'POST' | 'PATCH' | 'DELETE'
+  readonly body: object | undefined
+  readonly more?: Readonly<Record<string, string>>
+}
+
+async function change(target: Target, url: string, { method, body, more = {} }: Change): Promise<unknown> {
+  const content = body === undefined ? {} : { body: JSON.stringify(body) }
+  const own = body === undefined ? more : { ...JSON_BODY, ...more }
+  const answer = await authorized(target, (headers) =>
+    ask(url, { method, headers: { ...headers, ...own }, ...content }),
+  )
+  if (answer.status === 204) return undefined
+  if (answer.status < 200 || answer.status > 299) throw refusal(target, answer)
+  return answer.json ?? notOurs(target)
+}
+
+async function streamed(target: Target, response: Response): Promise<Response> {
+  if (response.status === 200) return response
+  throw refusal(target, { status: response.status, json: await response.json().catch(() => undefined) })
+}
+
+/** Asks once more with another credential after a 401, where there is one. */
+async function authorized<Given extends { readonly status: number }>(
+  { bearer, url, profile }: Target,
+  send: (headers: Readonly<Record<string, string>>) => Promise<Given>,
+): Promise<Given> {
+  const credential = await bearer.current()
+  const answer = await send({ authorization: `Bearer ${credential}` })
+  if (answer.status !== 401) return answer
+  const other = await bearer.renewed(credential)
+  const again = other === undefined ? answer : await send({ authorization: `Bearer ${other}` })
+  if (again.status !== 401) return again
+  if (profile !== undefined) throw signedOut(profile, 'was ended or has expired')
+  throw new Error(`${url} does not accept the key in TURNPIKE_API_KEY: it is wrong, expired or revoked.`)
+}
+
+function refusal({ url }: Target, answer: Pick<Answer, 'status' | 'json'>): RefusedError {
+  const { status, json } = answer
+  const error = isRecord(json) && isRecord(json['error']) ? json['error'] : {}
+  return new RefusedError(`${url}: ${complaintOf(answer)}`, { status, code: textOf(error['code']) })
+}
+
+function notOurs({ url }: Target): never {
+  throw new Error(`${url} does not answer like a Turnpike server. Is the address right?`)
+}

@@ -1,0 +1,151 @@
+/**
+ * A server's event stream, over one connection after another, each going on where the one before was lost. It knows nothing
+ * of what the events are.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createSseDecoder } from '../../protocols/framing/sse.ts'
+import type { Frame } from '../../protocols/protocol.ts'
+import { type Client, mayPass } from './client.ts'
+import { reasonOf, UnreachableError } from './http.ts'
+
+/** Who watches the connection. */
+export interface StreamWatcher {
+  /** Ends it. */
+  readonly signal: AbortSignal
+  /**
+   * @param lostMs How long there was no connection; undefined: this is the first one.
+   * @param serverTime By the server's clock, to the second; Unix milliseconds, or NaN where it does not say.
+   */
+  readonly onConnected: (lostMs: number | undefined, serverTime: number) => void
+  /** Once for each time without a connection. */
+  readonly onLost: (reason: string) => void
+  readonly timing?: StreamTiming
+}
+
+export interface KeptStream extends StreamWatcher {
+  readonly client: Client
+  readonly path: string
+  /** What to go on after; undefined: from the beginning. */
+  readonly lastEventId: () => string | undefined
+  /** The next frame is read when this resolves. `over`: there is nothing more to come. */
+  readonly onFrame: (frame: Frame) => Promise<'over' | undefined>
+  /** Also waits for the first connection, where the reason against it may pass. */
+  readonly isPatient?: boolean
+}
+
+export interface StreamTiming {
+  /** Each wait is twice as long as the one before, up to `maxWaitMs`; half of it is random. */
+  readonly firstWaitMs: number
+  readonly maxWaitMs: number
+  /** After a connection that lasted this long, waits begin with the first again. */
+  readonly steadyMs: number
+  /** A connection on which nothing came for this long is dead: the server says something every 15 s. */
+  readonly silenceMs: number
+}
+
+const USUAL: StreamTiming = { firstWaitMs: 500, maxWaitMs: 30_000, steadyMs: 5_000, silenceMs: 45_000 }
+const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/**
+ * Resolves when the stream is over, or `signal` says so. Rejects when the first connection cannot be made, or the server
+ * refuses a later one.
+ */
+export async function keepStream(stream: KeptStream): Promise<void> {
+  const { signal, timing = USUAL } = stream
+  const line = createLine(stream)
+  let failures = 0
+  try {
+    for (;;) {
+      const { isOver, lastedMs } = await readUntilLost(stream, line)
+      if (isOver) return
+      failures = lastedMs > timing.steadyMs ? 0 : failures + 1
+      await sleep(waitBefore(failures, timing), undefined, { signal })
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+function waitBefore(failures: number, { firstWaitMs, maxWaitMs }: StreamTiming): number {
+  const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures, 20))
+  return longest * (0.5 + Math.random() / 2)
+}
+
+/** Tells of the connection, not of each attempt. */
+interface Line {
+  opened(response: Response): void
+  lost(error: unknown): void
+}
+
+function createLine({ onConnected, onLost, isPatient = false }: KeptStream): Line {
+  let state: 'new' | 'open' | 'lost' = 'new'
+  let lostAt: number | undefined
+  return {
+    opened({ headers }) {
+      const lostMs = lostAt === undefined ? undefined : performance.now() - lostAt
+      onConnected(lostMs, Date.parse(headers.get('date') ?? ''))
+      state = 'open'
+    },
+    lost(error) {
+      if ((state === 'new' && !isPatient) || !mayPass(error)) throw error
+      if (state === 'lost') return
+      state = 'lost'
+      lostAt = performance.now()
+      onLost(error instanceof Error ? error.message : String(error))
+    },
+  }
+}
+
+interface Ended {
+  readonly isOver: boolean
+  readonly lastedMs: number
+}
+
+async function readUntilLost(stream: KeptStream, line: Line): Promise<Ended> {
+  const since = performance.now()
+  let isOver = false
+  try {
+    await readFrames(stream, line)
+    isOver = true
+  } catch (error) {
+    if (stream.signal.aborted) throw error
+    line.lost(error)
+  }
+  return { isOver, lastedMs: performance.now() - since }
+}
+
+/** Resolves when the stream is over. */
+async function readFrames(stream: KeptStream, line: Line): Promise<void> {
+  const { client, path, signal, lastEventId, onFrame, timing = USUAL } = stream
+  const silence = new AbortController()
+  const watch = setTimeout(() => silence.abort(), timing.silenceMs)
+  try {
+    const both = AbortSignal.any([signal, silence.signal])
+    const response = await client.listen(path, { lastEventId: lastEventId(), signal: both })
+    line.opened(response)
+    const decoder = createSseDecoder({ maxEventBytes: MAX_EVENT_BYTES })
+    for await (const bytes of piecesOf(response)) {
+      const frames: Frame[] = []
+      decoder.push(bytes, frames)
+      for (const frame of frames) {
+        watch.refresh()
+        if ((await onFrame(frame)) === 'over') return
+      }
+      watch.refresh()
+    }
+  } catch (error) {
+    if (!silence.signal.aborted) throw error
+    throw new UnreachableError(`nothing came for ${timing.silenceMs / 1_000} s`, { cause: error })
+  } finally {
+    clearTimeout(watch)
+  }
+  throw new UnreachableError('the server ended it')
+}
+
+async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body ?? []
+  } catch (error) {
+    throw new UnreachableError(reasonOf(error), { cause: error })
+  }
+}

@@ -1,0 +1,138 @@
+/** Where a command speaks to, and as whom. */
+import { networkInterfaces } from 'node:os'
+import { mergeEnvironment, processEnvironment } from '../../config/environment.ts'
+import type { Config } from '../../config/schema.ts'
+import { isLoopbackUrl } from '../../lib/loopback.ts'
+import { loadCliConfig } from '../context.ts'
+import { wrongUsage } from '../wrong-usage.ts'
+import { type Bearer, keyBearer, loginCommand, profileBearer } from './bearer.ts'
+import { configFolder } from './config-folder.ts'
+import { openStore } from './credential-store.ts'
+import { findProfile, openProfiles, type Profile, type Profiles } from './profiles.ts'
+import { parseServerUrl } from './server-url.ts'
+
+export interface TargetOptions {
+  readonly url?: string
+  readonly profile?: string
+}
+
+export interface Target {
+  /** Without trailing slash. */
+  readonly url: string
+  readonly bearer: Bearer
+  /** Undefined: an API key speaks for itself. */
+  readonly profile: Profile | undefined
+}
+
+/** `--url` or TURNPIKE_URL, else the server signed in to, else the one of the local configuration. Rejects with what to do. */
+export async function chooseTarget(options: TargetOptions): Promise<Target> {
+  const folder = configFolder()
+  const settings = readSettings()
+  const profiles = await openProfiles(folder).read()
+  const named = namedProfile(profiles, options.profile)
+  const url = options.url ?? (named === undefined ? settings.url : undefined)
+  if (url !== undefined && named === undefined && settings.key !== undefined) {
+    if (options.url === undefined) settings.refuseStrayUrl()
+    return { url, bearer: keyBearer(settings.key), profile: undefined }
+  }
+  const profile = profileFor(profiles, { named, url })
+  if (profile !== undefined) {
+    const bearer = profileBearer({ profile, folder, store: openStore(profile.store, folder) })
+    return { url: profile.url, bearer, profile }
+  }
+  if (url !== undefined) throw notSignedIn(url, options.profile ?? 'default')
+  if (settings.key === undefined) throw nowhere()
+  return { url: localUrl(await loadCliConfig()), bearer: keyBearer(settings.key), profile: undefined }
+}
+
+interface Settings {
+  readonly url: string | undefined
+  readonly key: string | undefined
+  /** Throws when a file in the working directory says where the key of this user's environment is to go. */
+  readonly refuseStrayUrl: () => void
+}
+
+const URL_VARIABLE = 'TURNPIKE_URL'
+const KEY_VARIABLE = 'TURNPIKE_API_KEY'
+
+/** From the environment, and the `.env` of the working directory. */
+function readSettings(): Settings {
+  const environment = mergeEnvironment(processEnvironment, process.cwd())
+  const text = (name: string) => environment.get(name)?.trim() || undefined
+  const key = text(KEY_VARIABLE)
+  // what a header cannot carry would be shown in the error that says so
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw new Error(`${KEY_VARIABLE} is not an API key.`)
+  return {
+    url: serverUrl(text(URL_VARIABLE)),
+    key,
+    refuseStrayUrl() {
+      const [urlIsFromFile, keyIsFromFile] = [URL_VARIABLE, KEY_VARIABLE].map((name) =>
+        environment.origin(name).startsWith('.env'),
+      )
+      const url = serverUrl(text(URL_VARIABLE))
+      if (!urlIsFromFile || keyIsFromFile || url === undefined || isLoopbackUrl(new URL(url))) return
+      throw new Error(
+        `${URL_VARIABLE} is in the .env of this folder, but ${KEY_VARIABLE} is your own. Put both in one place, or use --url.`,
+      )
+    },
+  }
+}
+
+/** The server that TURNPIKE_URL names. */
+export function urlOfEnvironment(): string | undefined {
+  return readSettings().url
+}
+
+function serverUrl(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : parseServerUrl(text)
+  } catch {
+    throw wrongUsage(`${URL_VARIABLE}: an http or https address, such as https://ai.example.com.`)
+  }
+}
+
+function namedProfile(profiles: Profiles, name: string | undefined): Profile | undefined {
+  const profile = findProfile(profiles, name)
+  if (name === undefined || profile !== undefined) return profile
+  throw new Error(`There is no profile '${name}'${knownNames(profiles)}. 'turnpike login --profile ${name}' makes it.`)
+}
+
+export function knownNames({ all }: Profiles): string {
+  return all.length === 0 ? '' : `, only ${all.map(({ name }) => `'${name}'`).join(', ')}`
+}
+
+interface Wanted {
+  readonly named: Profile | undefined
+  readonly url: string | undefined
+}
+
+function profileFor(profiles: Profiles, { named, url }: Wanted): Profile | undefined {
+  const chosen = named ?? findProfile(profiles, profiles.chosen)
+  if (url === undefined || chosen?.url === url) return chosen
+  if (named === undefined) return profiles.all.findLast((profile) => profile.url === url)
+  throw wrongUsage(`--profile ${named.name} is signed in to ${named.url}, not to ${url}.`)
+}
+
+function notSignedIn(url: string, profile: string): Error {
+  return new Error(`Nobody is signed in to ${url}. Run '${loginCommand(profile, url)}', or set ${KEY_VARIABLE}.`)
+}
+
+function nowhere(): Error {
+  return new Error(
+    `Nobody is signed in. Run 'turnpike login --url https://…', or set ${KEY_VARIABLE} and, for a server on another machine, ${URL_VARIABLE}.`,
+  )
+}
+
+const EVERYWHERE: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])
+
+/** The service of this machine's configuration. Never an address elsewhere: it may stand in a file that came with a folder. */
+export function localUrl({ server: { host, port } }: Config): string {
+  const address = EVERYWHERE.get(host) ?? host
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  const own = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? [])
+  if (isLoopbackUrl(new URL(url)) || own.includes(address)) return url
+  throw new Error(`HOST is ${address}, which is not an address of this machine. Say --url ${url} if you mean it.`)
+}

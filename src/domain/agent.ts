@@ -1,0 +1,100 @@
+/**
+ * Agents: the one table of what an agent or a run can be and become. An agent is the conversation about a repository; a run
+ * is one execution of it, billed by itself. An agent's status is that of its last run. `docs/agents.md` and the tests are made
+ * from this table.
+ */
+import type { AgentId, RunId } from './ids.ts'
+import type { WebhookEventType } from './webhook-event.ts'
+
+export const AGENT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const
+export type AgentStatus = (typeof AGENT_STATUSES)[number]
+
+export interface Transition {
+  readonly from: AgentStatus
+  readonly to: AgentStatus
+  /** In plain words: what makes it so. */
+  readonly when: string
+  /** What is told of it; undefined: nothing. */
+  readonly event: WebhookEventType | undefined
+}
+
+export const TRANSITIONS: readonly Transition[] = [
+  { from: 'queued', to: 'running', when: 'a worker starts the run', event: 'agent.started' },
+  { from: 'queued', to: 'failed', when: 'it could not be started in time, or at all', event: 'agent.failed' },
+  { from: 'queued', to: 'cancelled', when: 'it is cancelled before it has started', event: 'agent.cancelled' },
+  { from: 'running', to: 'completed', when: 'the model says that it is done', event: 'agent.completed' },
+  { from: 'running', to: 'failed', when: 'it cannot go on; `error` says why', event: 'agent.failed' },
+  { from: 'running', to: 'cancelled', when: 'it is cancelled', event: 'agent.cancelled' },
+  { from: 'completed', to: 'queued', when: 'a follow-up arrives', event: undefined },
+  { from: 'failed', to: 'queued', when: 'a follow-up arrives', event: undefined },
+  { from: 'cancelled', to: 'queued', when: 'a follow-up arrives', event: undefined },
+]
+
+export function transition(from: AgentStatus, to: AgentStatus): Transition | undefined {
+  return TRANSITIONS.find((each) => each.from === from && each.to === to)
+}
+
+/** Nothing runs, and nothing will, until a follow-up. */
+export function isEnded(status: AgentStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled'
+}
+
+/** Why a run failed: `error.code` of agents and runs. */
+export const RUN_ERRORS = {
+  start_timeout: 'No worker started it in time.',
+  agents_unavailable: 'The worker has no sandbox that holds.',
+  repository_unavailable: 'The repository or the branch could not be fetched.',
+  repository_too_large: 'The repository is larger than is allowed.',
+  model_unavailable: 'The model does not exist, or may not be used.',
+  insufficient_credit: 'Credit or a budget is used up.',
+  rate_limited: 'The account’s rate limit did not let it go on.',
+  provider_error: 'The model’s provider failed again and again.',
+  max_cost: 'It reached `max_cost_usd`.',
+  max_steps: 'It reached `max_steps`.',
+  run_timeout: 'It took longer than a run may.',
+  stalled: 'Nothing happened for too long.',
+  workspace_too_large: 'Its workspace grew beyond what is allowed.',
+  push_failed: 'The branch could not be pushed.',
+  worker_lost: 'Its worker went away in the middle.',
+  internal_error: 'Something broke in Turnpike.',
+} as const
+export type RunError = keyof typeof RUN_ERRORS
+
+/** What `GET /v1/agents/{id}/events` tells, in order. */
+export const AGENT_EVENT_TYPES = [
+  /** `{status, error?}`: of the agent's last run. */
+  'status',
+  /** `{phase}`: cloning, working, committing, pushing. */
+  'phase',
+  /** `{role, content}`: a message of the user or the model. */
+  'message',
+  /** `{call_id, name, arguments}`: the model calls a tool. */
+  'tool_call',
+  /** `{call_id, name, output, exit_code?, truncated}` */
+  'tool_result',
+  /** `{completion_id, tokens, cost_usd, total_cost_usd}`: a call of the model was charged. */
+  'usage',
+  /** `{files, insertions, deletions}`: what the run changed. */
+  'diff',
+] as const
+export type AgentEventKind = (typeof AGENT_EVENT_TYPES)[number]
+
+/**
+ * What the calls of a run carry as their `client_request_id`. No client can send one like it: theirs have no slash. So it
+ * reaches the hold, the spool and the completion as any other does, and the books know whose a call was.
+ */
+export function agentReference(agentId: AgentId, runId: RunId): string {
+  return `${agentId}/${runId}`
+}
+
+/** Undefined for what a client sent. */
+export function readAgentReference(text: string): { readonly agentId: AgentId; readonly runId: RunId } | undefined {
+  const [, agentId, runId] = /^(agt_[0-9A-Za-z]+)\/(run_[0-9A-Za-z]+)$/.exec(text) ?? []
+  if (agentId === undefined || runId === undefined) return undefined
+  return { agentId: agentId as AgentId, runId: runId as RunId } // of our own making, see `agentReference`
+}
+
+/** What is worked on and pushed. */
+export function branchOf(agentId: string): string {
+  return `turnpike/${agentId}`
+}

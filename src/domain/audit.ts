@@ -1,0 +1,26 @@
+/** Who did what: one row for each change of rights, members, keys, money settings, and each sign-in. Append-only. */
+import type { AccountId } from './ids.ts'
+
+export interface AuditEvent {
+  readonly accountId: AccountId
+  readonly actor: AuditActor
+  /** Noun and verb in the past: `key.created`, `member.role_changed`, `session.started`, `device.approved`. */
+  readonly action: string
+  /** The id of what it was done to; undefined: the account itself. */
+  readonly subject: string | undefined
+  /** `denied`: it was asked for and refused. */
+  readonly result: 'done' | 'denied'
+  readonly address: string | undefined
+  readonly userAgent: string | undefined
+  readonly requestId: string | undefined
+  /** Plain values that help a reader: names, roles, scopes. Never a secret. */
+  readonly details: Readonly<Record<string, string | number | boolean | null | readonly string[]>>
+}
+
+export interface AuditActor {
+  readonly kind: 'key' | 'token' | 'session' | 'command_line' | 'system'
+  /** Of the key, the device or the user; undefined for the command line and the system. */
+  readonly id: string | undefined
+  /** A label as of then: the e-mail address, the key's name. */
+  readonly name: string | undefined
+}

@@ -1,0 +1,44 @@
+/**
+ * The text of an event stream that can be resumed: each block of it begins with its number, `id: 1` and so on. Blocks
+ * end with an empty line, which nothing within them has.
+ */
+import type { KeptAnswer } from './credit.ts'
+
+export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8'
+
+const DONE = 'data: [DONE]\n\n'
+const BLOCK_END = '\n\n'
+
+/** The blocks of `text`, which are whole, each with its number. @param first The number of the first. */
+export function numberedEvents(text: string, first: number): string[] {
+  const blocks: string[] = []
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf(BLOCK_END, from)
+    const next = end < 0 ? text.length : end + BLOCK_END.length
+    blocks.push(`id: ${first + blocks.length}\n${text.slice(from, next)}`)
+    from = next
+  }
+  return blocks
+}
+
+/**
+ * What follows the event `after` in the text of an ended stream; where nothing does, its end. Text without numbers tells
+ * what became of a stream, and is for everybody.
+ */
+export function eventsAfter(text: string, after: number | undefined): string {
+  if (after === undefined || after <= 0 || !text.startsWith('id: ')) return text
+  const mark = `${BLOCK_END}id: ${after + 1}\n`
+  const at = text.indexOf(mark)
+  if (at >= 0) return text.slice(at + BLOCK_END.length)
+  const lastEnd = text.lastIndexOf(BLOCK_END, text.length - BLOCK_END.length - 1)
+  return lastEnd < 0 ? text : text.slice(lastEnd + BLOCK_END.length)
+}
+
+/** How a stream ends that broke off, where no status can be given any more. */
+export function brokenEnd({ code, message }: { readonly code: string; readonly message: string }): string {
+  return `data: ${JSON.stringify({ error: { type: 'upstream_error', message, code } })}\n\n${DONE}`
+}
+
+export function isEventStream({ headers }: Pick<KeptAnswer, 'headers'>): boolean {
+  return headers['content-type']?.startsWith('text/event-stream') === true
+}

@@ -1,0 +1,95 @@
+/** An event of each type with made-up contents: what developers are sent to try their receivers with. */
+import { branchOf } from './agent.ts'
+import type {
+  AgentData,
+  AgentEventData,
+  AgentEventType,
+  WebhookEvent,
+  WebhookEventType,
+  WebhookTestData,
+} from './webhook-event.ts'
+
+const MINUTE_MS = 60_000
+
+export interface ExampleFacts {
+  readonly eventId: string
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly accountId: string
+  readonly webhookId: string
+}
+
+export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts): WebhookEvent {
+  const head = { event_id: facts.eventId, created_at: isoTime(facts.createdAt) }
+  switch (type) {
+    case 'usage.alert':
+      return { ...head, type, data: { ...spending(facts, 4), basis: 'credit', threshold_percent: 80 } }
+    case 'credit.exhausted':
+      return { ...head, type, data: { ...spending(facts, 5), credit_remaining_usd: 0 } }
+    case 'webhook.test':
+      return { ...head, type, data: webhookTestData(facts.webhookId) }
+    default:
+      return { ...head, type, data: agent(type, facts.createdAt) }
+  }
+}
+
+/** What `webhook.test` tells, which is never made up. */
+export function webhookTestData(webhookId: string): WebhookTestData {
+  return { webhook_id: webhookId, message: 'This endpoint receives webhooks.' }
+}
+
+function spending({ accountId, createdAt }: ExampleFacts, spentUsd: number) {
+  const [year, month] = [new Date(createdAt).getUTCFullYear(), new Date(createdAt).getUTCMonth()]
+  return {
+    account_id: accountId,
+    period_start: isoTime(Date.UTC(year, month)),
+    period_end: isoTime(Date.UTC(year, month + 1)),
+    spent_usd: spentUsd,
+    limit_usd: 5,
+  }
+}
+
+const ENDINGS: Readonly<Record<AgentEventType, Partial<AgentData> & Pick<AgentData, 'status'>>> = {
+  'agent.started': { status: 'running' },
+  'agent.completed': { status: 'completed', summary: 'Corrected three typos in README.md.' },
+  'agent.failed': {
+    status: 'failed',
+    error: { code: 'max_cost', message: 'The agent stopped at its limit of 0.05 USD.' },
+  },
+  'agent.cancelled': { status: 'cancelled' },
+}
+
+const EXAMPLE_AGENT = 'agt_00000000exampleexample'
+
+function agent(type: AgentEventType, at: number): AgentEventData {
+  const sequence = type === 'agent.started' ? 3 : 57
+  return { agent: agentData(type, at), run_id: 'run_00000000exampleexample', sequence }
+}
+
+function agentData(type: AgentEventType, at: number): AgentData {
+  const { status, ...ending } = ENDINGS[type]
+  const hasEnded = type !== 'agent.started'
+  const startedAt = hasEnded ? at - 3 * MINUTE_MS : at
+  return {
+    id: EXAMPLE_AGENT,
+    object: 'agent',
+    name: 'Fix typos',
+    status,
+    repository: 'acme/website',
+    model: 'turnpike-simulator',
+    base_branch: null,
+    branch: branchOf(EXAMPLE_AGENT),
+    summary: null,
+    error: null,
+    usage: hasEnded ? { tokens: 18_234, cost_usd: 0.0412 } : { tokens: 0, cost_usd: 0 },
+    runs: 1,
+    created_at: isoTime(startedAt - 2000),
+    started_at: isoTime(startedAt),
+    ended_at: hasEnded ? isoTime(at) : null,
+    ...ending,
+  }
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

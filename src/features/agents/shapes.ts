@@ -1,0 +1,178 @@
+/** Agents and their runs on the wire. */
+import { type Static, Type } from 'typebox'
+import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
+import { usdNumber } from '../../domain/money.ts'
+import type { Agent, Run } from './store.ts'
+
+export const MAX_NAME_LENGTH = 100
+export const MAX_PROMPT_LENGTH = 100_000
+export const MAX_COST_USD = 1_000_000
+export const MAX_STEPS = 500
+
+const nullable = <Value>(type: 'string' | 'integer' | 'number', description: string) =>
+  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
+const optional = <Value>(schema: { readonly type: string } & Record<string, unknown>) =>
+  Type.Optional(Type.Unsafe<Value | null>({ ...schema, type: [schema.type, 'null'] }))
+const Time = Type.String({ description: 'ISO 8601 UTC.' })
+const Status = Type.Unsafe<AgentStatus>({ type: 'string', enum: [...AGENT_STATUSES] })
+
+/** Without control characters: names are shown in terminals and on pages. */
+const Name = Type.String({
+  minLength: 1,
+  maxLength: MAX_NAME_LENGTH,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  description: 'For people.',
+})
+const Prompt = Type.String({
+  minLength: 1,
+  maxLength: MAX_PROMPT_LENGTH,
+  pattern: '^[^\\u0000]*$',
+  description: 'What is to be done.',
+})
+
+export const AgentCreate = Type.Object(
+  {
+    name: Name,
+    repository: Type.String({ maxLength: 300, description: '`organisation/repository`' }),
+    prompt: Prompt,
+    model: optional<string>({ type: 'string', maxLength: 200, description: 'Unless set, the operator’s choice.' }),
+    branch: optional<string>({
+      type: 'string',
+      maxLength: 200,
+      description: 'What the work starts from; unless set, the repository’s default branch.',
+    }),
+    max_cost_usd: optional<number>({
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: MAX_COST_USD,
+      description: 'What a run may cost.',
+    }),
+    max_steps: optional<number>({
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_STEPS,
+      description: 'Calls of the model that a run may make; 100 unless set.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type AgentBody = Static<typeof AgentCreate>
+export const FollowUp = Type.Object({ prompt: Prompt }, { additionalProperties: false })
+
+export const AgentQuery = {
+  status: Type.Optional(Status),
+  repository: Type.Optional(Type.String({ maxLength: 300, description: '`organisation/repository`' })),
+}
+
+const ErrorView = Type.Unsafe<{ code: RunError; message: string } | null>({
+  type: ['object', 'null'],
+  properties: { code: { type: 'string', enum: Object.keys(RUN_ERRORS) }, message: { type: 'string' } },
+  required: ['code', 'message'],
+  description: 'Why it failed.',
+})
+const Tokens = Type.Integer({ description: 'Prompt and completion tokens.' })
+const Cost = Type.Number({ description: 'USD, at most 9 decimals.' })
+
+export const AgentView = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('agent'),
+  name: Type.String(),
+  status: Status,
+  repository: Type.String(),
+  model: Type.String(),
+  base_branch: nullable<string>('string', 'What the work starts from. Null: the repository’s default branch.'),
+  branch: Type.String({ description: 'What is worked on and pushed.' }),
+  summary: nullable<string>('string', 'What the last run that completed says it has done.'),
+  error: ErrorView,
+  usage: Type.Object({ tokens: Tokens, cost_usd: Cost }, { description: 'Of all its runs.' }),
+  runs: Type.Integer({ description: 'How many it has had, the one that waits or runs included.' }),
+  created_at: Time,
+  started_at: nullable<string>('string', 'When its last run was started.'),
+  ended_at: nullable<string>('string', 'When that has ended.'),
+})
+
+export const RunView = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('run'),
+  agent_id: Type.String(),
+  number: Type.Integer({ description: 'From 1, in its agent.' }),
+  status: Status,
+  phase: nullable<Run['phase']>('string', 'While it runs: cloning, working, committing, pushing.'),
+  summary: nullable<string>('string', 'What it says it has done.'),
+  error: ErrorView,
+  usage: Type.Object({
+    prompt_tokens: Type.Integer(),
+    completion_tokens: Type.Integer(),
+    tokens: Tokens,
+    cost_usd: Cost,
+  }),
+  steps: Type.Integer({ description: 'Calls of the model.' }),
+  max_steps: nullable<number>('integer', 'Null: 100.'),
+  max_cost_usd: nullable<number>('number', 'Null: no limit but the account’s.'),
+  commit: nullable<string>('string', 'The commit that it left on the branch.'),
+  pushed: Type.Boolean({ description: 'Whether the branch was pushed with it.' }),
+  cancel_requested_at: nullable<string>('string', 'ISO 8601 UTC.'),
+  created_at: Time,
+  started_at: nullable<string>('string', 'ISO 8601 UTC.'),
+  ended_at: nullable<string>('string', 'ISO 8601 UTC.'),
+})
+
+export function renderAgent(agent: Agent): Static<typeof AgentView> {
+  return {
+    id: agent.id,
+    object: 'agent',
+    name: agent.name,
+    status: agent.status,
+    repository: agent.repository,
+    model: agent.model,
+    base_branch: agent.base_branch,
+    branch: branchOf(agent.id),
+    summary: agent.summary,
+    error: renderError(agent),
+    usage: { tokens: agent.tokens, cost_usd: usdNumber(agent.cost_nano_usd) },
+    runs: agent.runs,
+    created_at: isoTime(agent.created_at),
+    started_at: renderTime(agent.started_at),
+    ended_at: renderTime(agent.ended_at),
+  }
+}
+
+export function renderRun(run: Run): Static<typeof RunView> {
+  return {
+    id: run.id,
+    object: 'run',
+    agent_id: run.agent_id,
+    number: run.number,
+    status: run.status,
+    phase: run.phase,
+    summary: run.summary,
+    error: renderError(run),
+    usage: {
+      prompt_tokens: run.prompt_tokens,
+      completion_tokens: run.completion_tokens,
+      tokens: run.prompt_tokens + run.completion_tokens,
+      cost_usd: usdNumber(run.cost_nano_usd),
+    },
+    steps: run.steps,
+    max_steps: run.max_steps,
+    max_cost_usd: run.max_cost_nano_usd === null ? null : usdNumber(run.max_cost_nano_usd),
+    commit: run.commit_id,
+    pushed: run.pushed === 1,
+    cancel_requested_at: renderTime(run.cancel_requested_at),
+    created_at: isoTime(run.created_at),
+    started_at: renderTime(run.started_at),
+    ended_at: renderTime(run.ended_at),
+  }
+}
+
+function renderError({ error_code: code, error_message: message }: Pick<Run, 'error_code' | 'error_message'>) {
+  return code === null ? null : { code, message: message ?? '' }
+}
+
+function renderTime(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms)
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,57 @@
+/**
+ * Ends runs that no worker ends: nobody has started them, their worker is gone and no other came, or it does not do as it
+ * is told. Any process may look, also one that takes no runs: a run ends once, and who still works on it finds it lost.
+ */
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Database } from '../../../db/schema.ts'
+import type { AgentStatus, RunError } from '../../../domain/agent.ts'
+import { RUN_JOB } from '../begin.ts'
+import { endRun, failure, START_DEADLINE_MS } from '../run.ts'
+import { listOverdueRuns, type Run } from '../store.ts'
+import { correctCostLater } from './cost.ts'
+import type { WorkerDeps } from './deps.ts'
+
+export const OVERDUE_EVERY_MS = 15_000
+export const DISOBEYED_EVERY_MS = 1_000
+/** A worker that can stop has stopped by then, with what it did kept; nobody waits for one that cannot. */
+const DISOBEYED_MS = 8_500
+const AT_ONCE = 100
+/** Beyond the deadline for standing still, which the worker watches itself: then there is none. */
+const SILENT_MS = 300_000
+/** After the end of a lease: a worker that is there takes its job over within seconds. */
+const ABANDONED_MS = 30_000
+
+export async function endOverdueRuns(deps: WorkerDeps): Promise<void> {
+  const { db, now, limits } = deps
+  const before = now() - START_DEADLINE_MS
+  for (const run of await listOverdueRuns(db, { before, limit: AT_ONCE })) await end(deps, run, 'start_timeout')
+  const silent = running(deps).where('seen_at', '<', now() - limits.stalledMs - SILENT_MS)
+  for (const run of await silent.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+  const abandoned = running(deps).where('id', 'in', (inner) =>
+    inner
+      .selectFrom('job')
+      .select(sql<Run['id']>`name`.as('name')) // jobs of runs are named by them
+      .where('kind', '=', RUN_JOB)
+      .where('ended_at', 'is', null)
+      .where('lease_until', '<', now() - ABANDONED_MS),
+  )
+  for (const run of await abandoned.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+}
+
+/** JOB-3: a run that was cancelled ends within 10 s, whatever becomes of its worker. */
+export async function endDisobeyed(deps: WorkerDeps): Promise<void> {
+  const disobeyed = running(deps).where('cancel_requested_at', '<', deps.now() - DISOBEYED_MS)
+  for (const run of await disobeyed.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+}
+
+function running({ db }: WorkerDeps): SelectQueryBuilder<Database, 'run', Run> {
+  // a literal: the index is of open runs alone
+  return db.selectFrom('run').selectAll().where('status', '=', sql.lit<AgentStatus>('running'))
+}
+
+async function end(deps: WorkerDeps, run: Run, code: RunError): Promise<void> {
+  const claim = { accountId: run.account_id, agentId: run.agent_id, runId: run.id, attempt: run.attempt }
+  const isCancelled = run.cancel_requested_at !== null && code === 'worker_lost'
+  await endRun(deps.db, claim, { ...deps, ending: isCancelled ? { status: 'cancelled' } : failure(code) })
+  await correctCostLater(deps, claim)
+}

@@ -1,0 +1,235 @@
+/**
+ * One run, from the queue to its end. Start reading here.
+ *
+ *   1 start     run.ts: it is this worker's, and is told to be running
+ *   2 clone     workspace.ts: the repository, or where the last run of the agent left it
+ *   3 work      runner/loop: asks the model and runs its commands, notes.ts writes it down
+ *   4 keep      keep.ts: commit, diff, and the branch for follow-ups
+ *   5 push      where the operator gave a credential for it
+ *   6 end       run.ts: with a message that came meanwhile it goes on at 3
+ *
+ * Whatever ends it before its time comes as an error and is handled in `breakOff`. Another process can take it over at any
+ * time: every write carries the attempt, and `LostRun` means that nothing may be done for it here any more.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { branchOf, type RunError } from '../../../domain/agent.ts'
+import { GatewayError } from '../../../domain/errors.ts'
+import { type JobContext, type JobHandler, TryAgainIn } from '../../../jobs/job.ts'
+import { reach } from '../../../lib/crash-point.ts'
+import { type RepositoryAddress, repositoryUrl } from '../../../runner/git/address.ts'
+import { type Checkout, sandboxView } from '../../../runner/git/checkout.ts'
+import { credentialFor, type GitCredential } from '../../../runner/git/credential.ts'
+import { GitError } from '../../../runner/git/error.ts'
+import { push } from '../../../runner/git/push.ts'
+import type { LoopEnding } from '../../../runner/loop/loop.ts'
+import { runLoop } from '../../../runner/loop/run-loop.ts'
+import { SandboxFailedError } from '../../../runner/sandbox/confined.ts'
+import type { RunJob } from '../begin.ts'
+import { readCreator } from '../creator.ts'
+import { LostRun, type RunClaim } from '../progress.ts'
+import { endRun, failure, type RunEnd, type RunEnding, startRun } from '../run.ts'
+import { type Agent, findRun, type Run } from '../store.ts'
+import { correctCostLater } from './cost.ts'
+import type { WorkerDeps } from './deps.ts'
+import { keepWork } from './keep.ts'
+import { type Notes, takeNotes } from './notes.ts'
+import { RunStopped, type Stop, type Watch, watchRun } from './watch.ts'
+import { openWorkspace } from './workspace.ts'
+
+export function runHandler(deps: WorkerDeps): JobHandler {
+  return async ({ payload, attempt }, context) => {
+    const { accountId, agentId, runId } = payload as RunJob // as it was enqueued
+    const claim: RunClaim = { accountId, agentId, runId, attempt }
+    const started = await startRun(deps.db, claim, deps)
+    if (started.kind === 'started') await perform(deps, { claim, context, ...started })
+    await correctCostLater(deps, claim)
+  }
+}
+
+interface Started {
+  readonly claim: RunClaim
+  readonly context: JobContext
+  readonly agent: Agent
+  readonly run: Run
+}
+
+/** A run that this worker has. */
+interface Task extends Started {
+  readonly deps: WorkerDeps
+  readonly watch: Watch
+  readonly notes: Notes
+  /** Where it is worked on, as soon as that is there. */
+  checkout: Checkout | undefined
+}
+
+async function perform(deps: WorkerDeps, started: Started): Promise<void> {
+  const { claim, run, context } = started
+  const watch = watchRun(deps, { claim, startedAt: run.started_at ?? deps.now(), job: context.signal })
+  const notes = takeNotes(deps, claim, { watch, steps: run.steps })
+  const task: Task = { deps, ...started, watch, notes, checkout: undefined }
+  try {
+    await work(task)
+  } catch (error) {
+    await breakOff(task, watch.signal.aborted ? watch.signal.reason : error)
+  } finally {
+    watch.end()
+  }
+}
+
+interface Remote {
+  readonly address: RepositoryAddress
+  readonly credential: GitCredential | undefined
+}
+
+async function work(task: Task): Promise<void> {
+  const { deps, notes, watch, agent } = task
+  watch.signal.throwIfAborted()
+  const remote = remoteOf(task)
+  await notes.write({ phase: 'cloning' })
+  reach('agent_cloning')
+  task.checkout = await openWorkspace(deps, { agent, ...remote, signal: watch.signal })
+  let end: RunEnd
+  do end = await workOnce(task, task.checkout, remote)
+  while (end === 'unseen')
+}
+
+function remoteOf({ deps, agent }: Task): Remote {
+  const { repository, account_id: accountId } = agent
+  const { url, credentials } = deps.repositories
+  const credential = credentialFor(credentials, { accountId, repository })
+  return { address: repositoryUrl(url, repository, deps.git), credential }
+}
+
+async function workOnce(task: Task, checkout: Checkout, remote: Remote): Promise<RunEnd> {
+  const { notes, watch } = task
+  await notes.write({ phase: 'working' })
+  const ending = await think(task, checkout)
+  if (ending.kind === 'cancelled') throw watch.signal.reason
+  if (ending.kind === 'failed') return await fail(task, ending.code, ending.message)
+  const { summary } = ending
+  await notes.write({ phase: 'committing' })
+  reach('agent_committing')
+  const id = await keepWork(task.deps, { ...task, checkout, summary })
+  const isPushed = id !== undefined && (await pushed(task, checkout, remote))
+  const commit = id === undefined ? undefined : { id, isPushed }
+  return await end(task, { status: 'completed', summary, commit, seen: notes.seen() })
+}
+
+async function think(task: Task, checkout: Checkout): Promise<LoopEnding> {
+  const { deps, agent, run, claim, notes, watch } = task
+  const model = deps.models().find(agent.model)
+  if (model === undefined) {
+    return { kind: 'failed', code: 'model_unavailable', message: `There is no model '${agent.model}' any more.` }
+  }
+  const conversation = await notes.conversation()
+  const { steps, cost_nano_usd: costNanoUsd } = (await findRun(deps.db, claim)) ?? run
+  const sandbox = deps.openSandbox({ workspace: checkout.workspace, ...sandboxView(checkout) })
+  try {
+    return await runLoop({
+      ask: deps.modelFor({ ...claim, model: agent.model, creator: readCreator(agent) }),
+      sandbox,
+      model: { contextWindow: model.contextWindow, maxOutputTokens: model.maxOutputTokens },
+      conversation,
+      followUps: notes.followUps,
+      record: notes.record,
+      limits: { maxSteps: run.max_steps ?? deps.limits.maxSteps, maxCostNanoUsd: run.max_cost_nano_usd ?? undefined },
+      used: { steps, costNanoUsd },
+      signal: watch.signal,
+      clock: deps.clock,
+      random: deps.random,
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+    })
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** Without a credential there is nothing to push with, but to a repository of this machine. */
+async function pushed(task: Task, checkout: Checkout, { address, credential }: Remote): Promise<boolean> {
+  if (credential === undefined && address.transport !== 'file') return false
+  await task.notes.write({ phase: 'pushing' })
+  reach('agent_pushing')
+  await push(checkout, { address, branch: branchOf(task.agent.id), credential })
+  reach('agent_pushed')
+  return true
+}
+
+/** @param error What ended the work before its time. */
+async function breakOff(task: Task, error: unknown): Promise<void> {
+  const { deps, claim } = task
+  if (error instanceof LostRun) return
+  if (error instanceof RunStopped) return await stopFor(task, error.stop)
+  const known = failureOf(error)
+  const detail = error instanceof GitError ? { detail: error.detail } : { err: error }
+  if (known === undefined || error instanceof SandboxFailedError) {
+    deps.log.error({ run: claim.runId, ...detail }, 'a run of an agent broke')
+  } else deps.log.warn({ run: claim.runId, code: known.code, ...detail }, 'a run of an agent failed')
+  await fail(task, known?.code ?? 'internal_error', known?.message ?? 'Something broke in Turnpike.')
+}
+
+function failureOf(error: unknown): { readonly code: RunError; readonly message: string } | undefined {
+  if (error instanceof GitError) return { code: error.code, message: error.message }
+  if (error instanceof SandboxFailedError) {
+    return { code: 'agents_unavailable', message: 'The sandbox could not be made in which commands run.' }
+  }
+  if (error instanceof GatewayError && error.code === 'invalid_value') {
+    return { code: 'repository_unavailable', message: error.message }
+  }
+  return undefined
+}
+
+async function stopFor(task: Task, stop: Stop): Promise<void> {
+  const { deps } = task
+  if (stop.kind === 'lost') return
+  if (stop.kind === 'leaving') return await handBack(task)
+  if (stop.kind === 'failed') return void (await fail(task, stop.code, failure(stop.code).error.message))
+  const commit = await keepUnfinished(task, deps.limits.keepCancelledMs)
+  await end(task, { status: 'cancelled', commit, seen: task.notes.seen() })
+}
+
+/** What it did is kept, and whoever takes the run next goes on with it: for a worker, a run that clones has just begun. */
+async function handBack(task: Task): Promise<never> {
+  const { deps, notes } = task
+  try {
+    const commit = await keepUnfinished(task, deps.limits.keepCancelledMs)
+    await notes.write({ phase: 'cloning', commitId: commit?.id })
+  } catch (error) {
+    if (!(error instanceof LostRun))
+      deps.log.warn({ err: error, run: task.claim.runId }, 'a run is handed over as it is')
+  }
+  throw new TryAgainIn(0, 'The process ends; another worker goes on.')
+}
+
+async function fail(task: Task, code: RunError, message: string): Promise<RunEnd> {
+  const commit = await keepUnfinished(task, task.deps.limits.keepFailedMs)
+  const seen = task.notes.seen()
+  return await end(task, { ...failure(code, message), commit, ...(seen === 0 ? {} : { seen }) })
+}
+
+/** The work so far, as far as it can be kept: why the run ends is what counts. */
+async function keepUnfinished(task: Task, withinMs: number): Promise<RunEnding['commit']> {
+  const { deps, checkout, claim } = task
+  if (checkout === undefined) return undefined
+  const signal = AbortSignal.any([AbortSignal.timeout(withinMs), task.watch.lost])
+  try {
+    const id = await keepWork(deps, { ...task, checkout: { ...checkout, signal }, summary: undefined })
+    return id === undefined ? undefined : { id, isPushed: false }
+  } catch (error) {
+    if (error instanceof LostRun) throw error
+    deps.log.warn({ err: error, run: claim.runId }, 'the work of a run could not be kept')
+    return undefined
+  }
+}
+
+/** As long as the run is ours it is tried again while the database is away. */
+async function end({ deps, claim, watch }: Task, ending: RunEnding): Promise<RunEnd> {
+  reach('agent_ending')
+  for (;;) {
+    try {
+      return await endRun(deps.db, claim, { ...deps, ending })
+    } catch (error) {
+      if (!(error instanceof GatewayError && error.retryable) || watch.lost.aborted) throw error
+      await sleep(deps.limits.tryAgainMs)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/** `/audit`: who did what in an account. Rows are never changed, and kept for as long as the account is, at least 400 days. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import { GatewayError } from '../../domain/errors.ts'
+import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { ALL_TIME, type Period } from '../../http/period.ts'
+import { parseIsoTime } from '../../lib/iso-time.ts'
+import type { FeatureDeps } from '../deps.ts'
+import { type AuditRow, listEvents } from './queries.ts'
+
+export interface AuditDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+}
+
+const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
+
+const AuditEventView = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('audit_event'),
+  at: Type.String({ description: 'ISO 8601 UTC.' }),
+  actor: Type.Object({
+    kind: Type.Unsafe<AuditRow['actor_kind']>({
+      type: 'string',
+      enum: ['key', 'token', 'session', 'command_line', 'system'],
+    }),
+    id: textOrNull('Of the API key, the device or the user.'),
+    name: textOrNull('The key’s name, the e-mail address.'),
+  }),
+  action: Type.String({ description: 'Noun and verb: `key.created`, `member.role_changed`.' }),
+  subject: textOrNull('The id of what it was done to. Null: the account itself.'),
+  result: Type.Unsafe<'done' | 'denied'>({
+    type: 'string',
+    enum: ['done', 'denied'],
+    description: 'denied: it was asked for and refused.',
+  }),
+  address: textOrNull('Where the request came from.'),
+  user_agent: textOrNull('What the client called itself.'),
+  request_id: textOrNull('`x-request-id` of the request.'),
+  details: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
+})
+
+const AuditFilter = Type.Object({
+  ...PAGE_QUERY,
+  action: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Exactly this action.' })),
+  actor_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What this actor did.' })),
+  from: Type.Optional(Type.String({ maxLength: 64, description: 'ISO 8601; events from then on.' })),
+  to: Type.Optional(Type.String({ maxLength: 64, description: 'ISO 8601; events before then.' })),
+})
+const schema = {
+  summary: 'List audit events',
+  description: 'Who did what, from where, and whether it was allowed. Kept for at least 400 days, and never changed.',
+  tags: ['Members'],
+  querystring: AuditFilter,
+  response: { 200: pageSchema(AuditEventView) },
+}
+
+/** `GET /audit`. */
+export function auditRoutes({ db, callerOf, cursorKey }: AuditDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/audit', { config: { scope: 'audit' }, schema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const { action, actor_id: actorId } = request.query
+      const period = readPeriod(request.query)
+      const filter = JSON.stringify([action, actorId, period.start, period.end])
+      const binding: PageBinding = { key: cursorKey, account: accountId, list: 'audit', filter }
+      const page = readPageRequest(request.query, binding)
+      const query = { accountId, action, actorId, period }
+      const events = await listEvents(db, query, { ...page, limit: page.limit + 1 })
+      return renderPage(events, { request: page, binding }, { position: ({ id }) => id, render: renderEvent })
+    })
+  }
+}
+
+function readPeriod({ from, to }: Static<typeof AuditFilter>): Period {
+  const start = readTime('from', from) ?? ALL_TIME.start
+  const end = readTime('to', to) ?? ALL_TIME.end
+  if (start <= end) return { start, end }
+  throw new GatewayError('invalid_value', "'to' is before 'from'.", { param: to === undefined ? 'from' : 'to' })
+}
+
+function readTime(param: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const time = parseIsoTime(text)
+  if (time !== undefined && time >= ALL_TIME.start && time <= ALL_TIME.end) return time
+  const message = `'${param}' must be an ISO 8601 time in UTC, such as 2026-01-31T00:00:00Z.`
+  throw new GatewayError('invalid_value', message, { param })
+}
+
+function renderEvent(row: AuditRow): Static<typeof AuditEventView> {
+  return {
+    id: row.id,
+    object: 'audit_event',
+    at: new Date(row.created_at).toISOString(),
+    actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+    action: row.action,
+    subject: row.subject,
+    result: row.result,
+    address: row.address,
+    user_agent: row.user_agent,
+    request_id: row.request_id,
+    details: JSON.parse(row.details),
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * The person's side of the device flow: who is asking is looked up by its code, and let in or not. Wrong codes count, here
+ * as there: neither way is a way around the limits.
+ */
+import type { Selectable, Transaction } from 'kysely'
+import { nextChangedAt } from '../../db/changed-at.ts'
+import type { Database, DeviceCodeTable } from '../../db/schema.ts'
+import { takeTurn } from '../../db/turn.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { DeviceId } from '../../domain/ids.ts'
+import type { Role, Scope } from '../../domain/rights.ts'
+import type {
+  ActivationBlock,
+  ActivationPort,
+  ActivationRequest,
+  BrowserSession,
+  Origin,
+} from '../../domain/sign-in.ts'
+import type { Authority } from './authority.ts'
+import { readTime } from './database-time.ts'
+import { standingOf } from './guesses.ts'
+import { inRole, OFFLINE } from './scopes.ts'
+import { readUserCode, showUserCode } from './user-code.ts'
+
+export interface ActivationDeps extends Authority {
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+export interface Activation extends ActivationPort {
+  /** Since the start of this process. */
+  readonly counts: { readonly wrongCodes: number; readonly alarms: number }
+}
+
+interface Visitor {
+  readonly session: BrowserSession
+  readonly origin: Origin
+}
+type CodeRow = Selectable<DeviceCodeTable>
+type Found = { readonly kind: 'found'; readonly row: CodeRow; readonly now: number }
+type Attempt = Found | { readonly kind: 'unknown'; readonly isAlarm: boolean } | ActivationBlock
+
+export function createActivation(deps: ActivationDeps): Activation {
+  const counts = { wrongCodes: 0, alarms: 0 }
+  const note = (attempt: Attempt) => {
+    if (attempt.kind !== 'unknown') return
+    counts.wrongCodes++
+    if (!attempt.isAlarm) return
+    counts.alarms++
+    deps.log.warn({}, 'more than 100 wrong user codes within a minute: somebody may be guessing')
+  }
+  return {
+    counts,
+    async find(typed, visitor) {
+      const attempt = await deps.db.transaction().execute((inside) => lookUp(deps, inside, { typed, visitor }))
+      note(attempt)
+      if (attempt.kind === 'found') return { kind: 'found', request: describe(deps, attempt.row) }
+      return attempt.kind === 'blocked' ? attempt : { kind: 'unknown' }
+    },
+    async decide(typed, { approve, ...visitor }) {
+      const outcome = await deps.db.transaction().execute(async (inside) => {
+        const attempt = await lookUp(deps, inside, { typed, visitor })
+        if (attempt.kind !== 'found') return attempt
+        return approve ? letIn(deps, inside, { ...attempt, visitor }) : deny(deps, inside, { ...attempt, visitor })
+      })
+      if (typeof outcome === 'object') {
+        note(outcome)
+        return outcome.kind === 'blocked' && outcome
+      }
+      if (outcome === 'role') throw tooLittle(visitor.session.role)
+      if (outcome === 'approved') await deps.changed()
+      return outcome === 'approved' || outcome === 'denied'
+    },
+  }
+}
+
+async function lookUp(
+  { time }: Authority,
+  inside: Transaction<Database>,
+  { typed, visitor }: { readonly typed: string; readonly visitor: Visitor },
+): Promise<Attempt> {
+  const { session, origin } = visitor
+  const guesser = { sessionId: session.id, address: origin.address }
+  const standing = await standingOf(inside, guesser, await readTime(inside, time))
+  if (standing.blockedMs > 0) return { kind: 'blocked', retryAfterMs: standing.blockedMs }
+  const code = readUserCode(typed)
+  if (code !== undefined) await takeTurn(inside, `user code ${code}`)
+  const row = code === undefined ? undefined : await findCode(inside, code)
+  const now = await readTime(inside, time)
+  if (row !== undefined && row.state === 'pending' && row.expires_at > now) return { kind: 'found', row, now }
+  return { kind: 'unknown', isAlarm: await standing.wrong() }
+}
+
+function findCode(inside: Transaction<Database>, code: string): Promise<CodeRow | undefined> {
+  return inside.selectFrom('device_code').selectAll().where('user_code', '=', code).executeTakeFirst()
+}
+
+function describe({ clients }: Authority, row: CodeRow): ActivationRequest {
+  return {
+    userCode: showUserCode(row.user_code),
+    clientName: clients.nameOf(row.client_id),
+    address: row.address ?? undefined,
+    userAgent: row.user_agent ?? undefined,
+    requestedAt: row.created_at,
+    expiresAt: row.expires_at,
+    scopes: rightsOf(row),
+    offline: row.scopes.includes(OFFLINE),
+  }
+}
+
+/** Without the one that is no right. */
+function rightsOf({ scopes }: CodeRow): readonly Scope[] {
+  return (JSON.parse(scopes) as (Scope | typeof OFFLINE)[]).filter((scope) => scope !== OFFLINE)
+}
+
+type Decision = Found & { readonly visitor: Visitor }
+
+/** The device is the person's, in the account that the session acts in. */
+async function letIn(
+  deps: Authority,
+  inside: Transaction<Database>,
+  { row, now, visitor }: Decision,
+): Promise<'approved' | 'gone' | 'role'> {
+  const { session } = visitor
+  const role = await roleOf(inside, session)
+  if (role === undefined) return 'gone'
+  const scopes = rightsOf(row)
+  const mayAny = inRole(scopes, role).length > 0
+  const id = deps.ids.device()
+  await note(deps, inside, {
+    row,
+    visitor,
+    subject: mayAny ? id : undefined,
+    action: 'device.approved',
+    isDone: mayAny,
+  })
+  if (!mayAny) return 'role'
+  await inside
+    .insertInto('device')
+    .values({
+      ...{ account_id: session.accountId, id, user_id: session.userId, client_id: row.client_id },
+      ...{ scopes: JSON.stringify(scopes), address: row.address, user_agent: row.user_agent },
+      ...{ created_at: now, changed_at: nextChangedAt('device', now) },
+    })
+    .execute()
+  await settle(inside, { row, now, visitor, state: 'approved', deviceId: id })
+  return 'approved'
+}
+
+async function deny(
+  deps: Authority,
+  inside: Transaction<Database>,
+  { row, now, visitor }: Decision,
+): Promise<'denied'> {
+  await settle(inside, { row, now, visitor, state: 'denied', deviceId: null })
+  await note(deps, inside, { row, visitor, subject: undefined, action: 'device.denied', isDone: true })
+  return 'denied'
+}
+
+interface Settlement extends Omit<Decision, 'kind'> {
+  readonly state: 'approved' | 'denied'
+  readonly deviceId: DeviceId | null
+}
+
+async function settle(
+  inside: Transaction<Database>,
+  { row, now, visitor: { session }, state, deviceId }: Settlement,
+): Promise<void> {
+  await inside
+    .updateTable('device_code')
+    .set({ state, user_id: session.userId, account_id: session.accountId, device_id: deviceId, decided_at: now })
+    .where('hash', '=', row.hash)
+    .execute()
+}
+
+/** As it is now; the session may not have heard of a change yet. */
+async function roleOf(inside: Transaction<Database>, { accountId, userId }: BrowserSession): Promise<Role | undefined> {
+  const row = await inside
+    .selectFrom('member')
+    .select('role')
+    .where('account_id', '=', accountId)
+    .where('user_id', '=', userId)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst()
+  return row?.role
+}
+
+interface Noted {
+  readonly row: CodeRow
+  readonly visitor: Visitor
+  readonly action: 'device.approved' | 'device.denied'
+  readonly subject: DeviceId | undefined
+  readonly isDone: boolean
+}
+
+function note({ writeAudit }: Authority, inside: Transaction<Database>, noted: Noted): Promise<void> {
+  const { row, visitor, action, subject, isDone } = noted
+  const { session, origin } = visitor
+  return writeAudit(inside, {
+    accountId: session.accountId,
+    actor: { kind: 'session', id: session.userId, name: session.email },
+    action,
+    subject,
+    result: isDone ? 'done' : 'denied',
+    ...origin,
+    details: { client: row.client_id, scopes: rightsOf(row), device_address: row.address },
+  })
+}
+
+function tooLittle(role: Role): GatewayError {
+  return new GatewayError(
+    'insufficient_scope',
+    `With the role '${role}' you may do nothing of what this device asks for.`,
+  )
+}

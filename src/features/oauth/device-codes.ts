@@ -1,0 +1,142 @@
+/** The device's side of the device flow (RFC 8628): a code is asked for, polled, and redeemed once. */
+import { randomBytes, randomInt } from 'node:crypto'
+import type { Selectable, Transaction } from 'kysely'
+import type { Database, DeviceCodeTable } from '../../db/schema.ts'
+import { takeTurn } from '../../db/turn.ts'
+import { base62Source } from '../../domain/ids.ts'
+import { secretHash } from '../../domain/secret-text.ts'
+import type { Authority, DeviceOrigin } from './authority.ts'
+import { readTime } from './database-time.ts'
+import { type IssuedTokens, issueFirst } from './issue.ts'
+import { findLiveDevice } from './live-device.ts'
+import { OAuthError } from './oauth-error.ts'
+import { type AskedScopes, OFFLINE } from './scopes.ts'
+import { mintUserCode } from './user-code.ts'
+
+export const CODE_LIFETIME_MS = 900_000
+export const INTERVAL_MS = 5_000
+/** What each poll that comes too early adds (RFC 8628, 3.5). */
+const SLOWER_BY_MS = 5_000
+/** A poll may be so much early: clocks and networks are not exact, and the client has waited. */
+const JITTER_MS = 250
+/** 43 base-62 characters: 256 bits. */
+const SECRET_LENGTH = 43
+const ATTEMPTS = 5
+
+const randomText = base62Source(randomBytes)
+
+export interface CodeRequest {
+  readonly clientId: string
+  readonly scopes: AskedScopes
+  readonly origin: DeviceOrigin
+}
+
+export interface DeviceCode {
+  readonly deviceCode: string
+  readonly userCode: string
+}
+
+export async function createDeviceCode(
+  { db, time }: Authority,
+  { clientId, scopes, origin }: CodeRequest,
+): Promise<DeviceCode> {
+  const deviceCode = `tpd_${randomText(SECRET_LENGTH)}`
+  const now = await readTime(db, time)
+  const row = {
+    hash: secretHash(deviceCode),
+    client_id: clientId,
+    scopes: JSON.stringify(scopes.offline ? [...scopes.rights, OFFLINE] : scopes.rights),
+    address: origin.address,
+    user_agent: origin.userAgent ?? null,
+    created_at: now,
+    expires_at: now + CODE_LIFETIME_MS,
+    interval_ms: INTERVAL_MS,
+    state: 'pending' as const,
+  }
+  // Two alive at a time must not have the same code; that this happens at all is improbable.
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const userCode = mintUserCode(randomInt)
+    const insert = db.insertInto('device_code').values({ ...row, user_code: userCode })
+    const { numInsertedOrUpdatedRows } = await insert.onConflict((on) => on.doNothing()).executeTakeFirstOrThrow()
+    if (numInsertedOrUpdatedRows === 1n) return { deviceCode, userCode }
+  }
+  throw new Error('No user code was free.')
+}
+
+export type PollAnswer = 'gone' | 'expired_token' | 'access_denied' | 'slow_down' | 'authorization_pending' | 'approved'
+
+/** What a poll of this code is answered. `row` is undefined for a code that nobody has. */
+export function answerPoll(
+  row: Pick<DeviceCodeTable, 'client_id' | 'state' | 'expires_at' | 'polled_at' | 'interval_ms'> | undefined,
+  poll: { readonly clientId: string; readonly now: number },
+): PollAnswer {
+  if (row === undefined || row.client_id !== poll.clientId || row.state === 'redeemed') return 'gone'
+  if (row.state === 'denied') return 'access_denied'
+  if (row.expires_at <= poll.now) return 'expired_token'
+  if (row.state === 'approved') return 'approved'
+  const tooEarly = row.polled_at !== null && poll.now < row.polled_at + row.interval_ms - JITTER_MS
+  return tooEarly ? 'slow_down' : 'authorization_pending'
+}
+
+export interface Poll {
+  readonly deviceCode: string
+  readonly clientId: string
+}
+
+/** @returns the tokens of an approved code, once. Throws an `OAuthError` for every other answer. */
+export async function pollDeviceCode(authority: Authority, { deviceCode, clientId }: Poll): Promise<IssuedTokens> {
+  const hash = secretHash(deviceCode)
+  const answer = await authority.db.transaction().execute(async (inside) => {
+    await takeTurn(inside, `device code ${Buffer.from(hash).toString('hex')}`)
+    const row = await inside.selectFrom('device_code').selectAll().where('hash', '=', hash).executeTakeFirst()
+    const now = await readTime(inside, authority.time)
+    const answer = answerPoll(row, { clientId, now })
+    if (row === undefined || answer === 'gone') return 'gone'
+    if (answer === 'approved') return redeem(inside, { row, now })
+    await notePoll(inside, { row, now, tooEarly: answer === 'slow_down' })
+    return answer
+  })
+  if (typeof answer === 'object') return answer
+  throw REFUSALS[answer]()
+}
+
+interface PolledCode {
+  readonly row: Selectable<DeviceCodeTable>
+  readonly now: number
+}
+
+async function redeem(
+  inside: Transaction<Database>,
+  { row, now }: PolledCode,
+): Promise<IssuedTokens | 'access_denied'> {
+  await inside.updateTable('device_code').set({ state: 'redeemed' }).where('hash', '=', row.hash).execute()
+  const { account_id: accountId, device_id: id } = row
+  const device = accountId === null || id === null ? undefined : await findLiveDevice(inside, { accountId, id })
+  if (device === undefined) return 'access_denied' // who approved has meanwhile left, or has disconnected it again
+  return issueFirst(inside, { device, now, offline: JSON.parse(row.scopes).includes(OFFLINE) })
+}
+
+async function notePoll(
+  inside: Transaction<Database>,
+  { row, now, tooEarly }: PolledCode & { readonly tooEarly: boolean },
+): Promise<void> {
+  if (row.state !== 'pending') return
+  const interval = row.interval_ms + (tooEarly ? SLOWER_BY_MS : 0)
+  await inside
+    .updateTable('device_code')
+    .set({ polled_at: now, interval_ms: interval })
+    .where('hash', '=', row.hash)
+    .execute()
+}
+
+const REFUSALS: Readonly<Record<Exclude<PollAnswer, 'approved'>, () => OAuthError>> = {
+  gone: () =>
+    new OAuthError(
+      'invalid_grant',
+      'The device code is not valid: it is wrong, used already, or another client has it.',
+    ),
+  expired_token: () => new OAuthError('expired_token', 'The device code has expired; begin again.'),
+  access_denied: () => new OAuthError('access_denied', 'The request was denied.'),
+  slow_down: () => new OAuthError('slow_down', 'Polled too fast: wait 5 seconds longer between polls from now on.'),
+  authorization_pending: () => new OAuthError('authorization_pending', 'Nobody has approved the request yet.'),
+}

@@ -1,0 +1,109 @@
+/** What is over is deleted: codes, tokens, counts of wrong codes. Devices stay, as revoked keys do. */
+import type { Kysely } from 'kysely'
+import { nextChangedAt } from '../../db/changed-at.ts'
+import type { Database } from '../../db/schema.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batches.ts'
+import { every, type JobKind } from '../../jobs/job.ts'
+import { ADDRESS_LIMIT } from './guesses.ts'
+
+const MINUTE_MS = 60_000
+/** So long after its end it is still told that a code has expired, and what became of it. */
+const KEEP_MS = 60 * MINUTE_MS
+
+export interface OAuthRetentionInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** Background work, by the names of its kinds. */
+export function oauthJobs(input: OAuthRetentionInput): Readonly<Record<string, JobKind>> {
+  const handler: JobKind['handler'] = (_job, { signal }) => forgetWhatIsOver(input, signal)
+  return { 'oauth.retention': every(10 * MINUTE_MS, handler) }
+}
+
+export async function forgetWhatIsOver({ db, now }: OAuthRetentionInput, signal?: AbortSignal): Promise<void> {
+  const time = now()
+  await inBatches(() => forgetCodes(db, time), signal)
+  await inBatches(() => forgetTokens(db, time), signal)
+  await inBatches(() => forgetGuesses(db, time), signal)
+}
+
+/** A device that was approved and never came for its tokens is connected no longer: nobody has any. */
+function forgetCodes(db: Kysely<Database>, now: number): Promise<number> {
+  return db.transaction().execute(async (inside) => {
+    const rows = await inside
+      .deleteFrom('device_code')
+      .where((is) =>
+        is(
+          'hash',
+          'in',
+          is
+            .selectFrom('device_code')
+            .select('hash')
+            .where('expires_at', '<', now - KEEP_MS)
+            .orderBy('expires_at')
+            .limit(BATCH_ROWS),
+        ),
+      )
+      .returning(['state', 'account_id', 'device_id'])
+      .execute()
+    for (const { state, account_id, device_id } of rows) {
+      if (state !== 'approved' || account_id === null || device_id === null) continue
+      await inside
+        .updateTable('device')
+        .set({ revoked_at: now, changed_at: nextChangedAt('device', now) })
+        .where('account_id', '=', account_id)
+        .where('id', '=', device_id)
+        .where('revoked_at', 'is', null)
+        .execute()
+    }
+    return rows.length
+  })
+}
+
+const TOKEN_KEY = ['account_id', 'device_id', 'hash'] as const
+
+function forgetTokens(db: Kysely<Database>, now: number): Promise<number> {
+  return db.transaction().execute(async (inside) => {
+    const rows = await inside
+      .deleteFrom('device_token')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple(...TOKEN_KEY),
+          'in',
+          selectFrom('device_token')
+            .select(TOKEN_KEY)
+            .where('expires_at', '<', now - KEEP_MS)
+            .orderBy('expires_at')
+            .limit(BATCH_ROWS)
+            .$asTuple(...TOKEN_KEY),
+        ),
+      )
+      .returning('hash')
+      .execute()
+    const hashes = rows.map(({ hash }) => hash)
+    if (hashes.length > 0) await inside.deleteFrom('credential').where('hash', 'in', hashes).execute()
+    return hashes.length
+  })
+}
+
+async function forgetGuesses(db: Kysely<Database>, now: number): Promise<number> {
+  const over = now - KEEP_MS - ADDRESS_LIMIT.windowMs
+  const { numDeletedRows } = await db
+    .deleteFrom('guess')
+    .where((is) =>
+      is(
+        'name',
+        'in',
+        is
+          .selectFrom('guess')
+          .select('name')
+          .where('since', '<', over)
+          .where('blocked_until', '<', over)
+          .limit(BATCH_ROWS),
+      ),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,164 @@
+/** `/auth/session`, `/auth/sign-out`, `/auth/link`: what the dashboard's pages do with the cookie. All else needs a token. */
+import formBody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId, UserId } from '../../domain/ids.ts'
+import type { Role } from '../../domain/rights.ts'
+import type { BrowserSession, PeoplePort } from '../../domain/sign-in.ts'
+import { originOfRequest, takeOnlyFromOwnPages } from '../../http/browser-request.ts'
+import { appHeaders } from '../../http/page-headers.ts'
+import { REMOVED_SESSION_COOKIE } from './cookie.ts'
+import type { Sessions } from './sessions.ts'
+import { TOKEN_LIFE_S, type TokenSigner } from './token.ts'
+
+/** An account that a person belongs to. */
+export interface Membership {
+  readonly id: AccountId
+  readonly name: string
+  readonly role: Role
+}
+
+export interface AuthDeps {
+  readonly sessions: Sessions
+  readonly signer: TokenSigner
+  /** Without trailing slash. */
+  readonly publicUrl: string
+  readonly accountsOf: (userId: UserId) => Promise<readonly Membership[]>
+  readonly ownerOf: PeoplePort['ownerOf']
+  /** Uses up a one-time link. Undefined when it is wrong, old or was used. */
+  readonly redeemLink: (token: string) => Promise<AccountId | undefined>
+  /** The page that says why a link did not work. */
+  readonly linkRefused: () => string
+}
+
+const MAX_FORM_BYTES = 16 * 1024
+
+const RoleName = Type.Unsafe<Role>({ type: 'string' })
+const SessionView = Type.Object({
+  access_token: Type.String({ description: 'For `/v1`, as a bearer token.' }),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({ description: 'Seconds.' }),
+  user: Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }),
+  account: Type.Object({ id: Type.String(), name: Type.String() }),
+  accounts: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), role: RoleName })),
+  role: RoleName,
+})
+const SessionBody = Type.Object(
+  { account_id: Type.Optional(Type.Unsafe<AccountId>({ type: 'string', maxLength: 64 })) },
+  { additionalProperties: false },
+)
+const LinkBody = Type.Object({ token: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
+const tags = ['Dashboard']
+const sessionSchema = {
+  summary: 'Get an access token for the dashboard',
+  description: 'By the cookie of sign-in. `account_id` goes over to another account of the person.',
+  tags,
+  body: SessionBody,
+  response: { 200: SessionView },
+}
+const signOutSchema = { summary: 'Sign out', description: 'In force everywhere within 30 s.', tags }
+const linkSchema = {
+  summary: 'Sign in with a one-time link',
+  description: 'With the token of a link that the terminal printed. A form is sent on to the dashboard.',
+  tags,
+  body: LinkBody,
+}
+
+export function authRoutes(deps: AuthDeps): FastifyPluginAsyncTypebox {
+  const { sessions, publicUrl } = deps
+  const headers = appHeaders(publicUrl)
+  return async (app) => {
+    app.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
+    takeOnlyFromOwnPages(app, { publicUrl })
+    await app.register(formBody, { bodyLimit: MAX_FORM_BYTES })
+    app.addHook('preValidation', async (request) => {
+      request.body ??= {} // what has no body says nothing in it
+    })
+    app.post('/auth/session', { schema: sessionSchema }, async (request, reply) => {
+      const session = await sessions.find(request.headers.cookie)
+      if (session === undefined) throw notSignedIn()
+      const chosen = await chooseAccount(deps, { session, accountId: request.body.account_id, request })
+      const cookie = await sessions.renew(request.headers.cookie)
+      if (cookie !== undefined) reply.header('set-cookie', cookie)
+      return renderSession(deps, chosen)
+    })
+    app.post('/auth/sign-out', { schema: signOutSchema }, async (request, reply) => {
+      const session = await sessions.find(request.headers.cookie)
+      if (session !== undefined) await sessions.end(session, originOfRequest(request))
+      reply.header('set-cookie', REMOVED_SESSION_COOKIE)
+      return isForm(request) ? reply.redirect('/sign-in', 303) : reply.code(204).send()
+    })
+    app.post('/auth/link', { schema: linkSchema }, async (request, reply) => signInByLink(deps, request, reply))
+  }
+}
+
+/** Whoever is signed in already in this browser is signed out: the link says who it is now. */
+async function signInByLink(
+  deps: AuthDeps,
+  request: FastifyRequest<{ Body: Static<typeof LinkBody> }>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { sessions } = deps
+  const origin = originOfRequest(request)
+  const accountId = await deps.redeemLink(request.body.token)
+  const arrival = accountId === undefined ? undefined : await deps.ownerOf(accountId, origin)
+  if (arrival?.kind !== 'member') {
+    if (!isForm(request)) throw new GatewayError('invalid_credential', LINK_REFUSED)
+    return reply.code(401).type('text/html; charset=utf-8').send(deps.linkRefused())
+  }
+  const before = await sessions.find(request.headers.cookie)
+  if (before !== undefined) await sessions.end(before, origin)
+  const cookie = await sessions.start(arrival, origin)
+  reply.header('set-cookie', cookie)
+  if (isForm(request)) return reply.redirect('/app/', 303)
+  const session = await sessions.find(cookie.split(';', 1)[0])
+  if (session === undefined) throw notSignedIn()
+  return renderSession(deps, session)
+}
+
+const LINK_REFUSED =
+  "The sign-in link is not valid: it is wrong, old, or was used. 'turnpike login-link' prints another one."
+
+interface Choice {
+  readonly session: BrowserSession
+  /** Undefined: the one it acts in. */
+  readonly accountId: AccountId | undefined
+  readonly request: FastifyRequest
+}
+
+async function chooseAccount(deps: AuthDeps, { session, accountId, request }: Choice): Promise<BrowserSession> {
+  if (accountId === undefined || accountId === session.accountId) return session
+  if (!(await deps.sessions.move(session, accountId, originOfRequest(request)))) {
+    throw new GatewayError('not_found', 'You belong to no account with this id.', { param: 'account_id' })
+  }
+  const moved = await deps.sessions.find(request.headers.cookie)
+  if (moved === undefined) throw notSignedIn()
+  return moved
+}
+
+async function renderSession(deps: AuthDeps, session: BrowserSession): Promise<Static<typeof SessionView>> {
+  const { userId, email, name, accountId, accountName, role, id: sessionId } = session
+  const [token, accounts] = await Promise.all([
+    deps.signer.sign({ userId, email, role, sessionId }),
+    deps.accountsOf(userId),
+  ])
+  return {
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: TOKEN_LIFE_S,
+    user: { id: userId, email, name },
+    account: { id: accountId, name: accountName },
+    accounts: accounts.map((account) => ({ id: account.id, name: account.name, role: account.role })),
+    role,
+  }
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true
+}
+
+function notSignedIn(): GatewayError {
+  return new GatewayError('missing_credential', 'You are not signed in, or no longer. Sign in at /sign-in.')
+}

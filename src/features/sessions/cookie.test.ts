@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readSessionCookie, SESSION_COOKIE } from './cookie.ts'
+
+test('of 8 KiB of cookies the session’s is read, of more none is [limit: cookies]', () => {
+  const secret = 's'.repeat(43)
+  const filled = `${SESSION_COOKIE}=${secret}; x=`.padEnd(8 * 1024, 'y')
+  assert.equal(readSessionCookie(filled), secret)
+  assert.equal(readSessionCookie(`${filled}y`), undefined)
+})

@@ -1,0 +1,217 @@
+/** Rows of sessions: browsers that are signed in. Those that were ended or ran out are in no answer. */
+import type { ExpressionBuilder, Kysely } from 'kysely'
+import { nextChangedAt } from '../../db/changed-at.ts'
+import type { Database } from '../../db/schema.ts'
+import type { AccountId, SessionId, UserId } from '../../domain/ids.ts'
+import type { Origin } from '../../domain/sign-in.ts'
+
+/** Without being renewed, and in all. */
+export const IDLE_LIFE_MS = 30 * 86_400_000
+export const WHOLE_LIFE_MS = 90 * 86_400_000
+/** Of one person: with another one, the oldest ends. */
+export const MAX_SESSIONS = 50
+const MAX_USER_AGENT_LENGTH = 200
+
+/** Times are Unix milliseconds. */
+export interface Session {
+  readonly id: SessionId
+  readonly userId: UserId
+  readonly accountId: AccountId
+  readonly createdAt: number
+  readonly renewedAt: number
+  /** When it ends if it is not renewed. */
+  readonly endsAt: number
+  readonly address: string | undefined
+  readonly userAgent: string | undefined
+}
+
+export interface NewSession {
+  readonly id: SessionId
+  readonly secretHash: Uint8Array
+  readonly userId: UserId
+  readonly accountId: AccountId
+  readonly origin: Origin
+}
+
+export async function insertSession(db: Kysely<Database>, session: NewSession, now: number): Promise<void> {
+  await db
+    .insertInto('session')
+    .values({
+      id: session.id,
+      secret_hash: session.secretHash,
+      user_id: session.userId,
+      account_id: session.accountId,
+      created_at: now,
+      renewed_at: now,
+      expires_at: now + WHOLE_LIFE_MS,
+      ended_at: null,
+      address: session.origin.address,
+      user_agent: session.origin.userAgent?.replaceAll(/[^\x20-\x7e]/g, '').slice(0, MAX_USER_AGENT_LENGTH) ?? null,
+      changed_at: nextChangedAt('session', now),
+    })
+    .execute()
+}
+
+/** Ends a person's oldest sessions beyond the cap. */
+export async function endSurplus(db: Kysely<Database>, userId: UserId, now: number): Promise<void> {
+  const surplus = await livingSessions(db, now)
+    .select('session.id')
+    .where('session.user_id', '=', userId)
+    .orderBy('session.id', 'desc')
+    .offset(MAX_SESSIONS)
+    .limit(MAX_SESSIONS)
+    .execute()
+  for (const { id } of surplus) await endSession(db, { id, userId }, now)
+}
+
+/** A session with whom it is of, as they are now. */
+export type PersonalSession = NonNullable<Awaited<ReturnType<typeof findSession>>>
+
+/**
+ * Undefined when there is none, or it is over; also when the person is disabled or no member of its account any more.
+ * @param by Its id, or the SHA-256 of its cookie.
+ */
+export async function findSession(
+  db: Kysely<Database>,
+  by: { readonly id: SessionId } | { readonly secretHash: Uint8Array },
+  now: number,
+) {
+  const row = await livingSessions(db, now)
+    .innerJoin('person', 'person.id', 'session.user_id')
+    .innerJoin('account', 'account.id', 'session.account_id')
+    .innerJoin('member', (join) =>
+      join.onRef('member.account_id', '=', 'session.account_id').onRef('member.user_id', '=', 'session.user_id'),
+    )
+    .where((is) => ('id' in by ? is('session.id', '=', by.id) : is('session.secret_hash', '=', by.secretHash)))
+    .where('person.disabled_at', 'is', null)
+    .where('member.removed_at', 'is', null)
+    .select(SESSION_COLUMNS)
+    .select(['person.email', 'person.name', 'account.name as account_name', 'account.plan', 'member.role'])
+    .select((is) => firstAccount(is).as('first_account'))
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { email, name, account_name: accountName, plan, role } = row
+  /** The owner of the installation's first account runs the installation. */
+  const operator = role === 'owner' && row.first_account === row.account_id
+  return { ...toSession(row), email, name, accountName, plan, role, operator }
+}
+
+export interface SessionPage {
+  readonly userId: UserId
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** The id of the last one of the page before; undefined: from the start. */
+  readonly after?: string | undefined
+}
+
+/** Of one person, by age. */
+export async function listSessions(
+  db: Kysely<Database>,
+  { userId, ...page }: SessionPage,
+  now: number,
+): Promise<readonly Session[]> {
+  const rows = await livingSessions(db, now)
+    .select(SESSION_COLUMNS)
+    .where('session.user_id', '=', userId)
+    .$if(page.after !== undefined, (query) =>
+      query.where('session.id', page.order === 'asc' ? '>' : '<', page.after as SessionId),
+    )
+    .orderBy('session.id', page.order)
+    .limit(page.limit)
+    .execute()
+  return rows.map(toSession)
+}
+
+export async function renewSession(db: Kysely<Database>, id: SessionId, now: number): Promise<void> {
+  await db.updateTable('session').set({ renewed_at: now }).where('id', '=', id).execute()
+}
+
+/** False when it is over, or the person is no member of the account. */
+export async function moveSession(
+  db: Kysely<Database>,
+  { id, accountId }: Pick<Session, 'id' | 'accountId'>,
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('session')
+    .set({ account_id: accountId, changed_at: nextChangedAt('session', now) })
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .where((is) =>
+      is.exists(
+        is
+          .selectFrom('member')
+          .select('member.user_id')
+          .where('member.account_id', '=', accountId)
+          .where('member.removed_at', 'is', null)
+          .whereRef('member.user_id', '=', 'session.user_id'),
+      ),
+    )
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** False when the person has no such session, or it was over already. */
+export async function endSession(
+  db: Kysely<Database>,
+  { id, userId }: Pick<Session, 'id' | 'userId'>,
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('session')
+    .set({ ended_at: now, changed_at: nextChangedAt('session', now) })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('renewed_at', '>', now - IDLE_LIFE_MS)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+function firstAccount(is: ExpressionBuilder<Database, 'session'>) {
+  return is.selectFrom('setting').select('setting.value').where('setting.key', '=', 'first_account')
+}
+
+const SESSION_COLUMNS = [
+  'session.id',
+  'session.user_id',
+  'session.account_id',
+  'session.created_at',
+  'session.renewed_at',
+  'session.expires_at',
+  'session.address',
+  'session.user_agent',
+] as const
+
+function livingSessions(db: Kysely<Database>, now: number) {
+  return db
+    .selectFrom('session')
+    .where('session.ended_at', 'is', null)
+    .where('session.expires_at', '>', now)
+    .where('session.renewed_at', '>', now - IDLE_LIFE_MS)
+}
+
+interface SessionRow {
+  readonly id: SessionId
+  readonly user_id: UserId
+  readonly account_id: AccountId
+  readonly created_at: number
+  readonly renewed_at: number
+  readonly expires_at: number
+  readonly address: string | null
+  readonly user_agent: string | null
+}
+
+function toSession(row: SessionRow): Session {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    accountId: row.account_id,
+    createdAt: row.created_at,
+    renewedAt: row.renewed_at,
+    endsAt: Math.min(row.expires_at, row.renewed_at + IDLE_LIFE_MS),
+    address: row.address ?? undefined,
+    userAgent: row.user_agent ?? undefined,
+  }
+}

@@ -1,0 +1,49 @@
+import type { VouchedIdentity } from '../../domain/sign-in.ts'
+import { SignInError } from './failure.ts'
+
+export type Claims = Readonly<Record<string, unknown>>
+
+const MAX_EMAIL_LENGTH = 254
+const MAX_NAME_LENGTH = 200
+/** OpenID Connect Core, 2. */
+const MAX_SUBJECT_LENGTH = 255
+const EMAIL = /^[^\s@<>"]+@[^\s@<>"]+$/
+/** Control characters, and marks that turn the direction of what follows: a name is shown to others. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/**
+ * Reads the claims of OpenID Connect Core, 5.1. Some providers send texts for truth values, some the address only as
+ * `preferred_username`; then nobody has verified it.
+ */
+export function vouchedIdentity(issuer: string, claims: Claims): VouchedIdentity {
+  const { sub, email, email_verified, preferred_username, name } = claims
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_LENGTH) {
+    throw new SignInError('untrusted', 'no usable subject')
+  }
+  const told = readEmail(email)
+  const address = told ?? readEmail(preferred_username)
+  if (address === undefined) throw new SignInError('no e-mail', 'no e-mail address')
+  const emailVerified = told !== undefined && (email_verified === true || email_verified === 'true')
+  return { issuer, subject: sub, email: address, emailVerified, name: readName(name) ?? address }
+}
+
+export function readEmail(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_EMAIL_LENGTH) return undefined
+  return EMAIL.test(value) && value.search(UNSEEN) === -1 ? value : undefined
+}
+
+export function readName(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const name = value.slice(0, MAX_NAME_LENGTH).replaceAll(UNSEEN, '').toWellFormed().trim()
+  return name === '' ? undefined : name
+}
+
+export type DomainRefusal = 'unverified' | 'domain'
+
+/** Undefined: welcome. An address that nobody verified proves no domain. @param allowed Domains; none: all are. */
+export function domainRefusal(identity: VouchedIdentity, allowed: readonly string[]): DomainRefusal | undefined {
+  if (allowed.length === 0) return undefined
+  if (!identity.emailVerified) return 'unverified'
+  const domain = identity.email.slice(identity.email.lastIndexOf('@') + 1).toLowerCase()
+  return allowed.some((name) => name.toLowerCase() === domain) ? undefined : 'domain'
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import type { AuditEvent } from '../../domain/audit.ts'
+import type { AccountId, UserId } from '../../domain/ids.ts'
+import { noteRefusal } from './refused.ts'
+
+const ISSUER = 'https://idp.example'
+
+test('of the accounts of somebody who is refused 20 are told [limit: refused-accounts]', async (t) => {
+  const { db } = await temporaryDatabase(t)
+  const userId = testIds.user()
+  await fill(db, userId, 21)
+  const told: AuditEvent[] = []
+  const writeAudit = async (_db: unknown, event: AuditEvent) => void told.push(event)
+  await noteRefusal(
+    { db, writeAudit },
+    {
+      identity: { issuer: ISSUER, subject: 'ada', email: 'ada@example.com', emailVerified: true, name: 'Ada' },
+      reason: 'disabled',
+      provider: 'Example',
+      origin: { address: '203.0.113.7', userAgent: 'Browser', requestId: 'req_1' },
+    },
+  )
+  assert.equal(new Set(told.map(({ accountId }) => accountId)).size, 20)
+  assert.equal(told.length, 20)
+})
+
+type Db = Awaited<ReturnType<typeof temporaryDatabase>>['db']
+
+/** Somebody who belongs to so many accounts. */
+async function fill(db: Db, userId: UserId, accounts: number): Promise<void> {
+  const born = { created_at: 1, changed_at: 1 }
+  const ada = { email: 'ada@example.com', created_at: 1 }
+  await db
+    .insertInto('person')
+    .values({ id: userId, name: 'Ada', ...ada, changed_at: 1 })
+    .execute()
+  await db
+    .insertInto('identity')
+    .values({ issuer: ISSUER, subject: 'ada', user_id: userId, ...ada, last_used_at: 1 })
+    .execute()
+  const ids = Array.from({ length: accounts }, (_, number) => `acc_${number}` as AccountId)
+  await db
+    .insertInto('account')
+    .values(ids.map((id) => ({ id, name: id, plan: 'free', ...born })))
+    .execute()
+  await db
+    .insertInto('member')
+    .values(ids.map((id) => ({ account_id: id, user_id: userId, role: 'owner' as const, ...born })))
+    .execute()
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EncryptJWT } from 'jose'
+import { createRoundTripCookie, newRoundTrip, REMOVED_ROUND_TRIP } from './round-trip.ts'
+
+const KEY = Buffer.alloc(32, 1)
+const START = 1_800_000_000_000
+const trip = newRoundTrip({ slug: 'example', next: '/app/', invitation: 'tpi_abc' })
+
+test('OIDC-1: the cookie of the round trip brings state, nonce and verifier back, and shows none of them', async () => {
+  const line = await createRoundTripCookie(KEY, () => START).seal(trip)
+  assert.match(line, /^__Host-turnpike-sign-in=[\w.-]+; Max-Age=600; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+  for (const secret of [trip.state, trip.nonce, trip.verifier, 'tpi_abc']) assert.equal(line.includes(secret), false)
+  const [pair] = line.split(';')
+  assert.deepEqual(await createRoundTripCookie(KEY, () => START).open(`a=b; ${pair}; c=d`), trip)
+  assert.match(REMOVED_ROUND_TRIP, /^__Host-turnpike-sign-in=; Max-Age=0; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+})
+
+test('no two round trips share a state, a nonce or a verifier', () => {
+  const other = newRoundTrip(trip)
+  for (const name of ['state', 'nonce', 'verifier'] as const) {
+    assert.notEqual(other[name], trip[name])
+    assert.ok(trip[name].length >= 43, `${name} has 256 bits`)
+  }
+})
+
+test('OIDC-1: a round trip is over after ten minutes [limit: sign-in-time]', async () => {
+  let now = START
+  const cookie = createRoundTripCookie(KEY, () => now)
+  const pair = (await cookie.seal(trip)).split(';')[0]
+  now = START + 599_000
+  assert.deepEqual(await cookie.open(pair), trip)
+  now = START + 601_000
+  assert.equal(await cookie.open(pair), undefined)
+})
+
+test('of 8 KiB of cookies the round trip is read, of more nothing is [limit: sign-in-cookies]', async () => {
+  const cookie = createRoundTripCookie(KEY, () => START)
+  const pair = (await cookie.seal(trip)).split(';')[0] ?? ''
+  const filled = `${pair}; x=`.padEnd(8 * 1024, 'y')
+  assert.deepEqual(await cookie.open(filled), trip)
+  assert.equal(await cookie.open(`${filled}y`), undefined)
+})
+
+test('a cookie that is missing, twice there, changed, of another key or of another kind is none', async () => {
+  const cookie = createRoundTripCookie(KEY, () => START)
+  const pair = (await cookie.seal(trip)).split(';')[0] ?? ''
+  const foreign = (await createRoundTripCookie(Buffer.alloc(32, 2), () => START).seal(trip)).split(';')[0] ?? ''
+  const middle = Math.floor(pair.length / 2)
+  const changed = `${pair.slice(0, middle)}${pair[middle] === 'A' ? 'B' : 'A'}${pair.slice(middle + 1)}`
+  const endless = await new EncryptJWT({ ...trip, invitation: 'tpi_abc' })
+    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+    .encrypt(KEY)
+  const partial = await new EncryptJWT({ slug: 'example', state: 5 })
+    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+    .setExpirationTime(START / 1000 + 60)
+    .encrypt(KEY)
+  const name = '__Host-turnpike-sign-in'
+  const others = [
+    undefined,
+    '',
+    `${pair}; ${pair}`,
+    foreign,
+    changed,
+    `${name}=`,
+    `${name}=a.b.c.d.e`,
+    `${name}=${endless}`,
+    `${name}=${partial}`,
+    pair.replace('__Host-', ''),
+    `${'x'.repeat(9_000)}=1; ${pair}`,
+  ]
+  for (const other of others) assert.equal(await cookie.open(other), undefined, String(other).slice(0, 80))
+})

@@ -1,0 +1,76 @@
+/**
+ * Sign-in with identity providers: `/auth/{slug}` sends the browser there, `/auth/{slug}/callback` takes it back. Who somebody
+ * is, the provider says; who that is here, `PeoplePort`; the session is `SessionsPort`'s. Nothing of what the provider hands
+ * over is kept: its tokens are gone with the request.
+ */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../../http/log.ts'
+import { appHeaders } from '../../http/page-headers.ts'
+import type { Outcome } from '../../http/pages/outcome.ts'
+import type { ProviderSettings } from './choices.ts'
+import { localPath } from './local-path.ts'
+import type { OutboundLimits } from './outbound.ts'
+import { type OutcomeKind, outcomeOf } from './outcomes.ts'
+import { begin, createVisits, end, type Refused, refusedBy, type Visit, type VisitsDeps } from './visits.ts'
+
+export interface SignInDeps extends VisitsDeps {
+  /** `auth.providers` of the configuration. */
+  readonly providers: readonly ProviderSettings[]
+  /** Without trailing slash. */
+  readonly publicUrl: string
+  /** 32 bytes, for the cookie of the round trip. */
+  readonly key: Uint8Array
+  readonly log: Pick<Log, 'warn' | 'debug'>
+  /** Renders the page of an outcome. */
+  readonly page: (outcome: Outcome) => string
+  /** How long providers are waited for, where it is not the usual time. */
+  readonly limits?: OutboundLimits
+}
+
+const RETRY_AFTER_S = '60'
+const UNAVAILABLE = 503
+/** What the operator should hear of. */
+const OPERATORS_MATTER: ReadonlySet<OutcomeKind> = new Set(['unavailable', 'busy', 'untrusted', 'misregistered'])
+/** A `HEAD` would use up the round trip and the provider's code. */
+const options = { schema: { hide: true }, exposeHeadRoute: false } as const
+
+/** `GET /auth/{slug}` and `GET /auth/{slug}/callback`. */
+export function signInRoutes(deps: SignInDeps): FastifyPluginAsync {
+  const visits = createVisits(deps)
+  const headers = appHeaders(deps.publicUrl)
+
+  function tell({ request, reply }: Exchange, told: Refused & { readonly provider?: string }): FastifyReply {
+    const { kind, detail, reason, provider = '', next = localPath(undefined) } = told
+    const { status, outcome } = outcomeOf(kind, { provider, detail }, next)
+    const fields = { requestId: request.id, provider, kind, reason }
+    if (OPERATORS_MATTER.has(kind)) deps.log.warn(fields, 'sign-in failed')
+    else deps.log.debug(fields, 'sign-in refused')
+    if (status === UNAVAILABLE) reply.header('retry-after', RETRY_AFTER_S)
+    return reply.code(status).type('text/html; charset=utf-8').send(deps.page(outcome))
+  }
+
+  function handler(work: (visit: Visit) => Promise<string | Refused>) {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      reply.headers(headers)
+      const way = visits.ways.get(slugOf(request))
+      if (way === undefined) return tell({ request, reply }, { kind: 'unknown provider' })
+      const result = await work({ visits, request, reply, way }).catch(refusedBy)
+      if (typeof result === 'string') return reply.redirect(result, 303)
+      return tell({ request, reply }, { ...result, provider: way.settings.name })
+    }
+  }
+
+  return async (app) => {
+    app.get('/auth/:slug', options, handler(begin))
+    app.get('/auth/:slug/callback', options, handler(end))
+  }
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+function slugOf(request: FastifyRequest): string {
+  return String((request.params as { readonly slug?: unknown }).slug) // both routes have it
+}

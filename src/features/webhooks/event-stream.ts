@@ -1,0 +1,120 @@
+/** `GET /events/stream`: an account's events as they come, for those who cannot be posted to. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { GatewayError } from '../../domain/errors.ts'
+import type { EventId } from '../../domain/ids.ts'
+import type { Authenticate } from '../../http/caller.ts'
+import { type HttpConnection, openConnection } from '../../http/connection.ts'
+import type { Listener, Listeners } from '../../http/listeners.ts'
+import { type Log, logError } from '../../http/log.ts'
+import type { FeatureDeps } from '../deps.ts'
+import { createEventReader, type EventReader, isEventId } from './event-reader.ts'
+import { type EventRow, webhookBodyOf } from './events.ts'
+
+export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
+  readonly listeners: Listeners
+  /** Asked again all the time: who is not let in any more hears nothing more. */
+  readonly authenticate: Authenticate
+  readonly log: Log
+  /** Between two looks into the database; a second unless set. */
+  readonly lookEveryMs?: number
+}
+
+const LOOK_EVERY_MS = 1_000
+/** Asked of clients that lose the connection. */
+const RECONNECT_AFTER_MS = 2_000
+const SCOPE = 'webhooks'
+/** A server that stops has nothing to wait for when the stream is over. */
+const HEAD = { connection: 'close' }
+
+const schema = {
+  summary: 'Listen to events',
+  description:
+    'Events as they come, as an event stream: `id` is the event’s, `event` its type, `data` the body that endpoints are sent. ' +
+    'A comment keeps it open while there are none. With `Last-Event-ID` it goes on after that event; events of the ' +
+    'seconds before it may come again, so look at `event_id`.',
+  tags: ['Events'],
+  headers: Type.Object({
+    'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event received.' })),
+  }),
+  response: {
+    200: {
+      description: 'Events.',
+      content: { 'text/event-stream': { schema: Type.String() } },
+    },
+  },
+}
+
+export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, listeners, lookEveryMs = LOOK_EVERY_MS } = deps
+  return async (app) => {
+    app.addHook('preClose', async () => listeners.endAll())
+    app.get('/events/stream', { config: { scope: SCOPE }, schema, exposeHeadRoute: false }, async (request, reply) => {
+      const { accountId } = callerOf(request)
+      const last = lastEventIdOf(request)
+      const listener = listeners.enter(accountId)
+      const client = openConnection(reply)
+      client.onLeave(listener.end)
+      try {
+        const read = createEventReader({ db, accountId, now, last })
+        await follow({ read, client, listener, lookEveryMs, isAllowed: () => isAllowed(deps, request) })
+      } catch (error) {
+        if (!client.streaming()) throw error
+        logError(deps.log, GatewayError.from(error), request.id)
+      } finally {
+        listener.leave()
+        if (client.streaming() && !client.over()) client.endStream()
+        client.release()
+      }
+      return reply
+    })
+  }
+}
+
+interface Following {
+  readonly read: EventReader
+  readonly client: HttpConnection
+  readonly listener: Listener
+  readonly lookEveryMs: number
+  readonly isAllowed: () => Promise<boolean>
+}
+
+async function follow({ read, client, listener: { signal }, lookEveryMs, isAllowed }: Following): Promise<void> {
+  client.expectStream(() => HEAD)
+  await client.write(`retry: ${RECONNECT_AFTER_MS}\n\n`)
+  while (!client.over() && !signal.aborted) {
+    const events = await read().catch(noneFromDatabase)
+    if (events.length > 0) await client.write(events.map(renderBlock).join(''))
+    else await pause(lookEveryMs, undefined, { signal }).catch(() => undefined)
+    if (!(await isAllowed())) return
+  }
+}
+
+/** A database that is away comes back; what happened meanwhile is told then. */
+function noneFromDatabase(error: unknown): readonly EventRow[] {
+  if (GatewayError.from(error).code === 'database_unavailable') return []
+  throw error
+}
+
+function renderBlock(event: EventRow): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${webhookBodyOf(event)}\n\n`
+}
+
+async function isAllowed({ authenticate }: EventStreamDeps, request: FastifyRequest): Promise<boolean> {
+  try {
+    const { accountId, scopes } = await authenticate(request.headers.authorization, request.ip)
+    return scopes.has(SCOPE) && accountId === request.caller?.accountId
+  } catch (error) {
+    return GatewayError.from(error).retryable
+  }
+}
+
+function lastEventIdOf({ headers }: FastifyRequest): EventId | undefined {
+  const value = headers['last-event-id']
+  if (value === undefined || value === '') return undefined
+  if (typeof value === 'string' && isEventId(value)) return value
+  const message = 'Last-Event-ID must be the id of an event: evt_ and 22 letters and digits.'
+  throw new GatewayError('invalid_header', message, { param: 'Last-Event-ID' })
+}

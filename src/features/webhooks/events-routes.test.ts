@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AWAY, HOME, openWebhookApi } from '../../../test/support/webhook-api.ts'
+import { WEBHOOK_EVENT_TYPES } from '../../domain/webhook-event.ts'
+
+test('an event of every type is triggered, with made-up contents that say so', async (t) => {
+  const { ask, create, clock } = await openWebhookApi(t)
+  const { id } = await create({ events: ['agent.failed', 'usage.alert'] })
+  for (const type of WEBHOOK_EVENT_TYPES) {
+    const { status, body } = await ask('POST', '/events/trigger', { body: { type } })
+    assert.equal(status, 202)
+    assert.deepEqual([body.object, body.type, body.data.test], ['event', type, true])
+    assert.equal(body.created_at, new Date(clock.now).toISOString())
+    assert.match(body.id, /^evt_[0-9A-Za-z]{22}$/)
+  }
+  const deliveries = (await ask('GET', `/webhooks/${id}/deliveries`)).body.data
+  const types = deliveries.map(({ type }: { type: string }) => type)
+  assert.deepEqual(types.sort(), ['agent.failed', 'usage.alert', 'webhook.test'])
+  const alert = (await ask('GET', '/events?type=usage.alert')).body.data
+  assert.equal(alert.length, 1)
+  assert.equal(alert[0].data.account_id, HOME)
+})
+
+test('what is no type is refused, and the answer says what there is', async (t) => {
+  const { ask } = await openWebhookApi(t)
+  for (const type of ['agent.paused', '', '__proto__']) {
+    const { status, body } = await ask('POST', '/events/trigger', { body: { type } })
+    assert.deepEqual([status, body.error.code, body.error.param], [400, 'invalid_value', 'type'])
+    for (const one of WEBHOOK_EVENT_TYPES) assert.ok(body.error.message.includes(one))
+  }
+  const { status, body } = await ask('GET', '/events?type=agent.paused')
+  assert.deepEqual([status, body.error.param], [400, 'type'])
+})
+
+test('TEN-1: events come in pages, the newest first, and only to their account', async (t) => {
+  const { ask, clock } = await openWebhookApi(t)
+  const ids: string[] = []
+  for (let made = 0; made < 5; made++) {
+    clock.now += 1
+    const type = made % 2 === 0 ? 'agent.started' : 'agent.failed'
+    ids.push((await ask('POST', '/events/trigger', { body: { type } })).body.id)
+  }
+  const first = await ask('GET', '/events?limit=3')
+  const second = await ask('GET', `/events?limit=3&cursor=${first.body.next_cursor}`)
+  const seen = [first, second].flatMap(({ body }) => body.data.map(({ id }: { id: string }) => id))
+  assert.deepEqual(seen, ids.toReversed())
+  assert.deepEqual([first.body.has_more, second.body.has_more], [true, false])
+  const failed = (await ask('GET', '/events?type=agent.failed')).body.data
+  assert.equal(failed.length, 2)
+  assert.deepEqual((await ask('GET', '/events', { as: AWAY })).body.data, [])
+})

@@ -1,0 +1,82 @@
+/** `/events`: what happened in an account, whether or not there is an endpoint for it. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { AccountId, EventId } from '../../domain/ids.ts'
+import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
+import { exampleWebhookEvent } from '../../domain/webhook-example.ts'
+import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import type { FeatureDeps, RecordEvent } from '../deps.ts'
+import { type EventRow, findEvent, listEvents } from './events.ts'
+import { EventView, parseType, renderEvent, Trigger } from './shapes.ts'
+
+export interface EventsDeps extends FeatureDeps {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+  readonly recordEvent: RecordEvent
+  /** Throws 429 for who has too much sent by hand. */
+  readonly pace: (accountId: AccountId) => void
+}
+
+const config = { scope: 'webhooks' } as const
+const tags = ['Events']
+const listSchema = {
+  summary: 'List events',
+  description: 'What happened in the last 30 days.',
+  tags,
+  querystring: Type.Object({
+    type: Type.Optional(
+      Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENT_TYPES], description: 'Only this type.' }),
+    ),
+    ...PAGE_QUERY,
+  }),
+  response: { 200: pageSchema(EventView) },
+}
+const triggerSchema = {
+  summary: 'Trigger an event',
+  description:
+    'An event with made-up contents, to try receivers with: it goes to every endpoint that asks for its type. Its `data` has `test: true`.',
+  tags,
+  body: Trigger,
+  response: { 202: EventView },
+}
+
+export function eventsRoutes(deps: EventsDeps): FastifyPluginAsyncTypebox {
+  const { db, callerOf, pace } = deps
+  return async (app) => {
+    app.get('/events', { config, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const { type } = request.query
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'events', filter: type }
+      const page = readPageRequest(request.query, binding)
+      const after = page.after as EventId | undefined // a cursor is signed: it is what we gave
+      const asked = { order: page.order, limit: page.limit + 1, after }
+      const rows = await listEvents(db, { accountId, type }, asked)
+      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render: renderEvent })
+    })
+    app.post('/events/trigger', { config, schema: triggerSchema }, async (request, reply) => {
+      const { accountId } = callerOf(request)
+      const type = parseType(request.body.type)
+      pace(accountId)
+      return reply.code(202).send(renderEvent(await trigger(deps, accountId, type)))
+    })
+  }
+}
+
+/** An endpoint that there is not: a test that was triggered is for all of them. */
+const EXAMPLE = { eventId: 'evt_00000000exampleexample', webhookId: 'whk_00000000exampleexample' }
+
+async function trigger(
+  { db, now, recordEvent }: EventsDeps,
+  accountId: AccountId,
+  type: WebhookEventType,
+): Promise<EventRow> {
+  const createdAt = now()
+  const example = exampleWebhookEvent(type, { ...EXAMPLE, accountId, createdAt })
+  const data = { ...example.data, test: true }
+  return db.transaction().execute(async (inside) => {
+    const id = await recordEvent(inside, { accountId, type, data, createdAt })
+    const row = await findEvent(inside, { accountId, id })
+    if (row === undefined) throw new Error('An event that was just recorded is not there.')
+    return row
+  })
+}

@@ -1,0 +1,204 @@
+/** Endpoints, deliveries and events on the wire. */
+import { type Static, Type } from 'typebox'
+import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
+import type { Attempt, Delivery } from './deliveries.ts'
+import type { EventRow } from './events.ts'
+
+export const MAX_DESCRIPTION_LENGTH = 500
+export const MAX_OVERLAP_SECONDS = 86_400
+
+const nullable = <Value>(type: 'string' | 'integer', description: string) =>
+  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
+const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value>({ type: 'string', enum: [...values], description })
+
+const SWITCH = ['enabled', 'disabled'] as const
+
+const TYPES_IN_WORDS = WEBHOOK_EVENT_TYPES.map((type) => `\`${type}\``).join(', ')
+/** Unknown names are answered by `parseTypes`, which says what there is. */
+const EventNames = Type.Unsafe<string[] | null>({
+  type: ['array', 'null'],
+  items: { type: 'string', maxLength: 100 },
+  minItems: 1,
+  maxItems: 100,
+  description: `The types that it is sent: ${TYPES_IN_WORDS}. null: all, also those that are yet to come.`,
+})
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  description: 'An `https:` address that is public, on port 443 or 8443.',
+})
+const Description = Type.String({
+  maxLength: MAX_DESCRIPTION_LENGTH,
+  pattern: '^[^\\u0000]*$',
+  description: 'A note for people.',
+})
+
+export const WebhookCreate = Type.Object(
+  { url: Url, events: Type.Optional(EventNames), description: Type.Optional(Description) },
+  { additionalProperties: false },
+)
+export const WebhookPatch = Type.Object(
+  {
+    url: Type.Optional(Url),
+    events: Type.Optional(EventNames),
+    description: Type.Optional(Description),
+    status: Type.Optional(
+      oneOf(SWITCH, '`enabled` also forgets past failures. What waits for one that is disabled fails.'),
+    ),
+  },
+  { additionalProperties: false },
+)
+export const Rotation = Type.Object(
+  {
+    overlap: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_OVERLAP_SECONDS,
+        default: MAX_OVERLAP_SECONDS,
+        description: 'Seconds in which the old secret signs as well. 0: never again.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export const RedeliverAll = Type.Object(
+  { failed_since: Type.String({ maxLength: 64, description: 'ISO 8601: what has failed since then.' }) },
+  { additionalProperties: false },
+)
+export const Trigger = Type.Object(
+  { type: Type.String({ maxLength: 100, description: `One of ${TYPES_IN_WORDS}.` }) },
+  { additionalProperties: false },
+)
+
+const WEBHOOK_FIELDS = {
+  id: Type.String(),
+  object: Type.Literal('webhook'),
+  url: Type.String(),
+  events: Type.Unsafe<string[] | null>({
+    type: ['array', 'null'],
+    items: { type: 'string' },
+    description: 'Types of events; null: all.',
+  }),
+  description: Type.String(),
+  status: oneOf(SWITCH, 'disabled: nothing is sent to it.'),
+  disabled_reason: Type.Unsafe<DisabledReason | null>({
+    type: ['string', 'null'],
+    enum: ['by_request', 'gone', 'failing', null],
+    description: 'gone: it answered 410. failing: every attempt of 5 days failed.',
+  }),
+  disabled_at: nullable<string>('string', 'ISO 8601 UTC.'),
+  failing_since: nullable<string>('string', 'The first failed attempt that no success has followed.'),
+  previous_secret_expires_at: nullable<string>('string', 'Until then the secret before the last rotation signs too.'),
+  created_at: Type.String({ description: 'ISO 8601 UTC.' }),
+}
+export const WebhookView = Type.Object(WEBHOOK_FIELDS)
+export const WebhookWithSecretView = Type.Object({
+  ...WEBHOOK_FIELDS,
+  secret: Type.String({ description: 'What signs, shown this once.' }),
+})
+
+const AttemptView = Type.Object({
+  number: Type.Integer({ description: 'From 1, through all redeliveries.' }),
+  at: Type.String({ description: 'When it began, ISO 8601 UTC.' }),
+  duration_ms: Type.Integer(),
+  status_code: nullable<number>('integer', 'Of the answer; null without one.'),
+  error: nullable<string>('string', 'Why it failed; null: it did not.'),
+  response_body: nullable<string>('string', 'Its first 4 KiB.'),
+})
+const STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed']
+const DELIVERY_FIELDS = {
+  id: Type.String(),
+  object: Type.Literal('delivery'),
+  webhook_id: Type.String(),
+  event_id: Type.String(),
+  type: oneOf(WEBHOOK_EVENT_TYPES, 'Of the event.'),
+  status: oneOf(STATUSES, 'pending: it is being tried, or will be again.'),
+  attempts: Type.Array(AttemptView, { description: 'The newest, in their order.' }),
+  next_attempt_at: nullable<string>('string', 'null: there is none.'),
+  error: nullable<string>('string', 'Why it failed, or why it was not tried.'),
+  created_at: Type.String(),
+  ended_at: nullable<string>('string', 'null while it is pending.'),
+}
+export const DeliveryView = Type.Object(DELIVERY_FIELDS)
+export const DeliveryWithPayloadView = Type.Object({
+  ...DELIVERY_FIELDS,
+  payload: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'The body as it is sent.' }),
+})
+export const DeliveryQuery = {
+  status: Type.Optional(oneOf(STATUSES, 'Only these.')),
+}
+export const RedeliveredView = Type.Object({
+  redelivered: Type.Integer({ description: 'How many are on their way; ask again while it is 10 000.' }),
+})
+
+export const EventView = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('event'),
+  type: oneOf(WEBHOOK_EVENT_TYPES, 'What happened.'),
+  created_at: Type.String({ description: 'When it happened, ISO 8601 UTC.' }),
+  data: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
+})
+
+export function renderWebhook(row: WebhookTable, now: number): Static<typeof WebhookView> {
+  return {
+    id: row.id,
+    object: 'webhook',
+    url: row.url,
+    events: row.events === null ? null : JSON.parse(row.events),
+    description: row.description,
+    status: row.disabled_at === null ? 'enabled' : 'disabled',
+    disabled_reason: row.disabled_reason,
+    disabled_at: renderTime(row.disabled_at),
+    failing_since: renderTime(row.failing_since),
+    previous_secret_expires_at: (row.previous_until ?? 0) > now ? renderTime(row.previous_until) : null,
+    created_at: isoTime(row.created_at),
+  }
+}
+
+export function renderDelivery(delivery: Delivery): Static<typeof DeliveryView> {
+  return {
+    id: delivery.id,
+    object: 'delivery',
+    webhook_id: delivery.webhook_id,
+    event_id: delivery.event_id,
+    type: delivery.type,
+    status: delivery.status,
+    attempts: delivery.attempts.map(renderAttempt),
+    next_attempt_at: renderTime(delivery.next_attempt_at),
+    error: delivery.error,
+    created_at: isoTime(delivery.created_at),
+    ended_at: renderTime(delivery.ended_at),
+  }
+}
+
+export function renderEvent({ id, type, created_at: createdAt, data }: EventRow): Static<typeof EventView> {
+  return { id, object: 'event', type, created_at: isoTime(createdAt), data: JSON.parse(data) }
+}
+
+/** Throws 400 that names the first one that is not a type. */
+export function parseTypes(names: readonly string[] | null): readonly WebhookEventType[] | null {
+  if (names === null) return null
+  return [...new Set(names.map((name, index) => parseType(name, `events[${index}]`)))]
+}
+
+export function parseType(name: string, param = 'type'): WebhookEventType {
+  if (isWebhookEventType(name)) return name
+  const message = `'${param}' is not a type of event. There are ${WEBHOOK_EVENT_TYPES.join(', ')}.`
+  throw new GatewayError('invalid_value', message, { param })
+}
+
+function renderAttempt(attempt: Attempt): Static<typeof AttemptView> {
+  const { number, started_at: startedAt, duration_ms, status, error, response } = attempt
+  return { number, at: isoTime(startedAt), duration_ms, status_code: status, error, response_body: response }
+}
+
+function renderTime(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms)
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

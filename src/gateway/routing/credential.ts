@@ -1,0 +1,83 @@
+/** How one credential of a provider fares: calls under way with it, and where it is not to be used for a while. */
+import type { FailureKind, ProviderFailure } from '../../protocols/protocol.ts'
+
+/** `limited`: too many requests, it says until when. `refused`: wrong or used up, it may never come back. */
+export type CoolingCause = 'limited' | 'refused'
+
+/** All in monotonic milliseconds. */
+export interface Cooling {
+  readonly since: number
+  readonly until: number
+  readonly cause: CoolingCause
+  /** When a request that had nothing else tried it all the same. */
+  triedAt: number
+}
+
+export interface CredentialHealth {
+  inFlight: number
+  /** By the provider's name of a model; `*` for all. */
+  readonly coolings: Map<string, Cooling>
+  /** The latest end of all: from then on nothing needs to be looked up. */
+  coolUntil: number
+}
+
+export const ALL_MODELS = '*'
+/** Of a credential that was refused, or whose money is used up. */
+export const REFUSED_MS = 60_000
+/** However long a provider asks for. */
+export const MAX_COOLING_MS = 3_600_000
+/** A limit often concerns one large request, and not the small one after it: so often one may try, where nothing else is left. */
+export const TRY_EVERY_MS = 1_000
+/** Where a provider does not say how long, half of this to one and a half. */
+const UNSAID_MS = 1_000
+
+export function createCredentialHealth(): CredentialHealth {
+  return { inFlight: 0, coolings: new Map(), coolUntil: Number.NEGATIVE_INFINITY }
+}
+
+/** Why and until when it is not to be used for this model; undefined: it may be. */
+export function coolingOf(credential: CredentialHealth, model: string, now: number): Cooling | undefined {
+  if (now >= credential.coolUntil) return undefined
+  const own = credential.coolings.get(model)
+  if (own !== undefined && now < own.until) return own
+  const forAll = credential.coolings.get(ALL_MODELS)
+  return forAll !== undefined && now < forAll.until ? forAll : undefined
+}
+
+export interface CoolingInput {
+  readonly model: string
+  readonly failure: ProviderFailure
+  readonly now: number
+  readonly random: () => number
+}
+
+/** Whether the failure is about the credential, so that another one may do better at once. */
+export function isAboutCredential(kind: FailureKind): boolean {
+  return kind === 'rate_limited' || kind === 'quota' || kind === 'credentials'
+}
+
+/** Takes note of a failure that is about the credential. */
+export function cool(credential: CredentialHealth, { model, failure, now, random }: CoolingInput): void {
+  const limited = failure.kind === 'rate_limited'
+  const askedMs = failure.retryAfterMs ?? UNSAID_MS * (0.5 + random())
+  const until = now + (limited ? Math.min(MAX_COOLING_MS, askedMs) : REFUSED_MS)
+  const cause = limited ? 'limited' : 'refused'
+  const place = limited ? model : ALL_MODELS
+  const triedAt = credential.coolings.get(place)?.triedAt ?? Number.NEGATIVE_INFINITY
+  credential.coolings.set(place, { since: now, until, cause, triedAt })
+  if (until > credential.coolUntil) credential.coolUntil = until
+}
+
+/** A call that began then was accepted: what was refused before is over. */
+export function warm({ coolings }: CredentialHealth, model: string, startedAt: number): void {
+  if (coolings.size === 0) return
+  for (const place of [ALL_MODELS, model]) {
+    const cooling = coolings.get(place)
+    if (cooling !== undefined && cooling.since <= startedAt) coolings.delete(place)
+  }
+}
+
+/** Whether one that has nothing else may try it now. */
+export function mayTry({ triedAt }: Cooling, now: number): boolean {
+  return now - triedAt >= TRY_EVERY_MS
+}

@@ -1,0 +1,196 @@
+/**
+ * How providers fare, as this process sees it: one object for a gateway, which outlives reloads. Entries are made for
+ * names of the configuration only. What is decided by it is the business of the files beside it.
+ */
+import type { Model } from '../../domain/model.ts'
+import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
+import type { ConfiguredProvider } from '../upstreams.ts'
+import { type Affinity, createAffinity } from './affinity.ts'
+import { type Breaker, type BreakerSettings, breakerState, createBreaker } from './breaker.ts'
+import type { CandidateList } from './candidate.ts'
+import { type CredentialHealth, createCredentialHealth } from './credential.ts'
+import { createPlaces, type Places } from './places.ts'
+import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
+
+export interface RoutingSettings {
+  /** Repeats at a provider, as a share of the requests there. */
+  readonly retryBudget: number
+  readonly breaker: BreakerSettings
+}
+
+/** One model at one provider. */
+export interface DeploymentHealth {
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly breaker: Breaker
+  inFlight: number
+  /** Smoothed milliseconds to the first event of streams, and to the end of whole answers; undefined before the first. */
+  firstEventMs: number | undefined
+  wholeAnswerMs: number | undefined
+  calls: number
+  failedCalls: number
+  /** `at` in Unix milliseconds. */
+  lastFailure: { readonly at: number; readonly message: string } | undefined
+}
+
+export interface ProviderHealth {
+  readonly name: string
+  readonly baseUrl: string
+  readonly places: Places
+  readonly budget: RetryBudget
+  /** By the credential itself, so that it keeps what is known of it when the list changes. */
+  readonly credentials: Map<string, CredentialHealth>
+  readonly deployments: Map<string, DeploymentHealth>
+}
+
+export interface Health {
+  readonly settings: () => RoutingSettings
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Between 0 and 1. */
+  readonly random: () => number
+  readonly affinity: Affinity
+  /** What a model's deployments come to; forgotten with the model and at every `use`. */
+  readonly candidates: { get(model: Model): CandidateList | undefined; set(model: Model, list: CandidateList): void }
+  providerOf(provider: ConfiguredProvider): ProviderHealth
+  /** These are configured now, and no others. */
+  use(providers: readonly ConfiguredProvider[]): void
+  status(): readonly ProviderStatus[]
+}
+
+export interface HealthInput extends Pick<Health, 'clock' | 'now' | 'random' | 'settings'> {}
+
+/** Of one provider, called under other names before the last reloads; the oldest idle ones are forgotten first. */
+const MAX_DEPLOYMENTS = 1_000
+
+export function createHealth({ clock, now, random, settings }: HealthInput): Health {
+  const entries = new Map<string, ProviderHealth>()
+  let configured: readonly ConfiguredProvider[] = []
+  let candidates = new WeakMap<Model, CandidateList>()
+
+  function providerOf(provider: ConfiguredProvider): ProviderHealth {
+    const known = entries.get(provider.name)
+    if (known?.baseUrl === provider.baseUrl) return known
+    const entry = createProviderHealth(provider)
+    entries.set(provider.name, entry)
+    return entry
+  }
+
+  return {
+    settings,
+    clock,
+    now,
+    random,
+    affinity: createAffinity(),
+    candidates: { get: (model) => candidates.get(model), set: (model, list) => void candidates.set(model, list) },
+    providerOf,
+    use(providers) {
+      configured = providers
+      candidates = new WeakMap()
+      const names = new Set(providers.map(({ name }) => name))
+      for (const name of entries.keys()) if (!names.has(name)) entries.delete(name)
+      for (const provider of providers) adopt(providerOf(provider), provider)
+    },
+    status: () => configured.map((provider) => statusOf(provider, providerOf(provider), { clock, now })),
+  }
+}
+
+function createProviderHealth({ name, baseUrl, maxInFlight }: ConfiguredProvider): ProviderHealth {
+  return {
+    name,
+    baseUrl,
+    places: createPlaces(maxInFlight),
+    budget: createRetryBudget(),
+    credentials: new Map(),
+    deployments: new Map(),
+  }
+}
+
+function adopt({ places, credentials }: ProviderHealth, provider: ConfiguredProvider): void {
+  places.limitTo(provider.maxInFlight)
+  for (const credential of credentials.keys())
+    if (!provider.credentials.includes(credential)) credentials.delete(credential)
+}
+
+export function credentialOf({ credentials }: ProviderHealth, credential: string): CredentialHealth {
+  const known = credentials.get(credential)
+  if (known !== undefined) return known
+  const entry = createCredentialHealth()
+  credentials.set(credential, entry)
+  return entry
+}
+
+export function deploymentOf({ deployments }: ProviderHealth, model: string): DeploymentHealth {
+  const known = deployments.get(model)
+  if (known !== undefined) return known
+  if (deployments.size >= MAX_DEPLOYMENTS) forgetOne(deployments)
+  const entry: DeploymentHealth = {
+    model,
+    breaker: createBreaker(),
+    inFlight: 0,
+    firstEventMs: undefined,
+    wholeAnswerMs: undefined,
+    calls: 0,
+    failedCalls: 0,
+    lastFailure: undefined,
+  }
+  deployments.set(model, entry)
+  return entry
+}
+
+function forgetOne(deployments: Map<string, DeploymentHealth>): void {
+  for (const [model, { inFlight }] of deployments) {
+    if (inFlight > 0) continue
+    deployments.delete(model)
+    return
+  }
+}
+
+type Clocks = Pick<HealthInput, 'clock' | 'now'>
+
+function statusOf(provider: ConfiguredProvider, health: ProviderHealth, clocks: Clocks): ProviderStatus {
+  const called = [...health.deployments.values()].filter(({ calls }) => calls > 0)
+  return {
+    name: provider.name,
+    baseUrl: withoutSecrets(provider.baseUrl),
+    maxInFlight: provider.maxInFlight,
+    inFlight: health.places.inFlight(),
+    queued: health.places.waiting(),
+    credentials: provider.credentials.map((credential, position) => ({
+      number: position + 1,
+      coolingUntil: coolingUntil(health.credentials.get(credential), clocks),
+      inFlight: health.credentials.get(credential)?.inFlight ?? 0,
+    })),
+    deployments: called.map((deployment) => deploymentStatus(deployment, clocks)),
+  }
+}
+
+function deploymentStatus(deployment: DeploymentHealth, { clock, now }: Clocks): DeploymentStatus {
+  const { model, breaker, inFlight, firstEventMs, wholeAnswerMs, calls, failedCalls, lastFailure } = deployment
+  const state = breakerState(breaker, clock())
+  const openUntil = state === 'open' ? Math.round(now() + (breaker.openUntil ?? 0) - clock()) : undefined
+  const { failures } = breaker
+  const figures = { inFlight, firstEventMs: rounded(firstEventMs), wholeAnswerMs: rounded(wholeAnswerMs) }
+  return { model, breaker: state, openUntil, failures, ...figures, calls, failedCalls, lastFailure }
+}
+
+function rounded(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : Math.round(milliseconds)
+}
+
+function coolingUntil(credential: CredentialHealth | undefined, { clock, now }: Clocks): Record<string, number> {
+  const until: Record<string, number> = Object.create(null)
+  for (const [model, cooling] of credential?.coolings ?? []) {
+    if (clock() < cooling.until) until[model] = Math.round(now() + cooling.until - clock())
+  }
+  return until
+}
+
+/** An address may carry a name and a password, or a key among its parameters. */
+function withoutSecrets(baseUrl: string): string {
+  if (!URL.canParse(baseUrl)) return baseUrl.replace(/[?#].*$/, '')
+  const { protocol, host, pathname } = new URL(baseUrl)
+  return `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
+}

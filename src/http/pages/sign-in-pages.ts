@@ -1,0 +1,146 @@
+/** The ways in: identity providers, one-time links, invitations; and what there is behind the door so far. */
+import type { BrowserSession, SignInChoice } from '../../domain/sign-in.ts'
+import { type Membership, renderAccountChoice, renderWho } from './account-choice.ts'
+import { type Html, html } from './html.ts'
+import { renderPage } from './layout.ts'
+
+export interface SignInView {
+  readonly choices: readonly SignInChoice[]
+  /** Where to go afterwards: a path of ours. Undefined: to what `/auth/…` goes without. */
+  readonly next: string | undefined
+  /** Somebody who is to show again who they are. */
+  readonly again?: BrowserSession | undefined
+  /** Browsers keep no cookie of ours from this address. */
+  readonly isInsecure: boolean
+}
+
+export function renderSignIn({ choices, next, again, isInsecure }: SignInView): string {
+  const content = html`<h1>${again === undefined ? 'Sign in' : 'Sign in again'}</h1>
+${again !== undefined && html`<p class="lead">You are signed in as ${again.email}, and have been for a while. To let a device in, show that it is still you.</p>`}
+${isInsecure && INSECURE}
+${renderChoices(choices, next === undefined ? {} : { next })}`
+  return renderPage({ title: again === undefined ? 'Sign in' : 'Sign in again', content })
+}
+
+const INSECURE = html`<p class="warning">Browsers keep nobody signed in over plain HTTP, except at
+<code>localhost</code>. Open this page over HTTPS.</p>`
+
+const BY_LINK = html`<p>This installation has no identity provider. Whoever runs it gets a sign-in link in the terminal, good once
+and for 15 minutes:</p>
+<p><code>turnpike login-link</code></p>
+<p class="hint">Open the link in this browser. What you had open here goes on when you reload it.</p>`
+
+/** Links, not forms: browsers follow the redirect of a form only where the page allows it, and that is here. */
+function renderChoices(choices: readonly SignInChoice[], carried: Readonly<Record<string, string>>): Html {
+  if (choices.length === 0) return BY_LINK
+  const query = new URLSearchParams(carried).toString()
+  const links = choices.map(({ slug, name }) => {
+    const href = `/auth/${encodeURIComponent(slug)}${query === '' ? '' : `?${query}`}`
+    return html`<li><a class="button" href="${href}">Continue with ${name}</a></li>`
+  })
+  return html`<ul class="buttons">${links}</ul>`
+}
+
+/** `/sign-in`, for somebody who is. */
+export function renderSignedIn(session: BrowserSession): string {
+  const content = html`<h1>You are signed in</h1>
+<p class="lead">As ${session.email}, in the account ${session.accountName}.</p>
+<a class="button" href="/app/">Continue</a>
+${renderWho(session)}`
+  return renderPage({ title: 'You are signed in', content })
+}
+
+const TOKEN_FIELD = html`<div class="field"><label for="token">Token</label>
+<input type="text" id="token" name="token" required maxlength="200" autocomplete="off" autocapitalize="none" spellcheck="false"
+ aria-describedby="token_hint">
+<p class="hint" id="token_hint">What stands behind <code>#token=</code> in the link.</p></div>`
+
+/** Where one-time links lead. Without script the token is pasted; who is signed in already decides by hand. */
+export function renderLinkPage(session: BrowserSession | undefined, isInsecure: boolean): string {
+  const content = html`<h1>Sign in by link</h1>
+${session !== undefined && html`<p class="lead">You are signed in as ${session.email}. The link ends that, and signs in the owner whom it is for.</p>`}
+${isInsecure && INSECURE}
+<form method="post" action="/auth/link" data-token="${session === undefined ? 'send' : 'keep'}">
+${TOKEN_FIELD}
+<button class="button">Sign in</button>
+</form>
+${session !== undefined && renderWho(session)}`
+  return renderPage({ title: 'Sign in by link', content, takesToken: true })
+}
+
+/** Where invitations lead. Nothing is accepted but by hand. */
+export function renderInvitation(session: BrowserSession | undefined): string {
+  const content = html`<h1>You are invited</h1>
+${session === undefined ? INVITED : html`<p class="lead">You are signed in as ${session.email}. As whom do you accept?</p>`}
+<form method="post" action="/invitation" data-token="${session === undefined ? 'send' : 'keep'}">
+${TOKEN_FIELD}
+${
+  session === undefined
+    ? html`<button class="button">Continue</button>`
+    : html`<button class="button" name="accept" value="yes">Accept as ${session.email}</button>`
+}
+</form>
+${session !== undefined && ACCEPT_AS_ANOTHER}`
+  return renderPage({ title: 'You are invited', content, takesToken: true })
+}
+
+const INVITED = html`<p class="lead">Sign in to join the account that invites you.</p>`
+const ACCEPT_AS_ANOTHER = html`<p class="hint">To accept as somebody else, sign out first, and open the link again.</p>
+<form method="post" action="/auth/sign-out"><button class="button second">Sign out</button></form>`
+
+export interface InvitedView {
+  readonly choices: readonly SignInChoice[]
+  readonly invitation: string
+}
+
+/** For somebody who is not signed in; signing in accepts. */
+export function renderInvitationChoices({ choices, invitation }: InvitedView): string {
+  const content = html`<h1>You are invited</h1>
+<p class="lead">${choices.length === 0 ? NO_PROVIDER : 'Signing in makes you a member of the account that invites you.'}</p>
+${choices.length > 0 && renderChoices(choices, { invitation })}`
+  return renderPage({ title: 'You are invited', content })
+}
+
+const NO_PROVIDER =
+  'This installation has no identity provider, so nobody new can sign in. Ask whoever runs it to configure one, and open the link again.'
+
+/** For somebody who is signed in, until it is accepted. */
+export function renderInvitationQuestion(session: BrowserSession, invitation: string): string {
+  const content = html`<h1>You are invited</h1>
+<p class="lead">You are signed in as ${session.email}. As whom do you accept?</p>
+<form method="post" action="/invitation"><input type="hidden" name="token" value="${invitation}">
+<button class="button" name="accept" value="yes">Accept as ${session.email}</button></form>
+${ACCEPT_AS_ANOTHER}`
+  return renderPage({ title: 'You are invited', content })
+}
+
+export interface HomeView {
+  readonly session: BrowserSession
+  readonly accounts: readonly Membership[]
+  /** Without trailing slash. */
+  readonly publicUrl: string
+}
+
+export function renderHome({ session, accounts, publicUrl }: HomeView): string {
+  const { name, email, accountName, role } = session
+  const content = html`<h1>${accountName}</h1>
+<p class="lead">You are signed in as ${name === '' ? email : `${name} (${email})`}, ${role}.</p>
+<a class="button" href="/activate">Connect a device</a>
+<h2>The API</h2>
+<p>Point any OpenAI client at <code>${publicUrl}/v1</code>. <a href="/docs">The API in full</a>, and
+<a href="/openapi.json">the same for machines</a>.</p>
+<h2>Connected devices</h2>
+<p><code>GET /v1/devices</code> lists them, <code>DELETE /v1/devices/{id}</code> disconnects one.</p>
+${renderAccountChoice({ session, accounts, next: '/app/' })}
+${renderWho(session)}`
+  return renderPage({ title: accountName, content })
+}
+
+export function renderWelcome(publicUrl: string): string {
+  const content = html`<h1>Turnpike is running</h1>
+<p>Point any OpenAI client at <code>${publicUrl}/v1</code> and use an API key of this installation.</p>
+<a class="button" href="/sign-in">Sign in</a>
+<p class="hint"><a href="/docs">The API in full</a>, and <a href="/openapi.json">the same for machines</a>. In the terminal,
+<code>turnpike keys</code> and <code>turnpike accounts</code> manage access.</p>`
+  return renderPage({ title: 'Turnpike is running', content })
+}

@@ -1,0 +1,236 @@
+/** Runs one command under bubblewrap: starts it, bounds it, watches it, and leaves nothing of it behind. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, readFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cgroup } from './cgroups.ts'
+import type { DiskGauge } from './disk.ts'
+import {
+  boundsScript,
+  FD,
+  folderInside,
+  innerShell,
+  launch,
+  openFolder,
+  outerCommand,
+  type ReadOnlyPath,
+} from './launch.ts'
+import type { SandboxLimits } from './limits.ts'
+import { type CommandResult, type EndReason, supervise } from './supervise.ts'
+import { sandboxUser } from './user.ts'
+import { startWatch } from './watch.ts'
+
+/** The sandbox itself did not come to stand, so nothing was run. */
+export class SandboxFailedError extends Error {
+  override readonly name = 'SandboxFailedError'
+}
+
+export interface ConfinedRun {
+  readonly argv: readonly string[]
+  readonly cwd: string | undefined
+  readonly stdin: string | undefined
+  readonly timeoutMs: number
+  readonly workspace: string
+  readonly readOnly: readonly ReadOnlyPath[]
+  readonly environment: Readonly<Record<string, string>>
+  /** Shell code of our own that comes before the command, inside. */
+  readonly prepare: string
+  readonly filter: Buffer
+  readonly limits: SandboxLimits
+  readonly disk: DiskGauge
+  readonly cgroup: Cgroup | undefined
+  readonly watchMemory: boolean
+  readonly searchPath: string
+}
+
+/** Behind whatever else the machine has to do. */
+const NICENESS = 10
+const KILL_GRACE_MS = 500
+const GONE_TRIES = 100
+const GONE_PAUSE_MS = 20
+
+/** What is known of a run while it lives. */
+interface Life {
+  readonly child: ChildProcess
+  readonly cgroup: Cgroup | undefined
+  /** Process 1 of the sandbox, as this machine counts. */
+  initPid?: number
+}
+
+/** @throws SandboxFailedError when the command did not begin, for another reason than that it was to end. */
+export async function runConfined(run: ConfinedRun, signal: AbortSignal): Promise<CommandResult> {
+  const { cgroup, limits, timeoutMs, stdin } = run
+  try {
+    const child = tryToStart(run)
+    const life: Life = { child, cgroup }
+    const { result, end } = supervise(child, { limits, timeoutMs, stdin, signal, kill: () => killRun(life) })
+    const entered = enter(run, life, end).catch((error: unknown) => {
+      killRun(life)
+      return new SandboxFailedError('What runs in the sandbox cannot be watched.', { cause: error })
+    })
+    bound(life)
+    const outcome = await result.catch((error: unknown) => {
+      throw new SandboxFailedError('The sandbox could not be started.', { cause: error })
+    })
+    const entry = await entered
+    if (typeof entry === 'function') entry()
+    await isGone(life)
+    return verdict(outcome, entry, cgroup)
+  } finally {
+    cgroup?.killAll()
+    await cgroup?.remove()
+  }
+}
+
+function tryToStart(run: ConfinedRun): ChildProcess {
+  try {
+    return start(run)
+  } catch (error) {
+    throw new SandboxFailedError('The sandbox could not be started.', { cause: error })
+  }
+}
+
+function start(run: ConfinedRun): ChildProcess {
+  const inner = innerShell(
+    `${boundsScript(run.limits, run.timeoutMs)}\n${run.prepare}`,
+    folderInside(run.cwd),
+    run.argv,
+  )
+  const workspaceFd = openFolder(run.workspace)
+  const open = [workspaceFd]
+  try {
+    const user = sandboxUser()
+    const built = launch({ ...run, workspaceFd, inner, user })
+    const { handed } = built
+    for (const what of handed) if ('fd' in what && what.fd !== workspaceFd) open.push(what.fd)
+    const [program, ...args] = outerCommand(built, user)
+    const child = spawn(program, args, {
+      cwd: '/',
+      detached: true, // a group of its own, which its guard can end
+      env: { PATH: run.searchPath },
+      stdio: [
+        run.stdin === undefined ? 'ignore' : 'pipe',
+        ...Array<'pipe'>(FD.first - 1).fill('pipe'),
+        ...handed.map((what) => ('fd' in what ? what.fd : ('pipe' as const))),
+      ],
+    })
+    for (const stream of child.stdio) stream?.on('error', () => undefined) // its end tells
+    // Ended by a signal, it may have left a process 1 that it was still setting up: the guard then ends the whole group.
+    child.once('exit', (code) => writable(child, FD.life).end(code === null ? undefined : 'ended\n'))
+    handed.forEach((what, index) => {
+      if ('data' in what) writable(child, FD.first + index).end(what.data)
+    })
+    return child
+  } finally {
+    for (const fd of open) closeSync(fd)
+  }
+}
+
+/** Before it has taken on anything: what it starts inherits it. */
+function bound({ child, cgroup }: Life): void {
+  if (child.pid === undefined) return
+  try {
+    setPriority(child.pid, NICENESS)
+    cgroup?.join(child.pid)
+  } catch (error) {
+    child.kill('SIGKILL')
+    if (cgroup !== undefined) throw error
+  }
+  writable(child, FD.go).write('\n')
+}
+
+/** @returns Ends the watch; undefined when the sandbox did not come to stand. */
+async function enter(
+  run: ConfinedRun,
+  life: Life,
+  end: (reason: EndReason) => void,
+): Promise<(() => void) | undefined> {
+  const { child } = life
+  const ready = firstData(readable(child, FD.status))
+  const pid = /"child-pid": (\d+)/.exec((await firstData(readable(child, FD.info))) ?? '')?.[1]
+  if (pid === undefined) return undefined
+  life.initPid = Number(pid)
+  if ((await ready) === undefined) return undefined
+  const { limits, disk, watchMemory } = run
+  const stop = await startWatch({ initPid: life.initPid, limits, disk, watchMemory }, end)
+  // It dies with bubblewrap from here on, if that is still there: one left alone before is told to go by a closed pipe.
+  if (isChildOf(life.initPid, child.pid)) writable(child, FD.go).write('\n')
+  else writable(child, FD.go).destroy()
+  return stop
+}
+
+/** @returns undefined at its end. */
+async function firstData(stream: Readable): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  stream.once('data', (chunk: Buffer) => resolve(chunk.toString()))
+  stream.once('close', () => resolve(undefined))
+  return await promise
+}
+
+function verdict(
+  outcome: CommandResult,
+  entry: (() => void) | undefined | SandboxFailedError,
+  cgroup: Cgroup | undefined,
+): CommandResult {
+  // A sandbox that was ended while it came to stand cannot be watched either.
+  if (outcome.reason !== undefined) return outcome
+  if (entry instanceof SandboxFailedError) throw entry
+  if (cgroup?.ranOutOfMemory()) return { ...outcome, exitCode: null, signal: 'SIGKILL', reason: 'memory' }
+  if (entry !== undefined) return outcome
+  throw new SandboxFailedError(outcome.stderr.trim() || 'The sandbox ended before anything ran in it.')
+}
+
+/**
+ * Process 1 first: bubblewrap then collects it, and no dead process is left to a service that is process 1 of a container
+ * and collects none. Bubblewrap itself should that not do, which takes everything with it as well.
+ */
+function killRun({ child, initPid, cgroup }: Life): void {
+  writable(child, FD.go).destroy() // whatever comes to ask whether it may begin, may not
+  if (child.exitCode !== null || child.signalCode !== null) return
+  cgroup?.killAll()
+  if (initPid === undefined || !isChildOf(initPid, child.pid) || !killOne(initPid)) {
+    child.kill('SIGKILL')
+    return
+  }
+  setTimeout(() => child.kill('SIGKILL'), KILL_GRACE_MS).unref()
+}
+
+/** False when it has just ended by itself. */
+function killOne(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL')
+  } catch {
+    return false
+  }
+}
+
+function isChildOf(pid: number, parent: number | undefined): boolean {
+  try {
+    return /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] === String(parent)
+  } catch {
+    return false
+  }
+}
+
+/** Process 1 ends after all others. */
+async function isGone({ initPid }: Life): Promise<void> {
+  if (initPid === undefined) return
+  for (let tries = 0; tries < GONE_TRIES && isAlive(initPid); tries++) await sleep(GONE_PAUSE_MS)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+function writable(child: ChildProcess, fd: number): Writable {
+  return child.stdio[fd] as Writable // Node makes both ways of every pipe
+}
+
+function readable(child: ChildProcess, fd: number): Readable {
+  return child.stdio[fd] as Readable // as above
+}

@@ -1,0 +1,190 @@
+/** Devices let in and refused by people at a real browser. Runs on one database: what is decided in it, other tests look at. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openWindow, startBrowser } from '../support/browser.ts'
+import { CHAT, hello } from '../support/client.ts'
+import { startSite, type WaitingDevice } from '../support/site.ts'
+
+let browser: Browser
+
+before(async () => {
+  browser = await startBrowser()
+})
+after(() => browser?.close())
+
+const sees = (page: Page, heading: string) =>
+  page.getByRole('heading', { name: heading, level: 1, exact: true }).waitFor()
+const reads = (page: Page, text: string) => page.locator('main').getByText(text).waitFor()
+const LETTERS = 'BCDFGH'
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+
+async function typeCode(page: Page, code: string): Promise<void> {
+  await page.getByLabel('Code').fill(code)
+  await button(page, 'Continue').click()
+}
+
+async function askAbout(page: Page, { uriComplete }: WaitingDevice): Promise<void> {
+  await page.goto(uriComplete)
+  await button(page, 'Continue').click()
+}
+
+test('J3, DEV-3: somebody signs in at their provider, lets a device in, uses it, and throws it out', async (t) => {
+  const site = await startSite(t, { withProvider: true })
+  const device = await site.device()
+  const page = await openWindow(t, browser)
+  await page.goto(device.uriComplete)
+  await sees(page, 'Sign in')
+  await page.getByRole('link', { name: 'Continue with Example Works' }).click()
+  await page.getByLabel('Name').fill('ada')
+  await button(page, 'Continue').click()
+  await page.waitForURL(device.uriComplete)
+  assert.equal(await page.getByLabel('Code').inputValue(), device.userCode)
+  await assert.rejects(device.poll(), { error: 'authorization_pending' }) // filled in is not let in
+  await button(page, 'Continue').click()
+  await sees(page, 'Let Turnpike for IDEs in?')
+  const question = await page.locator('main').innerText()
+  assert.equal(await page.locator('.code-to-compare').innerText(), device.userCode)
+  for (const told of ['Says it is Zed on Linux', '127.0.0.1', 'just now', 'ada@example.com (owner)', 'Default']) {
+    assert.ok(question.includes(told), told)
+  }
+  assert.match(question, /It may\s+ask models, at the cost of the account/)
+  assert.match(question, /It cannot\s+create, change and revoke API keys\s+read credit and invoices/)
+  await button(page, 'Approve').click()
+  await sees(page, 'Your device is connected')
+  const { access_token: token, refresh_token: refresh } = await device.poll()
+  const answer = await site.ask('POST', CHAT, { token, body: hello() })
+  assert.equal(answer.statusCode, 200, answer.body)
+  await device.revoke(refresh ?? '')
+  assert.equal((await site.ask('POST', CHAT, { token, body: hello() })).statusCode, 401)
+})
+
+test('without JavaScript and at 320 px somebody signs in by link, types a code in their own way, and approves', async (t) => {
+  const site = await startSite(t)
+  const device = await site.device({ scope: 'chat' })
+  const page = await openWindow(t, browser, { javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
+  await page.goto(`${site.url}/activate`)
+  await reads(page, 'turnpike login-link')
+  const link = await site.link()
+  await page.goto(link)
+  await page.getByLabel('Token').fill(link.split('#token=')[1] ?? '')
+  await button(page, 'Sign in').click()
+  await page.getByRole('link', { name: 'Connect a device' }).click()
+  await typeCode(page, ` ${device.userCode.toLowerCase().replace('-', ' ')} `)
+  await reads(page, 'It is connected for one hour')
+  await button(page, 'Approve').click()
+  await sees(page, 'Your device is connected')
+  assert.equal((await device.poll()).scope, 'chat')
+})
+
+test('a one-time link signs in by itself, is gone from the address bar, and is good once', async (t) => {
+  const site = await startSite(t)
+  const link = await site.link()
+  const page = await openWindow(t, browser)
+  await page.goto(link)
+  await page.waitForURL(`${site.url}/app/`)
+  await reads(page, 'Signed in as owner@localhost')
+  await page.goBack()
+  assert.doesNotMatch(page.url(), /token/)
+  await page.goto(`${site.url}/app/`)
+  await button(page, 'Sign out').click()
+  await sees(page, 'Sign in')
+  await page.goto(link)
+  await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+})
+
+test('who is signed in already decides by hand whether a link replaces that', async (t) => {
+  const site = await startSite(t)
+  const page = await openWindow(t, browser)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  await page.goto(await site.link())
+  await reads(page, 'You are signed in as owner@localhost')
+  assert.equal(page.url(), `${site.url}/app/sign-in`)
+  await button(page, 'Sign in').click()
+  await page.waitForURL(`${site.url}/app/`)
+})
+
+test('DEV-2: after five wrong codes no more are taken, not even the right one', async (t) => {
+  const site = await startSite(t)
+  const device = await site.device()
+  const page = await openWindow(t, browser)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  await page.goto(`${site.url}/activate`)
+  for (let wrong = 1; wrong <= 5; wrong++) {
+    await page.getByLabel('Code').fill(`BBBB-BBB${LETTERS[wrong]}`)
+    await button(page, 'Continue').click()
+    await page.locator(`input[value="BBBB-BBB${LETTERS[wrong]}"]`).waitFor() // what was typed is kept
+    const field = page.getByLabel('Code')
+    assert.equal(await field.getAttribute('aria-invalid'), 'true')
+    const described = String(await field.getAttribute('aria-describedby')).split(' ')
+    assert.equal(await page.locator(`#${described[0]}`).innerText(), 'No device is waiting with this code.')
+  }
+  await typeCode(page, device.userCode)
+  await sees(page, 'Too many wrong codes')
+  await reads(page, 'for 10 minutes')
+  await assert.rejects(device.poll(), { error: 'authorization_pending' })
+})
+
+test('who denies keeps the device out', async (t) => {
+  const site = await startSite(t)
+  const device = await site.device()
+  const page = await openWindow(t, browser)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  await askAbout(page, device)
+  await button(page, 'Deny').click()
+  await sees(page, 'You denied the request')
+  await assert.rejects(device.poll(), { error: 'access_denied' })
+})
+
+test('of two windows one decides, and the other is told that it is over', async (t) => {
+  const site = await startSite(t)
+  const device = await site.device()
+  const first = await openWindow(t, browser)
+  await first.goto(await site.link())
+  await first.waitForURL(`${site.url}/app/`)
+  const second = await first.context().newPage()
+  for (const page of [first, second]) await askAbout(page, device)
+  await button(first, 'Deny').click()
+  await sees(first, 'You denied the request')
+  await button(second, 'Approve').click()
+  await sees(second, 'This request is over')
+  await assert.rejects(device.poll(), { error: 'access_denied' })
+})
+
+test('a request whose time runs out while the person reads is over', async (t) => {
+  const site = await startSite(t)
+  const device = await site.device()
+  const page = await openWindow(t, browser)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  await askAbout(page, device)
+  await site.database.db.updateTable('device_code').set({ created_at: 1, expires_at: 2 }).execute()
+  await button(page, 'Approve').click()
+  await sees(page, 'This request is over')
+  await page.getByRole('link', { name: 'Type another code' }).click()
+  await typeCode(page, device.userCode)
+  await reads(page, 'No device is waiting')
+  await assert.rejects(device.poll(), { error: 'expired_token' })
+})
+
+test('DEV-3: who signed in long ago shows again who they are before a device is let in', async (t) => {
+  const site = await startSite(t, { withProvider: true })
+  const device = await site.device()
+  const page = await openWindow(t, browser)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  await site.database.db
+    .updateTable('session')
+    .set({ created_at: Date.now() - 13 * 3_600_000 })
+    .execute()
+  await page.goto(device.uriComplete)
+  await sees(page, 'Sign in again')
+  await page.getByRole('link', { name: 'Continue with Example Works' }).click()
+  await page.getByLabel('Name').fill('ada')
+  await button(page, 'Continue').click()
+  await page.waitForURL(device.uriComplete)
+  await sees(page, 'Connect a device')
+})

@@ -1,0 +1,159 @@
+/** How pages look and read, in a real browser. Runs on one database: what is decided in it, other tests look at. */
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { axeFindings, openWindow, overflow, startBrowser } from '../support/browser.ts'
+import { type Site, startSite } from '../support/site.ts'
+
+let browser: Browser
+
+before(async () => {
+  browser = await startBrowser()
+})
+after(() => browser?.close())
+
+const main = (page: Page) => page.locator('main').innerText()
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click()
+
+type Look = (name: string) => Promise<void>
+
+async function visitPages(
+  t: TestContext,
+  options: BrowserContextOptions,
+  lookAt: (page: Page, name: string) => Promise<void>,
+) {
+  const site = await startSite(t, { withProvider: true })
+  const page = await openWindow(t, browser, options)
+  const look: Look = (name) => lookAt(page, name)
+  await visitAsStranger(site, page, look)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  await visitSignedIn(site, page, look)
+  await letDevicesIn(site, page, look)
+}
+
+async function visitAsStranger({ url }: Site, page: Page, look: Look): Promise<void> {
+  for (const path of ['/', '/sign-in?next=/activate', '/app/sign-in', '/invitation', '/auth/nobody']) {
+    await page.goto(url + path)
+    await look(path)
+  }
+  await page.goto(`${url}/invitation#token=none`)
+  await page.getByRole('link', { name: 'Continue with Example Works' }).waitFor()
+  await look('invitation, sign in')
+}
+
+async function visitSignedIn({ url }: Site, page: Page, look: Look): Promise<void> {
+  for (const path of ['/app/', '/sign-in', '/app/sign-in', '/invitation#token=none']) {
+    await page.goto(url + path)
+    await look(`${path}, signed in`)
+  }
+  await press(page, /^Accept as/)
+  await page.getByRole('heading', { name: 'This invitation does not work any more' }).waitFor()
+  await look('invitation refused')
+}
+
+async function letDevicesIn(site: Site, page: Page, look: Look): Promise<void> {
+  const [approved, denied] = [await site.device(), await site.device({ scope: 'chat', userAgent: 'x'.repeat(200) })]
+  for (const [device, decision] of [
+    [denied, 'Deny'],
+    [approved, 'Approve'],
+  ] as const) {
+    await page.goto(device.uriComplete)
+    await look('code')
+    await press(page, 'Continue')
+    await page.locator('.code-to-compare').waitFor()
+    await look('question')
+    await press(page, decision)
+    await page.waitForURL(`${site.url}/activate/*`)
+    await look(decision)
+  }
+  await page.goto((await site.device()).uriComplete)
+  await press(page, 'Continue')
+  await page.locator('.code-to-compare').waitFor()
+  await site.database.db.updateTable('device_code').set({ created_at: 1, expires_at: 2 }).execute()
+  await press(page, 'Approve')
+  await page.getByRole('heading', { name: 'This request is over' }).waitFor()
+  await look('over')
+  await page.goto(`${site.url}/activate`)
+  for (const wrong of ['B', 'C', 'D', 'F']) {
+    await page.getByLabel('Code').fill(wrong)
+    await press(page, 'Continue')
+    await page.locator(`input[value="${wrong}"]`).waitFor()
+  }
+  await look('wrong code')
+  await press(page, 'Continue')
+  await page.getByRole('heading', { name: 'Too many wrong codes' }).waitFor()
+  await look('blocked')
+  await site.database.db.updateTable('session').set({ created_at: 1 }).execute()
+  await page.goto(`${site.url}/activate`)
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
+  await look('sign in again')
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing on any page, ${colorScheme}`, async (t) => {
+    await visitPages(t, { colorScheme, bypassCSP: true }, async (page, name) => {
+      assert.deepEqual(await axeFindings(page), [], name)
+    })
+  })
+}
+
+test('at 320 px no page scrolls sideways, and none does what its policy forbids', async (t) => {
+  await visitPages(t, { viewport: { width: 320, height: 640 } }, async (page, name) => {
+    assert.ok((await overflow(page)) <= 0, name)
+    assert.equal(await page.locator('h1').count(), 1, name)
+    assert.notEqual(await page.title(), ' – Turnpike', name)
+  })
+})
+
+test('whoever is invited signs in and is a member', async (t) => {
+  const site = await startSite(t, { withProvider: true })
+  const page = await openWindow(t, browser)
+  await page.goto(await invitation(site))
+  await page.getByRole('link', { name: 'Continue with Example Works' }).click()
+  await page.getByLabel('Name').fill('ada')
+  await press(page, 'Continue')
+  await page.waitForURL(`${site.url}/app/`)
+  assert.match(await main(page), /^Difference\n[\s\S]*Ada Lovelace \(ada@example\.com\), developer/)
+})
+
+test('whoever is signed in accepts an invitation by hand, and goes from one account to the other', async (t) => {
+  const site = await startSite(t)
+  const page = await openWindow(t, browser)
+  await page.goto(await site.link())
+  await page.waitForURL(`${site.url}/app/`)
+  const link = await invitation(site)
+  await page.goto(link)
+  assert.equal(page.url(), `${site.url}/invitation`)
+  await press(page, 'Accept as owner@localhost')
+  await page.getByRole('heading', { name: 'Welcome to Difference' }).waitFor()
+  assert.match(await main(page), /Welcome to Difference\s+Your role in this account is developer/)
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await press(page, 'Default (owner)')
+  await page.getByRole('heading', { name: 'Default', exact: true }).waitFor()
+  await page.goto((await site.device()).uriComplete)
+  await press(page, 'Continue')
+  await press(page, 'Difference (developer)')
+  await page.getByLabel('Code').waitFor()
+  await press(page, 'Continue')
+  await page.locator('.code-to-compare').waitFor()
+  assert.match(await main(page), /As owner@localhost \(developer\)/)
+})
+
+test('without an identity provider an invitation says that nobody new can come', async (t) => {
+  const site = await startSite(t)
+  const page = await openWindow(t, browser)
+  await page.goto(await invitation(site))
+  await page.getByText('This installation has no identity provider').waitFor()
+})
+
+/** The link to another account, `Difference`, as a developer. */
+async function invitation(site: Site): Promise<string> {
+  const owner = await site.browser(await site.person(await site.account('Difference'), 'owner'))
+  const answer = await site.ask('POST', '/v1/invitations', {
+    token: await site.token(owner),
+    body: { role: 'developer' },
+  })
+  assert.equal(answer.statusCode, 201, answer.body)
+  return answer.json<{ url: string }>().url
+}

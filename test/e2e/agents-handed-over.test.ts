@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { cpSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { calls, ENDED, employerAt, pushedFile, script, startAgentSite } from '../support/agent-site.ts'
+import { eventually } from '../support/client.ts'
+
+const site = await startAgentSite()
+let gateway = site.gateway
+after(async () => {
+  await gateway.stop()
+  await site.close()
+})
+const employer = employerAt(() => gateway, await gateway.key())
+
+const before = script(
+  calls('shell', { command: 'echo before > before.txt' }),
+  calls('shell', { command: 'sleep 600' }),
+  calls('shell', { command: 'cat before.txt > after.txt' }),
+  calls('finish', { summary: 'Done in two processes.' }),
+)
+const workspaces = () => join(gateway.dataDir, 'agents')
+
+/** Ends the process in the second command of the agent's last run. */
+async function stopInTheMiddle(id: string, answersBefore = 0): Promise<void> {
+  const answers = async () => (await employer.messages(id)).filter(({ kind }) => kind === 'assistant').length
+  assert.equal(await eventually(answers, (count) => count === answersBefore + 2, 30_000), answersBefore + 2)
+  const begun = performance.now()
+  gateway.signal('SIGTERM')
+  assert.equal(await gateway.exited, 0, gateway.output())
+  console.log(`the process ended ${Math.round(performance.now() - begun)} ms after SIGTERM`)
+}
+
+test('F17: SIGTERM hands a run over with its work; the next process goes on with it, in the same run', async () => {
+  const made = await employer.create(before)
+  await stopInTheMiddle(made.id)
+  gateway = await site.start()
+  const agent = await employer.until(made.id, ...ENDED)
+  assert.deepEqual([agent.status, agent.summary, agent.runs], ['completed', 'Done in two processes.', 1])
+  assert.equal(pushedFile(site.origin, agent.branch, 'after.txt'), 'before\n')
+  const statuses = (await employer.events(made.id)).filter(({ type }) => type === 'status')
+  assert.deepEqual(
+    statuses.map(({ data }) => data.status),
+    ['queued', 'running', 'completed'],
+  )
+  const [run] = await employer.runs(made.id)
+  assert.equal(run.steps, 4)
+})
+
+test('F17: on another machine, which has none of its files, the work is there all the same', async () => {
+  const made = await employer.create(before)
+  await stopInTheMiddle(made.id)
+  rmSync(workspaces(), { recursive: true })
+  gateway = await site.start()
+  const agent = await employer.until(made.id, ...ENDED)
+  assert.deepEqual([agent.status, agent.runs], ['completed', 1])
+  assert.equal(pushedFile(site.origin, agent.branch, 'after.txt'), 'before\n')
+})
+
+test('F17: a machine that has an older state of the work goes on with the newer one', async () => {
+  const made = await employer.create(
+    script(calls('shell', { command: 'echo 1 > first.txt' }), calls('finish', { summary: '1' })),
+  )
+  await employer.until(made.id, ...ENDED)
+  const older = `${workspaces()}-older`
+  cpSync(workspaces(), older, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
+  const answered = (await employer.messages(made.id)).filter(({ kind }) => kind === 'assistant').length
+  await employer.ask('POST', `/v1/agents/${made.id}/followup`, { prompt: before })
+  await stopInTheMiddle(made.id, answered)
+  rmSync(workspaces(), { recursive: true })
+  renameSync(older, workspaces())
+  gateway = await site.start()
+  const agent = await employer.until(made.id, ...ENDED)
+  assert.deepEqual([agent.status, agent.runs], ['completed', 2])
+  assert.equal(pushedFile(site.origin, agent.branch, 'after.txt'), 'before\n')
+  assert.equal(pushedFile(site.origin, agent.branch, 'first.txt'), '1\n')
+})

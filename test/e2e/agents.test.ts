@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { calls, ENDED, employerAt, FIX, pushedFile, QUICK_FIX, script, startAgentSite } from '../support/agent-site.ts'
+import { eventually } from '../support/client.ts'
+import { gitIn } from '../support/git-repositories.ts'
+import { startReceiver } from '../support/receiver.ts'
+
+const site = await startAgentSite()
+after(async () => {
+  await site.gateway.stop()
+  await site.close()
+})
+const employer = employerAt(() => site.gateway, await site.gateway.key())
+
+test('an agent explores, edits, runs the test, mends it: the branch holds the commit, and the test passes on it', async (t) => {
+  const made = await employer.create(FIX)
+  assert.equal(made.status, 'queued')
+  const agent = await employer.until(made.id, ...ENDED)
+  assert.equal(agent.status, 'completed', JSON.stringify(agent))
+  assert.equal(agent.summary, 'add.sh subtracted. Now it adds, and the test passes.')
+  const folder = mkdtempSync(join(tmpdir(), 'agent-result-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  gitIn(folder, ['clone', '--quiet', '--branch', agent.branch, `file://${site.origin}`, 'result'])
+  const result = join(folder, 'result')
+  assert.equal(execFileSync('sh', ['test.sh'], { cwd: result, encoding: 'utf8' }), 'passed\n')
+  assert.equal(await employer.ask('GET', `/v1/agents/${made.id}/diff`), gitIn(result, ['diff', 'origin/main', 'HEAD']))
+  const [run] = await employer.runs(made.id)
+  assert.equal(run.commit, gitIn(result, ['rev-parse', 'HEAD']).trim())
+  const usage = await employer.ask('GET', '/v1/usage?group_by=agent')
+  const ofAgent = usage.groups.find(({ key }: { key: string }) => key === made.id)
+  assert.deepEqual([ofAgent.cost_usd, ofAgent.tokens], [agent.usage.cost_usd, agent.usage.tokens])
+  assert.equal(run.usage.cost_usd, agent.usage.cost_usd)
+  assert.equal(
+    (await completionsOf(run.id)).reduce((sum, { cost_usd: cost }) => sum + nano(cost), 0),
+    nano(run.usage.cost_usd),
+  )
+  assert.equal(run.steps, 8)
+  assert.ok(run.pushed)
+})
+
+test('events of a run are in order, without gaps, and go on after a connection that was dropped', async () => {
+  const made = await employer.create(QUICK_FIX)
+  await employer.until(made.id, ...ENDED)
+  const events = await employer.events(made.id)
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    events.map((_, at) => at + 1),
+  )
+  const told = events.map(({ type, data }) => data.status ?? data.phase ?? data.name ?? type)
+  assert.deepEqual(told, [
+    ...['queued', 'message', 'running', 'cloning', 'working'],
+    ...['usage', 'edit', 'edit', 'usage', 'finish', 'finish'],
+    ...['committing', 'diff', 'pushing', 'completed'],
+  ])
+  assert.deepEqual(await employer.events(made.id, 7), events.slice(7))
+  const diff = events.find(({ type }) => type === 'diff')
+  assert.deepEqual(diff.data, { files: 1, insertions: 1, deletions: 1 })
+})
+
+test('webhooks of started and completed verify, and tell of the same event of the agent', async (t) => {
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const endpoint = await employer.ask('POST', '/v1/webhooks', {
+    url: `${receiver.url}/hook`,
+    events: ['agent.started', 'agent.completed'],
+  })
+  const made = await employer.create(QUICK_FIX)
+  await employer.until(made.id, ...ENDED)
+  const posts = await receiver.until('/hook', 3, 30_000) // one more tells that the endpoint was made
+  await employer.ask('DELETE', `/v1/webhooks/${endpoint.id}`)
+  const bodies = posts.map(({ bytes, headers }) => {
+    new Webhook(endpoint.secret).verify(bytes, { ...headers })
+    return JSON.parse(bytes.toString())
+  })
+  const [run] = await employer.runs(made.id)
+  const events = await employer.events(made.id)
+  for (const [type, status] of [
+    ['agent.started', 'running'],
+    ['agent.completed', 'completed'],
+  ]) {
+    const { data } = bodies.find((body) => body.type === type)
+    assert.deepEqual([data.agent.id, data.agent.status, data.run_id], [made.id, status, run.id])
+    assert.equal(events[data.sequence - 1].data.status, status)
+  }
+})
+
+test('a follow-up goes on in the same branch and conversation; without its workspace, from what the run left', async () => {
+  const made = await employer.create(QUICK_FIX)
+  const first = await employer.until(made.id, 'completed')
+  const more = script(calls('shell', { command: 'cat add.sh > seen.txt' }), calls('finish', { summary: 'More.' }))
+  for (const [number, prepare] of [
+    [2, () => undefined],
+    [3, () => rmSync(join(site.gateway.dataDir, 'agents'), { recursive: true })],
+  ] as const) {
+    prepare()
+    await employer.ask('POST', `/v1/agents/${made.id}/followup`, { prompt: more.replaceAll('seen', `seen${number}`) })
+    const agent = await employer.until(made.id, 'completed')
+    assert.equal(agent.runs, number)
+    assert.equal(agent.branch, first.branch)
+    assert.match(pushedFile(site.origin, agent.branch, `seen${number}.txt`) ?? '', /\$1 \+ \$2/)
+  }
+  const log = gitIn(site.origin, ['log', '--format=%s', `main..${first.branch}`])
+  assert.deepEqual(log.trim().split('\n').length, 3)
+  assert.match(
+    await employer.ask('GET', `/v1/agents/${made.id}/diff`),
+    /\+\+\+ b\/add\.sh[\s\S]*\+\+\+ b\/seen2[\s\S]*\+\+\+ b\/seen3/,
+  )
+})
+
+test('a message to a run that works is read at its next step', async () => {
+  const made = await employer.create(
+    script(calls('shell', { command: 'sleep 2' }), calls('finish', { summary: 'Never mind.' })),
+  )
+  const answers = async () => (await employer.messages(made.id)).filter(({ kind }) => kind === 'assistant').length
+  assert.equal(await eventually(answers, (count) => count === 1, 30_000), 1)
+  const prompt = script(
+    calls('shell', { command: 'echo said > said.txt' }),
+    calls('finish', { summary: 'As you said.' }),
+  )
+  await employer.ask('POST', `/v1/agents/${made.id}/followup`, { prompt })
+  const agent = await employer.until(made.id, ...ENDED)
+  assert.deepEqual([agent.status, agent.summary, agent.runs], ['completed', 'As you said.', 1])
+  assert.equal(pushedFile(site.origin, agent.branch, 'said.txt'), 'said\n')
+})
+
+test('JOB-3: a run that is cancelled ends within 10 s, in the middle of a command; what it did is kept', async () => {
+  const made = await employer.create(
+    script(calls('shell', { command: 'echo kept > kept.txt' }), calls('shell', { command: 'sleep 600' })),
+  )
+  await employer.until(made.id, 'running')
+  await eventually(
+    () => employer.messages(made.id),
+    (messages) => messages.filter(({ kind }) => kind === 'assistant').length === 2,
+    30_000,
+  )
+  const askedAt = performance.now()
+  await employer.ask('POST', `/v1/agents/${made.id}/cancel`)
+  await employer.until(made.id, 'cancelled')
+  const tookMs = performance.now() - askedAt
+  console.log(`cancelled after ${Math.round(tookMs)} ms`)
+  assert.ok(tookMs < 10_000)
+  assert.match(await employer.ask('GET', `/v1/agents/${made.id}/diff`), /kept\.txt/)
+  assert.equal(pushedFile(site.origin, made.branch, 'kept.txt'), undefined)
+  await employer.ask('POST', `/v1/agents/${made.id}/followup`, {
+    prompt: script(calls('finish', { summary: 'Enough.' })),
+  })
+  await employer.until(made.id, 'completed')
+  assert.equal(pushedFile(site.origin, made.branch, 'kept.txt'), 'kept\n')
+})
+
+test('a call of the model that is broken off by a cancelling is in the cost of the run', async () => {
+  const made = await employer.create(script(calls('shell', { command: 'true' }), 'simulate: delay 60000'))
+  await employer.until(made.id, 'running')
+  await eventually(
+    () => employer.runs(made.id),
+    ([run]) => run.phase === 'working',
+    30_000,
+  )
+  await employer.ask('POST', `/v1/agents/${made.id}/cancel`)
+  await employer.until(made.id, 'cancelled')
+  const [run] = await employer.runs(made.id)
+  const cost = async () => {
+    const rows = await completionsOf(run.id)
+    return [
+      rows.length,
+      rows.reduce((sum, { cost_usd: each }) => sum + nano(each), 0),
+      nano((await employer.runs(made.id))[0].usage.cost_usd),
+    ] as const
+  }
+  const [requests, charged, counted] = await eventually(
+    cost,
+    ([count, one, other]) => count > 0 && one === other,
+    20_000,
+  )
+  assert.equal(requests, 1)
+  assert.ok(charged > 0)
+  assert.equal(counted, charged)
+})
+
+test('a run ends when the key that asked for it is revoked, and says so', async () => {
+  const key = await site.gateway.key()
+  const other = employerAt(() => site.gateway, key)
+  const made = await other.create(script(calls('shell', { command: 'sleep 1' }), calls('shell', { command: 'true' })))
+  await other.until(made.id, 'running')
+  const { data } = await employer.ask('GET', '/v1/keys?limit=100')
+  await employer.ask('DELETE', `/v1/keys/${data.find(({ last4 }: { last4: string }) => key.endsWith(last4)).id}`)
+  const agent = await employer.until(made.id, ...ENDED)
+  assert.equal(agent.status, 'failed')
+  assert.equal(agent.error.code, 'model_unavailable')
+  assert.match(agent.error.message, /key .*was revoked/)
+})
+
+test('INV-15: a run stops at its own limits, and what it did is kept', async () => {
+  const steps = Array.from({ length: 6 }, (_, at) => calls('shell', { command: `echo ${at} > step${at}.txt` }))
+  const limited = await employer.create(script(...steps), { max_steps: 3 })
+  const dear = await employer.create(script(...steps), { max_cost_usd: 0.00005 })
+  const stepped = await employer.until(limited.id, ...ENDED)
+  assert.deepEqual([stepped.status, stepped.error.code], ['failed', 'max_steps'])
+  assert.match(await employer.ask('GET', `/v1/agents/${limited.id}/diff`), /step2\.txt/)
+  const spent = await employer.until(dear.id, ...ENDED)
+  assert.deepEqual([spent.status, spent.error.code], ['failed', 'max_cost'])
+})
+
+test('a repository that is not there, and a branch that is not, are told in words', async () => {
+  const strange = await employer.create(QUICK_FIX, { repository: 'acme/nothing' })
+  const branch = await employer.create(QUICK_FIX, { branch: 'no-such-branch' })
+  for (const [made, words] of [
+    [strange, /does not exist/],
+    [branch, /branch does not exist/],
+  ] as const) {
+    const agent = await employer.until(made.id, ...ENDED)
+    assert.deepEqual([agent.status, agent.error.code], ['failed', 'repository_unavailable'])
+    assert.match(agent.error.message, words)
+    assert.doesNotMatch(agent.error.message, /127\.0\.0\.1|git-token/)
+  }
+})
+
+async function completionsOf(runId: string): Promise<readonly { cost_usd: number }[]> {
+  const { data } = await employer.ask('GET', '/v1/usage/completions?limit=100')
+  return data.filter((row: { run_id: string }) => row.run_id === runId)
+}
+
+function nano(usd: number): number {
+  return Math.round(usd * 1e9)
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import * as oauth from 'oauth4webapi'
+import type { OpenedDatabase } from '../../src/db/open.ts'
+import type { AccountId, DeviceId, SessionId, UserId } from '../../src/domain/ids.ts'
+import { type Activation, createActivation } from '../../src/features/oauth/activation.ts'
+import { createClients } from '../../src/features/oauth/clients.ts'
+import { DATABASE_TIME } from '../../src/features/oauth/database-time.ts'
+import { ordinary, slowStream } from '../support/answers.ts'
+import { CHAT, errorOf, eventually, hello, open, send } from '../support/client.ts'
+import { openPlace, testIds } from '../support/database.ts'
+import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
+import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
+import { ORIGIN, sessionOf } from '../support/oauth-server.ts'
+import { readStream } from '../support/sse.ts'
+
+const client: oauth.Client = { client_id: 'our-ide' }
+const none = oauth.None()
+const http = { [oauth.allowInsecureRequests]: true }
+const ADA = 'usr_e2e' as UserId
+
+let provider: FakeProvider
+let gateway: Gateway
+let database: OpenedDatabase
+let activation: Activation
+let account: AccountId
+let key: string
+let server: oauth.AuthorizationServer
+/** Everything that must be nowhere. */
+const secrets: string[] = []
+
+before(async () => {
+  provider = await startFakeProvider(ordinary)
+  const auth = { clients: [{ id: 'our-ide', name: 'Our IDE' }] }
+  gateway = await startGateway({ config: oneModel(provider.url, {}, { auth }), env: { LOG_LEVEL: 'trace' } })
+  account = (await gateway.cli('accounts', 'create', '--name', 'devices')) as AccountId
+  key = await gateway.key('--account', account)
+  database = await openPlace(gateway.database)
+  const { db } = database
+  const born = { created_at: 1, changed_at: Date.now() }
+  await db
+    .insertInto('person')
+    .values({ id: ADA, email: 'ada@example.com', name: 'Ada', ...born })
+    .execute()
+  await db
+    .insertInto('member')
+    .values({ account_id: account, user_id: ADA, role: 'developer', ...born })
+    .execute()
+  // The person decides at another process of the installation.
+  activation = createActivation({
+    ...{ db, ids: testIds, time: DATABASE_TIME, clients: createClients([]), rotationKey: new Uint8Array(32) },
+    ...{ writeAudit: async () => undefined, changed: () => undefined, log: { warn: () => undefined } },
+  })
+  const issuer = new URL(`http://localhost:${gateway.port}`)
+  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...http })
+  server = await oauth.processDiscoveryResponse(issuer, response)
+})
+
+after(async () => {
+  await database?.close()
+  await gateway?.stop()
+  await provider?.close()
+})
+
+async function begin(scope: string): Promise<oauth.DeviceAuthorizationResponse> {
+  const response = await oauth.deviceAuthorizationRequest(server, client, none, { scope }, http)
+  const begun = await oauth.processDeviceAuthorizationResponse(server, client, response)
+  secrets.push(begun.device_code)
+  return begun
+}
+
+async function poll(deviceCode: string): Promise<oauth.TokenEndpointResponse> {
+  const response = await oauth.deviceCodeGrantRequest(server, client, none, deviceCode, http)
+  return noted(await oauth.processDeviceCodeResponse(server, client, response))
+}
+
+function noted(tokens: oauth.TokenEndpointResponse): oauth.TokenEndpointResponse {
+  secrets.push(tokens.access_token, tokens.refresh_token ?? tokens.access_token)
+  return tokens
+}
+
+async function connect(scope = 'api offline_access') {
+  const { device_code, user_code } = await begin(scope)
+  const session = sessionOf({ id: testIds.session() as SessionId, userId: ADA, accountId: account, role: 'developer' })
+  assert.equal(await activation.decide(user_code, { approve: true, session, origin: ORIGIN }), true)
+  const tokens = await poll(device_code)
+  return { access: tokens.access_token, refresh: tokens.refresh_token ?? '', scope: tokens.scope }
+}
+
+interface ListedDevice {
+  readonly id: DeviceId
+  readonly client_name: string
+  readonly user_email: string
+  readonly last_used_at: string | null
+  readonly revoked_at: string | null
+}
+
+async function devices(): Promise<readonly ListedDevice[]> {
+  return (JSON.parse((await send(gateway, '/v1/devices', { key })).text) as { data: readonly ListedDevice[] }).data
+}
+
+const statusOf = async (token: string, path: string) => (await send(gateway, path, { key: token })).status
+
+test('a device is let in at another process, asks models with its token, refreshes it, and is listed', async () => {
+  const { device_code } = await begin('api')
+  await assert.rejects(poll(device_code), { error: 'authorization_pending' })
+  await assert.rejects(poll(device_code), { error: 'slow_down' })
+  const { access, refresh } = await connect()
+  const answer = await send(gateway, CHAT, { key: access, body: hello() })
+  assert.equal(answer.status, 200, answer.text)
+  const stream = await open(gateway, CHAT, { key: access, body: hello({ stream: true }) })
+  assert.equal(readStream(await stream.body.text()).error, undefined)
+  const response = await oauth.refreshTokenGrantRequest(server, client, none, refresh, http)
+  const next = noted(await oauth.processRefreshTokenResponse(server, client, response))
+  assert.equal(await statusOf(next.access_token, '/v1/models'), 200)
+  const [device] = await devices()
+  assert.deepEqual([device?.client_name, device?.user_email], ['Our IDE', 'ada@example.com'])
+  const usage = await eventually(
+    async () => JSON.parse((await send(gateway, '/v1/usage?group_by=key', { key: access })).text),
+    ({ groups }) => groups[0]?.requests === 2,
+  )
+  assert.equal(usage.groups[0].key, device?.id, 'usage is booked on the device')
+})
+
+test('DEV-4: a token is refused where its scopes and its person’s rights end', async () => {
+  const { access } = await connect('models:read')
+  assert.equal(await statusOf(access, '/v1/models'), 200)
+  for (const path of ['/v1/keys', '/v1/usage', '/v1/ledger', '/v1/devices', '/v1/admin/accounts']) {
+    assert.equal(await statusOf(access, path), 403, path)
+  }
+  assert.equal((await send(gateway, CHAT, { key: access, body: hello() })).status, 403)
+})
+
+test('OA-3: who revokes a token ends what runs with it, and only that', async () => {
+  provider.answer(slowStream(100, 20))
+  const [victim, other] = [await connect(), await connect()]
+  const streams = await Promise.all(
+    [victim, other].map(({ access }) => open(gateway, CHAT, { key: access, body: hello({ stream: true }) })),
+  )
+  const texts = streams.map(({ body }) => body.text())
+  await oauth.processRevocationResponse(await oauth.revocationRequest(server, client, none, victim.refresh, http))
+  const [cut, whole] = (await Promise.all(texts)).map(readStream)
+  provider.answer(ordinary)
+  assert.equal(cut?.error?.code, 'invalid_credential')
+  assert.equal(whole?.error, undefined)
+  const refused = await send(gateway, '/v1/models', { key: victim.access })
+  assert.deepEqual([refused.status, errorOf(refused).code], [401, 'invalid_credential'])
+})
+
+test('a device is disconnected over HTTP, and by another process within a second', async () => {
+  const [first, second] = [await connect(), await connect()]
+  for (const { access } of [first, second]) assert.equal(await statusOf(access, '/v1/models'), 200)
+  const [latest, before] = await devices()
+  assert.equal((await send(gateway, `/v1/devices/${latest?.id}`, { key, method: 'DELETE' })).status, 204)
+  assert.equal(await statusOf(second.access, '/v1/models'), 401)
+  await database.db
+    .updateTable('device')
+    .set({ revoked_at: 1, changed_at: Date.now() + 1_000 })
+    .where('account_id', '=', account)
+    .where('id', '=', before?.id ?? ('' as DeviceId))
+    .execute()
+  const revoked = await eventually(
+    () => statusOf(first.access, '/v1/models'),
+    (status) => status === 401,
+  )
+  assert.equal(revoked, 401)
+})
+
+test('tokens and codes are in no log, metric or answer but their own', async () => {
+  const metrics = await send(gateway, '/metrics', { key: await gateway.key('--operator') })
+  assert.equal(metrics.status, 200)
+  const list = JSON.stringify(await devices())
+  assert.ok(secrets.length > 5)
+  for (const secret of secrets) {
+    for (const text of [gateway.output(), metrics.text, list]) assert.ok(!text.includes(secret.slice(4)))
+  }
+})

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { answerJson, completion, ordinary, slowStream } from '../support/answers.ts'
+import { CHAT, completionOf, errorOf, eventually, hello, send } from '../support/client.ts'
+import { type Script, startFakeProvider } from '../support/fake-provider.ts'
+import { model, startGateway } from '../support/gateway.ts'
+
+const good = answerJson(completion({ content: 'Hi' }))
+const hosts = await Promise.all(Array.from({ length: 2 }, () => startFakeProvider(good)))
+const [one, two] = hosts
+assert.ok(one !== undefined && two !== undefined)
+const dead = await startFakeProvider(good)
+await dead.close() // nobody listens there any more
+
+const endpoint = (url: string, over: object = {}): object => ({
+  protocol: 'openai',
+  base_url: `${url}/v1`,
+  api_key: 'sk-1',
+  ...over,
+})
+const deployed = (id: string, deployments: readonly object[]): object => ({ ...model(id, 'one', 'm'), deployments })
+const at = (provider: string, over: object = {}): object => ({ provider, model: `${provider}-m`, ...over })
+
+const gateway = await startGateway({
+  config: {
+    providers: {
+      one: endpoint(one.url),
+      two: endpoint(two.url),
+      dead: endpoint(dead.url),
+      keyed: endpoint(one.url, { api_key: undefined, api_keys: ['sk-1', 'sk-2'] }),
+      narrow: endpoint(two.url, { max_in_flight: 1 }),
+      storm: endpoint(one.url),
+    },
+    models: [
+      deployed('weighted', [at('one', { weight: 3 }), at('two', { weight: 1 })]),
+      deployed('fallback', [at('dead'), at('two', { priority: 1 })]),
+      deployed('alone', [at('dead', { model: 'other' })]),
+      deployed('keyed', [at('keyed')]),
+      deployed('narrow', [at('narrow')]),
+      deployed('storm', [at('storm')]),
+    ],
+  },
+})
+const key = await gateway.key('--operator')
+after(async () => {
+  await gateway.stop()
+  await Promise.all(hosts.map((host) => host.close()))
+})
+
+interface Asking {
+  readonly over?: object
+  readonly key?: string
+}
+
+const ask = (name: string, { over = {}, key: own = key }: Asking = {}) =>
+  send(gateway, CHAT, { key: own, body: hello({ model: name, ...over }) })
+/** Resolves when so many requests are under way, and all of them are past their admission. */
+async function underWay(count: number): Promise<void> {
+  const gauge = async (): Promise<number> => {
+    const { text } = await send(gateway, '/metrics', { key })
+    return Number(/^turnpike_active_completions (\d+)$/m.exec(text)?.[1])
+  }
+  assert.equal(await eventually(gauge, (active) => active === count), count)
+  assert.equal((await ask('storm')).status, 200, 'holds are given in the order of arrival')
+}
+const routeOf = async (name: string): Promise<string> => (await ask(name)).headers['x-turnpike-route'] ?? ''
+const talk = (subject: number): object => ({
+  messages: [
+    { role: 'user', content: `about ${subject}` },
+    { role: 'assistant', content: 'Yes?' },
+    { role: 'user', content: 'Go on.' },
+  ],
+})
+
+suite('routing', () => {
+  test('deployments are called by weight, and a conversation stays where it was answered', async () => {
+    const firsts = await Promise.all(Array.from({ length: 60 }, (_, i) => ask('weighted', { over: talk(i) })))
+    assert.ok(firsts.every(({ status }) => status === 200))
+    const providers = firsts.map(({ headers }) => headers['x-turnpike-provider'])
+    const share = providers.filter((name) => name === 'one').length / providers.length
+    assert.ok(share > 0.5 && share < 0.98, `three in four are expected at the first, not ${share}`)
+    const nexts = await Promise.all(Array.from({ length: 60 }, (_, i) => ask('weighted', { over: talk(i) })))
+    assert.deepEqual(
+      nexts.map(({ headers }) => headers['x-turnpike-provider']),
+      providers,
+    )
+    assert.match(nexts[0]?.headers['x-turnpike-route'] ?? '', /;why=sticky;outcome=answered$/)
+  })
+
+  test('UP-1, UP-4: a dead provider is passed over: each answer says so, and then it is left alone', async () => {
+    const tried = 'dead;model="dead-m";why=priority;outcome=connection, two;model="two-m";why=fallback;outcome=answered'
+    const left = 'dead;model="dead-m";skipped=open, two;model="two-m";why=fallback;outcome=answered'
+    for (let i = 0; i < 5; i++) assert.equal(await routeOf('fallback'), tried)
+    for (let i = 0; i < 5; i++) assert.equal(await routeOf('fallback'), left)
+    const streamed = await ask('fallback', { over: { stream: true } })
+    assert.equal(streamed.headers['x-turnpike-route'], left)
+  })
+
+  test('UP-4: a dead provider without a fallback is 503 each time, told with its route', async () => {
+    for (let i = 0; i < 6; i++) {
+      const answer = await ask('alone')
+      assert.equal(errorOf(answer).code, 'provider_error')
+      assert.match(answer.headers['x-turnpike-route'] ?? '', /outcome=connection$/)
+    }
+    assert.equal(await routeOf('alone'), 'dead;model="other";why=last;outcome=connection')
+  })
+
+  test('UP-3: one of two credentials cools down while the other serves', async () => {
+    const limited = answerJson({ error: { message: 'slow down' } }, 429, { 'retry-after': '600' })
+    const byKey: Script = (call, reply) => (call.headers.authorization === 'Bearer sk-1' ? limited : good)(call, reply)
+    one.answer(byKey)
+    const before = one.calls.length
+    for (let i = 0; i < 12; i++) assert.equal((await ask('keyed')).status, 200)
+    const keys = one.calls.slice(before).map(({ headers }) => headers.authorization)
+    assert.equal(keys.filter((each) => each === 'Bearer sk-1').length, 1)
+    assert.equal(keys.length, 13)
+    one.answer(good)
+  })
+
+  test('TM14, UP-4: a storm of requests that the provider refuses ejects it for nobody', async () => {
+    one.answer(answerJson({ error: { message: 'no' } }, 400))
+    const refused = await Promise.all(Array.from({ length: 30 }, () => ask('storm')))
+    assert.ok(refused.every(({ status }) => status === 400))
+    one.answer(good)
+    const other = await ask('storm', { key: await gateway.keyOfNewAccount() })
+    assert.equal(completionOf(other).choices[0]?.message.content, 'Hi')
+    assert.equal(other.headers['x-turnpike-route'], 'storm;model="storm-m";why=only;outcome=answered')
+  })
+
+  test('OVL-4: a provider gets no more calls at once than it may, and the accounts that wait take turns', async () => {
+    const order: string[] = []
+    const held: (() => void)[] = []
+    let running = 0
+    let most = 0
+    two.answer(async (call, reply) => {
+      most = Math.max(most, ++running)
+      order.push(/from-(\w)/.exec(call.body)?.[1] ?? '')
+      if (order.length === 1) await new Promise<void>((resolve) => held.push(resolve))
+      running -= 1
+      await good(call, reply)
+    })
+    const other = await gateway.keyOfNewAccount()
+    const from = (name: string, own: string) =>
+      ask('narrow', { key: own, over: { messages: [{ role: 'user', content: `from-${name}` }] } })
+    const before = two.calls.length
+    const first = from('a', key)
+    await two.call(before)
+    const crowd = Array.from({ length: 5 }, () => from('a', key))
+    await underWay(6)
+    const single = from('b', other)
+    await underWay(7)
+    held[0]?.()
+    const answers = await Promise.all([first, single, ...crowd])
+    assert.ok(answers.every(({ status }) => status === 200))
+    assert.equal(most, 1)
+    assert.deepEqual(order.slice(0, 3), ['a', 'a', 'b'])
+    two.answer(good)
+  })
+
+  test('a stream whose provider is passed over is one stream', async () => {
+    two.answer(slowStream(3, 1))
+    const { text, status } = await ask('fallback', { over: { stream: true } })
+    assert.equal(status, 200)
+    assert.match(text, /data: \[DONE\]\n\n$/)
+    two.answer(ordinary)
+  })
+})

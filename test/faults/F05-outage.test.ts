@@ -1,0 +1,35 @@
+/** Runs on one database: this is about a provider. */
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { startOutage } from './kit/outage.ts'
+
+const OPEN_MS = 400
+const LOAD = { perSecond: 100, forMs: 1000 }
+/** The breaker's, a request's, and a machine's that is busy. */
+const RECOVERED_WITHIN_MS = 5000
+
+const outage = await startOutage({ failures: 5, open_ms: OPEN_MS })
+after(() => outage.faulted.stop())
+
+suite('F5: a provider that answers nothing but 500', () => {
+  test('F5, UP-2, UP-4: without another one it gets at most 1.2 times what is offered, and serves soon after it is well', async () => {
+    const { offered, load, outcomes } = await outage.fail('alone', LOAD)
+    assert.ok(load <= 1.2 * offered + 3, `${load} calls of ${offered} requests`)
+    assert.deepEqual(Object.keys(outcomes), ['provider_error'])
+    assert.notEqual((await outage.faulted.deployment('failing', 'up-alone'))?.breaker, 'closed')
+    assert.ok(await outage.recover('alone', RECOVERED_WITHIN_MS), 'it serves again')
+    assert.equal((await outage.faulted.deployment('failing', 'up-alone'))?.breaker, 'closed')
+  })
+
+  test('F5, UP-2, UP-4: with another one nobody notices, and it is left alone but for probes', async () => {
+    const { offered, load, outcomes } = await outage.fail('pair', LOAD)
+    assert.deepEqual(outcomes, { 200: offered })
+    assert.ok(load <= 0.5 * offered, `${load} calls of ${offered} requests`)
+    assert.notEqual((await outage.faulted.deployment('failing', 'up-pair'))?.breaker, 'closed')
+    assert.ok(await outage.recover('pair', RECOVERED_WITHIN_MS), 'it serves again')
+    assert.equal((await outage.faulted.deployment('failing', 'up-pair'))?.breaker, 'closed')
+  })
+
+  test('F5, INV-4, INV-6: what failed was free, what was answered was charged once', () =>
+    outage.faulted.assertAgreement())
+})

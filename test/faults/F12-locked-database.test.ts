@@ -1,0 +1,75 @@
+/** The lock alone takes half a minute, so it is slow. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { slowStream } from '../support/answers.ts'
+import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { oneModel, startGateway } from '../support/gateway.ts'
+import { creditOf, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
+import { sqliteFileIn } from '../support/sqlite-file.ts'
+
+const LOCKED_MS = 30_000
+const REFUSED_WITHIN_MS = 6_000
+const STREAMS = 5
+/** They begin before the lock and end while it is there. */
+const WORDS = 80
+const GAP_MS = 100
+
+const provider = await startFakeProvider(slowStream(WORDS, GAP_MS))
+const gateway = await startGateway({ config: oneModel(provider.url) })
+after(async () => {
+  await gateway.stop()
+  await provider.close()
+})
+
+test('F12, LED-10: a database that is locked for 30 s admits nothing, cuts nothing and loses nothing', async () => {
+  const account = await gateway.cli('accounts', 'create', '--name', 'locked')
+  const key = await gateway.key('--account', account)
+  const streams = Array.from({ length: STREAMS }, () => send(gateway, CHAT, { key, body: hello({ stream: true }) }))
+  await provider.call(STREAMS - 1)
+  const holder = new DatabaseSync(sqliteFileIn(gateway.dataDir))
+  holder.exec('begin immediate')
+  const lockedAt = performance.now()
+  const called = provider.calls.length
+
+  const refusals: number[] = []
+  while (performance.now() - lockedAt < LOCKED_MS) {
+    const askedAt = performance.now()
+    const answer = await send(gateway, CHAT, { key, body: hello() })
+    refusals.push(performance.now() - askedAt)
+    assert.equal(answer.status, 503, answer.text)
+    assert.equal(errorOf(answer).code, 'database_unavailable')
+    assert.ok(answer.headers['retry-after'])
+    await getJson(gateway, key, '/v1/models') // what needs no write goes on
+    await sleep(250)
+  }
+  assert.equal(provider.calls.length, called, 'no admission, no call')
+  assert.ok(Math.max(...refusals) < REFUSED_WITHIN_MS, `refused after ${Math.max(...refusals)} ms`)
+  for (const { status, text } of await Promise.all(streams)) {
+    assert.equal(status, 200)
+    assert.match(text, /\[DONE\]/)
+    assert.doesNotMatch(text, /"error"/)
+  }
+  holder.exec('rollback')
+  holder.close()
+
+  const rows = await eventually(
+    () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions'),
+    ({ length }) => length === STREAMS,
+    15_000,
+  )
+  assert.deepEqual(
+    rows.map(({ completion_tokens, status, usage_source }) => [completion_tokens, status, usage_source]),
+    Array(STREAMS).fill([WORDS, 'completed', 'provider']),
+  )
+  assert.equal((await creditOf(gateway, account)).held_usd, 0)
+  assert.equal((await reconcile(gateway, key)).ok, true)
+  provider.answer(slowStream(2, 1))
+  const again = await eventually(
+    () => send(gateway, CHAT, { key, body: hello({ stream: true }) }),
+    ({ status }) => status === 200,
+  )
+  assert.equal(again.status, 200)
+})

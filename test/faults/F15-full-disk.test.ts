@@ -1,0 +1,64 @@
+/** Streams that end while the disk is full take seconds, so it is slow. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { slowStream } from '../support/answers.ts'
+import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
+import { startFakeProvider } from '../support/fake-provider.ts'
+import { oneModel, startGateway } from '../support/gateway.ts'
+import { creditAtRest, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
+import '../support/sqlite-file.ts' // the disk is the database's: this is about SQLite
+
+const STREAMS = 5
+const WORDS = 30
+const GAP_MS = 100
+
+const disk = mountSmallDisk(32)
+const provider = await startFakeProvider(slowStream(WORDS, GAP_MS))
+const gateway = await startGateway({ config: oneModel(provider.url), dataDir: join(disk.path, 'data') })
+after(async () => {
+  disk.clear()
+  await gateway.stop()
+  await provider.close()
+  disk.remove()
+})
+
+test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, and all of it is charged afterwards', async () => {
+  const account = await gateway.cli('accounts', 'create', '--name', 'full')
+  const key = await gateway.key('--account', account)
+  const streams = Array.from({ length: STREAMS }, () => send(gateway, CHAT, { key, body: hello({ stream: true }) }))
+  await provider.call(STREAMS - 1)
+  disk.fill()
+  const refused = await eventually(
+    async () => {
+      disk.fill() // what a rollback gives back is taken as well
+      return send(gateway, CHAT, { key, body: hello() })
+    },
+    ({ status }) => status === 503,
+  )
+  assert.equal(refused.status, 503, refused.text)
+  assert.equal(errorOf(refused).code, 'database_unavailable')
+  await getJson(gateway, key, '/v1/usage') // reads go on
+  for (const { status, text } of await Promise.all(streams)) {
+    assert.equal(status, 200)
+    assert.match(text, /\[DONE\]/)
+    assert.doesNotMatch(text, /"error"/)
+  }
+  disk.clear()
+  const rows = await eventually(
+    () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions?status=completed'),
+    ({ length }) => length >= STREAMS,
+    15_000,
+  )
+  assert.ok(rows.every(({ completion_tokens }) => completion_tokens === WORDS))
+  const credit = await creditAtRest(gateway, { account, key })
+  assert.equal(credit.held_usd, 0)
+  assert.equal((await reconcile(gateway, key)).ok, true)
+  provider.answer(slowStream(2, 1))
+  const again = await eventually(
+    () => send(gateway, CHAT, { key, body: hello({ stream: true }) }),
+    ({ status }) => status === 200,
+  )
+  assert.equal(again.status, 200)
+})

@@ -1,0 +1,29 @@
+/** Minutes, so it is slow: a gateway is killed a hundred times over, under load. */
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertSound, printVerdict, startCrashLoop } from './kit/crash-loop.ts'
+
+const KILLS = 100
+const LONGEST_MS = 400
+const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+
+/** Of a 32-bit state, so that a run can be had again by its seed. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+test(`F16, INV-1 … INV-8: killed at ${KILLS} random moments under load (seed ${SEED})`, async (t) => {
+  const random = seeded(SEED)
+  const loop = await startCrashLoop()
+  t.after(() => loop.close())
+  for (let kill = 0; kill < KILLS; kill++) {
+    await loop.round('random moments', { kill: () => sleep(random() * LONGEST_MS) })
+  }
+  const verdict = await loop.verify()
+  printVerdict(`${KILLS} random moments, seed ${SEED}`, verdict)
+  assertSound(verdict)
+})

@@ -1,0 +1,121 @@
+/**
+ * slow: each case waits for the lease of a job to run out. A worker of agents that dies by SIGKILL, in each phase of a run.
+ * Runs on one database: it is about processes.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import type { CrashPoint } from '../../src/lib/crash-point.ts'
+import { calls, ENDED, employerAt, pushedFile, QUICK_FIX, script, startAgentSite } from '../support/agent-site.ts'
+import { eventually } from '../support/client.ts'
+import { crashAt } from './kit/crash.ts'
+
+/** From the death of the worker to the end of the run, JOB-2. */
+const ENDS_WITHIN_MS = 90_000
+/** What a killed process had under way is settled half a minute after it was last seen. */
+const SETTLED_WITHIN_MS = 90_000
+/** Seconds that nobody else on this machine sleeps. */
+const SLEEP = '86417'
+
+const site = await startAgentSite({ args: ['--role', 'api'] })
+const { gateway } = site
+after(async () => {
+  await gateway.stop()
+  await site.close()
+})
+const employer = employerAt(() => gateway, await gateway.key())
+const mountsBefore = mounts()
+
+interface Phase {
+  readonly title: string
+  readonly prompt: string
+  /** Where it dies by itself; otherwise it is killed when `isThere`. */
+  readonly point?: CrashPoint
+  readonly isThere?: (id: string) => Promise<boolean>
+  readonly becomes: 'completed' | 'failed'
+}
+
+const assistants = async (id: string) => (await employer.messages(id)).filter(({ kind }) => kind === 'assistant').length
+/** Its call is on the books as under way. */
+const asking = async () => (await employer.ask('GET', '/v1/usage')).held_usd > 0
+
+const PHASES: readonly Phase[] = [
+  { title: 'before the clone', prompt: QUICK_FIX, point: 'agent_cloning', becomes: 'completed' },
+  {
+    title: 'in a call of the model',
+    prompt: script('simulate: delay 50000', calls('finish', { summary: 'Late.' })),
+    isThere: asking,
+    becomes: 'failed',
+  },
+  {
+    title: 'in a command',
+    prompt: script(calls('shell', { command: 'echo done > done.txt' }), calls('shell', { command: `sleep ${SLEEP}` })),
+    isThere: async (id) => (await assistants(id)) === 2 && sleepers().length > 0,
+    becomes: 'failed',
+  },
+  { title: 'before the commit', prompt: QUICK_FIX, point: 'agent_committing', becomes: 'failed' },
+  { title: 'before the push', prompt: QUICK_FIX, point: 'agent_pushing', becomes: 'failed' },
+  { title: 'after the push', prompt: QUICK_FIX, point: 'agent_pushed', becomes: 'failed' },
+  { title: 'before the end is written', prompt: QUICK_FIX, point: 'agent_ending', becomes: 'failed' },
+]
+
+for (const { title, prompt, point, isThere, becomes } of PHASES) {
+  test(`F25, JOB-2: SIGKILL of the worker ${title}: one end, nothing left behind, every call charged once`, async (t) => {
+    const doomed = await site.start({ args: ['--role', 'worker'], ...(point && { env: crashAt(point) }) })
+    const made = await employer.create(prompt)
+    if (isThere !== undefined) {
+      assert.ok(await eventually(() => isThere(made.id), Boolean, 60_000), 'the run came to where it is to die')
+      doomed.signal('SIGKILL')
+    }
+    await doomed.exited
+    const diedAt = performance.now()
+    const next = await site.start({ args: ['--role', 'worker'] })
+    t.after(() => next.stop())
+    const agent = await employer.until(made.id, ...ENDED)
+    const tookMs = performance.now() - diedAt
+    assert.deepEqual([agent.status, agent.error?.code], [becomes, becomes === 'failed' ? 'worker_lost' : undefined])
+    assert.ok(tookMs < ENDS_WITHIN_MS, `ended after ${tookMs} ms`)
+    const ends = (await employer.events(made.id)).filter(
+      ({ type, data }) => type === 'status' && data.status !== 'queued',
+    )
+    assert.deepEqual(
+      ends.map(({ data }) => data.status),
+      ['running', becomes],
+    )
+    assert.deepEqual([sleepers(), mounts()], [[], mountsBefore])
+    const bills = () => billsOf(made.id)
+    const [charged, counted] = await eventually(bills, ([one, other]) => one === other && one > 0, SETTLED_WITHIN_MS)
+    assert.ok(charged > 0)
+    assert.equal(counted, charged)
+    await employer.ask('POST', `/v1/agents/${made.id}/followup`, {
+      prompt: script(calls('finish', { summary: 'Went on.' })),
+    })
+    const after = await employer.until(made.id, ...ENDED)
+    assert.equal(after.status, 'completed', JSON.stringify(after))
+    if (prompt === QUICK_FIX) assert.match(pushedFile(site.origin, after.branch, 'add.sh') ?? '', /\$1 \+ \$2/)
+    console.log(`${title}: ended as ${becomes} after ${Math.round(tookMs)} ms, charged ${charged} nano-USD`)
+  })
+}
+
+/** What the completions of its first run come to, and what that run says, in nano-USD. */
+async function billsOf(id: string): Promise<readonly [number, number]> {
+  const run = (await employer.runs(id))[0]
+  const { data } = await employer.ask('GET', '/v1/usage/completions?limit=100')
+  const rows = data.filter((row: { run_id: string }) => row.run_id === run.id)
+  const sum = rows.reduce((total: number, row: { cost_usd: number }) => total + Math.round(row.cost_usd * 1e9), 0)
+  return [sum, Math.round(run.usage.cost_usd * 1e9)]
+}
+
+function sleepers(): readonly string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${SLEEP}\0`
+    } catch {
+      return false // it has ended meanwhile
+    }
+  })
+}
+
+function mounts(): number {
+  return readFileSync('/proc/self/mounts', 'utf8').trim().split('\n').length
+}

@@ -1,0 +1,7 @@
+/** A minute without the database is slow. Runs on one database: it starts its own PostgreSQL. */
+import { test } from 'node:test'
+import { survivesOutage } from './kit/database-away.ts'
+
+test('R-F2: for a minute without the database known keys are let in, nothing is admitted, what runs goes on', async () => {
+  await survivesOutage(60_000)
+})

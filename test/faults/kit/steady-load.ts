@@ -1,0 +1,32 @@
+/** Requests at a steady rate, whatever becomes of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface SteadyLoad {
+  readonly perSecond: number
+  readonly forMs: number
+}
+
+/** Resolves when the last one is answered. A machine that is too slow for the rate gets fewer, never a burst. */
+export async function steadyLoad<T>({ perSecond, forMs }: SteadyLoad, ask: () => Promise<T>): Promise<T[]> {
+  const asked: Promise<T>[] = []
+  const until = performance.now() + forMs
+  while (performance.now() < until) {
+    asked.push(ask())
+    await sleep(1000 / perSecond)
+  }
+  return Promise.all(asked)
+}
+
+/** Asks again and again until it is as wished. @returns how many milliseconds that took; undefined: it never was. */
+export async function untilFirst<T>(
+  ask: () => Promise<T>,
+  wished: (answer: T) => boolean,
+  { everyMs, withinMs }: { readonly everyMs: number; readonly withinMs: number },
+): Promise<number | undefined> {
+  const from = performance.now()
+  while (performance.now() - from < withinMs) {
+    if (wished(await ask())) return performance.now() - from
+    await sleep(everyMs)
+  }
+  return undefined
+}

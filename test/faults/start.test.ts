@@ -1,0 +1,39 @@
+/** Stores that are not there at the start: each is waited for, so it is slow. Runs on one database. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../support/free-port.ts'
+import { answers, assertRefused, folder, start, startBlackHole } from '../support/start.ts'
+
+const TURNPIKE_SECRET = 'known to nobody but this test, 32 bytes'
+const blackHole = await startBlackHole()
+
+const on = (port: number): string => `postgres://u:p@127.0.0.1:${port}/x`
+
+test('a database that does not answer, is not there or has no address ends the start within 10 s', async () => {
+  await Promise.all([
+    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(blackHole) }, /DATABASE_URL.*server runs/),
+    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(await freePort()) }, /ECONNREFUSED.*DATABASE_URL is right/),
+    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: 'postgres://u:p@db.invalid/x' }, /db\.invalid.*check DATABASE_URL/),
+  ])
+})
+
+test('without its Redis the service starts all the same, and says so', async () => {
+  const port = await freePort()
+  const { child, output, exited } = start({ REDIS_URL: `redis://127.0.0.1:${blackHole}`, PORT: String(port) })
+  await answers(`http://127.0.0.1:${port}/healthz`)
+  child.kill('SIGTERM')
+  assert.equal(await exited, 0, output())
+  assert.match(output(), /REDIS_URL: not reached within 2000 ms.*Redis does not count rate limits/)
+})
+
+test('F17: a SIGTERM in the middle of the start is obeyed, with exit 0', async () => {
+  const TURNPIKE_DATA_DIR = join(folder, 'early')
+  // It waits for this Redis for two seconds of its start.
+  const { child, output, exited } = start({ REDIS_URL: `redis://127.0.0.1:${blackHole}`, TURNPIKE_DATA_DIR })
+  while (!existsSync(join(TURNPIKE_DATA_DIR, 'turnpike.db'))) await sleep(5)
+  child.kill('SIGTERM')
+  assert.equal(await exited, 0, output())
+})

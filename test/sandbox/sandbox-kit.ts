@@ -1,0 +1,81 @@
+/** A sandbox in a temporary folder for one test, small enough that nothing that gets out of hand hurts this machine. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findTool } from '../../scripts/kit/machine-tools.ts'
+import {
+  type Command,
+  type CommandResult,
+  createSandbox,
+  type Sandbox,
+  type SandboxLimits,
+  type SandboxOptions,
+} from '../../src/runner/sandbox/sandbox.ts'
+import { makeWorkspace } from '../../src/runner/sandbox/user.ts'
+
+for (const tool of ['bubblewrap', 'perl'] as const) findTool(tool)
+
+const MEBIBYTE = 1024 * 1024
+
+export const SMALL: SandboxLimits = {
+  processes: 32,
+  memoryBytes: 96 * MEBIBYTE,
+  cpus: 1,
+  openFiles: 128,
+  workspaceBytes: 24 * MEBIBYTE,
+  workspaceFiles: 2_000,
+  scratchBytes: 16 * MEBIBYTE,
+  scratchFiles: 2_000,
+  outputBytes: 16 * 1024,
+  outputReadBytes: 2 * MEBIBYTE,
+  wallMs: 20_000,
+}
+
+export interface TestSandbox extends Sandbox {
+  /** On this machine. */
+  readonly workspace: string
+  readonly folder: string
+  readonly sh: (script: string, command?: Partial<Command>) => Promise<CommandResult>
+}
+
+export async function testSandbox(t: TestContext, options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-sandbox-'))
+  const workspace = join(folder, 'workspace')
+  makeWorkspace(workspace)
+  const sandbox = createSandbox({ backend: 'bubblewrap', workspace, limits: SMALL, ...options })
+  t.after(async () => {
+    await sandbox.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const sh = (script: string, command: Partial<Command> = {}): Promise<CommandResult> =>
+    sandbox.run({ run: { script }, ...command }, t.signal)
+  return { ...sandbox, workspace, folder, sh }
+}
+
+/** Processes of this machine with `marker` in their arguments or environment, this one and its parents aside. */
+export function processesWith(marker: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && Number(name) !== process.ppid)
+    .filter((name) =>
+      `${readOrNothing(`/proc/${name}/cmdline`)}${readOrNothing(`/proc/${name}/environ`)}`.includes(marker),
+    )
+    .map(Number)
+}
+
+/** Those that have just been told to end need a moment to be gone. */
+export async function assertNoneLeft(marker: string): Promise<void> {
+  for (let tries = 0; tries < 100 && processesWith(marker).length > 0; tries++) await sleep(20)
+  assert.deepEqual(processesWith(marker), [])
+}
+
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * A real browser, Debian's Chromium, on pages of a gateway at `http://localhost`, where it keeps `Secure` cookies. What a
+ * page does that its own policy forbids, and what its console complains about, fails the test that opened it.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { TestContext } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { findTool } from '../../scripts/kit/machine-tools.ts'
+
+const PATIENCE_MS = 20_000
+/** As root, which tests may be, Chromium runs without its sandbox only; nothing but our own pages is looked at. */
+const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
+
+export async function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: findTool('chromium'), args: ARGUMENTS, timeout: PATIENCE_MS })
+}
+
+/** A window of a person of their own: cookies are shared with nobody. Closed, and its complaints looked at, after the test. */
+export async function openWindow(t: TestContext, browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ locale: 'en-GB', ...options })
+  context.setDefaultTimeout(PATIENCE_MS)
+  const complaints: string[] = []
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  await context.addInitScript(TELL_VIOLATIONS)
+  context.on('weberror', (error) => complaints.push(String(error.error())))
+  t.after(async () => {
+    await context.close()
+    // An answer of 4xx is noted by browsers as if it were a fault of the page.
+    const grave = complaints.filter((text) => !/^Failed to load resource: .* status of 4\d\d/.test(text))
+    assert.deepEqual(grave, [])
+  })
+  return context.newPage()
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe-core finds wrong, in words. The window needs `bypassCSP`. */
+export async function axeFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate<readonly string[]>(FINDINGS)
+}
+
+// Strings: these run in the browser, whose types tests do not know.
+const TELL_VIOLATIONS =
+  "addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective))"
+const FINDINGS = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+  violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
+const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth'
+
+/** How many pixels a page is wider than its window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate<number>(OVERFLOW)
+}
