@@ -429,7 +429,9 @@ test('rate limits and overload say when to come back', async () => {
   }
 })
 
-test('an abort ends whatever is waited for, at once and for good', async () => {
+test('an abort ends whatever is waited for, at once and for good', async (t) => {
+  const started = t.mock.method(globalThis, 'setTimeout')
+  const stopped = t.mock.method(globalThis, 'clearTimeout')
   for (const prompt of ['simulate: stall', 'simulate: delay 600000', 'simulate: pace 600000', 'simulate: stall 0']) {
     const exchange = start(bodyOf(prompt, { stream: true }))
     const reads = (async () => {
@@ -441,7 +443,10 @@ test('an abort ends whatever is waited for, at once and for good', async () => {
     await assert.rejects(reads, /aborted/)
     await assert.rejects(exchange.read(), /aborted/)
   }
-  assert.ok(!process.getActiveResourcesInfo().includes('Timeout'))
+  const timers = started.mock.calls.filter(({ arguments: [, ms] }) => ms === 600_000).map(({ result }) => result)
+  const cleared = new Set<unknown>(stopped.mock.calls.map(({ arguments: [timer] }) => timer))
+  assert.ok(timers.length >= 2, 'the waits of ten minutes were begun')
+  assert.ok(timers.every((timer) => cleared.has(timer)))
 })
 
 test('an exchange that is aborted before anybody asks leaves no unhandled rejection', async () => {
