@@ -445,7 +445,7 @@ test('an abort ends whatever is waited for, at once and for good', async (t) => 
   }
   const timers = started.mock.calls.filter(({ arguments: [, ms] }) => ms === 600_000).map(({ result }) => result)
   const cleared = new Set<unknown>(stopped.mock.calls.map(({ arguments: [timer] }) => timer))
-  assert.ok(timers.length >= 2, 'the waits of ten minutes were begun')
+  assert.ok(timers.length > 0, 'a wait of ten minutes was begun')
   assert.ok(timers.every((timer) => cleared.has(timer)))
 })
 
