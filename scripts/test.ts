@@ -12,6 +12,7 @@ import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
 import { startPostgres } from '../test/support/postgres-server.ts'
+import { findTool, toolNames } from './kit/machine-tools.ts'
 import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
 import { ROOT } from './source-files.ts'
 
@@ -21,9 +22,10 @@ const PATTERNS = [
   'catalogue/**/*.test.ts',
   'scripts/**/*.test.ts',
   'bench/**/*.test.ts',
+  'dashboard/src/**/*.test.ts',
 ]
 /** More than the cores of a small machine: tests wait more than they work. */
-const CONCURRENCY = 3
+const CONCURRENCY = 5
 /** Of one file. The longest kills a gateway a hundred times over and waits for what is swept half a minute later. */
 const FILE_TIMEOUT_MS = 600_000
 
@@ -93,6 +95,11 @@ async function runOnPostgres(files: readonly string[], env: NodeJS.ProcessEnv): 
   }
 }
 
+/** Before any test waits for it. Where only some files run, each brings what it needs. */
+function bringTools(): void {
+  for (const name of toolNames()) findTool(name)
+}
+
 const options = process.argv.slice(2)
 const isSpec = options.includes('--spec')
 const isFaults = options.includes('--faults')
@@ -103,6 +110,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 sayRecordings()
+if (options.every((option) => option.startsWith('--'))) bringTools()
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
 const sqlite = options.includes('--postgres') ? NOTHING : await runPass(files, env)

@@ -4,6 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, globSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 interface Tool {
@@ -21,12 +22,17 @@ export const TOOLS = {
   chromium: { programs: ['chromium'], folders: [], packages: ['chromium', 'fonts-liberation'] },
   git: { programs: ['git'], folders: [], packages: ['git'] },
   bubblewrap: { programs: ['bwrap'], folders: [], packages: ['bubblewrap'] },
+  python: { programs: ['python3'], folders: [], packages: ['python3'] },
   perl: { programs: ['perl'], folders: [], packages: ['perl'] },
   messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },
   keyring: { programs: ['gnome-keyring-daemon'], folders: [], packages: ['gnome-keyring'] },
 } as const satisfies Readonly<Record<string, Tool>>
 
 export type ToolName = keyof typeof TOOLS
+
+export function toolNames(): readonly ToolName[] {
+  return Object.keys(TOOLS) as ToolName[] // (`Object.keys` forgets whose keys they are)
+}
 
 /** The full path of a tool's program. Throws, with the command that brings it, where it is not there and cannot be brought. */
 export function findTool(name: ToolName): string {
@@ -61,14 +67,17 @@ function isProgram(path: string): boolean {
   }
 }
 
+/** Installers of this project take turns: test files run side by side, and apt lets nobody wait for its lists. */
+const TURN = join(tmpdir(), 'turnpike-install.lock')
+
 /** Services that the packages bring are not started: each test run has its own. */
 function install(command: string): void {
   const script = `printf '#!/bin/sh\\nexit 101\\n' > /tmp/policy-rc.d.$$ && chmod +x /tmp/policy-rc.d.$$
-(test -e /usr/sbin/policy-rc.d || cp /tmp/policy-rc.d.$$ /usr/sbin/policy-rc.d); apt-get update -q && ${command}; code=$?
+(test -e /usr/sbin/policy-rc.d || cp /tmp/policy-rc.d.$$ /usr/sbin/policy-rc.d); apt-get update -q && ${command} -o DPkg::Lock::Timeout=300; code=$?
 cmp -s /tmp/policy-rc.d.$$ /usr/sbin/policy-rc.d && rm -f /usr/sbin/policy-rc.d; rm -f /tmp/policy-rc.d.$$; exit $code`
   try {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    execFileSync('sh', ['-c', script], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 600_000 })
+    execFileSync('flock', [TURN, 'sh', '-c', script], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 600_000 })
   } catch (error) {
     throw new Error(`'${command}' failed; run it by hand.`, { cause: error })
   }
