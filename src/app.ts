@@ -21,6 +21,7 @@ import { creditAdminRoutes } from './features/credit/admin-routes.ts'
 import { LEASE_MS } from './features/credit/instance-lease.ts'
 import { ledgerRoutes } from './features/credit/ledger-routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
+import { agentsStateRoute } from './features/instances/agents-state.ts'
 import { instancesRoutes } from './features/instances/routes.ts'
 import { invoicesRoutes } from './features/invoices/routes.ts'
 import { keysRoutes } from './features/keys/routes.ts'
@@ -48,6 +49,8 @@ export interface AppInput {
   readonly role?: Role
   /** The installation's secret. */
   readonly secret: Uint8Array
+  /** Folder of the built dashboard; the package's own unless set. */
+  readonly dashboardFolder?: string
 }
 
 export interface App {
@@ -195,18 +198,21 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   const { authenticate, refresh: changed } = identity.authentication
   const deps: FeatureDeps = { db: database.db, now: world.now, ids: world.ids, callerOf }
   const cursorKey = deriveKey(secret, 'cursors')
-  const plans = () => ({ names: Object.keys(world.config().plans), standard: world.config().accounts.default_plan })
+  const plans = () => ({ all: world.config().plans, standard: world.config().accounts.default_plan })
   documentErrors(app)
   await addModelApi(app, input, parts)
   await app.register(keysRoutes({ ...deps, cursorKey, changed, writeAudit }))
   await app.register(usageRoutes({ ...deps, cursorKey, credit: money.desk }))
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
-  await app.register(accountRoutes({ ...deps, credit: money.desk, writeAudit }))
+  await app.register(accountRoutes({ ...deps, credit: money.desk, plans, writeAudit }))
   await app.register(accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed, writeAudit }))
   await app.register(creditAdminRoutes({ ...deps, credit: money.desk, writeAudit }))
   await app.register(providersRoutes({ callerOf, cursorKey, status: world.health.status }))
   await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
+  const availability = input.role === 'api' ? undefined : agents.availability
+  const { backend } = input.config.agents.sandbox
+  await app.register(agentsStateRoute({ backend, availability, active: agents.active }))
   await identity.addApiRoutes(app, { ...deps, cursorKey })
   await agents.addApiRoutes(app, { ...deps, cursorKey, authenticate, instanceId, wake })
   await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
@@ -218,7 +224,7 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   requireCaller(app, identity.authentication.authenticate)
   const { body_limit_bytes: bodyLimitBytes } = config.server
   chatRoute(app, { bodyLimitBytes, clock: world.clock, complete: gateway.complete })
-  await app.register(modelsRoutes({ callerOf, models: world.models }))
+  await app.register(modelsRoutes({ callerOf, models: world.models, status: world.health.status }))
 }
 
 interface DataPlaneInput {

@@ -11,7 +11,7 @@ import type { Authenticate } from '../http/caller.ts'
 import { createListeners } from '../http/listeners.ts'
 import { type AgentWork, type AgentWorkInput, createAgentWork } from './agent-work.ts'
 
-export interface Agents extends Pick<AgentWork, 'jobs' | 'active' | 'start' | 'close'> {
+export interface Agents extends Pick<AgentWork, 'jobs' | 'availability' | 'active' | 'start' | 'close'> {
   /** Below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: AgentsApiDeps): Promise<void>
   /** Those who listen to agents are to go elsewhere, and so is what runs. */

@@ -22,6 +22,7 @@ import { createTokenSigner, type TokenSigner } from '../features/sessions/token.
 import { choices } from '../features/sign-in/choices.ts'
 import { localPath } from '../features/sign-in/local-path.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
+import { DASHBOARD_FOLDER, readDashboard } from '../http/dashboard.ts'
 import { type Log, logError } from '../http/log.ts'
 import { renderOutcome } from '../http/pages/outcome.ts'
 import { pageRoutes } from '../http/pages/routes.ts'
@@ -34,8 +35,11 @@ export interface IdentityInput {
   readonly log: Log
   /** The installation's secret. */
   readonly secret: Uint8Array
+  readonly version: string
   readonly world: World
   readonly interrupt: Gateway['interrupt']
+  /** Folder of the built dashboard; the package's own unless set. */
+  readonly dashboardFolder?: string | undefined
 }
 
 export interface Identity {
@@ -71,7 +75,10 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
     addRoutes: (server) => addRoutes(server, input, parts),
     async addApiRoutes(app, deps) {
       const { sessionOf, tokenExpiresAt } = authentication
-      await app.register(meRoutes({ ...deps, sessionOf, tokenExpiresAt }))
+      const { accountsOf } = parts.people
+      const hasIdentityProviders = input.config.auth.providers.length > 0
+      const installation = { version: input.version, hasIdentityProviders }
+      await app.register(meRoutes({ ...deps, ...installation, sessionOf, tokenExpiresAt, accountsOf }))
       await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
       await app.register(membersRoutes({ ...deps, publicUrl: input.config.server.public_url, writeAudit, changed }))
       await app.register(auditRoutes(deps))
@@ -125,6 +132,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
       publicUrl,
       redeemLink: (token) => redeemSignInLink(db, token, world.now()),
       linkRefused: () => renderOutcome(LINK_REFUSED),
+      localPath,
       accountsOf: people.accountsOf,
       ownerOf: people.ownerOf,
     }),
@@ -138,6 +146,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
       activation: parts.activation,
       choices: choices(config.auth.providers),
       localPath,
+      dashboard: await readDashboard(input.dashboardFolder ?? DASHBOARD_FOLDER),
       onError,
     }),
   )

@@ -30,6 +30,8 @@ export interface Model {
   readonly price: Price | undefined
   /** Names exactly this price, for ever; undefined without a price. */
   readonly priceVersion: string | undefined
+  /** Where the price was read, and on which day, as an ISO date; absent: it is the operator's own, or there is none. */
+  readonly priceSource?: { readonly url: string; readonly read: string } | undefined
   /** Set on an alias: the ID it stands for. */
   readonly aliasOf: string | undefined
   /** ISO date. */

@@ -35,6 +35,7 @@ const OPEN: Readonly<Record<string, string>> = {
   '/sign-in': 'page',
   '/app': 'page; who is not signed in is sent to /sign-in',
   '/app/*': 'page; who is not signed in is sent to /sign-in',
+  '/app/assets/*': 'style and script of the dashboard',
   '/app/sign-in': 'page',
   '/app/account': 'form of a page, with the cookie',
   '/invitation': 'page and its form; the invitation is the credential',

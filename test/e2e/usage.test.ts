@@ -51,8 +51,9 @@ test('a completion can be read back by the id of its answer, at the price it was
   await listed(key, 1)
   const one = await send(gateway, `/v1/usage/completions/${id}`, { key })
   assert.equal(one.status, 200)
-  const row = JSON.parse(one.text)
+  const { pricing, ...row } = JSON.parse(one.text)
   assert.deepEqual((await list(key)).data, [row])
+  assert.deepEqual([pricing.price_version, pricing.lines.length], [row.price_version, 2])
   assert.deepEqual([row.object, row.model, row.provider, row.status], ['completion', 'm1', 'up', 'completed'])
   assert.deepEqual([row.prompt_tokens, row.completion_tokens, row.cost_usd], [10, 5, 0.00002])
   assert.equal(String(row.cost_usd), String(Number(answer.headers['x-turnpike-cost-usd'])))
@@ -136,11 +137,16 @@ test('the API document describes the reports, the file and every field of a row'
   const report = document.paths['/v1/usage'].get
   assert.deepEqual(Object.keys(report.responses['200'].content).sort(), ['application/json', 'text/csv'])
   const parameters = (path: string) => document.paths[path].get.parameters.map(({ name }: { name: string }) => name)
-  assert.deepEqual(parameters('/v1/usage').sort(), ['format', 'group_by', 'period_end', 'period_start'])
-  const filters = ['cursor', 'key_id', 'limit', 'model', 'order', 'period_end', 'period_start', 'status']
-  assert.deepEqual(parameters('/v1/usage/completions').sort(), filters)
+  const period = ['period_end', 'period_start']
+  assert.deepEqual(parameters('/v1/usage').sort(), ['format', 'group_by', 'interval', 'key_id', 'model', ...period])
+  const filters = ['agent_id', 'client_request_id', 'key_id', 'model', ...period, 'provider', 'status']
+  assert.deepEqual(
+    parameters('/v1/usage/completions').sort(),
+    [...filters, 'cursor', 'include', 'limit', 'order'].sort(),
+  )
+  assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', ...period])
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
-  assert.equal(Object.keys(one.properties).length, 22)
+  assert.equal(Object.keys(one.properties).length, 26)
   const call = one.properties.attempt_log.items.properties
   assert.deepEqual(Object.keys(call), ['provider', 'model', 'outcome', 'status', 'started_ms', 'duration_ms'])
 })

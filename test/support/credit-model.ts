@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
 import { chargeNanoUsd, type NanoUsd } from '../../src/domain/money.ts'
-import { monthNumber } from '../../src/features/credit/months.ts'
 import {
   type AccountState,
   type AlertRow,
@@ -18,6 +17,7 @@ import {
   type World,
 } from '../../src/features/credit/rules.ts'
 import type { HoldUnit, Outcome, PlanTerms, SettleUnit, Unit } from '../../src/features/credit/unit.ts'
+import { monthNumber } from '../../src/lib/months.ts'
 
 export type AppliedUnit = Exclude<Unit, { kind: 'estimates' }>
 

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import type { Role as ServiceRole } from '../../src/app/money.ts'
 import { type App, createApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { type BuiltIn, loadConfig } from '../../src/config/load.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { OpenedDatabase } from '../../src/db/open.ts'
 import type { AccountId, SessionId, UserId } from '../../src/domain/ids.ts'
@@ -59,16 +59,21 @@ export interface AppOptions {
   readonly place?: string
   /** `api`: nothing is done in the background. */
   readonly role?: ServiceRole
+  /** Folder of the built dashboard; none unless set, so that tests find the same pages whether it is built or not. */
+  readonly dashboardFolder?: string
+  /** What the program itself brings; nothing unless set. */
+  readonly builtIn?: BuiltIn
 }
 
-export async function openApp(t: TestContext, options: AppOptions = {}): Promise<AppForTests> {
-  const { settings = {}, secret = SECRET, place, role = 'all' } = options
+const NOTHING_BUILT_IN: BuiltIn = { builtInProviders: [], providerVariables: {}, settingVariables: {} }
+
+export async function openApp(t: Pick<TestContext, 'after'>, options: AppOptions = {}): Promise<AppForTests> {
+  const { settings = {}, secret = SECRET, place, role = 'all', builtIn = NOTHING_BUILT_IN } = options
   // Folders go when the application has ended: what is registered first is done first.
   const removals: (() => unknown)[] = []
   const afterwards = { after: (remove: () => unknown) => void removals.push(remove) }
   const folder = dirname(await temporaryPath(afterwards))
   const env = { TURNPIKE_DATA_DIR: folder, ...settings }
-  const builtIn = { builtInProviders: [], providerVariables: {}, settingVariables: {} }
   const config = await loadConfig({ env, cwd: folder, builtIn })
   const database = await openPlace(place ?? (await temporaryPlace(afterwards)))
   await migrate(database.db, Date.now)
@@ -81,7 +86,8 @@ export async function openApp(t: TestContext, options: AppOptions = {}): Promise
     await database.close()
     for (const remove of removals) await remove()
   })
-  app = await createApp({ config, database, log, version: '0.0.0', secret, role })
+  const { dashboardFolder = `${folder}/no-dashboard` } = options
+  app = await createApp({ config, database, log, version: '0.0.0', secret, role, dashboardFolder })
   return { app, database, ...population(database), ...requests(app) }
 }
 

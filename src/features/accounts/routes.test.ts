@@ -8,18 +8,23 @@ import { createAuthenticator } from '../keys/authenticator.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
 import { accountRoutes, accountsAdminRoutes } from './routes.ts'
 
+const PLANS = {
+  free: { monthly_credit_usd: 5, requests_per_minute: 20, tokens_per_minute: 40_000, max_in_flight: 8 },
+  pro: { billing: 'prepaid', requests_per_minute: 600 },
+  unlimited: { billing: 'postpaid' },
+} as const
+
 async function setUp(t: TestContext) {
   const desk = await openCreditDesk(t)
   const { db, now, credit, database } = desk
   const { batch, onChange } = database
   const authenticator = createAuthenticator({ db, batch, onChange, now })
   const writeAudit = auditWriter({ now, ids: testIds })
-  const deps = { db, now, ids: testIds, callerOf, credit, writeAudit }
-  const plans = () => ({ names: ['free', 'pro', 'unlimited'], standard: 'pro' })
+  const plans = () => ({ all: PLANS, standard: 'pro' })
+  const deps = { db, now, ids: testIds, callerOf, credit, plans, writeAudit }
   const admin = accountsAdminRoutes({
     ...deps,
     cursorKey: Buffer.alloc(32, 1),
-    plans,
     changed: authenticator.refresh,
   })
   const ask = await serveRoutes(t, desk, [accountRoutes(deps), admin])
@@ -39,6 +44,8 @@ test('an account shows itself, with the allowance that is due granted first', as
     created_at: '2026-05-05T12:00:00.000Z',
     monthly_budget_usd: null,
     alert_thresholds: [50, 80, 100],
+    allowance_usd: 5,
+    limits: { requests_per_minute: 20, tokens_per_minute: 40_000, max_in_flight: 8 },
   })
   const { balance_nano_usd } = await db.selectFrom('credit').select('balance_nano_usd').executeTakeFirstOrThrow()
   assert.equal(balance_nano_usd, 5_000_000_000n)
@@ -99,6 +106,8 @@ test('an account is for keys with the scope billing, accounts in general for ope
     ['/account', `${id} keys,usage:read`, 'PATCH'],
     ['/admin/accounts', `${id} billing,keys`, 'GET'],
     ['/admin/accounts', `${id} billing,keys`, 'POST'],
+    [`/admin/accounts/${id}`, `${id} billing,keys`, 'GET'],
+    ['/admin/plans', `${id} billing,keys`, 'GET'],
     [`/admin/accounts/${id}`, `${id} billing,keys`, 'PATCH'],
   ] as const) {
     const { status } = await ask(url, credential, { method, ...(method === 'GET' ? {} : { body: { name: 'x' } }) })
@@ -114,7 +123,8 @@ test('the operator makes accounts, which have their allowance at once', async (t
   assert.equal(status, 201)
   const { id, created_at, ...rest } = body
   assert.match(id, /^acc_[0-9A-Za-z]{22}$/)
-  assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free' })
+  const figures = { balance_usd: 5, held_usd: 0, spent_this_month_usd: 0, members: 0 }
+  assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free', ...figures })
   const row = db.selectFrom('credit').select('balance_nano_usd').where('account_id', '=', id)
   assert.equal((await row.executeTakeFirst())?.balance_nano_usd, 5_000_000_000n)
   assert.equal((await make({ name: 'standard' })).body.plan, 'pro')
@@ -225,4 +235,65 @@ test('another plan is in force at once, also for keys that are known, and brings
   assert.equal((await patch({ credit: 5 })).body.error.param, 'credit')
   const nobody = await ask('/admin/accounts/acc_none', operator, { method: 'PATCH', body: { plan: 'free' } })
   assert.equal(nobody.status, 404)
+})
+
+test('the operator sees what accounts have, hold and spend, and how many people they have', async (t) => {
+  const { account, ask, clock, db, spend, reserve } = await setUp(t)
+  const [team, idle] = [await account('free'), await account('pro')]
+  const operator = `${idle.id} operator`
+  await spend(team, { costNanoUsd: 1_250_000_000n })
+  await reserve(team, 500_000_000)
+  for (const removed_at of [null, null, 5]) {
+    const userId = testIds.user()
+    const person = { id: userId, email: 'a@example.com', name: 'A', created_at: 1, disabled_at: null, changed_at: 1 }
+    await db.insertInto('person').values(person).execute()
+    const member = { account_id: team.id, user_id: userId, role: 'developer', created_at: 1, changed_at: 1 } as const
+    await db
+      .insertInto('member')
+      .values({ ...member, removed_at })
+      .execute()
+  }
+  const figures = { balance_usd: 3.75, held_usd: 0.5, spent_this_month_usd: 1.25, members: 2 }
+  const nothing = { balance_usd: 0, held_usd: 0, spent_this_month_usd: 0, members: 0 }
+  const created_at = '2026-05-05T12:00:00.000Z'
+  const one = { id: team.id, object: 'account', name: 'on free', plan: 'free', created_at, ...figures }
+  const two = { id: idle.id, object: 'account', name: 'on pro', plan: 'pro', created_at, ...nothing }
+  const listed = (await ask('/admin/accounts', operator)).body.data
+  assert.deepEqual(
+    [one, two].map(({ id }) => listed.find((each: { id: string }) => each.id === id)),
+    [one, two],
+  )
+  assert.deepEqual((await ask(`/admin/accounts/${team.id}`, operator)).body, one)
+  assert.equal((await ask('/admin/accounts/acc_none', operator)).status, 404)
+  clock.now = Date.UTC(2026, 5, 1)
+  const inJune = async (path: string) => (await ask(path, operator)).body
+  const [row] = (await inJune('/admin/accounts?order=asc')).data
+  assert.deepEqual([row.id, row.balance_usd, row.spent_this_month_usd], [team.id, 3.75, 0])
+  const granted = await inJune(`/admin/accounts/${team.id}`)
+  assert.deepEqual([granted.balance_usd, granted.held_usd, granted.spent_this_month_usd], [5, 0.5, 0])
+  assert.equal((await ask('/account', team.id)).body.allowance_usd, 5)
+})
+
+test('the operator sees the plans, and an account on a plan that is gone has the standard limits', async (t) => {
+  const { account, ask } = await setUp(t)
+  const gone = await account('gone')
+  const { body } = await ask('/admin/plans', `${gone.id} operator`)
+  const plan = { object: 'plan', default: false, monthly_credit_usd: 0, prepaid: true }
+  const limits = { requests_per_minute: null, tokens_per_minute: null, max_in_flight: 500 }
+  assert.deepEqual(body, {
+    object: 'list',
+    data: [
+      {
+        ...plan,
+        id: 'free',
+        monthly_credit_usd: 5,
+        requests_per_minute: 20,
+        tokens_per_minute: 40_000,
+        max_in_flight: 8,
+      },
+      { ...plan, ...limits, id: 'pro', default: true, requests_per_minute: 600 },
+      { ...plan, ...limits, id: 'unlimited', prepaid: false },
+    ],
+  })
+  assert.deepEqual((await ask('/account', gone.id)).body.limits, limits)
 })

@@ -1,15 +1,16 @@
 /** `/account`: what an account does with itself. `/admin/accounts`: what the operator does with all of them. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import type { AccountCreditPort } from '../../domain/account-credit.ts'
+import { type Static, Type } from 'typebox'
+import type { AccountCredit, AccountCreditPort } from '../../domain/account-credit.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { auditOf, auditOfOperator } from '../../http/audit-origin.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
-import { type Plans, planFinder } from './plans.ts'
-import { type Account, createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
+import { readFigures } from './figures.ts'
+import { findPlan, type Plans, PlanView, planFinder, renderPlans } from './plans.ts'
+import { type Account, createAccount, findAccount, listAccounts, updateAccount } from './queries.ts'
 import {
   AccountCreate,
   AccountPatch,
@@ -17,19 +18,20 @@ import {
   OwnAccountPatch,
   OwnAccountView,
   parseSettings,
+  renderAdminAccount,
   renderOwnAccount,
 } from './shapes.ts'
 
 export interface AccountsDeps extends FeatureDeps {
   readonly credit: AccountCreditPort
   readonly writeAudit: WriteAudit
+  /** As they are now. */
+  readonly plans: () => Plans
 }
 
 export interface AccountsAdminDeps extends AccountsDeps {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
-  /** As they are now. */
-  readonly plans: () => Plans
   /** Called after a change of plan and waited for: when it is done, this process acts on the change. */
   readonly changed: () => void | Promise<void>
 }
@@ -37,7 +39,7 @@ export interface AccountsAdminDeps extends AccountsDeps {
 const own = { scope: 'billing' } as const
 const readSchema = {
   summary: 'Get the account',
-  description: 'The account of the API key, with its budget and alerts.',
+  description: 'The account of the API key, with its budget and alerts, and the limits of its plan.',
   tags: ['Account'],
   response: { 200: OwnAccountView },
 }
@@ -55,7 +57,7 @@ export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/account', { config: own, schema: readSchema }, async (request) => {
       const account = known(await findAccount(db, callerOf(request).accountId))
-      return renderOwnAccount(account, await credit.read(account))
+      return viewOwn(deps, account, await credit.read(account))
     })
     app.patch('/account', { config: own, schema: writeSchema }, async (request) => {
       const id = callerOf(request).accountId
@@ -69,9 +71,19 @@ export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
         await writeAudit(inside, event)
         return name === undefined ? before : known(await updateAccount(inside, { id, name: name.trim() }, now()))
       })
-      return renderOwnAccount(account, money)
+      return viewOwn(deps, account, money)
     })
   }
+}
+
+async function viewOwn(
+  { db, now, plans }: AccountsDeps,
+  account: Account,
+  credit: AccountCredit,
+): Promise<Static<typeof OwnAccountView>> {
+  const figuresOf = await readFigures(db, [account.id], now())
+  const { allowanceNanoUsd } = figuresOf(account.id)
+  return renderOwnAccount(account, { credit, allowanceNanoUsd, plan: findPlan(plans(), account.plan) })
 }
 
 const operator = { scope: 'operator' } as const
@@ -82,6 +94,19 @@ const listSchema = {
   tags,
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(AccountView) },
+}
+const readOneSchema = {
+  summary: 'Get an account',
+  description: 'Any of the installation. The allowance of its plan for this month is granted first.',
+  tags,
+  params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
+  response: { 200: AccountView },
+}
+const plansSchema = {
+  summary: 'List plans',
+  description: 'Those of the configuration, which an account may be given.',
+  tags,
+  response: { 200: Type.Object({ object: Type.Literal('list'), data: Type.Array(PlanView) }) },
 }
 const createSchema = {
   summary: 'Create an account',
@@ -99,18 +124,36 @@ const updateSchema = {
   response: { 200: AccountView },
 }
 
-/** `GET` and `POST /admin/accounts`, `PATCH /admin/accounts/{id}`. */
+/** `GET` and `POST /admin/accounts`, `GET` and `PATCH /admin/accounts/{id}`, `GET /admin/plans`. */
 export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
-  const { db, now, ids, callerOf, credit, changed, writeAudit } = deps
-  const choosePlan = planFinder(deps.plans)
+  const { db, now, callerOf, credit, plans } = deps
   return async (app) => {
     app.get('/admin/accounts', { config: operator, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'admin/accounts' }
       const page = readPageRequest(request.query, binding)
       const accounts = await listAccounts(db, { ...page, limit: page.limit + 1 })
-      return renderPage(accounts, { request: page, binding }, { position: ({ id }) => id, render: renderAccount })
+      const ids = accounts.map(({ id }) => id)
+      const figuresOf = await readFigures(db, ids, now())
+      const render = (account: Account) => renderAdminAccount(account, figuresOf(account.id))
+      return renderPage(accounts, { request: page, binding }, { position: ({ id }) => id, render })
     })
+    app.get('/admin/accounts/:id', { config: operator, schema: readOneSchema }, async (request) => {
+      const account = known(await findAccount(db, request.params.id))
+      await credit.read(account)
+      return viewAny(deps, account)
+    })
+    app.get('/admin/plans', { config: operator, schema: plansSchema }, async () => {
+      return { object: 'list' as const, data: renderPlans(plans()) }
+    })
+    await app.register(changingRoutes(deps))
+  }
+}
+
+function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
+  const { db, now, ids, callerOf, credit, changed, writeAudit } = deps
+  const choosePlan = planFinder(deps.plans)
+  return async (app) => {
     app.post('/admin/accounts', { config: operator, schema: createSchema }, async (request, reply) => {
       const plan = choosePlan(request.body.plan)
       const name = request.body.name.trim()
@@ -123,7 +166,7 @@ export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsync
         return created
       })
       await credit.read(account)
-      return reply.code(201).send(renderAccount(account))
+      return reply.code(201).send(await viewAny(deps, account))
     })
     app.patch('/admin/accounts/:id', { config: operator, schema: updateSchema }, async (request) => {
       const { name, plan } = request.body
@@ -138,9 +181,14 @@ export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsync
       })
       await changed()
       await credit.read(account)
-      return renderAccount(account)
+      return viewAny(deps, account)
     })
   }
+}
+
+async function viewAny({ db, now }: AccountsDeps, account: Account): Promise<Static<typeof AccountView>> {
+  const figuresOf = await readFigures(db, [account.id], now())
+  return renderAdminAccount(account, figuresOf(account.id))
 }
 
 type AccountEvent = Pick<AuditEvent, 'action' | 'subject' | 'result' | 'details'>

@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox'
 import type { AccountCredit, CreditSettings } from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { parseNanoUsd, usdNumber } from '../../domain/money.ts'
+import type { AccountFigures } from './figures.ts'
+import { PlanLimits, type PlanSettings, renderLimits } from './plans.ts'
 import { type Account, renderAccount } from './queries.ts'
 
 const MAX_NAME_LENGTH = 100
@@ -49,19 +51,50 @@ const ACCOUNT_FIELDS = {
   plan: Type.String(),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 }
-export const AccountView = Type.Object(ACCOUNT_FIELDS)
+export const AccountView = Type.Object({
+  ...ACCOUNT_FIELDS,
+  balance_usd: Type.Number({ description: 'As of its last request, or the last time that somebody looked at it.' }),
+  held_usd: Type.Number({ description: 'Of it, reserved by requests in flight.' }),
+  spent_this_month_usd: Type.Number({ description: 'In this calendar month, UTC.' }),
+  members: Type.Integer({ description: 'People who belong to it.' }),
+})
 export const OwnAccountView = Type.Object({
   ...ACCOUNT_FIELDS,
   monthly_budget_usd: Type.Unsafe<number | null>({ type: ['number', 'null'], description: 'Null: no limit.' }),
   alert_thresholds: Type.Array(Type.Integer()),
+  allowance_usd: Type.Number({
+    description: 'What of the balance is left of the month’s credit, and expires with it.',
+  }),
+  limits: { ...PlanLimits, description: 'Those of its plan.' },
 })
 
-export function renderOwnAccount(account: Account, credit: AccountCredit): Static<typeof OwnAccountView> {
+export function renderAdminAccount(account: Account, figures: AccountFigures): Static<typeof AccountView> {
+  return {
+    ...renderAccount(account),
+    balance_usd: usdNumber(figures.balanceNanoUsd),
+    held_usd: usdNumber(figures.heldNanoUsd),
+    spent_this_month_usd: usdNumber(figures.spentNanoUsd),
+    members: figures.members,
+  }
+}
+
+export interface OwnFigures extends Pick<AccountFigures, 'allowanceNanoUsd'> {
+  readonly credit: AccountCredit
+  /** Undefined: it is no longer in the configuration. */
+  readonly plan: PlanSettings | undefined
+}
+
+export function renderOwnAccount(
+  account: Account,
+  { credit, allowanceNanoUsd, plan }: OwnFigures,
+): Static<typeof OwnAccountView> {
   const { monthlyBudgetNanoUsd: budget, alertThresholds } = credit
   return {
     ...renderAccount(account),
     monthly_budget_usd: budget === undefined ? null : usdNumber(budget),
     alert_thresholds: [...alertThresholds],
+    allowance_usd: usdNumber(allowanceNanoUsd),
+    limits: renderLimits(plan),
   }
 }
 

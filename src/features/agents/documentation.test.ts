@@ -32,8 +32,9 @@ test('the agent that docs/agents.md shows has the fields of one that is created 
   const [, order = ''] = /-d '(\{"name".*?\})'/.exec(PAGE) ?? []
   const [, shown = ''] = /```json\n(.*?)```/s.exec(PAGE) ?? []
   const { body } = await ask('POST', '', { body: { ...JSON.parse(order), model: ORDER.model } })
-  const { id, branch, created_at, ...rest } = JSON.parse(shown)
+  const { id, branch, created_at, asked_by, ...rest } = JSON.parse(shown)
   assert.deepEqual(Object.keys(body), Object.keys(JSON.parse(shown)))
+  assert.deepEqual(Object.keys(body.asked_by), Object.keys(asked_by))
   assert.deepEqual({ ...body, ...rest }, body)
   assert.equal(branch, `turnpike/${id}`)
   assert.equal(new Date(created_at).toISOString(), created_at)

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
 import { usdNumber } from '../../domain/money.ts'
+import { readCreator } from './creator.ts'
 import type { Agent, Run } from './store.ts'
 
 export const MAX_NAME_LENGTH = 100
@@ -73,7 +74,7 @@ const ErrorView = Type.Unsafe<{ code: RunError; message: string } | null>({
 const Tokens = Type.Integer({ description: 'Prompt and completion tokens.' })
 const Cost = Type.Number({ description: 'USD, at most 9 decimals.' })
 
-export const AgentView = Type.Object({
+const AGENT = {
   id: Type.String(),
   object: Type.Literal('agent'),
   name: Type.String(),
@@ -89,6 +90,20 @@ export const AgentView = Type.Object({
   created_at: Time,
   started_at: nullable<string>('string', 'When its last run was started.'),
   ended_at: nullable<string>('string', 'When that has ended.'),
+}
+/** As webhooks have it: those who receive them are not told of people. */
+const AgentData = Type.Object(AGENT)
+
+export const AgentView = Type.Object({
+  ...AGENT,
+  asked_by: Type.Object(
+    {
+      type: Type.Unsafe<'key' | 'device' | 'member'>({ type: 'string', enum: ['key', 'device', 'member'] }),
+      id: Type.String(),
+      name: nullable<string>('string', 'Of the key, or the e-mail address of the person. Null: they are gone.'),
+    },
+    { description: 'Who asked for the last run: it works with their rights, on their budget.' },
+  ),
 })
 
 export const RunView = Type.Object({
@@ -118,6 +133,13 @@ export const RunView = Type.Object({
 })
 
 export function renderAgent(agent: Agent): Static<typeof AgentView> {
+  const { kind, keyId } = readCreator(agent)
+  return { ...renderAgentData(agent), asked_by: { type: ASKERS[kind], id: keyId, name: agent.asker_name } }
+}
+
+const ASKERS = { key: 'key', token: 'device', session: 'member' } as const
+
+export function renderAgentData(agent: Agent): Static<typeof AgentData> {
   return {
     id: agent.id,
     object: 'agent',

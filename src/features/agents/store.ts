@@ -15,10 +15,11 @@ export interface RunReference extends AgentReference {
   readonly runId: RunId
 }
 
-/** With what all its runs have used. */
+/** With what all its runs have used, and what people call whoever asked for the last one; null: they are gone. */
 export interface Agent extends Selectable<Database['agent']> {
   readonly tokens: number
   readonly cost_nano_usd: NanoUsd
+  readonly asker_name: string | null
 }
 export type Run = Selectable<Database['run']>
 
@@ -47,7 +48,7 @@ export async function listAgents(
 ): Promise<readonly Agent[]> {
   return db
     .selectFrom('agent')
-    .$call(withUsage)
+    .$call(withDetails)
     .where('account_id', '=', accountId)
     .$if(status !== undefined, (query) => query.where('status', '=', status as AgentStatus))
     .$if(repository !== undefined, (query) => query.where('repository', '=', repository as string))
@@ -62,7 +63,7 @@ export async function findAgent(
   db: Kysely<Database>,
   { accountId, agentId }: AgentReference,
 ): Promise<Agent | undefined> {
-  const query = db.selectFrom('agent').$call(withUsage).where('account_id', '=', accountId).where('id', '=', agentId)
+  const query = db.selectFrom('agent').$call(withDetails).where('account_id', '=', accountId).where('id', '=', agentId)
   return query.executeTakeFirst()
 }
 
@@ -136,10 +137,16 @@ export async function listOverdueRuns(
     .execute()
 }
 
-function withUsage<Row>(query: SelectQueryBuilder<Database, 'agent', Row>) {
+function withDetails<Row>(query: SelectQueryBuilder<Database, 'agent', Row>) {
   const ofRuns = sql`from run where run.account_id = agent.account_id and run.agent_id = agent.id`
+  // an id is a key's, a person's or a device's, so at most one of them is found
+  const keyName = sql`select name from api_key where account_id = agent.account_id and id = agent.key_id`
+  const email = sql`select email from person where id = agent.key_id`
+  const deviceName = sql`select d.client_id || ' of ' || p.email from device d join person p on p.id = d.user_id
+    where d.account_id = agent.account_id and d.id = agent.key_id`
   return query
     .selectAll()
     .select(sql<number>`(select coalesce(sum(prompt_tokens + completion_tokens), 0) ${ofRuns})`.as('tokens'))
     .select(sql<NanoUsd>`(select coalesce(sum(cost_nano_usd), 0) ${ofRuns})`.as('cost_nano_usd'))
+    .select(sql<string | null>`coalesce((${keyName}), (${email}), (${deviceName}))`.as('asker_name'))
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../db/schema.ts'
 import { type AgentStatus, isEnded, type RunError, transition } from '../../domain/agent.ts'
 import type { RecordEvent } from '../deps.ts'
 import { insertEvents, plus } from './events.ts'
-import { renderAgent } from './shapes.ts'
+import { renderAgentData } from './shapes.ts'
 import { type Agent, findAgent, type Run } from './store.ts'
 
 export interface TransitionDeps {
@@ -45,7 +45,7 @@ export async function moveAgent(
   const moved = await findAgent(inside, reference)
   if (moved === undefined) throw new Error('An agent was lost in its own turn.')
   if (allowed.event !== undefined) {
-    const data = { agent: renderAgent(moved), run_id: run.id, sequence }
+    const data = { agent: renderAgentData(moved), run_id: run.id, sequence }
     await recordEvent(inside, { accountId: agent.account_id, type: allowed.event, data, createdAt: time })
   }
   return moved

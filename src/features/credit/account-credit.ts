@@ -8,7 +8,7 @@ import {
   DEFAULT_ALERT_THRESHOLDS,
 } from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { monthNumber } from './months.ts'
+import { monthNumber } from '../../lib/months.ts'
 import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './unit.ts'
 
 export interface AccountCreditDeps {

@@ -1,10 +1,10 @@
 /** What a request may hold: within the account's credit, its budget and its key's budget, all in one step. */
 import { CREDIT_SCOPES, type CreditScope, MIN_FLEXIBLE_TOKENS } from '../../domain/credit.ts'
 import { chargeNanoUsd, type NanoUsd } from '../../domain/money.ts'
+import { monthStart } from '../../lib/months.ts'
 import { alertsOfRefusal } from './alert-rules.ts'
 import { ALREADY, changed, NOTHING } from './applied.ts'
 import { keyInMonth, type Turned, turnMonth } from './month-turn.ts'
-import { monthStart } from './months.ts'
 import type { Applied, HoldState, KeyState, World } from './rules.ts'
 import type { ExtendUnit, HoldUnit, PlanTerms, Refusal } from './unit.ts'
 

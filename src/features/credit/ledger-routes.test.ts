@@ -18,7 +18,7 @@ async function setUp(t: TestContext) {
   const desk = await openCreditDesk(t)
   const writeAudit = auditWriter({ now: desk.now, ids: testIds })
   const admin = creditAdminRoutes({ ...desk, callerOf, writeAudit })
-  const routes = [ledgerRoutes({ db: desk.db, callerOf, cursorKey }), admin]
+  const routes = [ledgerRoutes({ ...desk, callerOf, cursorKey }), admin]
   return { ...desk, ask: await serveRoutes(t, desk, routes) }
 }
 
@@ -191,7 +191,7 @@ sqliteTest('no page of the ledger reads all of it', async (t) => {
     transformResult: async ({ result }) => result,
   }
   const db = desk.db.withPlugin(noting)
-  const ask = await serveRoutes(t, desk, [ledgerRoutes({ db, callerOf, cursorKey })])
+  const ask = await serveRoutes(t, desk, [ledgerRoutes({ ...desk, db, callerOf, cursorKey })])
   for (const kind of ['', '&kind=charge', '&kind=grant'])
     for (const order of ['asc', 'desc'])
       for (const period of ['', '&period_start=2026-05-01'])

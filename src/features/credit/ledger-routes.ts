@@ -1,4 +1,4 @@
-/** `/ledger` and `/usage/reconcile`: every movement of an account's credit, and the proof that they add up. */
+/** `/ledger`, its statements, and `/usage/reconcile`: every movement of an account's credit, and the proof that they add up. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
@@ -7,8 +7,10 @@ import type { FeatureDeps } from '../deps.ts'
 import { listLedger } from './ledger-queries.ts'
 import { LedgerEntryView, LedgerQuery, renderEntry } from './ledger-shapes.ts'
 import { ReconciledView, reconcile, renderReconciled } from './reconcile.ts'
+import { readStatement } from './statement.ts'
+import { parseStatementPeriod, renderStatement, StatementQuery, StatementView } from './statement-shapes.ts'
 
-export interface LedgerRoutesDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
+export interface LedgerRoutesDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
 }
@@ -20,6 +22,15 @@ const listSchema = {
   querystring: Type.Object({ ...LedgerQuery, ...PAGE_QUERY }),
   response: { 200: pageSchema(LedgerEntryView) },
 }
+const statementSchema = {
+  summary: 'Statement of a period',
+  description:
+    'The balance before and after, the sum of every kind of movement between them, and the usage by model. Periods are ' +
+    'whole days in UTC.',
+  tags: ['Credit'],
+  querystring: StatementQuery,
+  response: { 200: StatementView },
+}
 const reconcileSchema = {
   summary: 'Check that usage, ledger and balance agree',
   description:
@@ -29,8 +40,8 @@ const reconcileSchema = {
   response: { 200: ReconciledView },
 }
 
-/** `GET /ledger` and `GET /usage/reconcile`. */
-export function ledgerRoutes({ db, callerOf, cursorKey }: LedgerRoutesDeps): FastifyPluginAsyncTypebox {
+/** `GET /ledger`, `GET /ledger/statement` and `GET /usage/reconcile`. */
+export function ledgerRoutes({ db, now, callerOf, cursorKey }: LedgerRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/ledger', { config: { scope: 'billing' }, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
@@ -49,6 +60,10 @@ export function ledgerRoutes({ db, callerOf, cursorKey }: LedgerRoutesDeps): Fas
         { request: page, binding },
         { position: ({ number }) => String(number), render: renderEntry },
       )
+    })
+    app.get('/ledger/statement', { config: { scope: 'billing' }, schema: statementSchema }, async (request) => {
+      const period = parseStatementPeriod(request.query, now())
+      return renderStatement(await readStatement(db, callerOf(request).accountId, period), period)
     })
     app.get('/usage/reconcile', { config: { scope: 'usage:read' }, schema: reconcileSchema }, async (request) =>
       renderReconciled(await reconcile(db, callerOf(request).accountId)),

@@ -7,9 +7,9 @@ import { dialect, openPlace, temporaryDatabase, temporaryPlace } from '../../../
 import { A, creditOf, hold, KEY, kinds, NOW, purchase, settle, storeOn } from '../../../test/support/ledger-store.ts'
 import { lossyLine, postgresTest } from '../../../test/support/postgres-ledger.ts'
 import type { Database } from '../../db/schema.ts'
+import { monthNumber } from '../../lib/months.ts'
 import { createCommitter } from './committer.ts'
 import { createLedgerStore } from './ledger-store.ts'
-import { monthNumber } from './months.ts'
 import type { Unit } from './unit.ts'
 
 const MONTH = monthNumber(NOW)

@@ -1,8 +1,8 @@
 /** What a new month brings: spending begins at zero, what is left of an allowance expires, the next one is granted. */
 import { DEFAULT_ALERT_THRESHOLDS } from '../../domain/account-credit.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import { monthNumber } from '../../lib/months.ts'
 import { atLeastZero, moveCredit } from './ledger-rows.ts'
-import { monthNumber } from './months.ts'
 import type { AccountState, KeyState, LedgerRow } from './rules.ts'
 import type { PlanTerms } from './unit.ts'
 

@@ -17,7 +17,7 @@ import {
   settleUnit,
 } from '../../../test/support/credit-model.ts'
 import type { LedgerKind } from '../../db/schema.ts'
-import { monthNumber, monthStart } from './months.ts'
+import { monthNumber, monthStart } from '../../lib/months.ts'
 import { type AccountState, applyUnit } from './rules.ts'
 import type { Adjusted, HoldUnit, NewEntry, Outcome, PlanTerms } from './unit.ts'
 

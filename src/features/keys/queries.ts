@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database } from '../../db/schema.ts'
 import { type AccountId, base62Source, type IdSource, type KeyId, type UserId } from '../../domain/ids.ts'
@@ -70,22 +70,40 @@ export async function createKey(
   return { key: toApiKey(row), secret }
 }
 
-/** Revoked ones included, by creation; ids sort by time. */
-export async function listKeys(
-  db: Kysely<Database>,
-  accountId: AccountId,
-  page: { readonly limit: number; readonly order: 'asc' | 'desc'; readonly after?: string | undefined },
-): Promise<readonly ApiKey[]> {
+/** `active`: neither of the others. A key that ran out and was revoked then is `revoked`. */
+export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
+export type KeyStatus = (typeof KEY_STATUSES)[number]
+
+export interface KeyPage {
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** The id of the last one of the page before; undefined: from the start. */
+  readonly after?: string | undefined
+  /** Those alone that have this status at a time in Unix milliseconds; undefined: all, revoked ones included. */
+  readonly filter?: { readonly status: KeyStatus; readonly now: number } | undefined
+}
+
+/** By creation; ids sort by time. */
+export async function listKeys(db: Kysely<Database>, accountId: AccountId, page: KeyPage): Promise<readonly ApiKey[]> {
   const comparison = page.order === 'asc' ? '>' : '<'
   const rows = await db
     .selectFrom('api_key')
     .selectAll()
     .where('account_id', '=', accountId)
+    .where((is) => hasStatus(is, page.filter))
     .$if(page.after !== undefined, (query) => query.where('id', comparison, page.after as KeyId))
     .orderBy('id', page.order)
     .limit(page.limit)
     .execute()
   return rows.map(toApiKey)
+}
+
+function hasStatus(is: ExpressionBuilder<Database, 'api_key'>, filter: KeyPage['filter']) {
+  if (filter === undefined) return is.lit(true)
+  const { status, now } = filter
+  if (status === 'revoked') return is('revoked_at', 'is not', null)
+  const expiry = is('expires_at', 'is', null).or('expires_at', '>', now)
+  return is('revoked_at', 'is', null).and(status === 'active' ? expiry : is.not(expiry))
 }
 
 /** Undefined when the key is unknown or another account's. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { completionRecord, recordCompletions } from '../../../test/support/completions.ts'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -19,7 +20,8 @@ interface Answer {
 async function setUp(t: TestContext) {
   let time = Date.UTC(2026, 0, 1)
   const now = () => time++
-  const { db, batch, onChange } = await temporaryDatabase(t)
+  const database = await temporaryDatabase(t)
+  const { db, batch, onChange } = database
   for (const name of ['a', 'b']) {
     await db
       .insertInto('account')
@@ -64,7 +66,7 @@ async function setUp(t: TestContext) {
       text: response.body,
     }
   }
-  return { create, ask, now, events }
+  return { create, ask, now, events, database }
 }
 
 test('a key is created with 201, its secret is shown once and works at once', async (t) => {
@@ -88,6 +90,9 @@ test('a key is created with 201, its secret is shown once and works at once', as
     last_used_at: null,
     expires_at: null,
     revoked_at: null,
+    created_by: null,
+    spent_usd: null,
+    resets_at: null,
   })
   const list = await ask(key, 'GET', '/keys')
   assert.equal(list.status, 200)
@@ -231,6 +236,7 @@ test("TEN-2: another account's key is answered exactly like one that never was",
     ['PATCH', { name: 'x' }],
     ['PATCH', { scopes: [] }],
     ['DELETE', undefined],
+    ['GET', undefined],
   ] as const) {
     const [theirs, nobodys] = await Promise.all(
       [foreign.key.id, 'key_0000000000000000000000'].map((id) => ask(secret, method, `/keys/${id}`, body)),
@@ -275,11 +281,99 @@ test('the list goes page by page in both directions, and a cursor is good for it
   }
 })
 
+test('a key tells who made it, whatever became of them', async (t) => {
+  const { create, ask, database } = await setUp(t)
+  const { secret } = await create()
+  const person = { id: testIds.user(), email: 'ada@example.com', name: 'Ada', created_at: 1, changed_at: 1 }
+  await database.db
+    .insertInto('person')
+    .values({ ...person, disabled_at: 1 })
+    .execute()
+  const of = { user_id: person.id, email: 'ada@example.com', name: 'Ada' }
+  const { key } = await create({ createdBy: person.id })
+  const { body } = await ask(secret, 'GET', '/keys?order=asc')
+  assert.deepEqual(
+    body.data.map(({ created_by }: { created_by: unknown }) => created_by),
+    [null, of],
+  )
+  assert.deepEqual((await ask(secret, 'GET', `/keys/${key.id}`)).body.created_by, of)
+  assert.deepEqual((await ask(secret, 'PATCH', `/keys/${key.id}`, { name: 'y' })).body.created_by, of)
+})
+
+test('keys are listed by what became of them, and a cursor is good for its list alone', async (t) => {
+  const { create, ask, now } = await setUp(t)
+  const { secret, key: asker } = await create({ name: 'asker' })
+  const [used, expired, both] = await Promise.all([
+    create({ expiresAt: now() + 86_400_000 }),
+    create({ expiresAt: now() }),
+    create({ expiresAt: now() }),
+  ])
+  for (const { key } of [both]) assert.equal((await ask(secret, 'DELETE', `/keys/${key.id}`)).status, 204)
+  const ids = async (query: string) => {
+    const { body } = await ask(secret, 'GET', `/keys${query}`)
+    return body.data.map(({ id }: { id: string }) => id).toSorted()
+  }
+  const all = [asker, used.key, expired.key, both.key].map(({ id }) => id).toSorted()
+  assert.deepEqual([await ids(''), await ids('?status=all')], [all, all])
+  assert.deepEqual(await ids('?status=active'), [asker.id, used.key.id].toSorted())
+  assert.deepEqual(await ids('?status=expired'), [expired.key.id])
+  assert.deepEqual(await ids('?status=revoked'), [both.key.id])
+  const { next_cursor } = (await ask(secret, 'GET', '/keys?status=active&limit=1')).body
+  assert.equal((await ask(secret, 'GET', `/keys?status=active&cursor=${next_cursor}`)).status, 200)
+  for (const query of [`cursor=${next_cursor}`, `status=revoked&cursor=${next_cursor}`, 'status=lost']) {
+    assert.equal((await ask(secret, 'GET', `/keys?${query}`)).status, 400, query)
+  }
+})
+
+test('a key with a budget tells what of it is spent this month, and every key how much it was used last', async (t) => {
+  const { create, ask, database } = await setUp(t)
+  const { secret } = await create()
+  const accountId = 'acc_a' as AccountId
+  const budget = { monthlyBudgetNanoUsd: 10_000_000_000n }
+  const [plain, fresh, noted, old] = await Promise.all([create(), create(budget), create(budget), create(budget)])
+  const january = Date.UTC(2026, 0, 1)
+  const spend = (id: typeof plain.key.id, before: number) =>
+    completionRecord({ accountId, keyId: id, costNanoUsd: 2_000_000_000n, createdAt: january - before })
+  const hour = 3_600_000
+  await recordCompletions(database, [
+    spend(plain.key.id, 0),
+    spend(plain.key.id, hour),
+    spend(plain.key.id, 26 * hour),
+    spend(fresh.key.id, 0),
+    spend(fresh.key.id, hour),
+  ])
+  const spending = { account_id: accountId, spent_nano_usd: 7_500_000_000n, held_nano_usd: 1n }
+  const month = (2026 - 1970) * 12
+  await database.db
+    .insertInto('key_spending')
+    .values([
+      { ...spending, key_id: noted.key.id, month },
+      { ...spending, key_id: old.key.id, month: month - 1 },
+    ])
+    .execute()
+  const shown = async ({ key }: typeof plain) => {
+    const { body } = await ask(secret, 'GET', `/keys/${key.id}`)
+    return [body.spent_usd, body.resets_at, body.requests_last_24h]
+  }
+  const february = '2026-02-01T00:00:00.000Z'
+  assert.deepEqual(await shown(plain), [null, null, 2])
+  assert.deepEqual(await shown(fresh), [2, february, 2])
+  assert.deepEqual(await shown(noted), [7.5, february, 0])
+  assert.deepEqual(await shown(old), [0, february, 0])
+  const { data } = (await ask(secret, 'GET', '/keys')).body
+  const listed = new Map(data.map((key: { id: string; spent_usd: number | null }) => [key.id, key.spent_usd]))
+  assert.deepEqual(
+    [plain, fresh, noted, old].map(({ key }) => listed.get(key.id)),
+    [null, 2, 7.5, 0],
+  )
+})
+
 test('every route of keys needs the scope keys', async (t) => {
   const { create, ask } = await setUp(t)
   const { key, secret } = await create({ scopes: ['chat'] })
   for (const [method, url] of [
     ['GET', '/keys'],
+    ['GET', `/keys/${key.id}`],
     ['POST', '/keys'],
     ['PATCH', `/keys/${key.id}`],
     ['DELETE', `/keys/${key.id}`],

@@ -12,10 +12,28 @@ import { auditOf } from '../../http/audit-origin.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { type Asker, deniedEvent, keyEvent } from './audit.ts'
+import { keyDescriber, requestsOfLastDay } from './described.ts'
 import type { ApiKey } from './key.ts'
-import { createKey, findKey, type KeyReference, listKeys, revokeKey, updateKey } from './queries.ts'
+import {
+  createKey,
+  findKey,
+  KEY_STATUSES,
+  type KeyReference,
+  type KeyStatus,
+  listKeys,
+  revokeKey,
+  updateKey,
+} from './queries.ts'
 import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
-import { CreatedKeyView, KeyCreate, KeyPatch, KeyView, parseRights, renderKey } from './shapes.ts'
+import {
+  CreatedKeyView,
+  KeyCreate,
+  KeyDetailView,
+  KeyPatch,
+  KeyView,
+  parseRights,
+  renderDescribedKey,
+} from './shapes.ts'
 
 export interface KeysDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
@@ -30,10 +48,27 @@ const config = { scope: 'keys' } as const
 const tags = ['Keys']
 const listSchema = {
   summary: 'List API keys',
-  description: 'All of the account, revoked ones included.',
+  description: 'All of the account, revoked ones included, unless `status` says otherwise.',
   tags,
-  querystring: Type.Object(PAGE_QUERY),
+  querystring: Type.Object({
+    ...PAGE_QUERY,
+    status: Type.Optional(
+      Type.Unsafe<KeyStatus | 'all'>({
+        type: 'string',
+        enum: [...KEY_STATUSES, 'all'],
+        default: 'all',
+        description: 'active: neither revoked nor expired. expired: not revoked, but past its `expires_at`.',
+      }),
+    ),
+  }),
   response: { 200: pageSchema(KeyView) },
+}
+const readSchema = {
+  summary: 'Get an API key',
+  description: 'A revoked one, too.',
+  tags,
+  params: KeyParams,
+  response: { 200: KeyDetailView },
 }
 const createSchema = {
   summary: 'Create an API key',
@@ -59,7 +94,7 @@ const revokeSchema = {
 }
 
 export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
-  const { db, callerOf, changed } = deps
+  const { db, now, callerOf, changed } = deps
   const askerOf = (request: FastifyRequest): Asker => {
     const caller = callerOf(request)
     return { caller, audited: auditOf(request, caller) }
@@ -67,20 +102,31 @@ export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/keys', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'keys' }
+      const { status = 'all' } = request.query
+      const filter = status === 'all' ? undefined : { status, now: now() }
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'keys', filter: filter?.status }
       const page = readPageRequest(request.query, binding)
-      const keys = await listKeys(db, accountId, { ...page, limit: page.limit + 1 })
-      return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render: renderKey })
+      const keys = await listKeys(db, accountId, { ...page, limit: page.limit + 1, filter })
+      const describeKey = await keyDescriber(db, keys, now())
+      const render = (key: ApiKey) => renderDescribedKey(describeKey(key))
+      return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render })
+    })
+    app.get('/keys/:id', { config, schema: readSchema }, async (request) => {
+      const reference = { accountId: callerOf(request).accountId, id: request.params.id }
+      const key = await findKey(db, reference)
+      if (key === undefined) throw new GatewayError('not_found', 'No key has this id.')
+      const [view, requests] = await Promise.all([describe(deps, key), requestsOfLastDay(db, reference, now())])
+      return { ...view, requests_last_24h: requests }
     })
     app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
       const { key, secret } = await mintKey(deps, askerOf(request), request.body)
       await changed()
-      return reply.code(201).send({ ...renderKey(key), key: secret })
+      return reply.code(201).send({ ...(await describe(deps, key)), key: secret })
     })
     app.patch('/keys/:id', { config, schema: updateSchema }, async (request) => {
       const key = await changeKey(deps, askerOf(request), { id: request.params.id, body: request.body })
       await changed()
-      return renderKey(key)
+      return describe(deps, key)
     })
     app.delete('/keys/:id', { config, schema: revokeSchema }, async (request, reply) => {
       await revoke(deps, askerOf(request), request.params.id)
@@ -88,6 +134,11 @@ export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
       return reply.code(204).send(null)
     })
   }
+}
+
+async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {
+  const describeKey = await keyDescriber(db, [key], now())
+  return renderDescribedKey(describeKey(key))
 }
 
 async function mintKey({ db, now, ids, writeAudit }: KeysDeps, asker: Asker, body: Static<typeof KeyCreate>) {

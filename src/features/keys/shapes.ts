@@ -4,6 +4,7 @@ import { SCOPES, type Scope } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { parseIsoTime } from '../../lib/iso-time.ts'
+import type { DescribedKey } from './described.ts'
 import type { ApiKey, KeyRights } from './key.ts'
 
 const MAX_BUDGET_USD = 1_000_000_000
@@ -56,13 +57,36 @@ const KEY_FIELDS = {
   expires_at: nullable<string>({ type: 'string' }),
   revoked_at: nullable<string>({ type: 'string' }),
 }
-export const KeyView = Type.Object(KEY_FIELDS)
-export const CreatedKeyView = Type.Object({
+const Creator = Type.Object({ user_id: Type.String(), email: Type.String(), name: Type.String() })
+const DESCRIBED_FIELDS = {
   ...KEY_FIELDS,
+  created_by: Type.Unsafe<Static<typeof Creator> | null>({
+    anyOf: [Creator, { type: 'null' }],
+    description: 'The person who made it, and whose rights bound its own. Null: it is nobody’s.',
+  }),
+  spent_usd: nullable<number>({
+    type: 'number',
+    description: 'Of the budget, in this calendar month, UTC. Null: it has none.',
+  }),
+  resets_at: nullable<string>({
+    type: 'string',
+    description: 'ISO 8601: when the budget begins anew. Null: it has none.',
+  }),
+}
+export const KeyView = Type.Object(DESCRIBED_FIELDS)
+export const KeyDetailView = Type.Object({
+  ...DESCRIBED_FIELDS,
+  requests_last_24h: Type.Integer({ description: 'Settled ones; counted by the hour, the begun one before included.' }),
+})
+export const CreatedKeyView = Type.Object({
+  ...DESCRIBED_FIELDS,
   key: Type.String({ description: 'The secret, shown this once.' }),
 })
 
-export function renderKey(key: ApiKey): Static<typeof KeyView> {
+const KeyRow = Type.Object(KEY_FIELDS)
+
+/** What is in the key's own row. */
+export function renderKey(key: ApiKey): Static<typeof KeyRow> {
   return {
     id: key.id,
     object: 'key',
@@ -78,6 +102,16 @@ export function renderKey(key: ApiKey): Static<typeof KeyView> {
     last_used_at: key.lastUsedAt === undefined ? null : renderTime(key.lastUsedAt),
     expires_at: key.expiresAt === undefined ? null : renderTime(key.expiresAt),
     revoked_at: key.revokedAt === undefined ? null : renderTime(key.revokedAt),
+  }
+}
+
+export function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
+  const { creator, spentNanoUsd, resetsAt } = key
+  return {
+    ...renderKey(key),
+    created_by: creator === undefined ? null : { user_id: creator.userId, email: creator.email, name: creator.name },
+    spent_usd: spentNanoUsd === undefined ? null : usdNumber(spentNanoUsd),
+    resets_at: resetsAt === undefined ? null : renderTime(resetsAt),
   }
 }
 

@@ -51,6 +51,7 @@ test('a model of the file needs only an ID and a deployment, and is not priced t
     maxOutputTokens: undefined,
     price: undefined,
     priceVersion: undefined,
+    priceSource: undefined,
     aliasOf: undefined,
     deprecationDate: undefined,
     inputModalities: ['text'],

@@ -87,6 +87,7 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
     maxOutputTokens: entry.max_output_tokens ?? undefined,
     price,
     priceVersion: price === undefined ? undefined : priceVersion(entry.id, price),
+    priceSource: price === undefined ? undefined : entry.source,
     aliasOf: undefined,
     deprecationDate: entry.deprecation_date ?? undefined,
     inputModalities: entry.input_modalities,

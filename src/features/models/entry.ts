@@ -26,6 +26,8 @@ export interface ConfiguredPricing {
 /** What the catalogue and the file say of one model, together. */
 export interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'pricing'> {
   readonly pricing: CataloguePricing | ConfiguredPricing | null
+  /** Of the price; undefined: the catalogue knows none, or the file has its own. */
+  readonly source?: CatalogueEntry['source'] | undefined
 }
 
 /** Of a model that only the file knows, where the file does not say. */
@@ -53,6 +55,7 @@ export function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefi
     context_window: model.context_window ?? known.context_window,
     max_output_tokens: model.max_output_tokens === undefined ? known.max_output_tokens : model.max_output_tokens,
     pricing: model.pricing === undefined ? known.pricing : model.pricing,
+    source: model.pricing === undefined ? base?.source : undefined,
     aliases: model.aliases ?? (base?.id === model.id ? base.aliases : []),
     deprecation_date: model.deprecation_date ?? known.deprecation_date,
     input_modalities: inputModalities(known, capabilities),

@@ -42,13 +42,35 @@ export const ListedModelSchema = Type.Object(
       output_modalities: Type.Array(Type.String()),
     }),
     supported_parameters: Type.Array(Type.String(), { description: 'Request fields that the model honours.' }),
+    price_source: orNull(
+      Type.Object(
+        {
+          url: Type.String({ description: 'Where the price was read.' }),
+          read: Type.String({ description: 'ISO date on which it was.' }),
+        },
+        { description: 'Null: nowhere; the operator has set it, or it is not known.' },
+      ),
+    ),
+    price_overridden: Type.Boolean({
+      description: 'Whether the operator has set the price, whatever the catalogue says.',
+    }),
+    providers: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'The operator’s name for it.' }),
+        healthy: Type.Boolean({ description: 'Whether the process that answers would call it for this model now.' }),
+      }),
+      {
+        description: 'Where it can be had, in the order in which they are tried: those that are not healthy come last.',
+      },
+    ),
     deprecation_date: orNull(Type.String({ description: 'ISO date on which the provider shuts the model down.' })),
   },
   { description: 'A model that this key may use.' },
 )
 export type ListedModel = Type.Static<typeof ListedModelSchema>
 
-export function listModel(model: Model): ListedModel {
+/** @param providers Of the model, as `modelProviders` lists them. */
+export function listModel(model: Model, providers: ListedModel['providers']): ListedModel {
   return {
     id: model.id,
     object: 'model',
@@ -63,6 +85,9 @@ export function listModel(model: Model): ListedModel {
     ...(model.aliasOf === undefined ? {} : { alias_of: model.aliasOf }),
     architecture: { input_modalities: [...model.inputModalities], output_modalities: ['text'] },
     supported_parameters: [...model.supportedParameters],
+    price_source: model.priceSource === undefined ? null : { ...model.priceSource },
+    price_overridden: model.price !== undefined && model.priceSource === undefined,
+    providers,
     deprecation_date: model.deprecationDate ?? null,
   }
 }

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { CATALOGUE } from '../../../catalogue/index.ts'
 import type { Caller } from '../../domain/caller.ts'
 import type { AccountId, KeyId, RequestId } from '../../domain/ids.ts'
+import type { CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { createHttpServer } from '../../http/server.ts'
 import { buildModelBook } from './book.ts'
 import { modelsRoutes } from './routes.ts'
@@ -36,8 +37,30 @@ const app = await createHttpServer({
   onError: () => {},
   draining: () => false,
 })
-await app.register(modelsRoutes({ callerOf: () => caller, models: () => models }))
+let statuses: readonly ProviderStatus[] = []
+await app.register(modelsRoutes({ callerOf: () => caller, models: () => models, status: () => statuses }))
 after(() => app.close())
+
+const SOURCE_OF_GPT_4O = CATALOGUE.find(({ id }) => id === 'gpt-4o-2024-08-06')?.source
+
+/** @param coolings Of each credential. */
+function provider(
+  name: string,
+  over: Partial<DeploymentStatus>,
+  coolings: readonly CredentialStatus['coolingUntil'][] = [{}],
+): ProviderStatus {
+  const quiet = { openUntil: undefined, failures: 0, inFlight: 0, firstEventMs: undefined, wholeAnswerMs: undefined }
+  const counts = { calls: 1, failedCalls: 0, lastFailure: undefined }
+  return {
+    name,
+    baseUrl: 'https://provider.example/v1',
+    maxInFlight: undefined,
+    inFlight: 0,
+    queued: 0,
+    credentials: coolings.map((coolingUntil, index) => ({ number: index + 1, coolingUntil, inFlight: 0 })),
+    deployments: [{ model: 'm', breaker: 'closed', ...quiet, ...counts, ...over }],
+  }
+}
 
 async function get(url: string, as: Partial<Caller> = {}) {
   caller = { ...FREE_CALLER, ...as }
@@ -76,7 +99,73 @@ test('a model has the fields of the interface and those that other tools read', 
       'top_p',
     ],
     deprecation_date: '2027-01-14',
+    price_source: SOURCE_OF_GPT_4O,
+    price_overridden: false,
+    providers: [{ name: 'openai', healthy: true }],
   })
+})
+
+test('a price that the operator has set says so, and has no source; none at all has neither', async () => {
+  const before = models
+  const pricing = { input_per_million: 1, output_per_million: 2 }
+  const deployments = [{ provider: 'local', model: 'own' }]
+  models = buildModelBook({
+    catalogue: CATALOGUE,
+    providers: new Set(['openai', 'local']),
+    models: [
+      { id: 'gpt-4o', pricing },
+      { id: 'gpt-4o-mini', name: 'Mini' },
+      { id: 'own', pricing, deployments },
+      { id: 'unpriced', deployments },
+    ],
+  })
+  const shown = async (id: string) => {
+    const { body } = await get(`/models/${id}`)
+    return [body.price_source !== null, body.price_overridden]
+  }
+  assert.deepEqual(await shown('gpt-4o'), [false, true])
+  assert.deepEqual(await shown('gpt-4o-mini'), [true, false])
+  assert.deepEqual(await shown('own'), [false, true])
+  assert.deepEqual(await shown('unpriced'), [false, false])
+  models = before
+})
+
+test('UP-4: providers are in the order in which they are tried, those that are left alone last, without an address', async () => {
+  const before = models
+  const deployments = [
+    { provider: 'second', model: 'm', priority: 1 },
+    { provider: 'first', model: 'm', weight: 1 },
+    { provider: 'often', model: 'm', weight: 9 },
+  ]
+  const providers = new Set(['first', 'second', 'often'])
+  models = buildModelBook({ catalogue: [], providers, models: [{ id: 'own', deployments }] })
+  const seen = async (...known: readonly ProviderStatus[]) => {
+    statuses = known
+    const answers = [(await get('/models/own')).body, (await get('/models')).body.data[0]]
+    assert.deepEqual(answers[0], answers[1])
+    assert.ok(!JSON.stringify(answers).includes('example'))
+    return answers[0].providers.map(({ name, healthy }: { name: string; healthy: boolean }) => `${name} ${healthy}`)
+  }
+  assert.deepEqual(await seen(), ['often true', 'first true', 'second true'])
+  assert.deepEqual(await seen(provider('often', { breaker: 'open' })), ['first true', 'second true', 'often false'])
+  assert.deepEqual(await seen(provider('often', { breaker: 'half_open' }, [{}, { m: 5 }])), [
+    'often true',
+    'first true',
+    'second true',
+  ])
+  assert.deepEqual(await seen(provider('often', { breaker: 'open', model: 'other' })), [
+    'often true',
+    'first true',
+    'second true',
+  ])
+  const cold = [{ m: 5 }, { '*': 5 }]
+  assert.deepEqual(await seen(provider('first', {}, cold), provider('second', {}, [{ other: 5 }])), [
+    'often true',
+    'second true',
+    'first false',
+  ])
+  statuses = []
+  models = before
 })
 
 test('what is not known is null', async () => {

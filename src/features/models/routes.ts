@@ -4,12 +4,16 @@ import { Type } from 'typebox'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { CAPABILITIES, type Capability, type Model } from '../../domain/model.ts'
+import type { ProviderStatus } from '../../domain/provider-status.ts'
 import type { FeatureDeps } from '../deps.ts'
 import type { ModelBook } from './book.ts'
 import { type ListedModel, ListedModelSchema, listModel } from './listed-model.ts'
+import { modelProviders } from './model-providers.ts'
 
 export interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf'> {
   readonly models: () => ModelBook
+  /** Of every configured provider, now. */
+  readonly status: () => readonly ProviderStatus[]
 }
 
 const ListQuery = Type.Object({
@@ -37,22 +41,23 @@ const oneSchema = {
 const nestedSchema = { hide: true, params: Type.Object({ '*': Type.String() }), response: { 200: ListedModelSchema } }
 
 /** `GET /models` and `GET /models/{id}`. */
-export function modelsRoutes({ callerOf, models }: ModelsRoutesDeps): FastifyPluginAsyncTypebox {
+export function modelsRoutes({ callerOf, models, status }: ModelsRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { scope: 'models:read' } as const
   const one = (request: FastifyRequest, id: string): ListedModel => {
     const model = models().find(id)
     if (model === undefined || !mayUse(callerOf(request), model)) throw notFound(id, models(), callerOf(request))
-    return listModel(model)
+    return listModel(model, modelProviders(status())(model))
   }
   return async (app) => {
     app.get('/models', { config, schema: listSchema }, async (request) => {
       const { capability, owned_by } = request.query
       const wanted = capability === undefined ? undefined : parseCapability(capability)
+      const providersOf = modelProviders(status())
       const data = models()
         .all.filter((model) => wanted === undefined || model.capabilities[wanted])
         .filter((model) => owned_by === undefined || model.ownedBy === owned_by)
         .filter((model) => mayUse(callerOf(request), model))
-        .map(listModel)
+        .map((model) => listModel(model, providersOf(model)))
       return { object: 'list' as const, data }
     })
     app.get('/models/:id', { config, schema: oneSchema }, async (request) => one(request, request.params.id))

@@ -9,6 +9,7 @@ import type { Role } from '../../domain/rights.ts'
 import type { BrowserSession, PeoplePort } from '../../domain/sign-in.ts'
 import { originOfRequest, takeOnlyFromOwnPages } from '../../http/browser-request.ts'
 import { appHeaders } from '../../http/page-headers.ts'
+import { REMOVED_NEXT, readNextCookie } from '../../http/pages/next-cookie.ts'
 import { REMOVED_SESSION_COOKIE } from './cookie.ts'
 import type { Sessions } from './sessions.ts'
 import { TOKEN_LIFE_S, type TokenSigner } from './token.ts'
@@ -31,6 +32,8 @@ export interface AuthDeps {
   readonly redeemLink: (token: string) => Promise<AccountId | undefined>
   /** The page that says why a link did not work. */
   readonly linkRefused: () => string
+  /** Makes a path of ours of whatever was asked for. */
+  readonly localPath: (asked: unknown) => string
 }
 
 const MAX_FORM_BYTES = 16 * 1024
@@ -61,7 +64,8 @@ const sessionSchema = {
 const signOutSchema = { summary: 'Sign out', description: 'In force everywhere within 30 s.', tags }
 const linkSchema = {
   summary: 'Sign in with a one-time link',
-  description: 'With the token of a link that the terminal printed. A form is sent on to the dashboard.',
+  description:
+    'With the token of a link that the terminal printed. A form is sent on to the page that was wanted, or the dashboard.',
   tags,
   body: LinkBody,
 }
@@ -112,7 +116,9 @@ async function signInByLink(
   if (before !== undefined) await sessions.end(before, origin)
   const cookie = await sessions.start(arrival, origin)
   reply.header('set-cookie', cookie)
-  if (isForm(request)) return reply.redirect('/app/', 303)
+  const next = readNextCookie(request.headers.cookie)
+  if (next !== undefined) reply.header('set-cookie', REMOVED_NEXT)
+  if (isForm(request)) return reply.redirect(deps.localPath(next), 303)
   const session = await sessions.find(cookie.split(';', 1)[0])
   if (session === undefined) throw notSignedIn()
   return renderSession(deps, session)

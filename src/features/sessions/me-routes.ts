@@ -5,9 +5,10 @@ import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { SessionId } from '../../domain/ids.ts'
+import type { SessionId, UserId } from '../../domain/ids.ts'
 import type { Role } from '../../domain/rights.ts'
 import type { FeatureDeps } from '../deps.ts'
+import type { Membership } from './auth-routes.ts'
 import { findSession } from './queries.ts'
 
 export interface MeDeps extends FeatureDeps {
@@ -15,7 +16,19 @@ export interface MeDeps extends FeatureDeps {
   readonly sessionOf: (caller: Caller) => SessionId | undefined
   /** Unix milliseconds until which a device's token is good; undefined: not known. */
   readonly tokenExpiresAt: (authorization: string | undefined) => number | undefined
+  /** Accounts that a person belongs to. */
+  readonly accountsOf: (userId: UserId) => Promise<readonly Membership[]>
+  /** Of the gateway. */
+  readonly version: string
+  /** Whether people can sign in with an identity provider. */
+  readonly hasIdentityProviders: boolean
 }
+
+const AccountOfPerson = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  role: Type.Unsafe<Role | null>({ type: ['string', 'null'], description: 'Null: a key has none.' }),
+})
 
 const schema = {
   summary: 'Who am I?',
@@ -33,19 +46,27 @@ const schema = {
       account: Type.Object({ id: Type.String(), name: Type.String(), plan: Type.String() }),
       user: Type.Union([Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }), Type.Null()]),
       role: Type.Unsafe<Role | null>({ type: ['string', 'null'] }),
+      rights: Type.Array(Type.String(), { description: 'The same as `credential.scopes`; `operator` among them.' }),
+      accounts: Type.Array(AccountOfPerson, {
+        description: 'That the person can go over to. A key and a token have the one that they are of.',
+      }),
+      version: Type.String({ description: 'Of the gateway.' }),
+      identity_providers: Type.Boolean({ description: 'Whether people can sign in with one, and so be invited.' }),
     }),
   },
 }
 type Me = Static<(typeof schema)['response'][200]>
 
-export function meRoutes({ db, now, callerOf, sessionOf, tokenExpiresAt }: MeDeps): FastifyPluginAsyncTypebox {
+export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, sessionOf, tokenExpiresAt } = deps
   return async (app) => {
     app.get('/me', { schema }, async (request): Promise<Me> => {
       const caller = callerOf(request)
       const id = sessionOf(caller) ?? caller.keyId
-      const [account, user, expiresAt] = await Promise.all([
+      const [account, user, accounts, expiresAt] = await Promise.all([
         db.selectFrom('account').select(['id', 'name', 'plan']).where('id', '=', caller.accountId).executeTakeFirst(),
         userOf(db, caller),
+        caller.kind === 'session' && caller.userId !== undefined ? deps.accountsOf(caller.userId) : undefined,
         tokenExpiresAt(request.headers.authorization) ?? expiryOf(db, { caller, id, now: now() }),
       ])
       if (account === undefined) throw new GatewayError('not_found', 'The account is gone.')
@@ -56,6 +77,14 @@ export function meRoutes({ db, now, callerOf, sessionOf, tokenExpiresAt }: MeDep
         account,
         user: user ?? null,
         role: caller.role ?? null,
+        rights: [...caller.scopes],
+        accounts: (accounts ?? [{ ...account, role: caller.role ?? null }]).map(({ id, name, role }) => ({
+          id,
+          name,
+          role,
+        })),
+        version: deps.version,
+        identity_providers: deps.hasIdentityProviders,
       }
     })
   }

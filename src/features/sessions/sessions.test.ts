@@ -215,6 +215,9 @@ test('GET /v1/me tells what a key and what a session is', async (t) => {
     ['key', null, null, null],
   )
   assert.ok(ofKey.credential.scopes.includes('members') && !ofKey.credential.scopes.includes('operator'))
+  assert.deepEqual(ofKey.rights, ofKey.credential.scopes)
+  assert.deepEqual(ofKey.accounts, [{ id: accountId, name: 'Acme', role: null }])
+  assert.deepEqual([ofKey.version, ofKey.identity_providers], ['0.0.0', false])
   const who = await browser(await person(accountId, 'developer'))
   const answer = await ask('GET', '/v1/me', { token: await token(who) })
   const { credential, account: shown, user, role } = answer.json()
@@ -224,6 +227,25 @@ test('GET /v1/me tells what a key and what a session is', async (t) => {
   assert.deepEqual(user, { id: who.userId, email: who.email, name: 'Ada' })
   assert.ok(!credential.scopes.includes('billing'))
   assert.equal(answer.headers['cache-control'], 'no-store')
+})
+
+test('GET /v1/me tells a session the accounts that it can go over to, and whether it may operate', async (t) => {
+  const { ask, account, person, browser, token, database } = await openApp(t)
+  const [home, away, left] = [await account('Home'), await account('Away'), await account('Left')]
+  await database.db.insertInto('setting').values({ key: 'first_account', value: home }).execute()
+  const ada = await person(home, 'owner')
+  await join(database.db, { ...ada, accountId: away }, 'billing')
+  await join(database.db, { ...ada, accountId: left }, 'admin')
+  await database.db.updateTable('member').set({ removed_at: 1 }).where('account_id', '=', left).execute()
+  const me = (await ask('GET', '/v1/me', { token: await token(await browser(ada)) })).json()
+  const byName = me.accounts.toSorted((one: { name: string }, other: { name: string }) =>
+    one.name < other.name ? 1 : -1,
+  )
+  assert.deepEqual(byName, [
+    { id: home, name: 'Home', role: 'owner' },
+    { id: away, name: 'Away', role: 'billing' },
+  ])
+  assert.ok(me.rights.includes('operator') && me.rights.includes('members'))
 })
 
 test('people see and end their own sessions, and nobody else’s', async (t) => {

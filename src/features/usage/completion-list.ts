@@ -4,8 +4,9 @@
  */
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { CompletionTable, Database } from '../../db/schema.ts'
+import { readAgentReference } from '../../domain/agent.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, CompletionId, KeyId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
 import { type IdRange, idsBornIn, rangeAfter } from './id-range.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
@@ -17,6 +18,10 @@ export interface CompletionFilter {
   readonly model: string | undefined
   readonly keyId: KeyId | undefined
   readonly status: CompletionStatus | undefined
+  readonly agentId: AgentId | undefined
+  /** This and the next have neither index nor sums: only a short period may be read for them. */
+  readonly provider: string | undefined
+  readonly clientRequestId: string | undefined
 }
 
 export interface CompletionListInput {
@@ -34,6 +39,8 @@ export async function listCompletions(
   list: CompletionListInput,
 ): Promise<readonly CompletionRow[]> {
   const { limit, order } = list
+  const agentId = agentOf(list.filter)
+  if (agentId !== undefined) return listOfAgent(db, { ...list, agentId })
   const rows: CompletionRow[] = []
   let position = list.after
   for await (const period of periodsToRead(db, list)) {
@@ -62,16 +69,14 @@ interface RowChoice extends Pick<CompletionListInput, 'accountId' | 'filter' | '
 }
 
 function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: RowChoice) {
-  const { period, model, keyId, status } = filter
+  const { status } = filter
   const rows = db
     .selectFrom('completion')
     .selectAll()
     .where('account_id', '=', accountId)
-    .where('created_at', '>=', period.start)
-    .where('created_at', '<', period.end)
-    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
-    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
-  if (isIndexed(status)) return rows.$call((query) => notCompletedBetween(query, { status, order, range }))
+    .$call((query) => matching(query, filter))
+  if (isIndexed(status))
+    return notCompletedBetween(rows, { status, range }).orderBy('status', order).orderBy('id', order)
   return rows
     .where('id', '>', range.above)
     .where('id', '<', range.below)
@@ -79,30 +84,89 @@ function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: 
     .orderBy('id', order)
 }
 
+type Completions<Row> = SelectQueryBuilder<Database, 'completion', Row>
+
+/** What the filter says, but for the status and the agent, which decide what is read through. */
+export function matching<Row>(rows: Completions<Row>, filter: CompletionFilter): Completions<Row> {
+  const { period, model, keyId, provider, clientRequestId } = filter
+  return rows
+    .$if(clientRequestId !== undefined, (query) => query.where('client_request_id', '=', clientRequestId as string))
+    .$if(provider !== undefined, (query) => query.where('provider', '=', provider as string))
+    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
+    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
+    .where('created_at', '>=', period.start)
+    .where('created_at', '<', period.end)
+}
+
 /**
  * Through the index of completions that did not complete: its own condition must stand word for word, and bounds on
  * status and id together are what the primary key cannot serve.
  */
-function notCompletedBetween(
-  rows: SelectQueryBuilder<Database, 'completion', CompletionRow>,
-  { status, order, range }: Pick<RowChoice, 'order' | 'range'> & { readonly status: CompletionStatus },
-) {
+export function notCompletedBetween<Row>(
+  rows: Completions<Row>,
+  { status, range }: { readonly status: CompletionStatus; readonly range: IdRange },
+): Completions<Row> {
   return rows
     .where('status', '<>', sql.lit<CompletionStatus>('completed'))
     .where(({ eb, refTuple, tuple }) => eb(refTuple('status', 'id'), '>', tuple(status, range.above)))
     .where(({ eb, refTuple, tuple }) => eb(refTuple('status', 'id'), '<', tuple(status, range.below)))
-    .orderBy('status', order)
-    .orderBy('id', order)
+}
+
+/**
+ * Through the index of agents' completions. Bounds on the id would lead elsewhere. SQLite searches by the first bounds:
+ * the agent's own must stand before those that are only the condition of the index, and all of them before an exact
+ * `client_request_id`, which would hide that condition from it.
+ */
+export function ofAgent<Row>(rows: Completions<Row>, agentId: AgentId): Completions<Row> {
+  return rows
+    .where('client_request_id', '>', `${agentId}/`)
+    .where('client_request_id', '<', `${agentId}0`) // what comes after the slash
+    .where('client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
+    .where('client_request_id', '<', sql.lit('agt`'))
+}
+
+/** Whose completions alone can match; undefined: anybody's. A run's reference says it without the agent's id. */
+export function agentOf({ agentId, clientRequestId }: CompletionFilter): AgentId | undefined {
+  if (agentId !== undefined || clientRequestId === undefined) return agentId
+  return readAgentReference(clientRequestId)?.agentId
+}
+
+/** Agents make few calls: all their ids are read, and sorted here, since the index has them run by run. */
+async function listOfAgent(
+  db: Kysely<Database>,
+  { accountId, agentId, filter, limit, order, after }: CompletionListInput & { readonly agentId: AgentId },
+): Promise<readonly CompletionRow[]> {
+  const { status } = filter
+  const found = await ofAgent(db.selectFrom('completion').select('id').where('account_id', '=', accountId), agentId)
+    .$call((query) => matching(query, filter))
+    .$if(status !== undefined, (query) => query.where('status', '=', status as CompletionStatus))
+    .execute()
+  const sign = order === 'asc' ? 1 : -1
+  const compare = (one: CompletionId, other: CompletionId) => (one < other ? -sign : sign)
+  const ids = found.map(({ id }) => id).filter((id) => after === undefined || compare(after, id) < 0)
+  const page = ids
+    .filter((id) => id !== after)
+    .toSorted(compare)
+    .slice(0, limit)
+  if (page.length === 0) return []
+  const rows = db.selectFrom('completion').selectAll().where('account_id', '=', accountId).where('id', 'in', page)
+  return (await rows.execute()).toSorted((one, other) => compare(one.id, other.id))
 }
 
 function isIndexed(status: CompletionStatus | undefined): status is Exclude<CompletionStatus, 'completed'> {
   return status !== undefined && status !== 'completed'
 }
 
+/** There is no sum of what is asked for: the rows themselves must be looked at. */
+export function isReadRowByRow({ agentId, provider, clientRequestId }: CompletionFilter): boolean {
+  return agentId !== undefined || provider !== undefined || clientRequestId !== undefined
+}
+
 /** Disjoint, in the order of the list; together they hold everything that is listed. */
 async function* periodsToRead(db: Kysely<Database>, list: CompletionListInput): AsyncGenerator<Period> {
   const { period, model, keyId, status } = list.filter
-  if (isIndexed(status) || (model === undefined && keyId === undefined)) {
+  const isOfAll = model === undefined && keyId === undefined && !isReadRowByRow(list.filter)
+  if (isIndexed(status) || isOfAll) {
     yield period
     return
   }

@@ -9,7 +9,7 @@ export interface IdRange {
 }
 
 /** An id is born together with its completion's `created_at`; a clock that is being set may come between. */
-const ID_TOLERANCE_MS = 60_000
+export const ID_TOLERANCE_MS = 60_000
 /** Ids of later milliseconds would begin anew: the year 8889. */
 const LAST_ID_MS = 62 ** 8 - 1
 

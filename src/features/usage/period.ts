@@ -12,11 +12,12 @@ export function monthOf(now: number): Period {
 /** The whole units of `unitMs` in a period, numbered from 1970-01-01 UTC, and what sticks out on either side. */
 export function splitPeriod({ start, end }: Period, unitMs: number) {
   const units: Period = { start: Math.ceil(start / unitMs), end: Math.floor(end / unitMs) }
-  if (units.start >= units.end) return { units: EMPTY, head: { start, end }, tail: EMPTY }
+  if (units.start >= units.end) return { units: NEVER, head: { start, end }, tail: NEVER }
   return { units, head: { start, end: units.start * unitMs }, tail: { start: units.end * unitMs, end } }
 }
 
-const EMPTY: Period = { start: 0, end: 0 }
+/** Nothing is in it. */
+export const NEVER: Period = { start: 0, end: 0 }
 
 function firstOfMonth(now: number, monthsLater: number): number {
   const date = new Date(now)

@@ -1,23 +1,47 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { dialectOf } from '../../db/dialect.ts'
 import type { Database } from '../../db/schema.ts'
-import type { AccountId } from '../../domain/ids.ts'
+import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { Period } from '../../http/period.ts'
 import { firstAgentAfter, idsBornIn } from './id-range.ts'
-import { DAY_MS, HOUR_MS, splitPeriod } from './period.ts'
+import { DAY_MS, HOUR_MS, NEVER, splitPeriod } from './period.ts'
 
 /** What sums can be told apart by, beside their model. */
-export type Dimension = 'key' | 'day'
+export type Dimension = 'key'
 
-export interface UsageSum {
-  readonly model: string
-  /** The key's id, or the day since 1970-01-01 UTC; empty without a dimension. */
-  readonly member: string | number
+/** Units of time that there are sums of. */
+export type Interval = 'hour' | 'day'
+
+/** Undefined: of all. */
+export interface UsageFilter {
+  readonly model: string | undefined
+  readonly keyId: KeyId | undefined
+}
+
+export interface SumChoice {
+  readonly period: Period
+  readonly filter: UsageFilter
+  readonly by: Dimension | undefined
+  /** Told apart by it as well. */
+  readonly interval: Interval | undefined
+}
+
+/** Of completions. */
+export interface Counts {
   readonly requests: number
-  /** Prompt and completion together. */
-  readonly tokens: number
+  readonly promptTokens: number
+  readonly completionTokens: number
   readonly costNanoUsd: NanoUsd
+}
+
+export interface UsageSum extends Counts {
+  readonly model: string
+  /** The key's id; empty without a dimension. */
+  readonly member: string
+  /** The hour or day since 1970-01-01 UTC; 0 without an interval. */
+  readonly unit: number
 }
 
 /**
@@ -27,61 +51,86 @@ export interface UsageSum {
 export async function sumUsage(
   db: Kysely<Database>,
   accountId: AccountId,
-  { period, by }: { readonly period: Period; readonly by: Dimension | undefined },
+  choice: SumChoice,
 ): Promise<readonly UsageSum[]> {
-  const days = splitPeriod(period, DAY_MS)
-  const early = splitPeriod(days.head, HOUR_MS)
-  const late = splitPeriod(days.tail, HOUR_MS)
-  const parts = daySums(db, accountId, { days: days.units, by })
-    .unionAll(hourSums(db, accountId, { hours: early.units, by }))
-    .unionAll(hourSums(db, accountId, { hours: late.units, by }))
-    .unionAll(rowSums(db, accountId, { period: early.head, by }))
-    .unionAll(rowSums(db, accountId, { period: early.tail, by }))
-    .unionAll(rowSums(db, accountId, { period: late.head, by }))
-    .unionAll(rowSums(db, accountId, { period: late.tail, by }))
   const rows = await db
-    .selectFrom(parts.as('part'))
-    .select(['model', 'member', ({ fn }) => fn.sum<number>('requests').as('requests')])
-    .select(({ fn }) => fn.sum<number>('tokens').as('tokens'))
+    .selectFrom(sumParts(db, accountId, choice).as('part'))
+    .select(['model', 'member', 'unit', ({ fn }) => fn.sum<number>('requests').as('requests')])
+    .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
+    .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
-    .groupBy(['model', 'member'])
+    .groupBy(['model', 'member', 'unit'])
     .execute()
-  return rows.map(({ cost_nano_usd: costNanoUsd, ...row }) => ({ ...row, costNanoUsd }))
+  return rows.map(({ model, member, unit, ...counts }) => ({ model, member, unit, ...toCounts(counts) }))
 }
 
-export interface AgentSum extends Omit<UsageSum, 'model' | 'member'> {
+/** What `sumUsage` adds up: each completion of the period is in exactly one of these rows. */
+export function sumParts(db: Kysely<Database>, accountId: AccountId, { period, ...choice }: SumChoice) {
+  const days = choice.interval === 'hour' ? { units: NEVER, head: period, tail: NEVER } : splitPeriod(period, DAY_MS)
+  const early = splitPeriod(days.head, HOUR_MS)
+  const late = splitPeriod(days.tail, HOUR_MS)
+  return daySums(db, accountId, { ...choice, days: days.units })
+    .unionAll(hourSums(db, accountId, { ...choice, hours: early.units }))
+    .unionAll(hourSums(db, accountId, { ...choice, hours: late.units }))
+    .unionAll(rowSums(db, accountId, { ...choice, period: early.head }))
+    .unionAll(rowSums(db, accountId, { ...choice, period: early.tail }))
+    .unionAll(rowSums(db, accountId, { ...choice, period: late.head }))
+    .unionAll(rowSums(db, accountId, { ...choice, period: late.tail }))
+}
+
+export interface AgentSum extends Counts {
   /** Which run's: see `agentReference`. */
   readonly reference: string
 }
 
 /**
  * What agents used, run by run, through the index of their completions: the sums that are kept do not tell whose a
- * completion was. Without bounds on the id, which would lead through all completions of the period instead. Clients' own names for their requests can look like an agent's, but never like a run's.
+ * completion was. Clients' own names for their requests can look like an agent's, but never like a run's.
  */
 export async function sumAgents(
   db: Kysely<Database>,
   accountId: AccountId,
-  period: Period,
+  { period, filter }: Pick<SumChoice, 'period' | 'filter'>,
 ): Promise<readonly AgentSum[]> {
   const rows = await db
-    .selectFrom('completion')
+    .selectFrom(agentCalls(db, accountId, period).as('one'))
     .select(sql<string>`client_request_id`.as('reference'))
-    .select(({ fn }) => fn.countAll().as('requests'))
-    .select(sql<number>`sum(prompt_tokens + completion_tokens)`.as('tokens'))
+    .select(({ fn }) => fn.countAll<number>().as('requests'))
+    .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
+    .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
-    .where('account_id', '=', accountId)
-    .where('client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
-    .where('client_request_id', '<', sql.lit('agt`'))
-    .where('client_request_id', '<', firstAgentAfter(period))
     .where('created_at', '>=', period.start)
     .where('created_at', '<', period.end)
+    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
+    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
     .groupBy('client_request_id')
     .execute()
-  return rows.map(({ cost_nano_usd: costNanoUsd, requests, ...row }) => ({
-    ...row,
-    requests: Number(requests),
-    costNanoUsd,
-  }))
+  return rows.map(({ reference, ...counts }) => ({ reference, ...toCounts(counts) }))
+}
+
+const CALL_COLUMNS = ['created_at', 'model', 'key_id', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'] as const
+
+/**
+ * All of the period, and maybe some of the minute before and after. SQLite would read the rows of all agents' calls, whatever
+ * the bounds on the id: it gets the ids from the index alone, and then their rows, in the order that a cross join says.
+ */
+function agentCalls(db: Kysely<Database>, accountId: AccountId, period: Period) {
+  const { above, below } = idsBornIn(period)
+  const calls = db
+    .selectFrom('completion as call')
+    .select('call.client_request_id')
+    .where('call.account_id', '=', accountId)
+    .where('call.client_request_id', '<', firstAgentAfter(period))
+    .where('call.client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
+    .where('call.client_request_id', '<', sql.lit('agt`'))
+    .where('call.id', '>', above)
+    .where('call.id', '<', below)
+  if (dialectOf(db) === 'postgres') return calls.select(CALL_COLUMNS)
+  return calls
+    .crossJoin('completion as whole')
+    .select(CALL_COLUMNS.map((column) => `whole.${column}` as const))
+    .where('whole.account_id', '=', accountId)
+    .whereRef('whole.id', '=', 'call.id')
 }
 
 /** Notes each price the first time it is seen: usage rows name it for ever. `now` is Unix milliseconds. */
@@ -107,46 +156,79 @@ export async function recordPriceVersions(db: Kysely<Database>, models: readonly
   })
 }
 
-const TOKENS = sql<number>`prompt_tokens + completion_tokens`.as('tokens')
-const NO_MEMBER = sql<string>`''`
-const KEY = sql<string>`key_id`
+type Part = Omit<SumChoice, 'period'>
 
-function memberOf(by: Dimension | undefined, day: RawBuilder<number>) {
-  const member: RawBuilder<string | number> = by === 'day' ? day : by === 'key' ? KEY : NO_MEMBER
-  return member.as('member')
-}
-
-interface Part {
-  readonly by: Dimension | undefined
-}
-
-function daySums(db: Kysely<Database>, accountId: AccountId, { days, by }: Part & { readonly days: Period }) {
+function daySums(db: Kysely<Database>, accountId: AccountId, { days, by, filter, interval }: Part & { days: Period }) {
   return db
     .selectFrom('usage_rollup')
-    .select(['model', memberOf(by, sql<number>`day`), 'requests', TOKENS, 'cost_nano_usd'])
+    .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`day`, hour: NO_UNIT })])
+    .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
     .where('account_id', '=', accountId)
     .where('day', '>=', days.start)
     .where('day', '<', days.end)
+    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
+    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
 }
 
-function hourSums(db: Kysely<Database>, accountId: AccountId, { hours, by }: Part & { readonly hours: Period }) {
+function hourSums(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { hours, by, filter, interval }: Part & { hours: Period },
+) {
   return db
     .selectFrom('usage_hour')
-    .select(['model', memberOf(by, sql<number>`hour / 24`), 'requests', TOKENS, 'cost_nano_usd'])
+    .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`hour / 24`, hour: sql<number>`hour` })])
+    .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
     .where('account_id', '=', accountId)
     .where('hour', '>=', hours.start)
     .where('hour', '<', hours.end)
+    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
+    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
 }
 
-function rowSums(db: Kysely<Database>, accountId: AccountId, { period, by }: Part & { readonly period: Period }) {
+function rowSums(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { period, by, filter, interval }: Part & { period: Period },
+) {
   const { above, below } = idsBornIn(period)
   return db
     .selectFrom('completion')
-    .select(['model', memberOf(by, sql<number>`created_at / ${sql.lit(DAY_MS)}`), sql<number>`1`.as('requests')])
-    .select([TOKENS, 'cost_nano_usd'])
+    .select(['model', memberOf(by), unitOf(interval, { day: unitsSince(DAY_MS), hour: unitsSince(HOUR_MS) })])
+    .select([sql<number>`1`.as('requests'), 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
     .where('account_id', '=', accountId)
     .where('id', '>', above)
     .where('id', '<', below)
     .where('created_at', '>=', period.start)
     .where('created_at', '<', period.end)
+    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
+    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
+}
+
+/** Which unit of time a completion is of. */
+export function unitsSince(unitMs: number): RawBuilder<number> {
+  return sql<number>`created_at / ${sql.lit(unitMs)}`
+}
+
+const NO_UNIT = sql<number>`0`
+
+function unitOf(interval: Interval | undefined, units: Readonly<Record<Interval, RawBuilder<number>>>) {
+  return (interval === undefined ? NO_UNIT : units[interval]).as('unit')
+}
+
+function memberOf(by: Dimension | undefined) {
+  return (by === 'key' ? sql<string>`key_id` : sql<string>`''`).as('member')
+}
+
+interface CountColumns {
+  readonly requests: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cost_nano_usd: NanoUsd
+}
+
+/** Counts are numbers here, whatever the database gives. */
+function toCounts(row: CountColumns): Counts {
+  const { prompt_tokens: promptTokens, completion_tokens: completionTokens, cost_nano_usd: costNanoUsd } = row
+  return { requests: Number(row.requests), promptTokens, completionTokens, costNanoUsd }
 }

@@ -134,6 +134,9 @@ test('GET /usage reports the month with exact dollars', async (t) => {
     period_start: '2026-05-01T00:00:00.000Z',
     period_end: '2026-06-01T00:00:00.000Z',
     total_tokens: 135,
+    total_prompt_tokens: 120,
+    total_completion_tokens: 15,
+    total_requests: 3,
     total_cost_usd: 0.400000002,
     credit_remaining_usd: null,
     held_usd: 0,
@@ -211,7 +214,10 @@ test('groups of any period are the sums of its rows, and add up to the total to 
           ({ accountId, createdAt }) => accountId === 'acc_a' && createdAt >= period.start && createdAt < period.end,
         )
         const expected = [...expectedGroups(counted, KEY_OF[by])]
-          .map(([key, { tokens, requests, cost }]) => ({ key, tokens, requests, cost_usd: Number(cost) / 1e9, cost }))
+          .map(([key, { tokens, requests, cost }]) => {
+            const name = by === 'key' ? { name: null } : {}
+            return { key, ...name, tokens, requests, cost_usd: Number(cost) / 1e9, cost }
+          })
           .sort((a, b) => (by === 'day' || a.cost === b.cost ? (a.key < b.key ? -1 : 1) : a.cost > b.cost ? -1 : 1))
           .map(({ cost, ...group }) => group)
         const parameters = { group_by: by, period_start: iso(period.start), period_end: iso(period.end) }
@@ -256,8 +262,8 @@ test('agents are groups by the runs that asked; what clients call their requests
   const day = `period_start=${iso(START)}&period_end=${iso(START + DAY_MS)}`
   const { body } = await get(`/usage?group_by=agent&${day}`)
   assert.deepEqual(body.groups, [
-    { key: other, tokens: 15, requests: 1, cost_usd: 0.000007 },
-    { key: one, tokens: 30, requests: 2, cost_usd: 0.000002 },
+    { key: other, name: null, tokens: 15, requests: 1, cost_usd: 0.000007 },
+    { key: one, name: null, tokens: 30, requests: 2, cost_usd: 0.000002 },
   ])
   assert.equal(body.total_tokens, 15 * 7)
   const lines = `group,tokens,requests,cost_usd\r\n${other},15,1,0.000007\r\n${one},30,2,0.000002\r\n`
@@ -301,6 +307,11 @@ test('what cannot be read in a query is 400 with its parameter', async (t) => {
     ['/usage?format=xml', 'format'],
     ['/usage?period_start=x', 'period_start'],
     ['/usage?period_start=2026-05-02&period_end=2026-05-01&format=csv', 'period_end'],
+    ['/usage?interval=week', 'interval'],
+    ['/usage/performance?group_by=key', 'group_by'],
+    ['/usage/performance?period_start=soon', 'period_start'],
+    ['/usage/performance?period_start=2026-05-02&period_end=2026-05-01', 'period_end'],
+    ['/usage/completions?include=all', 'include'],
     ['/usage/completions?status=ok', 'status'],
     ['/usage/completions?status=', 'status'],
     ['/usage/completions?model=a&model=b', 'model'],
@@ -325,6 +336,8 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     stream: true,
     finishReason: 'tool_calls',
     cachedTokens: 3,
+    cacheWriteTokens: 2,
+    reasoningTokens: 1,
     costNanoUsd: 1_234_567n,
     firstByteMs: 3.6,
     clientRequestId: 'mine',
@@ -344,6 +357,7 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     object: 'completion',
     created_at: '2026-05-05T12:00:00.000Z',
     key_id: 'key_a',
+    key_name: null,
     model: 'm1',
     provider: 'p',
     status: 'client_left',
@@ -352,6 +366,8 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     prompt_tokens: 10,
     completion_tokens: 5,
     cached_tokens: 3,
+    cache_write_tokens: 2,
+    reasoning_tokens: 1,
     cost_usd: 0.001234567,
     usage_source: 'estimated',
     price_version: 'v1',
@@ -368,8 +384,8 @@ test('a completion is shown with every field, alone and in the list', async (t) 
   }
   const one = await get(`/usage/completions/${whole.id}`)
   assert.equal(one.status, 200)
-  assert.deepEqual(one.body, shown)
-  assert.deepEqual(Object.keys(one.body), Object.keys(shown))
+  assert.deepEqual(one.body, { ...shown, pricing: null })
+  assert.deepEqual(Object.keys(one.body), [...Object.keys(shown), 'pricing'])
   const { body: list } = await get('/usage/completions')
   assert.deepEqual(list, { data: [shown, list.data[1]], has_more: false, next_cursor: null })
   const { id, stream, finish_reason, first_byte_ms, client_request_id, cost_usd } = list.data[1]
@@ -547,8 +563,19 @@ sqliteTest('no query reads a whole table, whatever is asked for', async (t) => {
   const { db, statements } = noting(database.db)
   const get = await serve(t, db)
   const period = 'period_start=2026-05-01T00:30:00Z&period_end=2026-05-03T10:20:00Z'
-  for (const grouping of ['', '&group_by=model', '&group_by=key', '&group_by=day', '&group_by=agent'])
-    assert.equal((await get(`/usage?${period}${grouping}`)).status, 200)
+  const groupings = ['', '&group_by=model', '&group_by=key', '&group_by=day', '&group_by=agent']
+  const filters = ['', '&model=m1', '&key_id=key_a']
+  for (const grouping of [...groupings, '&interval=hour', '&interval=day&group_by=key'])
+    for (const filter of filters) assert.equal((await get(`/usage?${period}${grouping}${filter}`)).status, 200)
+  const minutes = 'period_start=2026-05-01T00:30:00Z&period_end=2026-05-01T01:30:00Z'
+  const ofRun = '&client_request_id=agt_1/run_1'
+  const ofAgent = ['&agent_id=agt_1', '&agent_id=agt_1&status=failed', '&agent_id=agt_1&client_request_id=mine']
+  const searches = ['&provider=p', '&client_request_id=mine', ofRun, `${ofRun}&provider=p`, ...ofAgent]
+  for (const choice of [...filters, ...searches, '&status=failed', '&status=completed'])
+    for (const some of [period, minutes])
+      for (const order of ['asc', 'desc'])
+        assert.equal((await get(`/usage/completions?include=overview&${some}${choice}&order=${order}`)).status, 200)
+  assert.equal((await get(`/usage/performance?${period}`)).status, 200)
   for (const choice of ['', 'model=m1&', 'key_id=key_a&', 'model=m1&key_id=key_a&', 'model=none&'])
     for (const status of ['', 'status=completed&', 'status=failed&'])
       for (const order of ['asc', 'desc'])
@@ -563,14 +590,16 @@ sqliteTest('no query reads a whole table, whatever is asked for', async (t) => {
   for (const { sql, parameters } of statements) {
     const plan = judge.prepare(`explain query plan ${sql}`).all(...(parameters as SQLInputValue[]))
     for (const step of plan.map(({ detail }) => String(detail))) {
-      const [, verb, table] = /^(SCAN|SEARCH) (completion|usage_rollup|usage_hour)\b/.exec(step) ?? []
+      const [, verb, table] = /^(SCAN|SEARCH) (completion|call|whole|usage_rollup|usage_hour)\b/.exec(step) ?? []
       if (table !== undefined) tables.add(table)
       assert.notEqual(verb, 'SCAN', `${step}: ${sql}`)
       if (table !== undefined) assert.match(step, /\(account_id=\?/, sql)
+      if (table === 'call') assert.match(step, /USING COVERING INDEX completion_agent .*client_request_id<\?\)$/, sql)
+      if (table === 'whole') assert.match(step, /USING PRIMARY KEY \(account_id=\? AND id=\?\)$/, sql)
       if (table === 'completion')
         assert.match(
           step,
-          /AND (id=\?|id>\? AND id<\?|client_request_id>\? AND client_request_id<\?|\(status,id\)>\(\?,\?\) AND \(status,id\)<\(\?,\?\))\)$/,
+          /AND (id=\?|id>\? AND id<\?|client_request_id=\?|client_request_id>\? AND client_request_id<\?|\(status,id\)>\(\?,\?\) AND \(status,id\)<\(\?,\?\))\)$/,
           sql,
         )
     }
@@ -578,6 +607,9 @@ sqliteTest('no query reads a whole table, whatever is asked for', async (t) => {
     assert.ok(!isSorted, `sorts: ${sql}`)
     if (sql.includes(`"status" <> 'completed'`))
       assert.match(JSON.stringify(plan), /USING INDEX completion_not_completed/)
+    // Of one agent: SQLite searches by the bounds that come first, which must be its own.
+    if (sql.includes(`"client_request_id" > ?`))
+      assert.match(sql, /"client_request_id" > \?.*"client_request_id" >= 'agt_'/)
   }
-  assert.deepEqual([...tables].sort(), ['completion', 'usage_hour', 'usage_rollup'])
+  assert.deepEqual([...tables].sort(), ['call', 'completion', 'usage_hour', 'usage_rollup', 'whole'])
 })

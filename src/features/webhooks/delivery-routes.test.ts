@@ -197,6 +197,10 @@ test('WH-2: all that have failed since a time are sent again at once', async (t)
     {},
   ])
   const asked = { body: { failed_since: '2026-05-01T00:00:00Z' } }
+  const counted = await ask('POST', `/webhooks/${id}/redeliver`, { body: { ...asked.body, dry_run: true } })
+  assert.deepEqual([counted.status, counted.body], [202, { redelivered: 2 }])
+  const pending = await db.selectFrom('delivery').select('id').where('status', '=', 'pending').execute()
+  assert.equal(pending.length, 1, 'counting sends nothing')
   const { status, body } = await ask('POST', `/webhooks/${id}/redeliver`, asked)
   assert.deepEqual([status, body], [202, { redelivered: 2 }])
   const rows = await db.selectFrom('delivery').select(['status', 'round']).orderBy('id').execute()
@@ -227,6 +231,8 @@ test('[limit: redelivered] one call sends at most 10 000 again, the oldest first
     Array.from({ length: 10_003 }, (_, index) => failed(index)),
   )
   const all = { body: { failed_since: '1970-01-01' } }
+  const counted = await api.ask('POST', `/webhooks/${id}/redeliver`, { body: { ...all.body, dry_run: true } })
+  assert.deepEqual(counted.body, { redelivered: 10_000 })
   assert.deepEqual((await api.ask('POST', `/webhooks/${id}/redeliver`, all)).body, { redelivered: 10_000 })
   const left = await api.db.selectFrom('delivery').select('id').where('status', '=', 'failed').orderBy('id').execute()
   assert.deepEqual(

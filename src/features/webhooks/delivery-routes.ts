@@ -11,7 +11,7 @@ import { type DeliveryReference, findDelivery, findDeliveryOf, findEventOf, list
 import { webhookEventOf } from './events.ts'
 import { assertEnabled, unknownWebhook, type WebhooksDeps } from './manage.ts'
 import { findWebhook } from './queries.ts'
-import { redeliver, redeliverFailed, unknownDelivery } from './redeliver.ts'
+import { countFailed, redeliver, redeliverFailed, unknownDelivery } from './redeliver.ts'
 import {
   DeliveryQuery,
   DeliveryView,
@@ -64,7 +64,8 @@ const redeliverSchema = {
 }
 const redeliverAllSchema = {
   summary: 'Send all failed deliveries again',
-  description: 'Those that have failed since a time, the oldest first, at most 10 000 in one call.',
+  description:
+    'Those that have failed since a time, the oldest first, at most 10 000 in one call. With `dry_run` it only says how many there are.',
   tags,
   params: webhookParams,
   body: RedeliverAll,
@@ -93,7 +94,8 @@ export function deliveryRoutes(deps: DeliveryDeps): FastifyPluginAsyncTypebox {
       const reference = { accountId: callerOf(request).accountId, webhookId: request.params.id }
       await assertEnabled(db, { accountId: reference.accountId, id: reference.webhookId })
       const since = parseSince(request.body.failed_since)
-      return reply.code(202).send({ redelivered: await redeliverFailed(deps, reference, since) })
+      const send = request.body.dry_run === true ? countFailed : redeliverFailed
+      return reply.code(202).send({ redelivered: await send(deps, reference, since) })
     })
   }
 }

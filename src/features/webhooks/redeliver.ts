@@ -50,27 +50,45 @@ export async function redeliverFailed(input: RedeliverInput, receiver: Receiver,
   return total
 }
 
+/** How many `redeliverFailed` would send. */
+export async function countFailed(
+  { db }: Pick<RedeliverInput, 'db'>,
+  receiver: Receiver,
+  since: number,
+): Promise<number> {
+  const failed = failedQuery(db, receiver, since).select('id').limit(MAX_REDELIVERED)
+  const { count } = await db
+    .selectFrom(failed.as('failed'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 export function unknownDelivery(): GatewayError {
   return new GatewayError('not_found', 'No delivery of this endpoint has this id.')
 }
 
 async function failedSince(
   db: Kysely<Database>,
-  { accountId, webhookId }: Receiver,
+  receiver: Receiver,
   { since, after, limit }: { readonly since: number; readonly after: DeliveryId | undefined; readonly limit: number },
 ): Promise<readonly DeliveryId[]> {
-  const rows = await db
-    .selectFrom('delivery')
+  const rows = await failedQuery(db, receiver, since)
     .select('id')
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', webhookId)
-    .where('status', '=', 'failed')
-    .where('ended_at', '>=', since)
     .$if(after !== undefined, (query) => query.where('id', '>', after as DeliveryId))
     .orderBy('id')
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)
+}
+
+function failedQuery(db: Kysely<Database>, { accountId, webhookId }: Receiver, since: number) {
+  return db
+    .selectFrom('delivery')
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .where('status', '=', 'failed')
+    .where('ended_at', '>=', since)
 }
 
 /** Those that are not pending, each with a job of its new round. @returns How many. */

@@ -29,8 +29,10 @@ test('WH-3: an endpoint is made at once, with its secret shown once, and a webho
   })
   assert.match(shown.id, /^whk_[0-9A-Za-z]{22}$/)
   const list = await ask('GET', '/webhooks')
-  assert.deepEqual(list.body.data, [shown])
-  assert.deepEqual((await ask('GET', `/webhooks/${shown.id}`)).body, shown)
+  const { last_delivery, deliveries_24h, ...listed } = list.body.data[0]
+  assert.deepEqual(listed, shown)
+  assert.deepEqual([list.body.data.length, last_delivery.type, deliveries_24h.pending], [1, 'webhook.test', 1])
+  assert.deepEqual((await ask('GET', `/webhooks/${shown.id}`)).body, list.body.data[0])
   assert.ok(!list.text.includes('whsec_'))
   const row = await db.selectFrom('webhook').selectAll().executeTakeFirstOrThrow()
   assert.equal(secrets.open(row.secret, row.id), secret)

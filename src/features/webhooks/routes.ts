@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import type { WebhookId } from '../../domain/ids.ts'
 import { auditOf } from '../../http/audit-origin.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { webhookActivity } from './activity.ts'
 import {
   type Asker,
   changeWebhook,
@@ -19,9 +20,11 @@ import {
   MAX_OVERLAP_SECONDS,
   Rotation,
   renderWebhook,
+  renderWebhookWithActivity,
   WebhookCreate,
   WebhookPatch,
   WebhookView,
+  WebhookWithActivityView,
   WebhookWithSecretView,
 } from './shapes.ts'
 
@@ -41,9 +44,9 @@ const listSchema = {
   description: 'All of the account, disabled ones included.',
   tags,
   querystring: Type.Object(PAGE_QUERY),
-  response: { 200: pageSchema(WebhookView) },
+  response: { 200: pageSchema(WebhookWithActivityView) },
 }
-const oneSchema = { summary: 'Get a webhook endpoint', tags, params, response: { 200: WebhookView } }
+const oneSchema = { summary: 'Get a webhook endpoint', tags, params, response: { 200: WebhookWithActivityView } }
 const changeSchema = {
   summary: 'Change a webhook endpoint',
   description: 'Only the fields that are sent. What is on its way already goes to the new address.',
@@ -86,13 +89,16 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
       const page = readPageRequest(request.query, binding)
       const after = page.after as WebhookId | undefined // a cursor is signed: it is what we gave
       const rows = await listWebhooks(db, accountId, { order: page.order, limit: page.limit + 1, after })
-      const render = (row: (typeof rows)[number]) => renderWebhook(row, now())
+      const activityOf = await webhookActivity(db, { accountId, webhookIds: rows.map(({ id }) => id), now: now() })
+      const render = (row: (typeof rows)[number]) => renderWebhookWithActivity(row, activityOf(row.id), now())
       return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render })
     })
     app.get('/webhooks/:id', { config, schema: oneSchema }, async (request) => {
-      const row = await findWebhook(db, { accountId: callerOf(request).accountId, id: request.params.id })
+      const { accountId } = callerOf(request)
+      const row = await findWebhook(db, { accountId, id: request.params.id })
       if (row === undefined) throw unknownWebhook()
-      return renderWebhook(row, now())
+      const activityOf = await webhookActivity(db, { accountId, webhookIds: [row.id], now: now() })
+      return renderWebhookWithActivity(row, activityOf(row.id), now())
     })
     app.patch('/webhooks/:id', { config, schema: changeSchema }, async (request) => {
       const row = await changeWebhook(deps, askerOf(request), { id: request.params.id, body: request.body })

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
+import { MAX_COUNTED_DELIVERIES, type WebhookActivity } from './activity.ts'
 import type { Attempt, Delivery } from './deliveries.ts'
 import type { EventRow } from './events.ts'
 
@@ -65,7 +66,12 @@ export const Rotation = Type.Object(
   { additionalProperties: false },
 )
 export const RedeliverAll = Type.Object(
-  { failed_since: Type.String({ maxLength: 64, description: 'ISO 8601: what has failed since then.' }) },
+  {
+    failed_since: Type.String({ maxLength: 64, description: 'ISO 8601: what has failed since then.' }),
+    dry_run: Type.Optional(
+      Type.Boolean({ default: false, description: 'Only says how many there are, and sends nothing.' }),
+    ),
+  },
   { additionalProperties: false },
 )
 export const Trigger = Type.Object(
@@ -95,6 +101,21 @@ const WEBHOOK_FIELDS = {
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 }
 export const WebhookView = Type.Object(WEBHOOK_FIELDS)
+const STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed']
+const LastDeliveryView = Type.Object({
+  id: Type.String(),
+  type: oneOf(WEBHOOK_EVENT_TYPES, 'Of the event.'),
+  status: oneOf(STATUSES, 'pending: it is being tried, or will be again.'),
+  created_at: Type.String({ description: 'ISO 8601 UTC.' }),
+})
+export const WebhookWithActivityView = Type.Object({
+  ...WEBHOOK_FIELDS,
+  last_delivery: Type.Union([LastDeliveryView, Type.Null()], { description: 'The newest; null: there is none.' }),
+  deliveries_24h: Type.Object(
+    { delivered: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() },
+    { description: `How many of the last 24 hours, of the newest ${MAX_COUNTED_DELIVERIES}, are what by now.` },
+  ),
+})
 export const WebhookWithSecretView = Type.Object({
   ...WEBHOOK_FIELDS,
   secret: Type.String({ description: 'What signs, shown this once.' }),
@@ -108,7 +129,6 @@ const AttemptView = Type.Object({
   error: nullable<string>('string', 'Why it failed; null: it did not.'),
   response_body: nullable<string>('string', 'Its first 4 KiB.'),
 })
-const STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed']
 const DELIVERY_FIELDS = {
   id: Type.String(),
   object: Type.Literal('delivery'),
@@ -131,7 +151,9 @@ export const DeliveryQuery = {
   status: Type.Optional(oneOf(STATUSES, 'Only these.')),
 }
 export const RedeliveredView = Type.Object({
-  redelivered: Type.Integer({ description: 'How many are on their way; ask again while it is 10 000.' }),
+  redelivered: Type.Integer({
+    description: 'How many are on their way, or with `dry_run` would be; ask again while it is 10 000.',
+  }),
 })
 
 export const EventView = Type.Object({
@@ -155,6 +177,21 @@ export function renderWebhook(row: WebhookTable, now: number): Static<typeof Web
     failing_since: renderTime(row.failing_since),
     previous_secret_expires_at: (row.previous_until ?? 0) > now ? renderTime(row.previous_until) : null,
     created_at: isoTime(row.created_at),
+  }
+}
+
+export function renderWebhookWithActivity(
+  row: WebhookTable,
+  { last, counts }: WebhookActivity,
+  now: number,
+): Static<typeof WebhookWithActivityView> {
+  return {
+    ...renderWebhook(row, now),
+    last_delivery:
+      last === undefined
+        ? null
+        : { id: last.id, type: last.type, status: last.status, created_at: isoTime(last.created_at) },
+    deliveries_24h: { delivered: counts.delivered, failed: counts.failed, pending: counts.pending },
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The pages that people meet before there is a dashboard: sign-in, activation of devices, invitations. Plain HTML that works
+ * The pages that people meet on the way to the dashboard: sign-in, activation of devices, invitations. Plain HTML that works
  * without script. They know sessions, devices and people by their ports alone, and none of what stands behind them.
  */
 import formBody from '@fastify/formbody'
@@ -9,13 +9,14 @@ import type { AccountId, UserId } from '../../domain/ids.ts'
 import type { Role } from '../../domain/rights.ts'
 import type { ActivationPort, BrowserSession, Origin, SessionsPort, SignInChoice } from '../../domain/sign-in.ts'
 import { takeOnlyFromOwnPages } from '../browser-request.ts'
+import type { Dashboard } from '../dashboard.ts'
 import { errorHeaders, toGatewayError } from '../errors.ts'
 import { appHeaders } from '../page-headers.ts'
 import type { Membership } from './account-choice.ts'
 import { activationRoutes } from './activation-routes.ts'
 import { assetRoutes } from './assets.ts'
 import { PAGE_TYPE } from './exchange.ts'
-import { homeRoutes } from './home-routes.ts'
+import { dashboardAssetRoutes, homeRoutes } from './home-routes.ts'
 import { renderOutcome } from './outcome.ts'
 import { signInPageRoutes } from './sign-in-routes.ts'
 
@@ -53,6 +54,8 @@ export interface PagesDeps {
   readonly choices: readonly SignInChoice[]
   /** Makes a path of ours of whatever was asked for. */
   readonly localPath: (asked: unknown) => string
+  /** Undefined: it is not built. */
+  readonly dashboard: Dashboard | undefined
   /** For the log. */
   readonly onError: (error: GatewayError, requestId: string) => void
 }
@@ -63,7 +66,10 @@ const MAX_FORM_BYTES = 16 * 1024
 export function pageRoutes(deps: PagesDeps): FastifyPluginAsync {
   const headers = appHeaders(deps.publicUrl)
   return async (server) => {
-    await server.register(async (app) => assetRoutes(app))
+    await server.register(async (app) => {
+      assetRoutes(app)
+      dashboardAssetRoutes(app, deps)
+    })
     await server.register(async (app) => {
       app.addHook('onRoute', (route) => {
         route.schema = { ...route.schema, hide: true }

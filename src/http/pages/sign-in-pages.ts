@@ -1,4 +1,4 @@
-/** The ways in: identity providers, one-time links, invitations; and what there is behind the door so far. */
+/** The ways in: identity providers, one-time links, invitations; and what is behind the door where no dashboard is built. */
 import type { BrowserSession, SignInChoice } from '../../domain/sign-in.ts'
 import { type Membership, renderAccountChoice, renderWho } from './account-choice.ts'
 import { type Html, html } from './html.ts'
@@ -28,7 +28,7 @@ const INSECURE = html`<p class="warning">Browsers keep nobody signed in over pla
 const BY_LINK = html`<p>This installation has no identity provider. Whoever runs it gets a sign-in link in the terminal, good once
 and for 15 minutes:</p>
 <p><code>turnpike login-link</code></p>
-<p class="hint">Open the link in this browser. What you had open here goes on when you reload it.</p>`
+<p class="hint">Open the link in this browser: it leads to the page that you wanted.</p>`
 
 /** Links, not forms: browsers follow the redirect of a form only where the page allows it, and that is here. */
 function renderChoices(choices: readonly SignInChoice[], carried: Readonly<Record<string, string>>): Html {
@@ -131,16 +131,21 @@ export function renderHome({ session, accounts, publicUrl }: HomeView): string {
 <a href="/openapi.json">the same for machines</a>.</p>
 <h2>Connected devices</h2>
 <p><code>GET /v1/devices</code> lists them, <code>DELETE /v1/devices/{id}</code> disconnects one.</p>
+${NOT_BUILT}
 ${renderAccountChoice({ session, accounts, next: '/app/' })}
 ${renderWho(session)}`
   return renderPage({ title: accountName, content })
 }
+
+const NOT_BUILT = html`<p class="hint">The dashboard is not built here: run <code>npm run build:dashboard</code>, and start
+again.</p>`
 
 export function renderWelcome(publicUrl: string): string {
   const content = html`<h1>Turnpike is running</h1>
 <p>Point any OpenAI client at <code>${publicUrl}/v1</code> and use an API key of this installation.</p>
 <a class="button" href="/sign-in">Sign in</a>
 <p class="hint"><a href="/docs">The API in full</a>, and <a href="/openapi.json">the same for machines</a>. In the terminal,
-<code>turnpike keys</code> and <code>turnpike accounts</code> manage access.</p>`
+<code>turnpike keys</code> and <code>turnpike accounts</code> manage access.</p>
+${NOT_BUILT}`
   return renderPage({ title: 'Turnpike is running', content })
 }

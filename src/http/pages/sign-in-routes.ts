@@ -5,6 +5,7 @@ import { isLoopbackUrl } from '../../lib/loopback.ts'
 import { originOfRequest } from '../browser-request.ts'
 import { formField, queryField, sendPage } from './exchange.ts'
 import { isFresh } from './freshness.ts'
+import { nextCookie } from './next-cookie.ts'
 import { renderOutcome } from './outcome.ts'
 import type { PagesDeps } from './routes.ts'
 import {
@@ -26,7 +27,11 @@ export function signInPageRoutes(app: FastifyInstance, deps: PagesDeps): void {
     const session = await deps.sessions.find(request.headers.cookie)
     const isInsecure = isInsecureRequest(request)
     const { choices } = deps
-    if (session === undefined) return sendPage(reply, renderSignIn({ choices, next, isInsecure }))
+    if (session === undefined) {
+      // Who has only the link to sign in with comes back by it, and it does not know where to.
+      if (next !== undefined && choices.length === 0) reply.header('set-cookie', nextCookie(next))
+      return sendPage(reply, renderSignIn({ choices, next, isInsecure }))
+    }
     if (next === undefined) return sendPage(reply, renderSignedIn(session))
     if (isFresh(session, deps.now())) return reply.redirect(next, 303)
     return sendPage(reply, renderSignIn({ choices, next, again: session, isInsecure }))

@@ -1,25 +1,16 @@
-/** Usage on the wire. */
+/** Completions on the wire. */
 import { type Static, Type } from 'typebox'
-import type { AccountCredit } from '../../domain/account-credit.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import { parseAttemptLog } from '../../domain/attempt-log.ts'
 import type { FinishReason } from '../../domain/chat.ts'
 import type { AttemptNote, AttemptOutcome, CompletionStatus, UsageSource } from '../../domain/completion.ts'
-import { type NanoUsd, usdNumber, usdText } from '../../domain/money.ts'
-import type { Period } from '../../http/period.ts'
-import type { CsvField } from '../../lib/csv.ts'
+import { usdNumber } from '../../domain/money.ts'
+import { pageSchema } from '../../http/page.ts'
 import type { CompletionRow } from './completion-list.ts'
-import type { Report, Sum } from './report.ts'
-
-const nullable = <Value>(type: 'string' | 'number' | 'integer', description: string) =>
-  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
-const oneOf = <Value extends string>(values: readonly Value[], options: object) =>
-  Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
-const time = (description: string) => Type.Optional(Type.String({ description, examples: ['2026-01-01T00:00:00Z'] }))
-const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
-
-const GROUPINGS = ['model', 'key', 'day', 'agent'] as const
-export type Grouping = (typeof GROUPINGS)[number]
+import type { Names } from './names.ts'
+import type { Overview } from './overview.ts'
+import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
+import { isoTime, nullable, oneOf, time, usd } from './wire-fields.ts'
 
 const STATUSES = ['completed', 'failed', 'client_left', 'incomplete'] as const satisfies readonly CompletionStatus[]
 const OUTCOMES = [
@@ -35,62 +26,31 @@ const OUTCOMES = [
   'cut',
 ] as const satisfies readonly AttemptOutcome[]
 
-export const ReportQuery = Type.Object({
-  period_start: time('ISO 8601 UTC; default: the first of this month.'),
-  period_end: time('ISO 8601 UTC, not included; default: the first of the next month.'),
-  group_by: Type.Optional(
-    oneOf(GROUPINGS, {
-      description:
-        'Adds `groups`: by model, by API key, by UTC day, or by agent. Completions outside agents are in no agent’s group.',
-    }),
-  ),
-  format: Type.Optional(
-    oneOf(['json', 'csv'] as const, {
-      default: 'json',
-      description: '`csv` is a file of the groups alone, without `group_by` those by model.',
-    }),
-  ),
-})
-
-const COUNTS = {
-  tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
-  requests: Type.Integer({ description: 'Completions, those that failed or cost nothing included.' }),
-  cost_usd: usd('The exact sum of the completions’ costs.'),
-}
-
-export const ReportView = Type.Object({
-  period_start: Type.String({ description: 'ISO 8601 UTC.' }),
-  period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
-  total_tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
-  total_cost_usd: usd('The exact sum of the completions’ costs.'),
-  credit_remaining_usd: nullable<number>('number', 'The balance, now. Null: no limit.'),
-  held_usd: Type.Number({ description: 'What of it is reserved by requests in flight.' }),
-  breakdown_by_model: Type.Array(
-    Type.Object({ model: Type.String(), tokens: COUNTS.tokens, cost_usd: COUNTS.cost_usd }),
-    { description: 'The most expensive first.' },
-  ),
-  groups: Type.Optional(
-    Type.Array(
-      Type.Object({
-        key: Type.String({
-          description: 'The model’s ID, the API key’s id, the day as 2026-01-31, or the agent’s id.',
-        }),
-        ...COUNTS,
-      }),
-      { description: 'With `group_by` only. Days in order, everything else the most expensive first.' },
-    ),
-  ),
-})
-
-/** A CSV file: RFC 4180, UTF-8. */
-export const ReportFile = Type.String({ description: 'RFC 4180, UTF-8; columns group, tokens, requests, cost_usd.' })
-
 export const CompletionQuery = {
   period_start: time('ISO 8601 UTC: only completions created at or after it.'),
   period_end: time('ISO 8601 UTC: only completions created before it.'),
   model: Type.Optional(Type.String({ description: 'Only this model, by the ID in its rows.' })),
-  key_id: Type.Optional(Type.String({ description: 'Only what was asked with this API key.' })),
+  key_id: Type.Optional(
+    Type.String({ description: 'Only what was asked with this API key, device or session’s person.' }),
+  ),
   status: Type.Optional(oneOf(STATUSES, { description: 'Only those that ended like this.' })),
+  agent_id: Type.Optional(Type.String({ description: 'Only what this agent asked.' })),
+  provider: Type.Optional(
+    Type.String({
+      description:
+        'Only what this provider answered, by its name in the configuration. Needs a period of at most 7 days.',
+    }),
+  ),
+  client_request_id: Type.Optional(
+    Type.String({
+      description: 'Only what the client called its request like this. Needs a period of at most 7 days.',
+    }),
+  ),
+  include: Type.Optional(
+    oneOf(['overview'] as const, {
+      description: '`overview`: adds a histogram of what is listed, over the period, else over the last 24 hours.',
+    }),
+  ),
 }
 
 const AttemptView = Type.Object({
@@ -112,7 +72,11 @@ export const CompletionView = Type.Object({
   id: Type.String({ description: 'The `id` of the answer.' }),
   object: Type.Literal('completion'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
-  key_id: Type.String({ description: 'The API key that asked.' }),
+  key_id: Type.String({ description: 'Who asked: the id of an API key, a device or a person.' }),
+  key_name: nullable<string>(
+    'string',
+    'What it is called: the key’s name, the device, the person’s e-mail address. Null: gone.',
+  ),
   model: Type.String({ description: 'The model’s ID, also where the request named an alias.' }),
   provider: Type.String({ description: 'Who answered, by the name in the configuration.' }),
   status: oneOf(STATUSES, {
@@ -125,6 +89,8 @@ export const CompletionView = Type.Object({
   prompt_tokens: Type.Integer({ description: 'Cached ones included.' }),
   completion_tokens: Type.Integer({ description: 'Reasoning included.' }),
   cached_tokens: Type.Integer({ description: 'Prompt tokens read from the provider’s cache.' }),
+  cache_write_tokens: Type.Integer({ description: 'Prompt tokens written to the provider’s cache.' }),
+  reasoning_tokens: Type.Integer({ description: 'Completion tokens that were reasoning, where the provider says so.' }),
   cost_usd: usd('What this completion was charged.'),
   usage_source: oneOf(['provider', 'estimated'] as const satisfies readonly UsageSource[], {
     description: 'Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive.',
@@ -143,38 +109,70 @@ export const CompletionView = Type.Object({
   run_id: nullable<string>('string', 'The run of the agent.'),
 })
 
-export function renderReport(
-  report: Report,
-  { period, credit }: { readonly period: Period; readonly credit: AccountCredit },
-): Static<typeof ReportView> {
-  const { total, models, groups } = report
-  const { remainingNanoUsd: remaining, heldNanoUsd } = credit
-  return {
-    period_start: new Date(period.start).toISOString(),
-    period_end: new Date(period.end).toISOString(),
-    total_tokens: total.tokens,
-    total_cost_usd: usdNumber(total.costNanoUsd),
-    credit_remaining_usd: remaining === undefined ? null : usdNumber(remaining),
-    held_usd: usdNumber(heldNanoUsd),
-    breakdown_by_model: models.map(({ key: model, tokens, ...sum }) => ({ model, tokens, ...renderCost(sum) })),
-    ...(groups === undefined ? {} : { groups: groups.map(renderGroup) }),
-  }
-}
+const PricingView = Type.Object(
+  {
+    price_version: Type.String({ description: 'The price that it was charged at.' }),
+    input_per_million: Type.Number({ description: 'USD per million tokens.' }),
+    cached_input_per_million: nullable<number>('number', 'USD per million tokens. Null: as input.'),
+    cache_write_per_million: nullable<number>('number', 'USD per million tokens. Null: as input.'),
+    output_per_million: Type.Number({ description: 'USD per million tokens.' }),
+    lines: Type.Array(
+      Type.Object({
+        kind: oneOf(LINE_KINDS, {
+          description: 'input: prompt tokens that were neither read from nor written to a cache.',
+        }),
+        tokens: Type.Integer(),
+        usd_per_million: Type.Number(),
+        cost_usd: Type.Number({ description: 'USD, exact: at most 12 decimals.' }),
+      }),
+      { description: 'Their sum, rounded up to the next nano-dollar, is `cost_usd` of the completion.' },
+    ),
+  },
+  { description: 'How the cost came about.' },
+)
 
-/** Dollars as decimal text, exact however many there are. */
-export function reportRows(sums: readonly Sum[]): readonly (readonly CsvField[])[] {
-  const rows = sums.map(({ key, tokens, requests, costNanoUsd }) => [key, tokens, requests, usdText(costNanoUsd)])
-  return [['group', 'tokens', 'requests', 'cost_usd'], ...rows]
-}
+export const WholeCompletionView = Type.Object({
+  ...CompletionView.properties,
+  pricing: Type.Unsafe<Static<typeof PricingView> | null>({
+    anyOf: [PricingView, { type: 'null' }],
+    description:
+      'How the cost came about. Null: the price is not known, the charge was corrected since, or the tokens were not ' +
+      'what was charged, as where it failed.',
+  }),
+})
 
-export function renderCompletion(row: CompletionRow): Static<typeof CompletionView> {
+const OverviewView = Type.Object({
+  period_start: Type.String({ description: 'ISO 8601 UTC.' }),
+  period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
+  interval: oneOf(['minute', 'hour', 'day'] as const, { description: 'The unit of a bucket.' }),
+  width: Type.Integer({ description: 'How many of them a bucket is long.' }),
+  buckets: Type.Array(
+    Type.Object({
+      at: Type.String({ description: 'ISO 8601 UTC: its first moment; the first bucket may begin before the period.' }),
+      completed: Type.Integer(),
+      failed: Type.Integer(),
+      client_left: Type.Integer(),
+      incomplete: Type.Integer(),
+    }),
+    { description: 'All of the period, in order, empty ones too; only what is in the period is counted. At most 91.' },
+  ),
+})
+
+export const CompletionPage = Type.Object({
+  ...pageSchema(CompletionView).properties,
+  overview: Type.Optional(OverviewView),
+})
+
+/** @param names Of keys. */
+export function renderCompletion(row: CompletionRow, names: Names): Static<typeof CompletionView> {
   const { client_request_id: name } = row
   const agent = name === null ? undefined : readAgentReference(name)
   return {
     id: row.id,
     object: 'completion',
-    created_at: new Date(row.created_at).toISOString(),
+    created_at: isoTime(row.created_at),
     key_id: row.key_id,
+    key_name: names.get(row.key_id) ?? null,
     model: row.model,
     provider: row.provider,
     status: row.status,
@@ -183,6 +181,8 @@ export function renderCompletion(row: CompletionRow): Static<typeof CompletionVi
     prompt_tokens: row.prompt_tokens,
     completion_tokens: row.completion_tokens,
     cached_tokens: row.cached_tokens,
+    cache_write_tokens: row.cache_write_tokens,
+    reasoning_tokens: row.reasoning_tokens,
     cost_usd: usdNumber(row.cost_nano_usd),
     usage_source: row.usage_source,
     price_version: row.price_version,
@@ -218,10 +218,35 @@ function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
   }
 }
 
-function renderGroup({ key, tokens, requests, costNanoUsd }: Sum) {
-  return { key, tokens, requests, ...renderCost({ costNanoUsd }) }
+export function renderPricing(row: CompletionRow, pricing: Pricing | undefined): Static<typeof PricingView> | null {
+  if (pricing === undefined) return null
+  const { price, lines } = pricing
+  const { cachedInputMicroUsd: cached, cacheWriteMicroUsd: written } = price
+  return {
+    price_version: row.price_version,
+    input_per_million: dollars(price.inputMicroUsd),
+    cached_input_per_million: cached === undefined ? null : dollars(cached),
+    cache_write_per_million: written === undefined ? null : dollars(written),
+    output_per_million: dollars(price.outputMicroUsd),
+    lines: lines.map((line) => ({
+      kind: line.kind,
+      tokens: line.tokens,
+      usd_per_million: dollars(line.microUsd),
+      cost_usd: lineUsd(line),
+    })),
+  }
 }
 
-function renderCost({ costNanoUsd }: { readonly costNanoUsd: NanoUsd }): { readonly cost_usd: number } {
-  return { cost_usd: usdNumber(costNanoUsd) }
+export function renderOverview({ period, interval, width, buckets }: Overview): Static<typeof OverviewView> {
+  return {
+    period_start: isoTime(period.start),
+    period_end: isoTime(period.end),
+    interval,
+    width,
+    buckets: buckets.map(({ at, counts }) => ({ at: isoTime(at), ...counts })),
+  }
+}
+
+function dollars(microUsd: number): number {
+  return microUsd / 1e6
 }

@@ -1,0 +1,106 @@
+/** An account statement: what the balance was, what moved it, what it is, and what was used meanwhile. */
+import { type Kysely, sql } from 'kysely'
+import type { Database, LedgerKind } from '../../db/schema.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import type { Period } from '../../http/period.ts'
+import { numbersOf } from './ledger-queries.ts'
+
+export const DAY_MS = 24 * 3_600_000
+
+export interface ModelUsage {
+  readonly model: string
+  readonly requests: number
+  /** Prompt and completion together. */
+  readonly tokens: number
+  readonly costNanoUsd: NanoUsd
+}
+
+export interface Statement {
+  readonly openingNanoUsd: NanoUsd
+  /** As the customer's balance sees them: what is taken away is below zero. Opening and these are closing. */
+  readonly movements: Readonly<Record<LedgerKind, NanoUsd>>
+  readonly closingNanoUsd: NanoUsd
+  /** The most expensive first. */
+  readonly models: readonly ModelUsage[]
+}
+
+/**
+ * The ledger only grows, so rows up to a number can be read one after the other. Charges, which are nearly all rows, are not
+ * added up: they are what the balances and the other rows leave.
+ * @param period Whole UTC days.
+ */
+export async function readStatement(db: Kysely<Database>, accountId: AccountId, period: Period): Promise<Statement> {
+  const { start, end } = await numbersOf(db, accountId, period)
+  const opening = await lastBefore(db, accountId, start)
+  const closing = await lastBefore(db, accountId, end)
+  const others = await sumsByKind(db, accountId, { start, end: closing.number + 1 })
+  const of = (kind: LedgerKind): NanoUsd => others.get(kind) ?? 0n
+  const [grant, purchase, refund, expiry] = [of('grant'), of('purchase'), of('refund'), -of('expiry')]
+  const charge = closing.balance - opening.balance - grant - purchase - refund - expiry
+  return {
+    openingNanoUsd: opening.balance,
+    movements: { grant, purchase, refund, expiry, charge },
+    closingNanoUsd: closing.balance,
+    models: await usageByModel(db, accountId, period),
+  }
+}
+
+/** The last row before a number: what the balance was then. */
+async function lastBefore(db: Kysely<Database>, accountId: AccountId, number: number) {
+  const row = await db
+    .selectFrom('ledger')
+    .select(['number', 'balance_nano_usd'])
+    .where('account_id', '=', accountId)
+    .where('number', '<', number)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return { number: row?.number ?? 0, balance: row?.balance_nano_usd ?? 0n }
+}
+
+const NOT_CHARGES = ['grant', 'purchase', 'refund', 'expiry'] as const satisfies readonly LedgerKind[]
+
+/** Through the index of what is not a charge: see `listLedger`. */
+async function sumsByKind(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { start, end }: Period,
+): Promise<ReadonlyMap<LedgerKind, NanoUsd>> {
+  const sums = new Map<LedgerKind, NanoUsd>()
+  for (const kind of NOT_CHARGES) {
+    const row = await db
+      .selectFrom('ledger')
+      .select(({ fn }) => fn.sum<bigint | null>('amount_nano_usd').as('sum_nano_usd'))
+      .where('account_id', '=', accountId)
+      .where('kind', '<>', sql.lit<LedgerKind>('charge'))
+      .where(({ eb, refTuple, tuple }) => eb(refTuple('kind', 'number'), '>=', tuple(kind, start)))
+      .where(({ eb, refTuple, tuple }) => eb(refTuple('kind', 'number'), '<', tuple(kind, end)))
+      .executeTakeFirstOrThrow()
+    sums.set(kind, row.sum_nano_usd ?? 0n)
+  }
+  return sums
+}
+
+async function usageByModel(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { start, end }: Period,
+): Promise<readonly ModelUsage[]> {
+  const rows = await db
+    .selectFrom('usage_rollup')
+    .select(['model', ({ fn }) => fn.sum<number>('requests').as('requests')])
+    .select(sql<number>`sum(prompt_tokens + completion_tokens)`.as('tokens'))
+    .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
+    .where('account_id', '=', accountId)
+    .where('day', '>=', start / DAY_MS)
+    .where('day', '<', end / DAY_MS)
+    .groupBy('model')
+    .execute()
+  return rows.map(({ cost_nano_usd: costNanoUsd, ...row }) => ({ ...row, costNanoUsd })).toSorted(byCost)
+}
+
+function byCost(one: ModelUsage, other: ModelUsage): number {
+  if (one.costNanoUsd !== other.costNanoUsd) return one.costNanoUsd > other.costNanoUsd ? -1 : 1
+  return one.model < other.model ? -1 : 1
+}
