@@ -5,8 +5,7 @@
  *   http <- features;  {lib, domain} <- runner <- features;  a feature never imports a feature;
  *   cli/, app/, app.ts and main.ts know everyone.
  */
-import { posix } from 'node:path'
-import { finding, productFiles, projectFiles, report, type SourceFile } from './source-files.ts'
+import { finding, type Import, importsOf, productFiles, projectFiles, report, type SourceFile } from './source-files.ts'
 
 /** For each room, the rooms it may import beside itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -39,27 +38,6 @@ const PACKAGES_OUT_OF_REACH: Readonly<Record<string, RegExp>> = {
   protocols: /^(undici|fastify|@fastify|kysely|pino|prom-client|commander)\b/,
   providers: /^(undici|fastify|@fastify|kysely|pino|prom-client|commander)\b/,
   gateway: /^(fastify|@fastify|kysely|pino|prom-client|@opentelemetry|commander)\b/,
-}
-
-const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]|\b(?:import|URL)\(\s*['"]([^'"]+)['"]/g
-
-interface Import {
-  readonly offset: number
-  /** A path from the project's root, `node:…`, or a package. */
-  readonly target: string
-  readonly isLocal: boolean
-}
-
-function importsOf(file: SourceFile): Import[] {
-  const found: Import[] = []
-  for (const match of file.text.matchAll(IMPORT)) {
-    const specifier = match[1] ?? match[2] ?? match[3] ?? ''
-    const isLocal = specifier.startsWith('.')
-    const target = isLocal ? posix.join(posix.dirname(file.path), specifier) : specifier
-    found.push({ offset: match.index + match[0].length, target, isLocal })
-  }
-  return found
 }
 
 /** The room a path is in: a folder of `src/`, `catalogue`, or undefined for what belongs to none. */

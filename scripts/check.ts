@@ -14,9 +14,12 @@ const script = (name: string, ...rest: string[]): string[] => [process.execPath,
 
 const CHECKS: readonly Check[] = [
   { name: 'types', command: [bin('tsc'), '--noEmit', '-p', ROOT] },
+  { name: 'types of the dashboard', command: [bin('tsc'), '--noEmit', '-p', join(ROOT, 'dashboard')] },
+  { name: 'client of the dashboard', command: script('../dashboard/scripts/generate-client.ts', '--check') },
   { name: 'format and lint', command: [bin('biome'), 'check', '--max-diagnostics=100', ROOT] },
   { name: 'imports', command: script('check-imports.ts') },
   { name: 'house', command: script('check-house.ts') },
+  { name: 'dashboard', command: script('check-dashboard.ts') },
   { name: 'repository', command: script('check-repository.ts') },
   { name: 'documentation', command: script('generate-docs.ts', '--check') },
   { name: 'limits', command: script('check-limits.ts') },

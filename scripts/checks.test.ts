@@ -110,6 +110,67 @@ test('comments may name providers and clocks', () => {
   assert.equal(status, 0)
 })
 
+const BROKEN_DASHBOARD: readonly (readonly [why: string, file: string, text: string])[] = [
+  ['301 lines', 'pages/home/long.tsx', 'export const a = 1\n'.repeat(301)],
+  ['301 lines of style', 'styles.css', 'a {}\n'.repeat(301)],
+  ['a fetch outside of api/', 'pages/home/a.ts', "export const a = () => fetch('/v1/models')\n"],
+  ['fetch handed on', 'lib/a.ts', 'export const a = { fetch: fetch }\n'],
+  ['fetch of the window', 'ui/a.ts', "export const a = () => globalThis.fetch('/v1/models')\n"],
+  ['an event source of the browser', 'pages/agents/a.ts', "export const a = new EventSource('/v1/agents')\n"],
+  ['markup in React', 'ui/a.tsx', 'export const a = <p dangerouslySetInnerHTML={{ __html: b }} />\n'],
+  ['markup in the document', 'api/a.ts', "document.body.innerHTML = '<p>'\n"],
+  ['eval', 'lib/a.ts', "eval('1')\n"],
+  ['a function made of text', 'lib/a.ts', "export const a = new Function('return 1')\n"],
+  ['an address of script', 'ui/a.tsx', 'export const a = <a href="javascript:alert(1)">x</a>\n'],
+  ['another origin', 'api/a.ts', "export const a = 'https://cdn.acme.io/a.js'\n"],
+  ['another origin without scheme', 'api/a.ts', "export const a = '//cdn.acme.io/a.js'\n"],
+  ['another origin that is put together', 'api/a.ts', 'export const a = "https://" + b\n'],
+  ['another origin in style', 'styles.css', 'a { background: url(https://acme.io/a.png) }\n'],
+  ['a default export', 'ui/a.tsx', 'export default 1\n'],
+  ['any', 'ui/a.tsx', 'export const a = (b: any) => b\n'],
+  ['a module of Node.js', 'lib/a.ts', from('node:fs')],
+  ['code of the gateway', 'lib/a.ts', from('../../../src/lib/b.ts')],
+  ['code of tests', 'ui/a.ts', from('../../../test/support/b.ts')],
+  ['a package in lib/', 'lib/a.ts', from('react')],
+  ['the API in lib/', 'lib/a.ts', from('../api/client.ts')],
+  ['the API in ui/', 'ui/a.tsx', from('../api/client.ts')],
+  ['a page in ui/', 'ui/chart/a.tsx', from('../../pages/home/b.tsx')],
+  ['ui in api/', 'api/a.ts', from('../ui/b.tsx')],
+  ['a page in the shell', 'shell/a.tsx', from('../pages/home/b.tsx')],
+  ["another page's part", 'pages/home/a.tsx', from('../models/b.ts')],
+  ['another page that is loaded later', 'pages/home/a.tsx', "export const a = import('../models/b.ts')\n"],
+  ['the router in a page', 'pages/home/a.tsx', from('../../router.tsx')],
+  ['a room of no name', 'hooks/a.ts', `export const a = 1\n${from('react')}`],
+]
+for (const [why, file, text] of BROKEN_DASHBOARD) {
+  test(`the dashboard refuses ${why}`, () => {
+    const path = `dashboard/src/${file}`
+    const { status, output } = checkOver('check-dashboard.ts', { [path]: text })
+    assert.equal(status, 1)
+    assert.match(output, new RegExp(`^${path.replaceAll('.', '\\.')}:`))
+    assert.match(output, /\ndashboard: 1 finding\n$/)
+  })
+}
+
+test('what the dashboard may say and import is no finding', () => {
+  const { status, output } = checkOver('check-dashboard.ts', {
+    'dashboard/src/api/client.ts': `export const a = () => fetch('/v1/models')\n${from('openapi-fetch')}`,
+    'dashboard/src/api/schema.d.ts': '/** https://acme.io */\nexport type A = any\n'.repeat(301),
+    'dashboard/src/lib/a.ts': `${from('./b.ts')}export const words = "we could not fetch it"\n`,
+    'dashboard/src/lib/a.test.ts': `${from('node:test')}eval('1')\n`,
+    'dashboard/src/ui/a.tsx':
+      from('../api/problem.ts') +
+      from('react') +
+      '// see https://acme.io, which never evaluates or sets innerHTML\nexport const b = refetch()\n' +
+      'export const c = <p placeholder="https://example.com/hook">Read https://turnpike.dev/docs</p>\n',
+    'dashboard/src/pages/settings/keys/a.tsx': from('../search.ts') + from('../../../shell/b.tsx'),
+    'dashboard/src/pages/webhooks/a.ts': "export const sample = `\nimport { text } from 'node:stream/consumers'\n`\n",
+    'dashboard/src/router.tsx': `import('./pages/home/a.tsx')\n${from('./pages/models/search.ts')}`,
+  })
+  assert.equal(output, '')
+  assert.equal(status, 0)
+})
+
 const BROKEN_REPOSITORY: readonly (readonly [why: string, file: string, text: string])[] = [
   ['a path of one machine', 'docs/a.md', `see /${'work'}/main/a.ts`],
   ['a home folder', 'src/a.ts', `export const a = '/${'home'}/someone/x'`],

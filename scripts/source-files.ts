@@ -1,7 +1,7 @@
 /** Reads the checkout for the checks: which files there are, and what of a TypeScript file is code. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..')
 
@@ -30,8 +30,34 @@ export function productFiles(files: readonly SourceFile[]): SourceFile[] {
   return files.filter(({ path }) => /^src\/.+\.ts$/.test(path) && !isTest(path))
 }
 
+/** What browsers get: what is below `dashboard/src/`, but tests and what is generated. */
+export function dashboardFiles(files: readonly SourceFile[]): SourceFile[] {
+  return files.filter(({ path }) => /^dashboard\/src\/.+(?<!\.d)\.(?:tsx?|css)$/.test(path) && !isTest(path))
+}
+
 export function isTest(path: string): boolean {
-  return path.endsWith('.test.ts')
+  return /\.test\.tsx?$/.test(path)
+}
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]|\b(?:import|URL)\(\s*['"]([^'"]+)['"]/g
+
+export interface Import {
+  readonly offset: number
+  /** A path from the project's root, `node:…`, or a package. */
+  readonly target: string
+  readonly isLocal: boolean
+}
+
+export function importsOf(file: SourceFile): Import[] {
+  const found: Import[] = []
+  for (const match of file.text.matchAll(IMPORT)) {
+    const specifier = match[1] ?? match[2] ?? match[3] ?? ''
+    const isLocal = specifier.startsWith('.')
+    const target = isLocal ? posix.join(posix.dirname(file.path), specifier) : specifier
+    found.push({ offset: match.index + match[0].length, target, isLocal })
+  }
+  return found
 }
 
 /**

@@ -1,0 +1,166 @@
+/**
+ * A chat request as a program that can be pasted and run: for a POSIX shell with curl, and for OpenAI's own libraries. The
+ * text of the request comes from people and models, so that nothing in it may end a string of the language around it.
+ */
+import { renderPython, renderTypescript, visible } from './literals.ts'
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+export type JsonFields = { readonly [name: string]: Json | undefined }
+
+export interface ChatSampleInput {
+  /** With or without `/v1` behind it. */
+  readonly baseUrl: string
+  readonly model: string
+  /** Without one, the programs read `TURNPIKE_API_KEY` from their environment. */
+  readonly key?: string | undefined
+  /** As they go over the wire. */
+  readonly messages: readonly Json[]
+  /** Beside model, messages and stream; what is undefined is left out. */
+  readonly parameters?: JsonFields | undefined
+  readonly stream?: boolean | undefined
+}
+
+export interface ChatSamples {
+  readonly curl: string
+  readonly python: string
+  readonly typescript: string
+}
+
+const KEY_VARIABLE = 'TURNPIKE_API_KEY'
+
+export function chatSamples(input: ChatSampleInput): ChatSamples {
+  const request: SampleRequest = {
+    root: `${input.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`,
+    key: input.key === '' ? undefined : input.key,
+    body: chatBody(input),
+    isStream: input.stream === true,
+  }
+  return { curl: curlSample(request), python: pythonSample(request), typescript: typescriptSample(request) }
+}
+
+interface SampleRequest {
+  readonly root: string
+  readonly key: string | undefined
+  readonly body: ReadonlyMap<string, Json>
+  readonly isStream: boolean
+}
+
+/** A map, because a field may be called `__proto__`. */
+function chatBody({ model, messages, parameters = {}, stream }: ChatSampleInput): ReadonlyMap<string, Json> {
+  const body = new Map<string, Json>([
+    ['model', model],
+    ['messages', messages],
+  ])
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && name !== 'stream' && !body.has(name)) body.set(name, value)
+  if (stream === true) body.set('stream', true)
+  return body
+}
+
+function curlSample({ root, key, body, isStream }: SampleRequest): string {
+  const authorization =
+    key === undefined ? `"Authorization: Bearer $${KEY_VARIABLE}"` : shell(`Authorization: Bearer ${key}`)
+  const json = `{\n${[...body].map(([name, value]) => `  ${renderJson(name)}: ${renderJson(value, '  ')}`).join(',\n')}\n}`
+  return [
+    `curl ${isStream ? '--no-buffer ' : ''}${shell(`${root}/chat/completions`)}`,
+    `-H ${authorization}`,
+    "-H 'Content-Type: application/json'",
+    `--data-raw ${shell(json)}`,
+  ].join(' \\\n  ')
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+function shell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Names that `create()` of the libraries takes; Python sends others through its `extra_body`. */
+const LIBRARY_PARAMETERS = new Set([
+  'model',
+  'messages',
+  'audio',
+  'frequency_penalty',
+  'logit_bias',
+  'logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'metadata',
+  'modalities',
+  'n',
+  'parallel_tool_calls',
+  'prediction',
+  'presence_penalty',
+  'reasoning_effort',
+  'response_format',
+  'seed',
+  'service_tier',
+  'stop',
+  'store',
+  'stream',
+  'stream_options',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'user',
+  'verbosity',
+])
+
+function pythonSample({ root, key, body, isStream }: SampleRequest): string {
+  const known = [...body].filter(([name]) => LIBRARY_PARAMETERS.has(name))
+  const others = [...body].filter(([name]) => !LIBRARY_PARAMETERS.has(name))
+  const given = known.map(([name, value]) => `    ${name}=${renderPython(value, '    ')},\n`)
+  const extra = others.length === 0 ? '' : `    extra_body=${renderPython(new Map(others), '    ')},\n`
+  return `${key === undefined ? 'import os\n\n' : ''}from openai import OpenAI
+
+client = OpenAI(
+    base_url=${renderPython(root)},
+    api_key=${key === undefined ? `os.environ["${KEY_VARIABLE}"]` : renderPython(key)},
+)
+
+${isStream ? 'stream' : 'completion'} = client.chat.completions.create(
+${given.join('')}${extra})
+${isStream ? PYTHON_STREAM : pythonAnswer(body)}
+`
+}
+
+const PYTHON_STREAM = `for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="", flush=True)
+print()`
+
+/** With tools, the answer may be calls instead of text. */
+function pythonAnswer(body: ReadonlyMap<string, Json>): string {
+  return `print(completion.choices[0].message${body.has('tools') ? '.model_dump_json(indent=2)' : '.content'})`
+}
+
+/** What the library's types do not know is spread, which they let through. */
+function typescriptSample({ root, key, body, isStream }: SampleRequest): string {
+  const known = [...body].filter(([name]) => LIBRARY_PARAMETERS.has(name))
+  const others = [...body].filter(([name]) => !LIBRARY_PARAMETERS.has(name))
+  const given = known.map(([name, value]) => `  ${name}: ${renderTypescript(value, '  ')},\n`)
+  const extra = others.length === 0 ? '' : `const extra: object = ${renderTypescript(new Map(others))}\n`
+  return `import OpenAI from 'openai'
+
+const client = new OpenAI({
+  baseURL: ${renderTypescript(root)},
+  apiKey: ${key === undefined ? `process.env['${KEY_VARIABLE}']` : renderTypescript(key)},
+})
+
+${extra}const ${isStream ? 'stream' : 'completion'} = await client.chat.completions.create({
+${given.join('')}${extra === '' ? '' : '  ...extra,\n'}})
+${isStream ? TYPESCRIPT_STREAM : typescriptAnswer(body)}
+`
+}
+
+const TYPESCRIPT_STREAM = `for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '')
+console.log()`
+
+function typescriptAnswer(body: ReadonlyMap<string, Json>): string {
+  return `console.log(completion.choices[0]?.message${body.has('tools') ? '' : '.content'})`
+}
+
+function renderJson(value: Json, indent = ''): string {
+  return visible(JSON.stringify(value, null, 2)).replaceAll('\n', `\n${indent}`)
+}

@@ -1,0 +1,129 @@
+/**
+ * Periods of reports, as the address of a page says them and as the API takes them. Days and months are those of UTC,
+ * which is what amounts are booked by.
+ */
+import { formatDate, formatTime, monthName } from './time.ts'
+
+export const RANGES = ['1h', 'today', '24h', '7d', '30d', 'month', 'custom'] as const
+export type Range = (typeof RANGES)[number]
+
+/** In an address. `from` and `to` are days (`2026-11-22`) or UTC times; a day as `to` is part of the period. */
+export interface PeriodSearch {
+  readonly range?: Range
+  readonly from?: string
+  readonly to?: string
+}
+
+export interface Period {
+  /** ISO 8601, UTC. */
+  readonly start: string
+  /** Not included. */
+  readonly end: string
+  readonly range: Range
+  readonly label: string
+}
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const DAY_PATTERN = /^\d{4}-\d{2}-\d{2}$/
+const TIME_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/
+
+/** The period of an address, without what cannot be read. `from` or `to` alone make it a custom one. */
+export function readPeriodSearch(raw: Readonly<Record<string, unknown>>): PeriodSearch {
+  const from = readMoment(raw['from'])
+  const to = readMoment(raw['to'])
+  const hasBounds = from !== undefined || to !== undefined
+  const range = RANGES.find((known) => known === raw['range']) ?? (hasBounds ? 'custom' : undefined)
+  if (range === undefined) return {}
+  if (range !== 'custom') return { range }
+  return { range, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+}
+
+function readMoment(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !(DAY_PATTERN.test(value) || TIME_PATTERN.test(value))) return undefined
+  const at = Date.parse(value)
+  // A day that the calendar does not have, as February 30, would be read as another.
+  return Number.isNaN(at) || !new Date(at).toISOString().startsWith(value.slice(0, 10)) ? undefined : value
+}
+
+/**
+ * The period's bounds. Those that move with time move by whole minutes (`1h`), hours (`24h`) or days, so that the same
+ * question is asked for a while; `7d` and `30d` are days with today as the last.
+ * @param now Unix milliseconds.
+ * @param fallback Where the address names none, or a custom one without a day to begin with.
+ */
+export function resolvePeriod(search: PeriodSearch, now: number, fallback: Exclude<Range, 'custom'>): Period {
+  const range = search.range ?? fallback
+  return range === 'custom' ? (customPeriod(search, now) ?? movingPeriod(fallback, now)) : movingPeriod(range, now)
+}
+
+function movingPeriod(range: Exclude<Range, 'custom'>, now: number): Period {
+  const today = Math.floor(now / DAY) * DAY
+  const nextMinute = Math.ceil(now / MINUTE) * MINUTE
+  const nextHour = Math.ceil(now / HOUR) * HOUR
+  switch (range) {
+    case '1h':
+      return period(range, nextMinute - HOUR, nextMinute, 'Last hour')
+    case 'today':
+      return period(range, today, today + DAY, 'Today')
+    case '24h':
+      return period(range, nextHour - DAY, nextHour, 'Last 24 hours')
+    case '7d':
+      return period(range, today - 6 * DAY, today + DAY, 'Last 7 days')
+    case '30d':
+      return period(range, today - 29 * DAY, today + DAY, 'Last 30 days')
+    case 'month': {
+      const start = monthStart(now, 0)
+      return period(range, start, monthStart(now, 1), monthName(new Date(start).toISOString()))
+    }
+  }
+}
+
+function period(range: Range, start: number, end: number, label: string): Period {
+  return { start: new Date(start).toISOString(), end: new Date(end).toISOString(), range, label }
+}
+
+/** @param offset Months from the one that `at` lies in. */
+function monthStart(at: number, offset: number): number {
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1)
+}
+
+/** From the earlier to the later of the two, in whichever order they are given; without an end, to the end of today. */
+function customPeriod({ from, to }: PeriodSearch, now: number): Period | undefined {
+  if (from === undefined) return undefined
+  const last = to ?? new Date(Math.max(now, Date.parse(from))).toISOString().slice(0, 10)
+  const [first, second] = Date.parse(from) <= Date.parse(last) ? [from, last] : [last, from]
+  const start = Date.parse(first)
+  const end = DAY_PATTERN.test(second) ? Date.parse(second) + DAY : Date.parse(second)
+  return end > start ? period('custom', start, end, customLabel(start, end)) : undefined
+}
+
+/** `Nov 3 – 9, 2026`, and with times where it is not whole days. */
+function customLabel(start: number, end: number): string {
+  const from = new Date(start).toISOString()
+  const to = new Date(end).toISOString()
+  if (start % DAY === 0 && end % DAY === 0) return daysLabel(start, end - DAY)
+  const endDay = formatDate(to, 'utc') === formatDate(from, 'utc') ? '' : `${formatDate(to, 'utc')}, `
+  return `${formatDate(from, 'utc')}, ${formatTime(from, 'utc')} – ${endDay}${formatTime(to, 'utc')} UTC`
+}
+
+function daysLabel(first: number, last: number): string {
+  const format = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' })
+  // The locale data has thin spaces around its dash, which not every font has.
+  return format.formatRange(first, last).replaceAll(/[\u2009\u202f]/g, ' ')
+}
+
+/**
+ * What to compare a period with: the one of the same length directly before it, for a calendar month the month before.
+ * @param now With it, of a period that is not over only as much is compared as has passed of it.
+ */
+export function previousPeriod({ start, end, range }: Period, now?: number): Period {
+  const first = Date.parse(start)
+  const last = Date.parse(end)
+  const before = range === 'month' ? monthStart(first, -1) : first - (last - first)
+  const passed = now === undefined ? last - first : Math.max(0, Math.min(now, last) - first)
+  const isWhole = passed >= last - first
+  return period('custom', before, isWhole ? first : Math.min(before + passed, first), 'Previous period')
+}

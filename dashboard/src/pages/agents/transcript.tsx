@@ -1,0 +1,126 @@
+/** What was said and done, as it is said and done. */
+import { ArrowDown, Bot, CircleAlert, CircleCheck, User } from 'lucide-react'
+import { memo, useState } from 'react'
+import { formatCount } from '../../lib/format.ts'
+import { visibleText } from '../../lib/visible-text.ts'
+import { Button } from '../../ui/button.tsx'
+import { Markdown } from '../../ui/markdown.tsx'
+import { Skeleton } from '../../ui/states.tsx'
+import { Time } from '../../ui/values.tsx'
+import { helpFor } from './failures.ts'
+import { FoldedText } from './folded-text.tsx'
+import type { LiveAgent } from './queries.ts'
+import { ToolCard } from './tool-card.tsx'
+import type { AgentStream } from './use-agent-events.ts'
+import { useFollowedEnd } from './use-followed-end.ts'
+import { type EndEntry, type Entry, isEnded, type MessageEntry } from './work.ts'
+
+/** So many of the newest are shown at first, and so many more on each press. */
+const SHOWN = 200
+
+export interface TranscriptProps {
+  readonly agent: LiveAgent
+  readonly stream: AgentStream
+}
+
+export function Transcript({ agent, stream: { work, connection } }: TranscriptProps) {
+  const [shown, setShown] = useState(SHOWN)
+  const isOpen = !isEnded(agent.status)
+  const { list, isAtEnd, toEnd } = useFollowedEnd(isOpen)
+  const { entries } = work
+  const hidden = Math.max(0, entries.length - shown)
+  if (entries.length === 0 && connection === 'connecting') return <Skeleton className="h-40 w-full" />
+  return (
+    <div className="relative max-w-5xl">
+      {hidden > 0 && (
+        <div className="mb-4 text-center">
+          <Button onClick={() => setShown(shown + SHOWN)}>Show earlier ({formatCount(hidden)})</Button>
+        </div>
+      )}
+      <ol ref={list} aria-label="Transcript" className="flex flex-col gap-4">
+        {entries.slice(hidden).map((entry) => (
+          <li key={entry.sequence} className="min-w-0">
+            <EntryView entry={entry} isFirst={entry === entries[0]} isOpen={isOpen} />
+          </li>
+        ))}
+      </ol>
+      <Waiting status={agent.status} entries={entries} />
+      {isOpen && !isAtEnd && (
+        <div className="pointer-events-none sticky bottom-4 z-10 mt-3 text-center">
+          <Button size="sm" variant="primary" icon={ArrowDown} onClick={toEnd} className="pointer-events-auto">
+            Jump to latest
+          </Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** What one waits for, so that silence is not taken for an end. */
+function Waiting({ status, entries }: { readonly status: string; readonly entries: readonly Entry[] }) {
+  const last = entries.at(-1)
+  if (status === 'queued') return <p className="mt-4 text-soft">Waiting for a worker…</p>
+  if (status !== 'running') return null
+  if (last?.kind === 'tool' && last.result === undefined) return null
+  return <p className="mt-4 text-soft">Thinking…</p>
+}
+
+interface EntryViewProps {
+  readonly entry: Entry
+  readonly isFirst: boolean
+  readonly isOpen: boolean
+}
+
+const EntryView = memo(function EntryView({ entry, isFirst, isOpen }: EntryViewProps) {
+  if (entry.kind === 'tool') return <ToolCard entry={entry} isOpen={isOpen} />
+  if (entry.kind === 'end') return <End entry={entry} />
+  return entry.role === 'user' ? <Asked entry={entry} isFirst={isFirst} /> : <Said entry={entry} />
+})
+
+function Asked({ entry, isFirst }: { readonly entry: MessageEntry; readonly isFirst: boolean }) {
+  return (
+    <article aria-label={isFirst ? 'Task' : 'Follow-up'} className="rounded-xl bg-accent-soft px-4 py-3">
+      <Head icon={User} label={isFirst ? 'Task' : 'Follow-up'} at={entry.at} />
+      <FoldedText text={visibleText(entry.text)} className="text-ink" />
+    </article>
+  )
+}
+
+function Said({ entry }: { readonly entry: MessageEntry }) {
+  return (
+    <article aria-label="Agent" className="px-4">
+      <Head icon={Bot} label="Agent" at={entry.at} />
+      <Markdown text={visibleText(entry.text)} />
+    </article>
+  )
+}
+
+function Head({ icon: Icon, label, at }: { readonly icon: typeof Bot; readonly label: string; readonly at: string }) {
+  return (
+    <div className="mb-1 flex items-center gap-2">
+      <Icon aria-hidden className="size-4 text-soft" />
+      <span className="font-medium text-ink">{label}</span>
+      <span className="text-xs text-soft">
+        <Time iso={at} relative />
+      </span>
+    </div>
+  )
+}
+
+const ENDS: Readonly<Record<string, string>> = { completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled' }
+
+function End({ entry: { status, error, at } }: { readonly entry: EndEntry }) {
+  const Icon = status === 'completed' ? CircleCheck : CircleAlert
+  const why = error === undefined ? '' : `: ${helpFor(error.code).title}`
+  return (
+    <div className="flex items-center gap-3 text-sm text-soft">
+      <span aria-hidden className="h-px flex-1 bg-line" />
+      <span className="inline-flex max-w-full items-center gap-1.5">
+        <Icon aria-hidden className="size-4 shrink-0" />
+        {ENDS[status] ?? visibleText(status)}
+        {why} · <Time iso={at} relative />
+      </span>
+      <span aria-hidden className="h-px flex-1 bg-line" />
+    </div>
+  )
+}

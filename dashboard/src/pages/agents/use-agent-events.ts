@@ -1,0 +1,145 @@
+/** An agent as it works: its event stream, opened again where it broke off, from the last event on. */
+import { useEffect, useRef, useState } from 'react'
+import { fetchRaw } from '../../api/client.ts'
+import { readEvents } from '../../api/event-stream.ts'
+import { type ApiProblem, problemOf } from '../../api/problem.ts'
+import { type AgentEvent, parseAgentEvent } from './agent-events.ts'
+import { type AgentWork, NO_WORK, withEvents } from './work.ts'
+
+/** `over`: the agent has ended and all is told. */
+export type Connection = 'connecting' | 'live' | 'reconnecting' | 'over' | 'failed'
+
+export interface AgentStream {
+  readonly work: AgentWork
+  readonly connection: Connection
+  /** Why it cannot be opened; undefined unless it failed. */
+  readonly problem: ApiProblem | undefined
+}
+
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 15_000
+
+/**
+ * For one agent as long as it is mounted.
+ * @param runs How many the agent has had: one more opens the stream of an agent that had ended.
+ */
+export function useAgentEvents(agentId: string, runs: number): AgentStream {
+  const known = useRef(NO_WORK)
+  const [stream, setStream] = useState<AgentStream>({ work: NO_WORK, connection: 'connecting', problem: undefined })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a further run is another stream
+  useEffect(() => {
+    const leaving = new AbortController()
+    const queue = inFrames((events) => {
+      known.current = withEvents(known.current, events)
+      const work = known.current
+      setStream((before) => ({ ...before, work }))
+    })
+    const tell = (connection: Connection, problem?: ApiProblem): void => {
+      queue.flush()
+      if (!leaving.signal.aborted) setStream({ work: known.current, connection, problem })
+    }
+    tell('connecting')
+    void follow({
+      agentId,
+      last: () => Math.max(queue.last(), known.current.last),
+      signal: leaving.signal,
+      push: queue.push,
+      tell,
+    })
+    return () => {
+      leaving.abort()
+      queue.flush()
+    }
+  }, [agentId, runs])
+  return stream
+}
+
+interface Following {
+  readonly agentId: string
+  /** The number of the last event that is known. */
+  readonly last: () => number
+  readonly signal: AbortSignal
+  readonly push: (event: AgentEvent) => void
+  readonly tell: (connection: Connection, problem?: ApiProblem) => void
+}
+
+async function follow({ agentId, last, signal, push, tell }: Following): Promise<void> {
+  let waitMs = FIRST_WAIT_MS
+  while (!signal.aborted) {
+    let isOver = false
+    try {
+      const headers = last() === 0 ? {} : { 'last-event-id': String(last()) }
+      const path = `/v1/agents/${encodeURIComponent(agentId)}/events`
+      const response = await fetchRaw(path, { headers: { accept: 'text/event-stream', ...headers }, signal })
+      tell('live')
+      await readEvents(
+        response,
+        ({ event, data }) => {
+          waitMs = FIRST_WAIT_MS
+          if (event === 'done') isOver = true
+          const told = parseAgentEvent(data)
+          if (told !== undefined) push(told)
+        },
+        signal,
+      )
+    } catch (error) {
+      const problem = problemOf(error)
+      if (signal.aborted) return
+      if (isFinal(problem)) return tell('failed', problem)
+      waitMs = Math.max(waitMs, problem.retryAfterMs ?? 0)
+    }
+    if (isOver) return tell('over')
+    tell('reconnecting')
+    await waited(waitMs * (0.75 + Math.random() / 2), signal)
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+  }
+}
+
+/** Another try would be answered the same. */
+function isFinal({ status }: ApiProblem): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
+}
+
+function waited(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}
+
+interface FrameQueue {
+  readonly push: (event: AgentEvent) => void
+  readonly flush: () => void
+  /** The number of the last event that waits; 0: none does. */
+  readonly last: () => number
+}
+
+/** Hands on together what comes within a moment: a stream that is told from its beginning is thousands of events at once. */
+function inFrames(handOn: (events: readonly AgentEvent[]) => void): FrameQueue {
+  let waiting: AgentEvent[] = []
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const flush = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    const events = waiting
+    waiting = []
+    if (events.length > 0) handOn(events)
+  }
+  return {
+    push(event) {
+      waiting.push(event)
+      timer ??= setTimeout(flush, FRAME_MS) // (frames of animation do not come while a tab is hidden)
+    },
+    flush,
+    last: () => waiting.at(-1)?.sequence ?? 0,
+  }
+}
+
+const FRAME_MS = 50

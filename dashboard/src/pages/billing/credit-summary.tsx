@@ -1,0 +1,121 @@
+/** What is there, what of it is promised, how long it lasts, and what the plan lets one do. */
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { formatCount, formatPercent, formatUsd, plural } from '../../lib/format.ts'
+import { formatDate, monthName } from '../../lib/time.ts'
+import { monthUsageQuery } from '../../shell/balance-chip.tsx'
+import { Card, Stat } from '../../ui/page.tsx'
+import { Loaded, Skeleton } from '../../ui/states.tsx'
+import { useNow } from '../../ui/time-zone.ts'
+import { CreditNotices } from './credit-notices.tsx'
+import { available, costPerDay, daysLeft } from './forecast.ts'
+import { addMonths, monthAt } from './months.ts'
+import { type Account, accountQuery, lastDaysQuery, type Usage } from './queries.ts'
+import { UsedBar } from './used-bar.tsx'
+
+export function CreditSummary() {
+  const account = useQuery(accountQuery)
+  const usage = useQuery(monthUsageQuery)
+  return (
+    <Loaded query={account} what="the account" skeleton={<Skeleton className="h-40 w-full" />}>
+      {(own) => (
+        <Loaded query={usage} what="the balance" skeleton={<Skeleton className="h-40 w-full" />}>
+          {(month) => <Summary account={own} month={month} />}
+        </Loaded>
+      )}
+    </Loaded>
+  )
+}
+
+interface SummaryProps {
+  readonly account: Account
+  readonly month: Usage
+}
+
+function Summary({ account, month }: SummaryProps) {
+  return (
+    <div className="flex flex-col gap-4">
+      <CreditNotices account={account} month={month} />
+      <Card className="px-0 py-0">
+        <div className="grid gap-x-6 gap-y-5 p-4 min-[24rem]:grid-cols-2 xl:grid-cols-4">
+          <Balance month={month} />
+          <Allowance account={account} />
+          <Spent account={account} month={month} />
+          <DaysLeft account={account} month={month} />
+        </div>
+        <Plan account={account} />
+      </Card>
+    </div>
+  )
+}
+
+function Balance({ month }: Pick<SummaryProps, 'month'>) {
+  const { credit_remaining_usd: balance, held_usd: held } = month
+  const holds = held === 0 ? 'Nothing held by requests' : `${formatUsd(held)} held by requests under way`
+  if (balance === null) return <Stat label="Balance" value="No limit" hint="Billed after the fact" />
+  return <Stat label="Balance" value={formatUsd(balance, 'total')} hint={holds} />
+}
+
+function Allowance({ account: { allowance_usd: left } }: Pick<SummaryProps, 'account'>) {
+  const resets = formatDate(`${addMonths(monthAt(useNow()), 1)}-01`)
+  const hint = left === 0 ? `The next month begins on ${resets}` : `Expires on ${resets}, 00:00 UTC`
+  return <Stat label="Allowance left" value={formatUsd(left, 'total')} hint={hint} />
+}
+
+function Spent({ account: { monthly_budget_usd: budget }, month }: SummaryProps) {
+  const { total_cost_usd: cost } = month
+  const name = monthName(monthAt(useNow()))
+  if (budget === null)
+    return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint="No budget is set" />
+  const share = budget === 0 ? 1 : cost / budget
+  const hint = (
+    <>
+      {formatPercent(share, 0)} of the budget of {formatUsd(budget)}
+      <UsedBar share={share} className="mt-1.5" />
+    </>
+  )
+  return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint={hint} />
+}
+
+function DaysLeft({ account, month }: SummaryProps) {
+  const now = useNow()
+  const { data } = useQuery(lastDaysQuery(now))
+  const label = 'Lasts at this rate'
+  const { credit_remaining_usd: balance, held_usd: held } = month
+  if (data === undefined) return <Stat label={label} value={<Skeleton className="my-1 h-5 w-20" />} />
+  const since = Math.max(Date.parse(data.period_start), Date.parse(account.created_at))
+  const perDay = costPerDay({ costUsd: data.total_cost_usd, since, now })
+  const rate = `${formatUsd(perDay, 'total')} a day in the last 7 days`
+  if (balance === null) return <Stat label={label} value="No limit" hint={rate} />
+  const days = daysLeft(available(balance, held), perDay)
+  if (days === undefined) return <Stat label={label} value="—" hint="Nothing was used in the last 7 days" />
+  return (
+    <Stat label={label} value={days === Number.POSITIVE_INFINITY ? 'Over a year' : plural(days, 'day')} hint={rate} />
+  )
+}
+
+function Plan({ account: { plan, limits } }: Pick<SummaryProps, 'account'>) {
+  return (
+    <dl className="flex flex-wrap gap-x-6 gap-y-1 border-t border-line px-4 py-2.5 text-sm">
+      <Fact name="Plan">
+        <strong className="font-medium text-ink">{plan}</strong>
+      </Fact>
+      <Fact name="Requests a minute">{limitText(limits.requests_per_minute)}</Fact>
+      <Fact name="Tokens a minute">{limitText(limits.tokens_per_minute)}</Fact>
+      <Fact name="Requests at once">{formatCount(limits.max_in_flight)}</Fact>
+    </dl>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="flex gap-1.5">
+      <dt className="text-soft">{name}</dt>
+      <dd className="min-w-0 break-words text-ink">{children}</dd>
+    </div>
+  )
+}
+
+function limitText(limit: number | null): string {
+  return limit === null ? 'no limit' : formatCount(limit)
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { amountsOf, bucketsOf, changeOf, daysLeft, latencyPoints, seriesOf, usualFirstByte } from './chart-data.ts'
+import { failureText } from './failure-words.ts'
+import { healthFromModels, healthFromStates } from './provider-health.ts'
+
+const PERIOD = { start: '2026-11-20T00:00:00.000Z', end: '2026-11-22T00:00:00.000Z' }
+const row = (at: string, key: string, requests: number) => ({
+  at,
+  key,
+  requests,
+  prompt_tokens: 10 * requests,
+  completion_tokens: requests,
+  cost_usd: requests / 10,
+})
+const ROWS = [row(PERIOD.start, 'a', 1), row(PERIOD.start, 'b', 2), row('2026-11-21T00:00:00.000Z', '', 4)]
+
+test('days without a request are there, and tokens are those of all models', () => {
+  assert.equal(bucketsOf(PERIOD, 'hour').length, 48)
+  const { requests, tokens, cost } = amountsOf(ROWS, PERIOD, { interval: 'day', zone: 'utc' })
+  assert.deepEqual(requests, [
+    { at: PERIOD.start, label: 'Nov 20', values: { a: 1, b: 2 } },
+    { at: '2026-11-21T00:00:00.000Z', label: 'Nov 21', values: { '': 4 } },
+  ])
+  assert.deepEqual(tokens[0]?.values, { input: 30, output: 3 })
+  assert.deepEqual(cost[0]?.values, { a: 0.1, b: 0.2 })
+  assert.deepEqual(
+    seriesOf(ROWS, ['b', 'gone']).map(({ label }) => label),
+    ['b', 'a', 'All other models'],
+  )
+})
+
+test('the usual first byte is the median of the hours by their requests; hours without a stream do not count', () => {
+  const hour = (at: string, p50: number | null, requests: number) => ({
+    at,
+    first_byte_ms_p50: p50,
+    first_byte_ms_p95: p50,
+    requests,
+  })
+  const hours = [
+    hour('2026-11-20T01:00:00.000Z', 900, 1),
+    hour('2026-11-20T02:00:00.000Z', 100, 5),
+    hour('2026-11-20T03:00:00.000Z', null, 99),
+  ]
+  assert.equal(usualFirstByte(hours), 100)
+  assert.equal(usualFirstByte([]), undefined)
+  const points = latencyPoints(hours, PERIOD, 'utc')
+  assert.deepEqual(points[1], {
+    at: '2026-11-20T01:00:00.000Z',
+    label: 'Nov 20, 01:00',
+    values: { p50: 900, p95: 900 },
+  })
+  assert.equal(points[4]?.values.p50, undefined)
+})
+
+test('change and days left, where they can be told', () => {
+  assert.equal(changeOf(3, 2), 0.5)
+  assert.equal(changeOf(3, 0), undefined)
+  const now = Date.parse('2026-11-21T00:00:00.000Z')
+  assert.equal(daysLeft(10, 2, { ...PERIOD, now }), 5)
+  assert.equal(daysLeft(10, 2, { ...PERIOD, now: now + 86_400_000_000 }), 10)
+  assert.equal(daysLeft(-1, 2, { ...PERIOD, now }), 0)
+  assert.equal(daysLeft(10, 0, { ...PERIOD, now }), undefined)
+})
+
+test('providers in words, from models and from what operators are told', () => {
+  const served = (healthy: boolean) => ({
+    providers: [
+      { name: 'north', healthy },
+      { name: 'south', healthy: true },
+    ],
+  })
+  assert.deepEqual(healthFromModels([served(true), served(false), { ...served(false), alias_of: 'x' }]), [
+    { name: 'north', status: 'degraded', detail: '1 of 2 models paused' },
+    { name: 'south', status: 'healthy', detail: '2 models' },
+  ])
+  assert.deepEqual(healthFromModels([served(false)])[0], {
+    name: 'north',
+    status: 'open',
+    detail: '1 of 1 model paused',
+  })
+  const state = (calls: number, failed: number) => ({
+    name: `n${calls}`,
+    status: 'healthy' as const,
+    deployments: [{ calls, failed_calls: failed, breaker: 'closed' }],
+  })
+  const shown = healthFromStates([state(0, 0), state(4, 1)], (ratio) => `${ratio * 100}%`)
+  assert.deepEqual(
+    shown.map(({ status, detail }) => [status, detail]),
+    [
+      ['unknown', 'since the gateway started'],
+      ['healthy', '4 calls, 25% failed'],
+    ],
+  )
+})
+
+test('why a request failed is told from its last call', () => {
+  const call = (outcome: string, status: number | null) => ({ provider: 'north', outcome, status })
+  assert.equal(failureText([call('rate_limited', 429), call('overloaded', 503)]), 'north was overloaded (503)')
+  assert.equal(failureText([call('cut', 200)]), 'north broke off')
+  assert.equal(failureText([]), undefined)
+})

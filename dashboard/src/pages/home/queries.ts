@@ -1,0 +1,96 @@
+/** What Home asks of the API: one question for three of the charts, one for the fourth, each also about the period before. */
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { api, take } from '../../api/client.ts'
+import type { paths } from '../../api/schema.d.ts'
+import type { Period } from '../../lib/period.ts'
+
+type Answer<Path extends keyof paths> = paths[Path] extends {
+  get: { responses: { 200: { content: { 'application/json': infer Body } } } }
+}
+  ? Body
+  : never
+
+export type UsageReport = Answer<'/v1/usage'>
+export type SeriesRow = NonNullable<UsageReport['series']>[number]
+export type Performance = Answer<'/v1/usage/performance'>
+export type Completion = Answer<'/v1/usage/completions'>['data'][number]
+export type ProviderState = Answer<'/v1/admin/providers'>['data'][number]
+
+export type Bounds = Pick<Period, 'start' | 'end'>
+export type ChartInterval = 'hour' | 'day'
+
+/** The built-in model. */
+export const SIMULATOR = 'turnpike-simulator'
+
+const COMPLETIONS = '/v1/usage/completions'
+const REFRESH_MS = 30_000
+const WAIT_MS = 1_000
+
+/**
+ * The newest request of the account; null when there was none. While there is none it is asked for every second, as long
+ * as the page is seen.
+ */
+export const newestQuery = queryOptions({
+  queryKey: [COMPLETIONS, 'newest'],
+  queryFn: async (): Promise<Completion | null> => {
+    const page = await take(api.GET(COMPLETIONS, { params: { query: { limit: 1 } } }))
+    return page.data[0] ?? null
+  },
+  refetchInterval: ({ state }) => (state.data === null ? WAIT_MS : false),
+})
+
+export const usageQuery = ({ start, end }: Bounds, interval: ChartInterval) =>
+  queryOptions({
+    queryKey: ['/v1/usage', 'by model', interval, start, end],
+    queryFn: () => {
+      const query = { period_start: start, period_end: end, group_by: 'model', interval } as const
+      return take(api.GET('/v1/usage', { params: { query } }))
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
+  })
+
+export const usageTotalsQuery = ({ start, end }: Bounds) =>
+  queryOptions({
+    queryKey: ['/v1/usage', 'totals', start, end],
+    queryFn: () => take(api.GET('/v1/usage', { params: { query: { period_start: start, period_end: end } } })),
+    staleTime: REFRESH_MS,
+  })
+
+export const performanceQuery = ({ start, end }: Bounds) =>
+  queryOptions({
+    queryKey: ['/v1/usage/performance', start, end],
+    queryFn: () => {
+      const query = { period_start: start, period_end: end }
+      return take(api.GET('/v1/usage/performance', { params: { query } }))
+    },
+    placeholderData: keepPreviousData,
+    staleTime: REFRESH_MS,
+    refetchInterval: 2 * REFRESH_MS,
+  })
+
+export const SHOWN_ERRORS = 5
+
+/** The newest of those that failed or that a provider broke off, whenever it was. */
+export const latestErrorsQuery = queryOptions({
+  queryKey: [COMPLETIONS, 'latest errors'],
+  queryFn: async (): Promise<readonly Completion[]> => {
+    const [failed, incomplete] = await Promise.all([newestOf('failed'), newestOf('incomplete')])
+    return [...failed, ...incomplete]
+      .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at))
+      .slice(0, SHOWN_ERRORS)
+  },
+  refetchInterval: REFRESH_MS,
+})
+
+async function newestOf(status: Completion['status']): Promise<readonly Completion[]> {
+  const query = { status, limit: SHOWN_ERRORS }
+  return (await take(api.GET(COMPLETIONS, { params: { query } }))).data
+}
+
+/** For operators: what the process that answers knows of each provider. */
+export const providerStatesQuery = queryOptions({
+  queryKey: ['/v1/admin/providers'],
+  queryFn: async () => (await take(api.GET('/v1/admin/providers', { params: { query: { limit: 100 } } }))).data,
+  refetchInterval: REFRESH_MS,
+})

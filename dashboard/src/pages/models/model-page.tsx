@@ -1,0 +1,135 @@
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { Boxes, Columns3, SquareTerminal } from 'lucide-react'
+import { useCan } from '../../api/me.ts'
+import { type ListedModel, modelsQuery } from '../../api/models.ts'
+import { AppLink } from '../../ui/app-link.tsx'
+import { LinkButton } from '../../ui/button.tsx'
+import { CopyableId } from '../../ui/copy.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
+import { StatusChip } from '../../ui/status.tsx'
+import { useNow } from '../../ui/time-zone.ts'
+import { ModelCode } from './model-code.tsx'
+import { FactsCard, ParametersCard, PricesCard, ProvidersCard } from './model-facts.tsx'
+import { ModelUse } from './model-use.tsx'
+import { ModelsPage } from './models-page.tsx'
+import { nearestNames } from './nearest.ts'
+import { retirementOf } from './words.ts'
+
+const PARENT = { to: '/models', label: 'Models & Pricing' } as const
+
+/** The rest of the address is the ID, which may have slashes in it. Without one, the router comes here for the list as well. */
+export function ModelPage() {
+  const { _splat: id = '' } = useParams({ strict: false })
+  return id === '' ? <ModelsPage /> : <ModelOfId key={id} id={id} />
+}
+
+function ModelOfId({ id }: { readonly id: string }) {
+  const mayList = useCan('models:read')
+  const models = useQuery({ ...modelsQuery, enabled: mayList })
+  if (!mayList || models.data === undefined) {
+    return (
+      <Page title={id} parent={PARENT}>
+        {mayList ? (
+          <Loaded query={models} what="this model" skeleton={<SkeletonRows rows={8} />}>
+            {() => null}
+          </Loaded>
+        ) : (
+          <Forbidden what="models" right="models:read" />
+        )}
+      </Page>
+    )
+  }
+  const model = models.data.find((each) => each.id === id)
+  if (model === undefined) return <NotFound id={id} models={models.data} />
+  const aliases = models.data.filter(({ alias_of: target }) => target === model.id).map((alias) => alias.id)
+  return <Model model={model} aliases={aliases} />
+}
+
+function NotFound({ id, models }: { readonly id: string; readonly models: readonly ListedModel[] }) {
+  const near = nearestNames(
+    id,
+    models.map((model) => model.id),
+  )
+  return (
+    <Page title="Model not found" parent={PARENT}>
+      <Empty
+        icon={Boxes}
+        title={`There is no model “${id.slice(0, 100)}” here`}
+        action={<LinkButton to="/models">See all models</LinkButton>}
+      >
+        {near.length === 0 ? 'Nothing that is listed is called like this.' : <Nearest names={near} />}
+      </Empty>
+    </Page>
+  )
+}
+
+function Nearest({ names }: { readonly names: readonly string[] }) {
+  return (
+    <>
+      The nearest names are{' '}
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 && (index === names.length - 1 ? ' and ' : ', ')}
+          <AppLink to="/models/$" params={{ _splat: name }} className="font-mono text-sm text-accent underline">
+            {name}
+          </AppLink>
+        </span>
+      ))}
+      .
+    </>
+  )
+}
+
+interface ModelProps {
+  readonly model: ListedModel
+  readonly aliases: readonly string[]
+}
+
+function Model({ model, aliases }: ModelProps) {
+  return (
+    <Page title={model.name} parent={PARENT} description={<Names model={model} />} actions={<Actions model={model} />}>
+      <div className="grid items-start gap-4 lg:grid-cols-3">
+        <h2 className="sr-only">About this model</h2>
+        <div className="flex min-w-0 flex-col gap-4 lg:col-span-2">
+          <PricesCard model={model} />
+          <ModelUse model={model.alias_of ?? model.id} />
+          {model.pricing !== null && <ModelCode model={model.id} />}
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <FactsCard model={model} aliases={aliases} />
+          <ProvidersCard model={model} />
+          <ParametersCard model={model} />
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Names({ model }: { readonly model: ListedModel }) {
+  const retirement = retirementOf(model.deprecation_date, useNow())
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <CopyableId id={model.id} />
+      {model.pricing === null && <StatusChip tone="neutral">Not priced</StatusChip>}
+      {retirement !== undefined && <StatusChip tone={retirement.isOver ? 'bad' : 'warn'}>{retirement.text}</StatusChip>}
+    </div>
+  )
+}
+
+function Actions({ model: { id, pricing } }: { readonly model: ListedModel }) {
+  const mayChat = useCan('chat')
+  return (
+    <>
+      <LinkButton to="/models" search={{ compare: id, view: 'compare' }} icon={Columns3}>
+        Estimate cost
+      </LinkButton>
+      {mayChat && pricing !== null && (
+        <LinkButton to="/playground" search={{ models: id }} icon={SquareTerminal} variant="primary">
+          Try in Playground
+        </LinkButton>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,190 @@
+import { ChevronRight, CircleAlert, ReceiptText, RotateCcw, Square, TriangleAlert } from 'lucide-react'
+import { memo, type ReactNode, useEffect, useRef } from 'react'
+import { announce } from '../../ui/announcer.tsx'
+import { Button, LinkButton, Spinner } from '../../ui/button.tsx'
+import { CopyableId, CopyButton } from '../../ui/copy.tsx'
+import { Markdown } from '../../ui/markdown.tsx'
+import { Figures, FiguresLine } from './answer-figures.tsx'
+import type { AnswerItem, ToolAnswer } from './conversation.ts'
+import { isLive, type Run } from './run.ts'
+import { ToolCalls } from './tool-calls.tsx'
+
+export interface AnswerProps {
+  readonly answer: AnswerItem
+  readonly isLast: boolean
+  readonly canRun: boolean
+  readonly onStop: () => void
+  readonly onRetry: () => void
+  readonly onToolAnswers: (answers: readonly ToolAnswer[]) => void
+}
+
+export function AnswerView({ answer, isLast, canRun, onStop, onRetry, onToolAnswers }: AnswerProps) {
+  const { run, toolAnswers } = answer
+  const live = isLive(run)
+  useAnnouncedEnd(run)
+  return (
+    <div className="flex min-w-0 flex-col gap-3" aria-busy={live}>
+      {run.reasoning !== '' && <Reasoning text={run.reasoning} isThinking={live && run.text === ''} />}
+      {live && run.firstAt === undefined && <Waiting />}
+      {run.text !== '' && <AnswerText text={run.text} isLive={live} />}
+      {run.refusal !== '' && (
+        <Notice
+          icon={<TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />}
+          title="The model refused"
+        >
+          <p className="break-words whitespace-pre-wrap">{run.refusal}</p>
+        </Notice>
+      )}
+      {run.isCut && <p className="text-sm text-soft">The answer is longer than this page keeps.</p>}
+      {run.calls.length > 0 && (
+        <ToolCalls
+          run={run}
+          answers={toolAnswers}
+          isOpen={isLast && canRun && run.status === 'finished' && toolAnswers.length === 0}
+          onAnswer={onToolAnswers}
+        />
+      )}
+      <Ending run={run} />
+      {isLast ? <Figures run={run} /> : <FiguresLine run={run} />}
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        {live && (
+          <Button size="sm" icon={Square} onClick={onStop}>
+            Stop
+          </Button>
+        )}
+        {!live && isLast && (
+          <Button size="sm" icon={RotateCcw} onClick={onRetry} disabled={!canRun}>
+            {run.status === 'finished' ? 'Run again' : 'Retry'}
+          </Button>
+        )}
+        {!live && run.text !== '' && <CopyButton text={run.text} label="Copy" variant="ghost" />}
+        {!live && run.completionId !== undefined && (
+          <LinkButton
+            size="sm"
+            variant="ghost"
+            icon={ReceiptText}
+            to="/requests"
+            search={{ request: run.completionId }}
+          >
+            Details
+          </LinkButton>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Waiting() {
+  return (
+    <p className="flex items-center gap-2 text-sm text-soft">
+      <Spinner /> Waiting for the first token
+    </p>
+  )
+}
+
+/** Longer texts stay plain: to read Markdown out of them would hold the page up. */
+const MAX_MARKDOWN = 100_000
+
+const AnswerText = memo(function AnswerText({
+  text,
+  isLive: live,
+}: {
+  readonly text: string
+  readonly isLive: boolean
+}) {
+  if (live || text.length > MAX_MARKDOWN) return <div className="break-words whitespace-pre-wrap text-ink">{text}</div>
+  return <Markdown text={text} className="min-w-0" />
+})
+
+function Reasoning({ text, isThinking }: { readonly text: string; readonly isThinking: boolean }) {
+  return (
+    <details className="group rounded-lg border border-line">
+      <summary className="flex min-h-8 list-none items-center gap-1.5 px-2 text-sm font-medium text-soft select-none">
+        <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
+        {isThinking ? 'Reasoning…' : 'Reasoning'}
+      </summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long reasoning is scrolled by keyboard */}
+      <div tabIndex={0} className="max-h-72 overflow-y-auto border-t border-line px-3 py-2 -outline-offset-2">
+        <p className="text-sm break-words whitespace-pre-wrap text-soft">{text}</p>
+      </div>
+    </details>
+  )
+}
+
+/** How it ended, where that is not by itself. */
+function Ending({ run: { status, problem } }: { readonly run: Run }) {
+  const warning = <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
+  if (status === 'stopped') {
+    return (
+      <Notice icon={warning} title="Stopped">
+        <p>What was generated until then is billed.</p>
+      </Notice>
+    )
+  }
+  if (status === 'interrupted') {
+    return (
+      <Notice icon={warning} title="Interrupted">
+        <p>The connection ended before the answer was complete. What was generated until then is billed.</p>
+      </Notice>
+    )
+  }
+  if (status !== 'failed' || problem === undefined) return null
+  return (
+    <Notice icon={<CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />} title="Failed">
+      <p className="break-words text-ink">{problem.message}</p>
+      {problem.param !== undefined && <p className="break-words">Parameter: {problem.param}</p>}
+      {problem.code !== undefined && (
+        <p>
+          Code: <code className="font-mono text-sm break-all">{problem.code}</code>
+        </p>
+      )}
+      {problem.requestId !== undefined && (
+        <p className="flex flex-wrap items-center gap-x-1.5">
+          Request id <CopyableId id={problem.requestId} />
+        </p>
+      )}
+    </Notice>
+  )
+}
+
+interface NoticeProps {
+  readonly icon: ReactNode
+  readonly title: string
+  readonly children: ReactNode
+}
+
+function Notice({ icon, title, children }: NoticeProps) {
+  return (
+    <div className="flex gap-2 rounded-lg border border-line bg-sunken px-3 py-2 text-sm text-soft">
+      {icon}
+      <div className="flex min-w-0 flex-col gap-1">
+        <p className="font-medium text-ink">{title}</p>
+        {children}
+      </div>
+    </div>
+  )
+}
+
+const MAX_SPOKEN = 1000
+
+/** Says the whole answer once it is there, not each piece of it. */
+function useAnnouncedEnd(run: Run): void {
+  const wasLive = useRef(isLive(run))
+  useEffect(() => {
+    if (isLive(run)) {
+      wasLive.current = true
+      return
+    }
+    if (!wasLive.current) return
+    wasLive.current = false
+    announce(spokenEnd(run))
+  }, [run])
+}
+
+function spokenEnd({ model, status, text, refusal, calls, problem }: Run): string {
+  if (status === 'failed') return `${model} failed: ${problem?.message ?? ''}`
+  if (status !== 'finished') return `${model} was ${status}.`
+  const said = text === '' ? refusal : text
+  const called = calls.map(({ name }) => ` It calls the tool ${name}.`).join('')
+  return `${model} answered: ${said.slice(0, MAX_SPOKEN)}${called}`
+}

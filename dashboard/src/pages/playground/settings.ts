@@ -1,0 +1,145 @@
+/** What is set for all columns, as it is typed, and as it is sent. */
+import type { Json } from '../../lib/code-samples.ts'
+import { linesOfItems, readJson, type TextProblem } from './json-text.ts'
+import { fieldsOf, textOf } from './unknown-fields.ts'
+
+export const FORMATS = ['text', 'json_object', 'json_schema'] as const
+export type Format = (typeof FORMATS)[number]
+export const TOOL_CHOICES = ['auto', 'required', 'none'] as const
+export type ToolChoice = (typeof TOOL_CHOICES)[number]
+export const EFFORTS = ['', 'minimal', 'low', 'medium', 'high'] as const
+export type Effort = (typeof EFFORTS)[number]
+
+export interface Settings {
+  /** A JSON list of function tools; empty: none. */
+  readonly tools: string
+  readonly toolChoice: ToolChoice
+  readonly format: Format
+  /** A JSON Schema. */
+  readonly schema: string
+  readonly isStrict: boolean
+  readonly temperature: number | undefined
+  readonly topP: number | undefined
+  readonly maxTokens: number | undefined
+  readonly seed: number | undefined
+  /** One sequence a line. */
+  readonly stop: string
+  /** Empty: the model's own. */
+  readonly effort: Effort
+}
+
+export const EXAMPLE_TOOLS = `[
+  {
+    "type": "function",
+    "function": {
+      "name": "get_weather",
+      "description": "The weather in a city now.",
+      "parameters": {
+        "type": "object",
+        "properties": { "city": { "type": "string" } },
+        "required": ["city"]
+      }
+    }
+  }
+]`
+
+export const EXAMPLE_SCHEMA = `{
+  "type": "object",
+  "properties": {
+    "title": { "type": "string" },
+    "tags": { "type": "array", "items": { "type": "string" } }
+  },
+  "required": ["title", "tags"],
+  "additionalProperties": false
+}`
+
+export const NOTHING_SET: Settings = {
+  tools: '',
+  toolChoice: 'auto',
+  format: 'text',
+  schema: EXAMPLE_SCHEMA,
+  isStrict: true,
+  temperature: undefined,
+  topP: undefined,
+  maxTokens: undefined,
+  seed: undefined,
+  stop: '',
+  effort: '',
+}
+
+export interface SettingsProblems {
+  readonly tools?: TextProblem
+  readonly schema?: TextProblem
+  readonly stop?: TextProblem
+}
+
+const MAX_TOOLS = 128
+const MAX_STOPS = 4
+const FUNCTION_NAME = /^[\w-]{1,64}$/
+
+/** Empty when all can be sent. */
+export function problemsOf({ tools, format, schema, stop }: Settings): SettingsProblems {
+  const ofTools = tools.trim() === '' ? undefined : toolsProblem(tools)
+  const ofSchema = format === 'json_schema' ? schemaProblem(schema) : undefined
+  const tooMany = stopsOf(stop).length > MAX_STOPS
+  return {
+    ...(ofTools !== undefined && { tools: ofTools }),
+    ...(ofSchema !== undefined && { schema: ofSchema }),
+    ...(tooMany && { stop: { message: `${MAX_STOPS} stop sequences at most.` } }),
+  }
+}
+
+/** Undefined when there are none, or what is typed cannot be sent. */
+export function toolsOf(text: string): readonly Json[] | undefined {
+  if (text.trim() === '' || toolsProblem(text) !== undefined) return undefined
+  const { value } = readJson(text)
+  return Array.isArray(value) && value.length > 0 ? value : undefined
+}
+
+export function schemaOf(text: string): Json | undefined {
+  return schemaProblem(text) === undefined ? readJson(text).value : undefined
+}
+
+export function stopsOf(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
+
+function toolsProblem(text: string): TextProblem | undefined {
+  const { value, problem } = readJson(text)
+  if (problem !== undefined) return problem
+  if (!Array.isArray(value)) return { message: 'Tools are a list: put [ and ] around them.', line: 1 }
+  if (value.length > MAX_TOOLS) return { message: `${MAX_TOOLS} tools at most.` }
+  const lines = linesOfItems(text)
+  const names = new Set<string>()
+  for (const [index, tool] of value.entries()) {
+    const message = toolProblem(tool, names)
+    if (message !== undefined) return { message: `Tool ${index + 1} ${message}`, line: lines[index] }
+  }
+  return undefined
+}
+
+/** @param names Of the tools before it; its own is added. */
+function toolProblem(tool: unknown, names: Set<string>): string | undefined {
+  const fields = fieldsOf(tool)
+  if (fields['type'] !== 'function') return 'needs "type": "function".'
+  const given = fieldsOf(fields['function'])
+  const name = textOf(given['name'])
+  if (name === undefined) return 'needs a "function" with a "name".'
+  if (!FUNCTION_NAME.test(name))
+    return 'has a name with other characters than letters, digits, _ and -, or over 64 of them.'
+  if (names.has(name)) return `has the name of another: ${name}.`
+  names.add(name)
+  const { parameters } = given
+  if (parameters !== undefined && !isObject(parameters)) return 'has "parameters" that are no JSON Schema object.'
+  return undefined
+}
+
+function schemaProblem(text: string): TextProblem | undefined {
+  const { value, problem } = readJson(text)
+  if (problem !== undefined) return problem
+  return isObject(value) ? undefined : { message: 'A JSON Schema is an object: put { and } around it.', line: 1 }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

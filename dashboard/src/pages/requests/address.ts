@@ -1,0 +1,33 @@
+/** The address of the view: read, changed, and what one can go to from here. */
+import { getRouteApi } from '@tanstack/react-router'
+import type { LinkTarget } from '../../ui/app-link.tsx'
+import { type RequestsSearch, readRequestsSearch } from './search.ts'
+
+const route = getRouteApi('/requests')
+
+/** Undefined takes a value out of the address. */
+export type RequestsChanges = { readonly [Name in keyof RequestsSearch]?: RequestsSearch[Name] | undefined }
+
+export function useRequestsSearch(): RequestsSearch {
+  return route.useSearch()
+}
+
+/** Leaves the page where it is scrolled to. */
+export function useRequestsChange(): (changes: RequestsChanges) => void {
+  const navigate = route.useNavigate()
+  return (changes) =>
+    void navigate({ search: (previous) => readRequestsSearch({ ...previous, ...changes }), resetScroll: false })
+}
+
+/** The same view with the sheet of a request. */
+export function sheetTarget(request: string): LinkTarget {
+  const target = { to: '/requests', search: (previous: object) => ({ ...previous, request }), resetScroll: false }
+  return target
+}
+
+/** The page about whoever asked: keys, devices and people have one each. */
+export function askerTarget(id: string): LinkTarget | undefined {
+  if (id.startsWith('key_')) return { to: '/settings/keys', search: { key: id } }
+  if (id.startsWith('dev_')) return { to: '/settings/devices' }
+  return id.startsWith('usr_') ? { to: '/settings/members' } : undefined
+}

@@ -1,0 +1,74 @@
+/** How the cost of a request came about. */
+import { formatCount, formatPrice, formatUsd } from '../../lib/format.ts'
+import { CopyableText } from '../../ui/copy.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { arithmeticOf, picoOf, picoText } from './cost.ts'
+import type { Pricing, WholeCompletion } from './queries.ts'
+
+type Line = Pricing['lines'][number]
+
+export function CostSection({ completion }: { readonly completion: WholeCompletion }) {
+  const { pricing, cost_usd: cost, usage_source: source } = completion
+  return (
+    <div className="flex flex-col gap-3">
+      {pricing === null ? <WithoutArithmetic completion={completion} /> : <Lines pricing={pricing} cost={cost} />}
+      {source === 'estimated' && (
+        <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
+          Estimated: the provider’s own count of tokens did not arrive, so Turnpike counted what was sent and received.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Lines({ pricing, cost }: { readonly pricing: Pricing; readonly cost: number }) {
+  const { formula } = arithmeticOf(pricing, cost)
+  return (
+    <>
+      <Table
+        label="What the cost is made of"
+        columns={COLUMNS}
+        rows={pricing.lines}
+        rowKey={({ kind }) => kind}
+        totals={{ cost: formatUsd(cost) }}
+      />
+      <CopyableText text={formula} label="Copy the calculation">
+        <span className="font-mono text-sm tabular-nums">{formula}</span>
+      </CopyableText>
+      <p className="text-sm text-soft">
+        Prices are per million tokens. The sum is rounded up to the nano-dollar once, at the end.
+      </p>
+    </>
+  )
+}
+
+const KIND_NAMES: Readonly<Record<Line['kind'], string>> = {
+  input: 'Input',
+  cached_input: 'Input from cache',
+  cache_write: 'Input written to cache',
+  output: 'Output',
+}
+
+const COLUMNS: readonly Column<Line>[] = [
+  { id: 'kind', header: 'Tokens of', cell: ({ kind }) => KIND_NAMES[kind] },
+  { id: 'tokens', header: 'Count', align: 'right', cell: ({ tokens }) => formatCount(tokens) },
+  { id: 'price', header: 'Price per 1M', align: 'right', cell: (line) => formatPrice(line.usd_per_million) },
+  { id: 'cost', header: 'Cost', align: 'right', cell: (line) => picoText(picoOf(line)) },
+]
+
+function WithoutArithmetic({ completion }: { readonly completion: WholeCompletion }) {
+  const { cost_usd: cost, status } = completion
+  if (cost === 0) {
+    return (
+      <p className="text-soft">
+        Nothing was charged{status === 'failed' ? ': nothing was generated for the client' : ''}.
+      </p>
+    )
+  }
+  return (
+    <p className="text-soft">
+      <span className="text-ink tabular-nums">{formatUsd(cost)}</span> were charged. The calculation cannot be shown:
+      the price is not known any more, or the charge was corrected since.
+    </p>
+  )
+}

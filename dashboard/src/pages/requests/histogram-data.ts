@@ -1,0 +1,48 @@
+/** Requests over time, by what became of them. */
+
+import { bucketLabel } from '../../lib/bucket-label.ts'
+import type { PeriodSearch } from '../../lib/period.ts'
+import type { Zone } from '../../lib/time.ts'
+import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
+import type { Overview } from './queries.ts'
+
+/** All four always, so that each keeps its color. */
+export const HISTOGRAM_SERIES: readonly ChartSeries[] = [
+  { key: 'completed', label: 'Completed' },
+  { key: 'client_left', label: 'Client left' },
+  { key: 'incomplete', label: 'Incomplete' },
+  { key: 'failed', label: 'Failed' },
+]
+
+const UNIT_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
+const DAY_MS = 86_400_000
+
+export function histogramPoints(overview: Overview, zone: Zone): readonly ChartPoint[] {
+  const { interval, period_start: start, period_end: end } = overview
+  const isOneDay = Date.parse(end) - Date.parse(start) <= DAY_MS
+  return overview.buckets.map(({ at, ...values }) => ({
+    at,
+    label: bucketLabel(Date.parse(at), { interval, isOneDay, zone }),
+    values,
+  }))
+}
+
+export function countOf({ buckets }: Overview): number {
+  return buckets.reduce((sum, each) => sum + each.completed + each.failed + each.client_left + each.incomplete, 0)
+}
+
+/**
+ * The period of one bar, as far as it is in that of the histogram.
+ * @returns Undefined for the shortest bars: there is nothing to see in them that is not in the list.
+ */
+export function bucketPeriod(at: string, { interval, width, ...overview }: Overview): PeriodSearch | undefined {
+  if (interval === 'minute') return undefined
+  const start = Math.max(Date.parse(at), Date.parse(overview.period_start))
+  const end = Math.min(Date.parse(at) + width * UNIT_MS[interval], Date.parse(overview.period_end))
+  return { range: 'custom', from: new Date(start).toISOString(), to: new Date(end).toISOString() }
+}
+
+/** `1 hour a bar`, for those who read the chart. */
+export function bucketText({ interval, width }: Pick<Overview, 'interval' | 'width'>): string {
+  return width === 1 ? `1 ${interval} a bar` : `${width} ${interval}s a bar`
+}

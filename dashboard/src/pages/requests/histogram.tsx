@@ -1,0 +1,50 @@
+import { plural } from '../../lib/format.ts'
+import { formatAmount, formatTick } from '../../lib/measures.ts'
+import { announce } from '../../ui/announcer.tsx'
+import { ChartFrame, ChartTable, StackedBars } from '../../ui/chart/index.ts'
+import { useTimeZone } from '../../ui/time-zone.ts'
+import { useRequestsChange } from './address.ts'
+import { bucketPeriod, bucketText, countOf, HISTOGRAM_SERIES, histogramPoints } from './histogram-data.ts'
+import type { Overview } from './queries.ts'
+
+const LABEL = 'Requests over time'
+const format = (count: number) => formatAmount('requests', count)
+
+/** A bar that is clicked, or chosen with Enter, becomes the period. */
+export function Histogram({ overview }: { readonly overview: Overview }) {
+  const zone = useTimeZone()
+  const change = useRequestsChange()
+  const points = histogramPoints(overview, zone)
+  const count = countOf(overview)
+  const zoom = ({ at, label }: { readonly at: string; readonly label: string }) => {
+    const period = bucketPeriod(at, overview)
+    if (period === undefined) return
+    announce(`Requests from ${label}`)
+    change({ ...period, live: undefined })
+  }
+  const unit = overview.interval === 'day' ? 'Day (UTC)' : 'Time'
+  return (
+    <section>
+      <h2 className="sr-only">Overview</h2>
+      <ChartFrame
+        title={LABEL}
+        total={plural(count, 'request')}
+        change={bucketText(overview)}
+        table={
+          <ChartTable label={LABEL} series={HISTOGRAM_SERIES} points={points} format={format} pointHeader={unit} />
+        }
+      >
+        <StackedBars
+          label={LABEL}
+          summary={`${plural(count, 'request')}, ${bucketText(overview)}.`}
+          series={HISTOGRAM_SERIES}
+          points={points}
+          format={format}
+          formatTick={(value) => formatTick('requests', value)}
+          height={180}
+          onSelect={overview.interval === 'minute' ? undefined : zoom}
+        />
+      </ChartFrame>
+    </section>
+  )
+}

@@ -1,0 +1,36 @@
+/** What of the view is in its address. */
+import { present, readChoice, readText } from '../../lib/address.ts'
+import { type PeriodSearch, readPeriodSearch } from '../../lib/period.ts'
+
+export const STATUSES = ['completed', 'failed', 'incomplete', 'client_left'] as const
+export type Status = (typeof STATUSES)[number]
+
+/** What narrows the list, beside its period. */
+export interface RequestFilters {
+  readonly status?: Status
+  readonly model?: string
+  readonly key_id?: string
+  readonly provider?: string
+  readonly agent_id?: string
+}
+
+export interface RequestsSearch extends PeriodSearch, RequestFilters {
+  /** The completion whose sheet is open. */
+  readonly request?: string
+  readonly order?: 'asc' | 'desc'
+  readonly live?: '1'
+}
+
+export function readRequestsSearch(raw: Record<string, unknown>): RequestsSearch {
+  const others = {
+    status: readChoice(raw, 'status', STATUSES),
+    model: readText(raw, 'model'),
+    key_id: readText(raw, 'key_id'),
+    provider: readText(raw, 'provider'),
+    agent_id: readText(raw, 'agent_id'),
+    request: readText(raw, 'request'),
+    order: readChoice(raw, 'order', ['asc', 'desc']),
+    live: readChoice(raw, 'live', ['1']),
+  }
+  return { ...readPeriodSearch(raw), ...present(others) }
+}

@@ -1,0 +1,67 @@
+/** All accounts of the installation, and what its operator does with them. */
+import { queryOptions, useQueryClient } from '@tanstack/react-query'
+import { api, take } from '../../../api/client.ts'
+import type { paths } from '../../../api/schema.d.ts'
+import { type Pages, usePages } from '../../../ui/paged.tsx'
+
+const ACCOUNTS = '/v1/admin/accounts'
+const PAGE_SIZE = 100
+
+export type Account =
+  paths['/v1/admin/accounts']['get']['responses'][200]['content']['application/json']['data'][number]
+export type Plan = paths['/v1/admin/plans']['get']['responses'][200]['content']['application/json']['data'][number]
+export type CreditBody = paths['/v1/admin/accounts/{id}/credits']['post']['requestBody']['content']['application/json']
+export type CreditEntry =
+  paths['/v1/admin/accounts/{id}/credits']['post']['responses'][201]['content']['application/json']
+type AccountBody = paths['/v1/admin/accounts']['post']['requestBody']['content']['application/json']
+
+export function useAccounts(): Pages<Account> {
+  return usePages([ACCOUNTS], (cursor) =>
+    take(
+      api.GET('/v1/admin/accounts', {
+        params: { query: { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) } },
+      }),
+    ),
+  )
+}
+
+export function accountQuery(id: string) {
+  return queryOptions({
+    queryKey: [ACCOUNTS, 'one', id],
+    queryFn: () => take(api.GET('/v1/admin/accounts/{id}', { params: { path: { id } } })),
+  })
+}
+
+/** Of the configuration; they change when it is loaded anew. */
+export const plansQuery = queryOptions({
+  queryKey: ['/v1/admin/plans'],
+  queryFn: async (): Promise<readonly Plan[]> => (await take(api.GET('/v1/admin/plans'))).data,
+  staleTime: 60_000,
+})
+
+export function useAccountActions() {
+  const queries = useQueryClient()
+  /** The operator's own account may be the one that was changed. */
+  const changed = () =>
+    Promise.all(
+      [ACCOUNTS, '/v1/account', '/v1/usage', '/v1/ledger', '/v1/ledger/statement', '/v1/me'].map((path) =>
+        queries.invalidateQueries({ queryKey: [path] }),
+      ),
+    )
+  return {
+    async create(body: AccountBody): Promise<Account> {
+      const created = await take(api.POST('/v1/admin/accounts', { body }))
+      void changed()
+      return created
+    },
+    async changePlan(id: string, plan: string): Promise<void> {
+      await take(api.PATCH('/v1/admin/accounts/{id}', { params: { path: { id } }, body: { plan } }))
+      await changed()
+    },
+    async giveCredit(id: string, body: CreditBody): Promise<CreditEntry> {
+      const entry = await take(api.POST('/v1/admin/accounts/{id}/credits', { params: { path: { id } }, body }))
+      await changed()
+      return entry
+    },
+  }
+}

@@ -1,0 +1,155 @@
+/** Entries of the audit log as sentences: who did what to which. */
+import { nameOfRole } from '../members/rights.ts'
+
+/** What of an entry is read. */
+export interface AuditEntry {
+  readonly actor: { readonly kind: string; readonly id: string | null; readonly name: string | null }
+  readonly action: string
+  readonly subject: string | null
+  readonly result: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** What a person or a key is called; undefined where it is not known. */
+export type NameOf = (id: string) => string | undefined
+
+interface Told {
+  /** A detail that is text; empty when it is not there. */
+  readonly text: (name: string) => string
+  /** Such a one or, where the entry does not say it, what its subject is called, in quotes; the noun alone otherwise. */
+  readonly named: (noun: string, detail: string) => string
+  readonly details: AuditEntry['details']
+}
+
+/** In the past, for what was done; in the base form, for what was tried and refused; and what for. */
+type Phrase = readonly [past: string, base: string, rest: (told: Told) => string]
+
+const key = ({ named }: Told) => named('key', 'name')
+const person = ({ named }: Told) => named('', 'email') || 'somebody'
+const device = ({ text }: Told) => `the device of ${text('client') || 'a client'}`
+const webhook = ({ text }: Told) => `the webhook to ${text('host') || 'an address'}`
+const nothing = () => ''
+
+const PHRASES: Readonly<Record<string, Phrase>> = {
+  'key.created': ['created', 'create', key],
+  'key.changed': ['changed', 'change', key],
+  'key.revoked': ['revoked', 'revoke', key],
+  'member.joined': ['joined', 'join', (told) => `as ${role(told)}${by(told)}`],
+  'member.role_changed': ['made', 'make', (told) => `${person(told)} ${role(told)}${was(told)}`],
+  'member.removed': ['removed', 'remove', person],
+  'member.left': ['left', 'leave', () => 'the account'],
+  'invitation.created': ['invited', 'invite', (told) => `${told.text('email') || 'somebody'} as ${role(told)}`],
+  'invitation.revoked': ['withdrew', 'withdraw', () => 'an invitation'],
+  'session.started': ['signed in', 'sign in', nothing],
+  'session.ended': ['signed out', 'sign out', nothing],
+  'session.account_chosen': ['went over to', 'go over to', () => 'this account'],
+  'sign_in_link.created': ['created', 'create', () => 'a sign-in link'],
+  'device.approved': ['connected', 'connect', device],
+  'device.denied': ['refused', 'refuse', device],
+  'device.revoked': ['disconnected', 'disconnect', device],
+  'device.reuse_detected': [
+    'disconnected',
+    'disconnect',
+    (told) => `${device(told)}: one of its refresh tokens was used twice`,
+  ],
+  'account.created': ['created', 'create', () => 'the account'],
+  'account.changed': ['changed', 'change', (told) => `the account${changesOf(told)}`],
+  'credit.given': ['entered', 'enter', (told) => `${amount(told)} of credit${kindOf(told)}`],
+  'webhook.created': ['created', 'create', webhook],
+  'webhook.changed': ['changed', 'change', webhook],
+  'webhook.deleted': ['deleted', 'delete', webhook],
+  'webhook.enabled': ['switched on', 'switch on', webhook],
+  'webhook.disabled': ['switched off', 'switch off', webhook],
+  'webhook.secret_rotated': ['gave a new secret to', 'give a new secret to', webhook],
+}
+
+/** What is done, for filters: `key.created` is "Key created". */
+export const KNOWN_ACTIONS: readonly string[] = [...Object.keys(PHRASES), 'sign_in.refused'].sort()
+
+export function actionName(action: string): string {
+  const words = action.replaceAll(/[._]/g, ' ')
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+}
+
+/** "Ada revoked key “CI”", "ada@example.com tried to make bob@example.com owner, which was refused". Plain text. */
+export function sentenceOf(entry: AuditEntry, nameOf: NameOf): string {
+  const { action, result, details } = entry
+  const told = toldOf(entry, nameOf)
+  const actor = actorName(entry, nameOf)
+  if (action === 'sign_in.refused') return `${actor} could not sign in${because(told.text('reason'))}`
+  const phrase = Object.hasOwn(PHRASES, action) ? PHRASES[action] : undefined
+  if (phrase === undefined) return `${actor}: ${actionName(action).toLowerCase()}`
+  const [past, base, rest] = phrase
+  const what = rest(told)
+  const object = what === '' ? '' : ` ${what}`
+  if (result !== 'denied') return `${actor} ${past}${object}`
+  const param = details['param']
+  const why = typeof param === 'string' ? `, which asks for more than they have (${param})` : ', which was refused'
+  return `${actor} tried to ${base}${object}${why}`
+}
+
+export function actorName({ actor: { kind, id, name } }: Pick<AuditEntry, 'actor'>, nameOf: NameOf): string {
+  const known = (id === null ? undefined : nameOf(id)) ?? name ?? undefined
+  switch (kind) {
+    case 'key':
+      return known === undefined ? 'A key' : `Key “${known}”`
+    case 'token':
+      return known === undefined ? 'A device' : `A device of ${known}`
+    case 'command_line':
+      return known === undefined ? 'The command line' : `The command line (${known})`
+    case 'system':
+      return name === 'operator' ? 'The operator' : 'The gateway'
+    default:
+      return known ?? 'Somebody'
+  }
+}
+
+function toldOf({ subject, details }: AuditEntry, nameOf: NameOf): Told {
+  const text = (name: string): string => {
+    const value = Object.hasOwn(details, name) ? details[name] : undefined
+    return typeof value === 'string' ? value : ''
+  }
+  return {
+    text,
+    details,
+    named(noun, detail) {
+      const name = text(detail) || (subject === null ? '' : (nameOf(subject) ?? ''))
+      if (noun === '') return name
+      return name === '' ? `a ${noun}` : `${noun} “${name}”`
+    },
+  }
+}
+
+function role({ text }: Told): string {
+  const given = text('role')
+  return given === '' ? 'a member' : nameOfRole(given).toLowerCase()
+}
+
+function was({ text }: Told): string {
+  const before = text('from')
+  return before === '' ? '' : ` (was ${nameOfRole(before).toLowerCase()})`
+}
+
+function by({ text }: Told): string {
+  const way = text('by')
+  return way === '' ? '' : ` by ${way}`
+}
+
+function changesOf({ details }: Told): string {
+  const names = Object.keys(details).map((name) => name.replace(/_usd$/, '').replaceAll('_', ' '))
+  return names.length === 0 ? '' : `: ${names.join(', ')}`
+}
+
+function amount({ details }: Told): string {
+  const { usd } = details
+  return typeof usd === 'number' || typeof usd === 'string' ? `$${usd}` : 'an amount'
+}
+
+function kindOf({ text }: Told): string {
+  const kind = text('kind')
+  return kind === '' ? '' : ` (${kind.replaceAll('_', ' ')})`
+}
+
+function because(reason: string): string {
+  return reason === '' ? '' : `: ${reason.replaceAll('_', ' ')}`
+}

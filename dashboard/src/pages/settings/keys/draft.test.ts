@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bodyOf, changesOf, draftOf, expiryChoices, isReady, type KeyLimits, NEW_KEY, problemsOf } from './draft.ts'
+
+const NOW = Date.parse('2026-11-22T12:00:00Z')
+const KEY: KeyLimits = {
+  name: 'CI',
+  scopes: ['chat', 'operator'],
+  ip_allowlist: ['203.0.113.0/24', '2001:db8::/32'],
+  monthly_budget_usd: 12.5,
+  requests_per_minute: 60,
+  models: ['one'],
+  expires_at: '2026-12-01T10:00:00.000Z',
+}
+
+test('what is not touched is not sent, so that a key keeps what its editor could not give', () => {
+  assert.deepEqual(changesOf(KEY, draftOf(KEY), NOW), {})
+  assert.deepEqual(changesOf(KEY, { ...draftOf(KEY), name: ' Deploy ' }, NOW), { name: 'Deploy' })
+})
+
+test('limits are taken away by emptying their fields', () => {
+  const draft = { ...draftOf(KEY), budgetUsd: '', requestsPerMinute: ' ', allModels: true, addresses: '\n' }
+  assert.deepEqual(changesOf(KEY, { ...draft, access: 'full', expiry: 'never' }, NOW), {
+    scopes: [],
+    ip_allowlist: [],
+    monthly_budget_usd: null,
+    requests_per_minute: null,
+    models: [],
+    expires_at: null,
+  })
+})
+
+test('a number that cannot be read keeps the form from being sent, and is not "no limit"', () => {
+  for (const budgetUsd of ['5 dollars', '-1', '1e3', '99999999999']) {
+    assert.notEqual(problemsOf({ ...NEW_KEY, budgetUsd }).budget, undefined, budgetUsd)
+    assert.equal(isReady({ ...NEW_KEY, name: 'x', budgetUsd }), false, budgetUsd)
+  }
+  assert.equal(isReady({ ...NEW_KEY, name: 'x', requestsPerMinute: '1.5' }), false)
+  assert.equal(isReady({ ...NEW_KEY, name: 'x', budgetUsd: '1,000.50' }), true)
+  assert.equal(bodyOf({ ...NEW_KEY, budgetUsd: '1,000.50' }, NOW).monthly_budget_usd, 1000.5)
+})
+
+test('nothing chosen is not everything', () => {
+  assert.equal(isReady({ ...NEW_KEY, name: 'x', access: 'chosen', scopes: [] }), false)
+  assert.equal(isReady({ ...NEW_KEY, name: 'x', allModels: false }), false)
+  assert.equal(isReady({ ...NEW_KEY, name: 'x', expiry: 'date' }), false)
+  assert.equal(isReady({ ...NEW_KEY, name: '  ' }), false)
+})
+
+test('a key ends so many days from now, or when the chosen day is over', () => {
+  assert.equal(bodyOf({ ...NEW_KEY, expiry: '30' }, NOW).expires_at, '2026-12-22T12:00:00.000Z')
+  assert.equal(
+    bodyOf({ ...NEW_KEY, expiry: 'date', lastDay: '2026-12-31' }, NOW).expires_at,
+    '2027-01-01T00:00:00.000Z',
+  )
+  assert.equal(expiryChoices(KEY)[0]?.value, 'keep')
+  assert.equal(expiryChoices(undefined)[0]?.value, 'never')
+})
+
+test('addresses are taken one a line, and with commas as people paste them', () => {
+  const { ip_allowlist: list } = bodyOf({ ...NEW_KEY, addresses: ' 203.0.113.7\r\n\n10.0.0.0/8, ::1 ' }, NOW)
+  assert.deepEqual(list, ['203.0.113.7', '10.0.0.0/8', '::1'])
+})

@@ -1,0 +1,172 @@
+/** A key as it is being filled in, and what is sent of it. */
+import { formatDate } from '../../../lib/time.ts'
+import { readNumber, textOfNumber } from '../../../ui/number-text.ts'
+import { isScope, type Scope } from '../members/rights.ts'
+
+export const EXPIRIES = ['keep', 'never', '30', '90', '365', 'date'] as const
+export type Expiry = (typeof EXPIRIES)[number]
+
+export interface KeyDraft {
+  readonly name: string
+  readonly access: 'full' | 'chosen'
+  readonly scopes: readonly Scope[]
+  readonly expiry: Expiry
+  /** A day, `2026-11-22`, of `expiry: 'date'`. */
+  readonly lastDay: string
+  /** As typed. Empty: no limit. */
+  readonly budgetUsd: string
+  readonly requestsPerMinute: string
+  readonly allModels: boolean
+  readonly models: readonly string[]
+  /** One address or CIDR block a line. */
+  readonly addresses: string
+}
+
+/** What of a key can be chosen. */
+export interface KeyLimits {
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly ip_allowlist: readonly string[]
+  readonly monthly_budget_usd: number | null
+  readonly requests_per_minute: number | null
+  readonly models: readonly string[]
+  readonly expires_at: string | null
+}
+
+export const NEW_KEY: KeyDraft = {
+  name: '',
+  access: 'full',
+  scopes: ['chat', 'models:read'],
+  expiry: 'never',
+  lastDay: '',
+  budgetUsd: '',
+  requestsPerMinute: '',
+  allModels: true,
+  models: [],
+  addresses: '',
+}
+
+export function draftOf(key: KeyLimits): KeyDraft {
+  return {
+    name: key.name,
+    access: key.scopes.length === 0 ? 'full' : 'chosen',
+    scopes: key.scopes.filter(isScope),
+    expiry: key.expires_at === null ? 'never' : 'keep',
+    lastDay: '',
+    budgetUsd: textOfNumber(key.monthly_budget_usd ?? undefined),
+    requestsPerMinute: textOfNumber(key.requests_per_minute ?? undefined),
+    allModels: key.models.length === 0,
+    models: key.models,
+    addresses: key.ip_allowlist.join('\n'),
+  }
+}
+
+const MAX_USD = 1_000_000_000
+const MAX_REQUESTS = 1_000_000_000
+
+export interface DraftProblems {
+  readonly budget: string | undefined
+  readonly requests: string | undefined
+}
+
+/** What is wrong with numbers, as they are typed: what cannot be read is never sent as "no limit". */
+export function problemsOf(draft: KeyDraft): DraftProblems {
+  return {
+    budget: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).problem,
+    requests: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).problem,
+  }
+}
+
+/** Whether everything is there that can be checked here. */
+export function isReady(draft: KeyDraft): boolean {
+  const { budget, requests } = problemsOf(draft)
+  return (
+    draft.name.trim() !== '' &&
+    budget === undefined &&
+    requests === undefined &&
+    (draft.access === 'full' || draft.scopes.length > 0) &&
+    (draft.allModels || draft.models.length > 0) &&
+    (draft.expiry !== 'date' || draft.lastDay !== '')
+  )
+}
+
+export interface SentKey {
+  name: string
+  scopes: Scope[]
+  ip_allowlist: string[]
+  monthly_budget_usd: number | null
+  requests_per_minute: number | null
+  models: string[]
+  expires_at: string | null
+}
+
+/**
+ * A new key.
+ * @param now Unix milliseconds.
+ */
+export function bodyOf(draft: KeyDraft, now: number): SentKey {
+  return {
+    name: draft.name.trim(),
+    scopes: draft.access === 'full' ? [] : [...draft.scopes],
+    ip_allowlist: addressesOf(draft),
+    monthly_budget_usd: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).value ?? null,
+    requests_per_minute: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).value ?? null,
+    models: draft.allModels ? [] : [...draft.models],
+    expires_at: expiryOf(draft, now) ?? null,
+  }
+}
+
+/**
+ * What is different from what it was when it was opened: whoever may not give all that a key has can still rename it, and
+ * what somebody else changed meanwhile stays.
+ */
+export function changesOf(key: KeyLimits, draft: KeyDraft, now: number): Partial<SentKey> {
+  const before = draftOf(key)
+  const sent = bodyOf(draft, now)
+  const isSameAccess = draft.access === before.access && (draft.access === 'full' || same(draft.scopes, before.scopes))
+  return {
+    ...(sent.name !== key.name && { name: sent.name }),
+    ...(!isSameAccess && { scopes: sent.scopes }),
+    ...(!same(sent.ip_allowlist, key.ip_allowlist) && { ip_allowlist: sent.ip_allowlist }),
+    ...(sent.monthly_budget_usd !== key.monthly_budget_usd && { monthly_budget_usd: sent.monthly_budget_usd }),
+    ...(sent.requests_per_minute !== key.requests_per_minute && { requests_per_minute: sent.requests_per_minute }),
+    ...(!same(sent.models, key.models) && { models: sent.models }),
+    ...(draft.expiry !== before.expiry && { expires_at: sent.expires_at }),
+  }
+}
+
+const DAY_MS = 86_400_000
+
+/** ISO 8601; undefined: never, or as it was. A chosen day is the last one, of UTC. */
+function expiryOf({ expiry, lastDay }: KeyDraft, now: number): string | undefined {
+  if (expiry === 'never' || expiry === 'keep') return undefined
+  if (expiry === 'date') return new Date(Date.parse(lastDay) + DAY_MS).toISOString()
+  return new Date(now + Number(expiry) * DAY_MS).toISOString()
+}
+
+/** What is offered; a key that ends keeps its end unless another is chosen. */
+export function expiryChoices(
+  key: KeyLimits | undefined,
+): readonly { readonly value: Expiry; readonly label: string }[] {
+  const ends = key?.expires_at ?? undefined
+  return [
+    ...(ends === undefined ? [] : [{ value: 'keep' as const, label: `${formatDate(ends)} (unchanged)` }]),
+    { value: 'never', label: 'Never' },
+    { value: '30', label: 'In 30 days' },
+    { value: '90', label: 'In 90 days' },
+    { value: '365', label: 'In a year' },
+    { value: 'date', label: 'After a day I choose' },
+  ]
+}
+
+function addressesOf({ addresses }: KeyDraft): string[] {
+  return addresses
+    .split(/[\s,]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+/** The order does not matter. */
+function same(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((each) => right.includes(each))
+}

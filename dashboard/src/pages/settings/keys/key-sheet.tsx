@@ -1,0 +1,132 @@
+import { ChartColumn, List, Trash2 } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { formatCount } from '../../../lib/format.ts'
+import { toast } from '../../../ui/announcer.tsx'
+import { Button, LinkButton } from '../../../ui/button.tsx'
+import { CopyableId } from '../../../ui/copy.tsx'
+import { Details, type DetailsItem } from '../../../ui/details.tsx'
+import { Sheet } from '../../../ui/dialog.tsx'
+import { Loaded } from '../../../ui/states.tsx'
+import { useNow } from '../../../ui/time-zone.ts'
+import { Time } from '../../../ui/values.tsx'
+import { labelOfRight } from '../members/rights.ts'
+import { changesOf, draftOf } from './draft.ts'
+import { KeyForm } from './key-form.tsx'
+import { Budget, KeyStatus, KeyText, stateOf } from './key-words.tsx'
+import { type Key, useKey, useKeyActions } from './queries.ts'
+
+interface KeySheetProps {
+  /** Undefined: closed. */
+  readonly id: string | undefined
+  /** The key as the list has it, until all of it is there. */
+  readonly listed: Key | undefined
+  readonly onClose: () => void
+  readonly onRevoke: (key: Key) => void
+}
+
+export function KeySheet({ id, listed, onClose, onRevoke }: KeySheetProps) {
+  return (
+    <Sheet
+      open={id !== undefined}
+      onOpenChange={(open) => {
+        if (!open) onClose()
+      }}
+      title={listed?.name ?? 'API key'}
+      description={listed === undefined ? undefined : <KeyText row={listed} />}
+    >
+      {id !== undefined && <SheetContent id={id} onClose={onClose} onRevoke={onRevoke} />}
+    </Sheet>
+  )
+}
+
+interface SheetContentProps extends Pick<KeySheetProps, 'onClose' | 'onRevoke'> {
+  readonly id: string
+}
+
+type DetailedKey = NonNullable<ReturnType<typeof useKey>['data']>
+
+function SheetContent({ id, onClose, onRevoke }: SheetContentProps) {
+  return (
+    <Loaded query={useKey(id)} what="this key">
+      {(found) => (
+        <div className="flex flex-col gap-6">
+          <div className="flex flex-wrap gap-2">
+            <LinkButton size="sm" icon={ChartColumn} to="/usage" search={{ key_id: id }}>
+              Usage
+            </LinkButton>
+            <LinkButton size="sm" icon={List} to="/requests" search={{ key_id: id }}>
+              Requests
+            </LinkButton>
+            {found.revoked_at === null && (
+              <Button size="sm" icon={Trash2} className="ml-auto" onClick={() => onRevoke(found)}>
+                Revoke
+              </Button>
+            )}
+          </div>
+          <KeyDetails row={found} />
+          {found.revoked_at === null && <Editing key={found.id} row={found} onClose={onClose} />}
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function KeyDetails({ row }: { readonly row: DetailedKey }) {
+  const items: readonly DetailsItem[] = [
+    { label: 'Status', value: <KeyStatus row={row} /> },
+    { label: 'Id', value: <CopyableId id={row.id} /> },
+    { label: 'Created', value: <Time iso={row.created_at} /> },
+    { label: 'Created by', value: <Creator row={row} /> },
+    { label: 'Last used', value: row.last_used_at === null ? 'Never' : <Time iso={row.last_used_at} relative /> },
+    { label: 'Requests, last 24 h', value: formatCount(row.requests_last_24h) },
+    ...(row.monthly_budget_usd === null ? [] : [{ label: 'Budget', value: <Budget row={row} /> }]),
+    ...useEnd(row),
+    ...(row.revoked_at === null ? [] : rightsItems(row)),
+  ]
+  return <Details items={items} />
+}
+
+function useEnd(row: DetailedKey): readonly DetailsItem[] {
+  const state = stateOf(row, useNow())
+  if (state === 'revoked') return [{ label: 'Revoked', value: <Time iso={row.revoked_at} /> }]
+  const label = state === 'expired' ? 'Expired' : 'Expires'
+  return [{ label, value: row.expires_at === null ? 'Never' : <Time iso={row.expires_at} /> }]
+}
+
+function Creator({ row: { created_by: by } }: { readonly row: DetailedKey }): ReactNode {
+  if (by === null) return 'A program, or the command line'
+  return by.name === '' ? by.email : `${by.name} (${by.email})`
+}
+
+/** What a key that is revoked could do: it is not edited any more. */
+function rightsItems(row: DetailedKey): readonly DetailsItem[] {
+  const access = row.scopes.length === 0 ? 'Full access' : row.scopes.map(labelOfRight).join(', ')
+  return [
+    { label: 'Access', value: access },
+    ...(row.models.length === 0 ? [] : [{ label: 'Models', value: row.models.join(', ') }]),
+    ...(row.ip_allowlist.length === 0 ? [] : [{ label: 'IP addresses', value: row.ip_allowlist.join(', ') }]),
+  ]
+}
+
+function Editing({ row, onClose }: { readonly row: DetailedKey; readonly onClose: () => void }) {
+  const { change } = useKeyActions()
+  return (
+    <section aria-labelledby="edit-key" className="border-t border-line pt-5">
+      <h3 id="edit-key" className="mb-4 text-lg font-semibold text-ink">
+        Edit
+      </h3>
+      <KeyForm
+        initial={draftOf(row)}
+        original={row}
+        submitLabel="Save changes"
+        onCancel={onClose}
+        onSubmit={async (draft) => {
+          const changes = changesOf(row, draft, Date.now())
+          if (Object.keys(changes).length > 0) await change(row.id, changes)
+          toast(`“${draft.name.trim()}” is saved`)
+          onClose()
+        }}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,93 @@
+/** Parts of a key as they are read in rows and sheets. */
+import { Ban, CircleCheck, TimerOff } from 'lucide-react'
+import { formatUsd } from '../../../lib/format.ts'
+import { formatDate } from '../../../lib/time.ts'
+import { StatusChip } from '../../../ui/status.tsx'
+import { useNow } from '../../../ui/time-zone.ts'
+import { Dash } from '../../../ui/values.tsx'
+import { labelOfRight } from '../members/rights.ts'
+import type { Key } from './queries.ts'
+
+export type KeyState = 'active' | 'expired' | 'revoked'
+
+/** @param now Unix milliseconds. */
+export function stateOf({ revoked_at, expires_at }: Pick<Key, 'revoked_at' | 'expires_at'>, now: number): KeyState {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
+}
+
+export function KeyStatus({ row }: { readonly row: Pick<Key, 'revoked_at' | 'expires_at'> }) {
+  const state = stateOf(row, useNow())
+  if (state === 'active') {
+    return (
+      <StatusChip tone="good" icon={CircleCheck}>
+        Active
+      </StatusChip>
+    )
+  }
+  return state === 'revoked' ? (
+    <StatusChip tone="bad" icon={Ban}>
+      Revoked
+    </StatusChip>
+  ) : (
+    <StatusChip tone="warn" icon={TimerOff}>
+      Expired
+    </StatusChip>
+  )
+}
+
+export function KeyText({ row: { prefix, last4 } }: { readonly row: Pick<Key, 'prefix' | 'last4'> }) {
+  return (
+    <span className="font-mono text-xs whitespace-nowrap text-soft">
+      {prefix}…{last4}
+    </span>
+  )
+}
+
+/** "Full access", or up to three scopes in words. */
+export function accessOf({ scopes }: Pick<Key, 'scopes'>): string {
+  return scopes.length === 0 ? 'Full access' : shortList(scopes.map(labelOfRight))
+}
+
+const MAX_NAMED = 2
+
+export function shortList(words: readonly string[]): string {
+  if (words.length <= MAX_NAMED + 1) return words.join(', ')
+  return `${words.slice(0, MAX_NAMED).join(', ')} and ${words.length - MAX_NAMED} more`
+}
+
+type Budgeted = Pick<Key, 'monthly_budget_usd' | 'spent_usd' | 'resets_at'>
+
+/** Spent of the limit, as text and as a bar, and when it begins anew. */
+export function Budget({ row }: { readonly row: Budgeted }) {
+  const { monthly_budget_usd: limit, spent_usd: spent, resets_at: reset } = row
+  if (limit === null) return <Dash />
+  const used = spent ?? 0
+  const ratio = limit === 0 ? 1 : Math.min(1, used / limit)
+  return (
+    <span className="inline-flex w-full max-w-56 min-w-28 flex-col items-stretch gap-1 py-0.5 text-left">
+      <span className="flex flex-wrap justify-between gap-x-2 text-sm tabular-nums">
+        <span className="whitespace-nowrap">
+          {formatUsd(used, 'total')} of {formatUsd(limit, 'total')}
+        </span>
+        {reset !== null && <span className="whitespace-nowrap text-soft">resets {shortDate(reset)}</span>}
+      </span>
+      <span aria-hidden className="h-1 overflow-hidden rounded-full bg-line">
+        <span
+          className={`block h-full rounded-full ${barOf(ratio)}`}
+          style={{ width: `${Math.max(ratio * 100, used > 0 ? 2 : 0)}%` }}
+        />
+      </span>
+    </span>
+  )
+}
+
+function barOf(ratio: number): string {
+  if (ratio >= 1) return 'bg-bad'
+  return ratio >= 0.8 ? 'bg-warn' : 'bg-accent'
+}
+
+/** Budgets are of UTC months: the day is that of UTC. `Dec 1` */
+function shortDate(iso: string): string {
+  return formatDate(iso, 'utc').replace(/, \d{4}$/, '')
+}

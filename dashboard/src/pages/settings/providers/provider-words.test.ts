@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { breakerText, bySeverity, countsText, failedText, hasNews, untilText } from './provider-words.ts'
+import type { Deployment, Provider } from './queries.ts'
+
+const NOW = Date.UTC(2026, 10, 22, 12)
+const at = (ms: number) => new Date(NOW + ms).toISOString()
+
+function deployment(over: Partial<Deployment> = {}): Deployment {
+  return {
+    model: 'm',
+    breaker: 'closed',
+    open_until: null,
+    failures: 0,
+    in_flight: 0,
+    first_event_ms: null,
+    whole_answer_ms: null,
+    calls: 40,
+    failed_calls: 0,
+    last_failure: null,
+    ...over,
+  }
+}
+
+function provider(name: string, status: Provider['status'], over: Partial<Provider> = {}): Provider {
+  const rest = { base_url: '', max_in_flight: null, in_flight: 0, queued: 0, credentials: [], deployments: [] }
+  return { id: name, object: 'provider', name, status, ...rest, ...over }
+}
+
+test('what is down comes first, and counts leave out what there is none of', () => {
+  const all = [provider('a', 'healthy'), provider('b', 'down'), provider('c', 'degraded'), provider('d', 'healthy')]
+  assert.deepEqual(
+    bySeverity(all).map(({ name }) => name),
+    ['b', 'c', 'a', 'd'],
+  )
+  assert.equal(countsText(all), '1 down, 1 degraded, 2 healthy')
+  assert.equal(countsText([provider('a', 'healthy')]), '1 healthy')
+})
+
+test('a breaker says why it is open and when that ends', () => {
+  assert.equal(breakerText(deployment(), NOW), undefined)
+  const open = deployment({ breaker: 'open', failures: 5, open_until: at(23_400) })
+  assert.equal(breakerText(open, NOW), 'Breaker open after 5 failures in a row, tried again in 24 s')
+  const half = deployment({ breaker: 'half_open', failures: 1 })
+  assert.equal(breakerText(half, NOW), 'Breaker half-open: one request tries it after 1 failure in a row')
+})
+
+test('a time that is over is the next request’s, a far one is told in minutes', () => {
+  assert.equal(untilText(at(-1), NOW), 'with the next request')
+  assert.equal(untilText(at(180_000), NOW), 'in 3 min')
+})
+
+test('failures are told with their share of the calls', () => {
+  assert.equal(failedText(deployment()), '0 of 40')
+  assert.equal(failedText(deployment({ failed_calls: 2 })), '2 of 40 (5%)')
+})
+
+test('a credential that cools is news of a provider that was not called', () => {
+  assert.equal(hasNews(provider('a', 'healthy')), false)
+  const cooling = [{ number: 1, in_flight: 0, cooling: [{ model: '*', until: at(1) }] }]
+  assert.equal(hasNews(provider('a', 'degraded', { credentials: cooling })), true)
+})

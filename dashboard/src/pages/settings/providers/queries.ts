@@ -1,0 +1,27 @@
+/** Providers as the process that answers knows them. */
+
+import { api, take } from '../../../api/client.ts'
+import type { paths } from '../../../api/schema.d.ts'
+import { type Pages, usePages } from '../../../ui/paged.tsx'
+
+type Answer = paths['/v1/admin/providers']['get']['responses'][200]['content']['application/json']
+export type Provider = Answer['data'][number]
+export type Deployment = Provider['deployments'][number]
+export type Credential = Provider['credentials'][number]
+
+/** As long as the page is seen. */
+const REFRESH_MS = 5_000
+const PAGE_SIZE = 100
+
+export function useProviders(): Pages<Provider> {
+  return usePages(
+    ['/v1/admin/providers'],
+    (cursor) =>
+      take(
+        api.GET('/v1/admin/providers', {
+          params: { query: { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) } },
+        }),
+      ),
+    { refetchInterval: REFRESH_MS },
+  )
+}

@@ -1,0 +1,71 @@
+/** What of the view is in its address. */
+import { present, readChoice, readText } from '../../lib/address.ts'
+import { type PeriodSearch, readPeriodSearch } from '../../lib/period.ts'
+
+export const KEY_TABS = ['active', 'expired', 'revoked', 'all'] as const
+export type KeyTab = (typeof KEY_TABS)[number]
+
+export interface KeysSearch {
+  readonly status?: KeyTab
+  /** The key whose sheet is open. */
+  readonly key?: string
+  /** Whether a key is being made. */
+  readonly create?: '1'
+}
+
+export function readKeysSearch(raw: Record<string, unknown>): KeysSearch {
+  return present({
+    status: readChoice(raw, 'status', KEY_TABS),
+    key: readText(raw, 'key'),
+    create: readChoice(raw, 'create', ['1']),
+  })
+}
+
+export interface AuditSearch extends PeriodSearch {
+  readonly action?: string
+  /** The id of a person, a key or a device. */
+  readonly actor?: string
+  /** The entry whose sheet is open, and when it was made, by which it is found again. */
+  readonly entry?: string
+  readonly at?: string
+}
+
+export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {
+  const others = {
+    action: readText(raw, 'action'),
+    actor: readText(raw, 'actor'),
+    entry: readText(raw, 'entry'),
+    at: readText(raw, 'at'),
+  }
+  return { ...readPeriodSearch(raw), ...present(others) }
+}
+
+export interface MembersSearch {
+  /** Whether somebody is being invited. */
+  readonly invite?: '1'
+}
+
+export function readMembersSearch(raw: Record<string, unknown>): MembersSearch {
+  return present({ invite: readChoice(raw, 'invite', ['1']) })
+}
+
+export interface DevicesSearch {
+  /** `all`: everybody's, for those who may see them. */
+  readonly whose?: 'all'
+  /** `all`: those as well that are connected no longer. */
+  readonly state?: 'all'
+}
+
+export function readDevicesSearch(raw: Record<string, unknown>): DevicesSearch {
+  return present({ whose: readChoice(raw, 'whose', ['all']), state: readChoice(raw, 'state', ['all']) })
+}
+
+export interface ListSearch {
+  readonly selected?: string
+  readonly tab?: string
+  readonly q?: string
+}
+
+export function readListSearch(raw: Record<string, unknown>): ListSearch {
+  return present({ selected: readText(raw, 'selected'), tab: readText(raw, 'tab'), q: readText(raw, 'q') })
+}

@@ -1,0 +1,53 @@
+/** The address of the view: read, changed, and where its numbers lead. */
+import { getRouteApi } from '@tanstack/react-router'
+import type { Period, PeriodSearch } from '../../lib/period.ts'
+import type { LinkTarget } from '../../ui/app-link.tsx'
+import { readUsageSearch, type UsageSearch } from './search.ts'
+
+const route = getRouteApi('/usage')
+
+/** Undefined takes a value out of the address. */
+export type UsageChanges = { readonly [Name in keyof UsageSearch]?: UsageSearch[Name] | undefined }
+
+export function useUsageSearch(): UsageSearch {
+  return route.useSearch()
+}
+
+/** Leaves the page where it is scrolled to. */
+export function useUsageChange(): (changes: UsageChanges) => void {
+  const navigate = route.useNavigate()
+  return (changes) =>
+    void navigate({ search: (previous) => readUsageSearch({ ...previous, ...changes }), resetScroll: false })
+}
+
+/** The same view, further into it. */
+export function usageTarget(changes: UsageChanges): LinkTarget {
+  const target = { to: '/usage', search: (previous: object) => ({ ...previous, ...changes }), resetScroll: false }
+  return target
+}
+
+/** The period as another view's address says it: by its name where it has one, so that it stays the same question. */
+export function periodSearch(
+  { range = '7d', from, to }: PeriodSearch,
+  { start, end }: Pick<Period, 'start' | 'end'>,
+): PeriodSearch {
+  return range === 'custom' ? { range, from: from ?? start, to: to ?? end } : { range }
+}
+
+interface Span {
+  /** Unix milliseconds. */
+  readonly start: number
+  readonly end: number
+}
+
+/** An hour or a day as an address says it, as far as it is in the period. */
+export function clippedSpan(span: Span, period: Pick<Period, 'start' | 'end'>): PeriodSearch {
+  const start = Math.max(span.start, Date.parse(period.start))
+  const end = Math.min(span.end, Date.parse(period.end))
+  return { range: 'custom', from: new Date(start).toISOString(), to: new Date(end).toISOString() }
+}
+
+/** Unknown fields are other views' business. */
+export function requestsTarget(search: Readonly<Record<string, string | undefined>>): LinkTarget {
+  return { to: '/requests', search }
+}

@@ -1,0 +1,117 @@
+/** What the chart of a report shows: its series over all hours or days of the period, or one bar for each agent. */
+
+import { bucketLabel } from '../../lib/bucket-label.ts'
+import type { Group } from '../../lib/group-names.ts'
+import { groupLabel } from '../../lib/group-names.ts'
+import type { Metric } from '../../lib/measures.ts'
+import { amountOf, METRIC_NAMES } from '../../lib/measures.ts'
+import type { Period } from '../../lib/period.ts'
+import type { Zone } from '../../lib/time.ts'
+import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
+import type { Report } from './queries.ts'
+import type { Interval } from './search.ts'
+
+export interface ChartChoice {
+  readonly group: Group
+  readonly metric: Metric
+  readonly period: Pick<Period, 'start' | 'end'>
+  readonly interval: Interval
+  /** Each point has everything before it, too. */
+  readonly cumulative: boolean
+  readonly zone: Zone
+  /** Unix milliseconds: what has not begun yet has no value. */
+  readonly now: number
+}
+
+export interface UsageChart {
+  readonly series: readonly ChartSeries[]
+  /** Nano-dollars, requests or tokens. */
+  readonly points: readonly ChartPoint[]
+}
+
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
+export const LENGTHS: Readonly<Record<Interval, number>> = { hour: HOUR_MS, day: DAY_MS }
+/** Bars for more agents than these say nothing. */
+const MAX_AGENTS = 24
+const ALL = 'all'
+/** The gateway tells no more groups than 50 apart in a series. */
+const REST = { key: '', label: 'All others' }
+
+export function chartOf(report: Report, choice: ChartChoice): UsageChart {
+  if (choice.group === 'agent') return agentBars(report, choice)
+  const amounts = choice.group === 'day' ? amountsOfDays(report, choice) : amountsOfSeries(report, choice)
+  return { series: seriesOf(report, choice), points: pointsOf(amounts, choice) }
+}
+
+type Amounts = ReadonlyMap<number, ReadonlyMap<string, bigint>>
+
+function amountsOfSeries({ series = [] }: Report, { metric }: ChartChoice): Amounts {
+  const byTime = Map.groupBy(series, ({ at }) => Date.parse(at))
+  return new Map([...byTime].map(([at, sums]) => [at, new Map(sums.map((sum) => [sum.key, amountOf(sum, metric)]))]))
+}
+
+function amountsOfDays({ groups = [] }: Report, { metric }: ChartChoice): Amounts {
+  return new Map(groups.map((day) => [Date.parse(day.key), new Map([[ALL, amountOf(day, metric)]])]))
+}
+
+function seriesOf({ groups = [], series = [] }: Report, { group, metric }: ChartChoice): readonly ChartSeries[] {
+  if (group === 'day') return [{ key: ALL, label: METRIC_NAMES[metric] }]
+  const shown = new Set(series.map(({ key }) => key))
+  const named = groups
+    .filter(({ key }) => shown.has(key))
+    .map((each) => ({ key: each.key, label: groupLabel(group, each) }))
+  return shown.has(REST.key) ? [...named, REST] : named
+}
+
+function pointsOf(amounts: Amounts, choice: ChartChoice): readonly ChartPoint[] {
+  const { interval, period, zone, now, cumulative } = choice
+  const isOneDay = Date.parse(period.end) - Date.parse(period.start) <= DAY_MS
+  const sums = new Map<string, bigint>()
+  return bucketStarts(choice).map((at) => {
+    const here = amounts.get(at) ?? new Map<string, bigint>()
+    for (const [key, amount] of here) sums.set(key, (sums.get(key) ?? 0n) + amount)
+    const shown = cumulative && at <= now ? sums : here
+    return {
+      at: new Date(at).toISOString(),
+      label: bucketLabel(at, { interval, isOneDay, zone }),
+      values: Object.fromEntries([...shown].map(([key, amount]) => [key, Number(amount)])),
+    }
+  })
+}
+
+function bucketStarts({ period, interval }: ChartChoice): readonly number[] {
+  const length = LENGTHS[interval]
+  const first = Math.floor(Date.parse(period.start) / length)
+  const end = Math.ceil(Date.parse(period.end) / length)
+  return Array.from({ length: Math.max(0, end - first) }, (_, index) => (first + index) * length)
+}
+
+/** What agents use has no series: there is one bar for each, the largest first. */
+function agentBars({ groups = [] }: Report, { metric }: ChartChoice): UsageChart {
+  const series = [{ key: ALL, label: METRIC_NAMES[metric] }]
+  const bySize = groups.map((group) => ({ group, amount: amountOf(group, metric) })).toSorted(largestFirst)
+  const points = bySize.slice(0, MAX_AGENTS).map(({ group, amount }) => ({
+    at: group.key,
+    label: groupLabel('agent', group),
+    values: { [ALL]: Number(amount) },
+  }))
+  return { series, points }
+}
+
+function largestFirst(one: { readonly amount: bigint }, other: { readonly amount: bigint }): number {
+  if (one.amount === other.amount) return 0
+  return one.amount > other.amount ? -1 : 1
+}
+
+/** What is chosen, where the period allows it: hours for at most 32 days, days for at most 400. */
+export function intervalOf(
+  { start, end }: Pick<Period, 'start' | 'end'>,
+  chosen: Interval | undefined,
+): { readonly interval: Interval | undefined; readonly canChoose: boolean } {
+  const length = Date.parse(end) - Date.parse(start)
+  if (length > 400 * DAY_MS) return { interval: undefined, canChoose: false }
+  const canChoose = length > DAY_MS && length <= 32 * DAY_MS
+  if (canChoose && chosen !== undefined) return { interval: chosen, canChoose }
+  return { interval: length <= 2 * DAY_MS ? 'hour' : 'day', canChoose }
+}

@@ -1,0 +1,110 @@
+/** The period as stacked bars, and the same numbers as a table. */
+import { useNavigate } from '@tanstack/react-router'
+import { present } from '../../lib/address.ts'
+import { GROUP_NAMES } from '../../lib/group-names.ts'
+import type { Metric } from '../../lib/measures.ts'
+import { amountOf, formatAmount, formatTick, METRIC_NAMES } from '../../lib/measures.ts'
+import { ChartFrame, type ChartPoint, ChartTable, LineChart, StackedBars } from '../../ui/chart/index.ts'
+import { useNow, useTimeZone } from '../../ui/time-zone.ts'
+import { clippedSpan, periodSearch, useUsageChange, useUsageSearch } from './address.ts'
+import { totalOf } from './breakdown.ts'
+import { chartOf, LENGTHS } from './chart-data.ts'
+import type { AskedReport, Report, ReportQuestion } from './queries.ts'
+import { withTotal } from './running-total.ts'
+import { changeText } from './usage-summary.tsx'
+
+interface UsageChartProps extends AskedReport {
+  readonly metric: Metric
+  readonly before: Report | undefined
+}
+
+export function UsageChart({ asked, report, metric, before }: UsageChartProps) {
+  const { cumulative } = useUsageSearch()
+  const zone = useTimeZone()
+  const now = useNow()
+  const open = useOpenPoint(asked)
+  const { period, group = 'model' } = asked
+  const interval = group === 'day' ? 'day' : asked.interval
+  const isOverTime = group !== 'agent'
+  if (isOverTime && interval === undefined) return <TooLong />
+  const isCumulative = cumulative === '1' && isOverTime
+  const choice = { group, metric, period, interval: interval ?? 'day', cumulative: isCumulative, zone, now } as const
+  const { series, points } = chartOf(report, choice)
+  const name = METRIC_NAMES[metric]
+  const title = `${isCumulative ? 'Cumulative ' : ''}${isCumulative ? name.toLowerCase() : name} by ${GROUP_NAMES[group].toLowerCase()}`
+  const total = formatAmount(metric, Number(amountOf(totalOf(report), metric)))
+  const format = (amount: number) => formatAmount(metric, amount)
+  const shown = {
+    label: title,
+    summary: summaryOf(total, points.length, isOverTime ? choice.interval : 'agent'),
+    format,
+    formatTick: (amount: number) => formatTick(metric, amount),
+    height: 280,
+    onSelect: open,
+  }
+  return (
+    <ChartFrame
+      title={title}
+      total={isOverTime ? total : undefined}
+      change={isOverTime ? changeText(report, before, metric) : undefined}
+      table={
+        <ChartTable
+          label={title}
+          series={series}
+          points={points}
+          format={format}
+          pointHeader={isOverTime ? headerOf(choice.interval, zone) : GROUP_NAMES.agent}
+          hasTotals={!isCumulative}
+        />
+      }
+    >
+      {isCumulative ? (
+        <LineChart {...shown} {...withTotal({ series, points })} />
+      ) : (
+        <StackedBars {...shown} series={series} points={points} />
+      )}
+    </ChartFrame>
+  )
+}
+
+function TooLong() {
+  return (
+    <p className="rounded-xl border border-line bg-surface px-4 py-3 text-soft">
+      A chart shows at most 400 days. The table below has all of the period.
+    </p>
+  )
+}
+
+/** A day is looked at by the hour; behind an hour and an agent are its requests. */
+function useOpenPoint({ group, interval, model, keyId, period }: ReportQuestion): (point: ChartPoint) => void {
+  const change = useUsageChange()
+  const navigate = useNavigate()
+  const search = useUsageSearch()
+  return ({ at }) => {
+    const start = Date.parse(at)
+    if (group === 'day' || interval === 'day') {
+      const day = at.slice(0, 10)
+      return change({
+        range: 'custom',
+        from: day,
+        to: day,
+        interval: undefined,
+        ...(group === 'day' && { group: undefined }),
+      })
+    }
+    const span =
+      group === 'agent'
+        ? { ...periodSearch(search, period), agent_id: at }
+        : clippedSpan({ start, end: start + LENGTHS.hour }, period)
+    void navigate({ to: '/requests', search: present({ ...span, model, key_id: keyId }) })
+  }
+}
+
+function headerOf(interval: 'hour' | 'day', zone: 'local' | 'utc'): string {
+  if (interval === 'day') return 'Day (UTC)'
+  return zone === 'utc' ? 'Hour (UTC)' : 'Hour'
+}
+
+function summaryOf(total: string, count: number, unit: 'hour' | 'day' | 'agent'): string {
+  return unit === 'agent' ? `${count} agents.` : `${total} in all, over ${count} ${unit}s.`
+}

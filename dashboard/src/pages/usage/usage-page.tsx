@@ -1,0 +1,222 @@
+import { useQuery } from '@tanstack/react-query'
+import { Download } from 'lucide-react'
+import { useState } from 'react'
+import { useCan } from '../../api/me.ts'
+import { problemOf } from '../../api/problem.ts'
+import { formatCount } from '../../lib/format.ts'
+import type { Group } from '../../lib/group-names.ts'
+import { GROUP_NAMES } from '../../lib/group-names.ts'
+import type { Metric } from '../../lib/measures.ts'
+import { type Period, previousPeriod } from '../../lib/period.ts'
+import { monthName } from '../../lib/time.ts'
+import { toast } from '../../ui/announcer.tsx'
+import { AppLink } from '../../ui/app-link.tsx'
+import { Button, LinkButton } from '../../ui/button.tsx'
+import { classNames } from '../../ui/class-names.ts'
+import { Page, Section } from '../../ui/page.tsx'
+import { PeriodPicker } from '../../ui/period-picker.tsx'
+import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
+import { usePeriod } from '../../ui/use-period.ts'
+import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
+import { intervalOf } from './chart-data.ts'
+import { monthsOf } from './months.ts'
+import { type AskedReport, downloadReport, type Report, type ReportQuestion, reportQuery } from './queries.ts'
+import { UsageChart } from './usage-chart.tsx'
+import { UsageControls } from './usage-controls.tsx'
+import { UsageSummary } from './usage-summary.tsx'
+import { UsageTable } from './usage-table.tsx'
+
+const RANGES = ['today', '24h', '7d', '30d', 'month', 'custom'] as const
+
+export function UsagePage() {
+  if (useCan('usage:read')) return <Usage />
+  return (
+    <Page title="Usage">
+      <Forbidden what="usage" right="usage:read" />
+    </Page>
+  )
+}
+
+function Usage() {
+  const search = useUsageSearch()
+  const change = useUsageChange()
+  const { period, comparedUntil } = usePeriod(search, '7d')
+  const { group = 'model', metric = 'spend', model, key_id: keyId } = search
+  const { interval, canChoose } = intervalOf(period, search.interval)
+  const hasSeries = group === 'model' || group === 'key'
+  const question = { period, group, interval: hasSeries ? interval : undefined, model, keyId }
+  const query = useQuery(reportQuery(question))
+  const before = useBefore(question, previousPeriod(period, comparedUntil))
+  return (
+    <Page
+      title="Usage"
+      description="What this account has used, and what it cost. Days and months are those of UTC."
+      actions={
+        <PeriodPicker
+          search={search}
+          ranges={RANGES}
+          fallback="7d"
+          onChange={(next) =>
+            change({ range: undefined, from: undefined, to: undefined, interval: undefined, ...next })
+          }
+        />
+      }
+    >
+      <UsageControls {...{ group, metric, interval, period }} canChooseInterval={hasSeries && canChoose} />
+      <Loaded query={query} what="usage" skeleton={<UsageSkeleton />}>
+        {(answer) => (
+          <div
+            aria-busy={query.isPlaceholderData || undefined}
+            className={classNames('flex flex-col gap-8 transition-opacity', query.isPlaceholderData && 'opacity-60')}
+          >
+            <UsageReport {...answer} period={period} metric={metric} before={before(answer)} />
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+/** The period before, for an answer about the same groups; undefined while that is not known. */
+function useBefore(
+  { group, model, keyId }: ReportQuestion,
+  period: Period,
+): (answer: AskedReport) => Report | undefined {
+  const isOfAll = group === 'day' // no day is in both periods
+  const { data } = useQuery(reportQuery({ period, group: isOfAll ? undefined : group, model, keyId }))
+  return ({ asked }) => {
+    if (data === undefined) return undefined
+    const before = data.asked
+    const isSame = before.model === asked.model && before.keyId === asked.keyId
+    return isSame && before.group === (asked.group === 'day' ? undefined : asked.group) ? data.report : undefined
+  }
+}
+
+interface UsageReportProps extends AskedReport {
+  readonly period: Period
+  readonly metric: Metric
+  readonly before: Report | undefined
+}
+
+function UsageReport({ asked, report, period, metric, before }: UsageReportProps) {
+  const search = useUsageSearch()
+  const { group = 'model', model, keyId } = asked
+  if (report.total_requests === 0) return <NothingUsed isFiltered={model !== undefined || keyId !== undefined} />
+  const target = requestsTarget({ ...periodSearch(search, period), model, key_id: keyId })
+  const shown = { asked, report, metric, before }
+  const hasGroups = report.groups !== undefined && report.groups.length > 0
+  return (
+    <>
+      <UsageSummary report={report} before={before} target={target} />
+      {hasGroups && (
+        <section>
+          <h2 className="sr-only">Over time</h2>
+          <UsageChart {...shown} />
+        </section>
+      )}
+      <Section
+        title={`By ${GROUP_NAMES[group].toLowerCase()}`}
+        actions={
+          <>
+            <InvoiceLinks period={period} />
+            <DownloadButton question={asked} />
+          </>
+        }
+      >
+        {hasGroups ? <UsageTable {...shown} /> : <NoGroups group={group} requests={report.total_requests} />}
+      </Section>
+    </>
+  )
+}
+
+function NothingUsed({ isFiltered }: { readonly isFiltered: boolean }) {
+  const change = useUsageChange()
+  const canChat = useCan('chat')
+  if (isFiltered) {
+    return (
+      <Empty
+        title="Nothing was used with these filters"
+        action={<Button onClick={() => change({ model: undefined, key_id: undefined })}>Clear filters</Button>}
+      >
+        In this period, no request was made with this model and key.
+      </Empty>
+    )
+  }
+  return (
+    <Empty
+      title="Nothing was used in this period"
+      action={
+        canChat ? (
+          <LinkButton variant="primary" to="/playground">
+            Open the Playground
+          </LinkButton>
+        ) : (
+          <Button onClick={() => change({ range: '30d', from: undefined, to: undefined })}>
+            Show the last 30 days
+          </Button>
+        )
+      }
+      command={'echo "Say hello." | turnpike chat'}
+    >
+      A request is counted here within a second of its end.
+    </Empty>
+  )
+}
+
+/** Only agents can be none of what was used. */
+function NoGroups({ group, requests }: { readonly group: Group; readonly requests: number }) {
+  return (
+    <Empty title={`No ${GROUP_NAMES[group].toLowerCase()} has used anything in this period`}>
+      All {formatCount(requests)} requests were made outside agents.
+    </Empty>
+  )
+}
+
+/** To what each month of the period is billed as. */
+function InvoiceLinks({ period }: { readonly period: Period }) {
+  const canSee = useCan('billing')
+  if (!canSee) return null
+  return (
+    <span className="flex flex-wrap items-center gap-x-3 text-sm text-soft">
+      Invoice view:
+      {monthsOf(period).map((month) => (
+        <AppLink
+          key={month}
+          to="/billing"
+          search={{ month }}
+          className="inline-flex min-h-6 items-center text-accent hover:underline"
+        >
+          {monthName(month)}
+        </AppLink>
+      ))}
+    </span>
+  )
+}
+
+function DownloadButton({ question }: { readonly question: ReportQuestion }) {
+  const [pending, setPending] = useState(false)
+  const download = () => {
+    setPending(true)
+    downloadReport(question)
+      .then(
+        (name) => toast(`Downloaded ${name}`),
+        (error) => toast(`Could not download the file: ${problemOf(error).message}`, { tone: 'bad' }),
+      )
+      .finally(() => setPending(false))
+  }
+  return (
+    <Button size="sm" icon={Download} pending={pending} onClick={download}>
+      Download CSV
+    </Button>
+  )
+}
+
+function UsageSkeleton() {
+  return (
+    <div className="flex flex-col gap-8">
+      <Skeleton className="h-24 w-full" />
+      <Skeleton className="h-96 w-full" />
+      <SkeletonRows rows={5} />
+    </div>
+  )
+}

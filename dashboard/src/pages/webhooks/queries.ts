@@ -1,0 +1,95 @@
+/** What the pages of webhooks ask of the API. Every key begins with `/v1/webhooks`, so that one change renews them all. */
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { api, take } from '../../api/client.ts'
+import type { paths } from '../../api/schema.d.ts'
+import type { StatusOfDelivery } from './search.ts'
+
+type Answer<Operation> = Operation extends { responses: { 200: { content: { 'application/json': infer Body } } } }
+  ? Body
+  : never
+
+/** An endpoint, with how it fares. */
+export type Webhook = Answer<paths['/v1/webhooks/{id}']['get']>
+export type WebhookWithSecret = Answer<paths['/v1/webhooks/{id}/rotate_secret']['post']>
+/** With the body that is sent. */
+export type DeliveryWithPayload = Answer<paths['/v1/webhooks/{id}/deliveries/{delivery_id}']['get']>
+export type Delivery = Omit<DeliveryWithPayload, 'payload'>
+export type Attempt = Delivery['attempts'][number]
+export type EventType = Delivery['type']
+
+/** More than an account may have. */
+const ALL = 100
+const PAGE = 25
+
+const KEY = '/v1/webhooks'
+
+export const webhooksQuery = queryOptions({
+  queryKey: [KEY],
+  queryFn: async () => (await take(api.GET('/v1/webhooks', { params: { query: { limit: ALL } } }))).data,
+})
+
+export const webhookQuery = (id: string) =>
+  queryOptions({
+    queryKey: [KEY, id],
+    queryFn: () => take(api.GET('/v1/webhooks/{id}', { params: { path: { id } } })),
+  })
+
+export const deliveryQuery = (webhookId: string, deliveryId: string) =>
+  queryOptions({
+    queryKey: [KEY, webhookId, 'deliveries', deliveryId],
+    queryFn: () => {
+      const path = { id: webhookId, delivery_id: deliveryId }
+      return take(api.GET('/v1/webhooks/{id}/deliveries/{delivery_id}', { params: { path } }))
+    },
+  })
+
+/** The one that every new endpoint is sent at once. */
+export const firstDeliveryQuery = (webhookId: string) =>
+  queryOptions({
+    queryKey: [KEY, webhookId, 'first delivery'],
+    queryFn: async () => {
+      const params = { path: { id: webhookId }, query: { limit: 1, order: 'asc' as const } }
+      return (await take(api.GET('/v1/webhooks/{id}/deliveries', { params }))).data[0] ?? null
+    },
+  })
+
+/** How many would be sent again. @param since ISO 8601. */
+export const failedSinceQuery = (webhookId: string, since: string) =>
+  queryOptions({
+    queryKey: [KEY, webhookId, 'failed since', since],
+    queryFn: () => redeliverFailed(webhookId, since, { dry_run: true }),
+  })
+
+export function deliveriesKey(webhookId: string, status: StatusOfDelivery | undefined) {
+  return [KEY, webhookId, 'deliveries', { status }] as const
+}
+
+export function loadDeliveries(webhookId: string, status: StatusOfDelivery | undefined, cursor: string | undefined) {
+  const query = { limit: PAGE, ...(status !== undefined && { status }), ...(cursor !== undefined && { cursor }) }
+  return take(api.GET('/v1/webhooks/{id}/deliveries', { params: { path: { id: webhookId }, query } }))
+}
+
+/** @returns How many. */
+export async function redeliverFailed(id: string, since: string, options: { dry_run?: boolean } = {}): Promise<number> {
+  const body = { failed_since: since, ...options }
+  return (await take(api.POST('/v1/webhooks/{id}/redeliver', { params: { path: { id } }, body }))).redelivered
+}
+
+/** What an endpoint can be changed in. */
+export interface WebhookChanges {
+  readonly url?: string
+  /** null: all. */
+  readonly events?: string[] | null
+  readonly description?: string
+  readonly status?: 'enabled' | 'disabled'
+}
+
+export async function changeWebhook(client: QueryClient, id: string, body: WebhookChanges): Promise<void> {
+  await take(api.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body }))
+  await renewWebhooks(client)
+}
+
+/** After a change. Resolves when what is seen is as it is now. */
+export function renewWebhooks(client: QueryClient): Promise<void> {
+  return client.invalidateQueries({ queryKey: [KEY] })
+}

@@ -1,0 +1,41 @@
+/** `?`: what the keyboard does. */
+import { useMe } from '../api/me.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { areLettersOn, JUMPS } from './shortcuts.ts'
+
+interface ShortcutsProps {
+  readonly open: boolean
+  readonly onOpenChange: (open: boolean) => void
+}
+
+export function ShortcutsDialog({ open, onOpenChange }: ShortcutsProps) {
+  const { rights } = useMe()
+  const jumps = JUMPS.filter(({ right }) => right === undefined || rights.has(right))
+  const description = areLettersOn()
+    ? 'Single letters can be switched off in Settings, Appearance.'
+    : 'Single letters are switched off in Settings, Appearance.'
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="Keyboard shortcuts" description={description}>
+      <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2 text-sm">
+        <Shortcut keys={['Ctrl', 'K']} what="Search or jump to" />
+        <Shortcut keys={['?']} what="This list" />
+        {jumps.map(({ letter, label }) => (
+          <Shortcut key={letter} keys={['g', letter]} what={`Go to ${label}`} />
+        ))}
+      </dl>
+    </Dialog>
+  )
+}
+
+function Shortcut({ keys, what }: { readonly keys: readonly string[]; readonly what: string }) {
+  return (
+    <>
+      <dt>{what}</dt>
+      <dd className="flex gap-1">
+        {keys.map((key) => (
+          <kbd key={key}>{key}</kbd>
+        ))}
+      </dd>
+    </>
+  )
+}

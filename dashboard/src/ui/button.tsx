@@ -1,0 +1,114 @@
+import { LoaderCircle, type LucideIcon } from 'lucide-react'
+import type { ComponentPropsWithRef, MouseEvent, ReactNode } from 'react'
+import { AppLink, type AppLinkProps } from './app-link.tsx'
+import { classNames } from './class-names.ts'
+import { Tooltip } from './tooltip.tsx'
+
+export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
+export type ButtonSize = 'sm' | 'md'
+
+interface ButtonLooks {
+  readonly variant?: ButtonVariant | undefined
+  readonly size?: ButtonSize | undefined
+  readonly icon?: LucideIcon | undefined
+}
+
+export interface ButtonProps extends ButtonLooks, ComponentPropsWithRef<'button'> {
+  /** What it started is under way: it keeps its width and the focus, and does nothing when pressed again. */
+  readonly pending?: boolean | undefined
+}
+
+const BASE =
+  'relative inline-flex shrink-0 items-center justify-center rounded-lg border font-medium whitespace-nowrap transition-colors select-none disabled:opacity-50 aria-disabled:cursor-default'
+
+const VARIANTS: Readonly<Record<ButtonVariant, string>> = {
+  primary: 'border-transparent bg-accent text-on-accent not-disabled:hover:bg-accent-hover',
+  secondary: 'border-strong/50 bg-surface text-ink not-disabled:hover:bg-hover',
+  ghost: 'border-transparent text-soft not-disabled:hover:bg-hover not-disabled:hover:text-ink',
+  danger: 'border-transparent bg-bad text-on-accent not-disabled:hover:bg-bad-hover',
+}
+
+const SIZES: Readonly<Record<ButtonSize, string>> = { sm: 'h-7 px-2.5 text-sm', md: 'h-9 px-3.5 text-base' }
+const SQUARES: Readonly<Record<ButtonSize, string>> = { sm: 'size-7', md: 'size-9' }
+
+export function Button({ variant, size, icon, pending = false, className, children, onClick, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-busy={pending || undefined}
+      aria-disabled={pending || rest['aria-disabled']}
+      onClick={pending ? swallow : onClick}
+      className={looksOf({ variant, size }, className)}
+    >
+      {pending && <Spinner className="absolute" />}
+      <ButtonContent icon={icon} hidden={pending}>
+        {children}
+      </ButtonContent>
+    </button>
+  )
+}
+
+export interface IconButtonProps extends Omit<ButtonProps, 'icon' | 'children' | 'aria-label'> {
+  /** Its name, and its tooltip. */
+  readonly label: string
+  readonly icon: LucideIcon
+}
+
+export function IconButton({ label, icon: Icon, variant = 'ghost', size = 'md', className, ...rest }: IconButtonProps) {
+  const { pending = false, onClick, ...button } = rest
+  return (
+    <Tooltip label={label}>
+      <button
+        type="button"
+        {...button}
+        aria-label={label}
+        aria-busy={pending || undefined}
+        aria-disabled={pending || undefined}
+        onClick={pending ? swallow : onClick}
+        className={classNames(BASE, VARIANTS[variant], SQUARES[size], className)}
+      >
+        {pending ? <Spinner /> : <Icon aria-hidden className="size-4" />}
+      </button>
+    </Tooltip>
+  )
+}
+
+export interface LinkButtonProps extends ButtonLooks, AppLinkProps {}
+
+/** A link within the dashboard that looks like a button. */
+export function LinkButton({ variant, size, icon, className, children, ...link }: LinkButtonProps) {
+  return (
+    <AppLink {...link} className={looksOf({ variant, size }, className)}>
+      <ButtonContent icon={icon}>{children}</ButtonContent>
+    </AppLink>
+  )
+}
+
+export function Spinner({ className }: { readonly className?: string }) {
+  return <LoaderCircle aria-hidden className={classNames('size-4 animate-spin', className)} />
+}
+
+function ButtonContent({ icon: Icon, hidden, children }: ButtonContentProps) {
+  return (
+    <span className={classNames('inline-flex items-center gap-1.5', hidden === true && 'opacity-0')}>
+      {Icon !== undefined && <Icon aria-hidden className="size-4" />}
+      {children}
+    </span>
+  )
+}
+
+interface ButtonContentProps {
+  readonly icon: LucideIcon | undefined
+  readonly hidden?: boolean
+  readonly children: ReactNode
+}
+
+function looksOf({ variant = 'secondary', size = 'md' }: ButtonLooks, className: string | undefined): string {
+  return classNames(BASE, VARIANTS[variant], SIZES[size], className)
+}
+
+/** Also keeps a submit button from sending its form a second time. */
+function swallow(event: MouseEvent): void {
+  event.preventDefault()
+}

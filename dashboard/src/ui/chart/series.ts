@@ -1,0 +1,112 @@
+/** What a chart shows: series of values over the same points. */
+import type { Domain } from './scale.ts'
+
+export interface ChartSeries {
+  readonly key: string
+  readonly label: string
+}
+
+export interface ChartPoint {
+  /** ISO 8601: where the point's interval begins. Tells points apart. */
+  readonly at: string
+  /** As it is written under the axis and read out. */
+  readonly label: string
+  /** By series; a series that is not there, or null, has no value at this point. */
+  readonly values: Readonly<Record<string, number | null | undefined>>
+}
+
+/** The rest in one series, where there are more than can be told apart. */
+export const OTHER_KEY = '\u0000other'
+const MAX_SERIES = 8
+
+export interface ChartData {
+  readonly series: readonly ChartSeries[]
+  readonly points: readonly ChartPoint[]
+}
+
+/** Names of series come from people: `constructor` is one like any other. */
+export function valueAt(point: ChartPoint | undefined, key: string): number | undefined {
+  if (point === undefined) return undefined
+  const value = Object.hasOwn(point.values, key) ? point.values[key] : undefined
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+/** Where a series has a value and neither neighbor has: of a line, nothing would be seen there. */
+export function lonePoints(points: readonly ChartPoint[], key: string): readonly number[] {
+  const has = points.map((point) => valueAt(point, key) !== undefined)
+  return has.flatMap((isThere, index) => (isThere && !has[index - 1] && !has[index + 1] ? [index] : []))
+}
+
+export function totalOf(points: readonly ChartPoint[], key: string): number {
+  return points.reduce((sum, point) => sum + (valueAt(point, key) ?? 0), 0)
+}
+
+/**
+ * The eight series with the largest totals, in the order in which they were given, so that a series has the same color in
+ * two charts that get the same list; all others as "Other" behind them.
+ */
+export function topSeries({ series, points }: ChartData, limit = MAX_SERIES): ChartData {
+  if (series.length <= limit) return { series, points }
+  const totals = new Map(series.map(({ key }) => [key, totalOf(points, key)]))
+  const ranked = [...series].sort((a, b) => (totals.get(b.key) ?? 0) - (totals.get(a.key) ?? 0))
+  const kept = new Set(ranked.slice(0, limit).map(({ key }) => key))
+  const others = series.filter(({ key }) => !kept.has(key))
+  return {
+    series: [...series.filter(({ key }) => kept.has(key)), { key: OTHER_KEY, label: `Other (${others.length})` }],
+    points: points.map((point) => withOther(point, others)),
+  }
+}
+
+function withOther(point: ChartPoint, others: readonly ChartSeries[]): ChartPoint {
+  const values = others.map(({ key }) => valueAt(point, key)).filter((value) => value !== undefined)
+  const other = values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0)
+  return { ...point, values: { ...point.values, [OTHER_KEY]: other } }
+}
+
+export interface StackedValue {
+  readonly from: number
+  readonly to: number
+}
+
+/** Where each series begins and ends in a stack: those above zero go up from it, those below go down. */
+export function stackOf(point: ChartPoint, series: readonly ChartSeries[]): readonly StackedValue[] {
+  let up = 0
+  let down = 0
+  return series.map(({ key }) => {
+    const value = valueAt(point, key) ?? 0
+    const from = value < 0 ? down : up
+    if (value < 0) down += value
+    else up += value
+    return { from, to: from + value }
+  })
+}
+
+export function stackedDomain({ series, points }: ChartData): Domain {
+  return domainOver(points.flatMap((point) => stackOf(point, series).map(({ to }) => to)))
+}
+
+export function lineDomain({ series, points }: ChartData): Domain {
+  return domainOver(points.flatMap((point) => series.map(({ key }) => valueAt(point, key) ?? 0)))
+}
+
+function domainOver(values: readonly number[]): Domain {
+  return values.reduce<Domain>(({ min, max }, value) => ({ min: Math.min(min, value), max: Math.max(max, value) }), {
+    min: 0,
+    max: 0,
+  })
+}
+
+/** Whether all values are counts, between which an axis has nothing to show. */
+export function isWholeNumbers({ series, points }: ChartData): boolean {
+  return points.every((point) => series.every(({ key }) => Number.isInteger(valueAt(point, key) ?? 0)))
+}
+
+/** Bars of nothing but zero show nothing; a line at zero does, so that for lines only absence counts. */
+export function isEmpty({ series, points }: ChartData, kind: 'bars' | 'lines'): boolean {
+  return points.every((point) =>
+    series.every(({ key }) => {
+      const value = valueAt(point, key)
+      return value === undefined || (kind === 'bars' && value === 0)
+    }),
+  )
+}

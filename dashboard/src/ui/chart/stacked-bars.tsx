@@ -1,0 +1,44 @@
+import { useMemo } from 'react'
+import { bandCenter, barsPath, barWidth } from './geometry.ts'
+import { fillOf } from './paint.tsx'
+import { NothingToPlot, Plot, type PlotArea, type SeriesChartProps } from './plot.tsx'
+import { niceTicks } from './scale.ts'
+import { type ChartData, isEmpty, isWholeNumbers, stackedDomain, topSeries, totalOf } from './series.ts'
+
+const TICKS = 4
+/** Below this width of a bar, in CSS pixels, lines between its parts would be all that one sees. */
+const SEPARATED_FROM = 4
+
+/** Amounts that add up, point by point: spend, requests, tokens. Of more than eight series the smallest become "Other". */
+export function StackedBars({ series, points, ...rest }: SeriesChartProps) {
+  const data = useMemo(() => topSeries({ series, points }), [series, points])
+  const ticks = useMemo(() => niceTicks(stackedDomain(data), TICKS, isWholeNumbers(data)), [data])
+  if (isEmpty(data, 'bars')) return <NothingToPlot {...rest} />
+  const totals = (key: string): string => rest.format(totalOf(data.points, key))
+  return (
+    <Plot {...rest} kind="bars" data={data} ticks={ticks} totalText={totals}>
+      {(area) => <Bars {...area} data={data} />}
+    </Plot>
+  )
+}
+
+function Bars({ chartId, data, bands, top, plotHeight, reading }: PlotArea & { readonly data: ChartData }) {
+  const isSeparated = barWidth(bands) >= SEPARATED_FROM && data.series.length > 1
+  const share = bands.width / bands.count
+  return (
+    <>
+      {reading !== null && (
+        <rect x={bandCenter(bands, reading) - share / 2} width={share} height={plotHeight} className="fill-ink/8" />
+      )}
+      {data.series.map(({ key }, index) => (
+        <path
+          key={key}
+          d={barsPath(data, index, bands, top)}
+          fill={fillOf(chartId, key, index)}
+          shapeRendering={barWidth(bands) === share ? 'crispEdges' : undefined}
+          className={isSeparated ? 'stroke-surface' : undefined}
+        />
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,126 @@
+/**
+ * What `Markdown` loads. The text comes from models and from people one does not know: HTML in it is shown as text, links
+ * lead to other sites only, and nothing is loaded for it, so that pictures are their descriptions.
+ */
+import type { Element, ElementContent } from 'hast'
+import { Square, SquareCheckBig } from 'lucide-react'
+import { memo, type ReactNode } from 'react'
+import ReactMarkdown, { type Components } from 'react-markdown'
+import remarkGfm from 'remark-gfm'
+import { classNames } from './class-names.ts'
+import { CodeBlock } from './code.tsx'
+import type { MarkdownProps } from './markdown.tsx'
+import { safeLink } from './safe-link.ts'
+
+const PLUGINS = [remarkGfm]
+const HEADING = 'mt-4 mb-2 font-semibold text-ink first:mt-0'
+
+/** Below the headings of pages and sections. No element has an id: two texts on a page would have the same ones. */
+const COMPONENTS: Components = {
+  h1: ({ children }) => <h3 className={classNames(HEADING, 'text-lg')}>{children}</h3>,
+  h2: ({ children }) => <h4 className={HEADING}>{children}</h4>,
+  h3: ({ children }) => <h5 className={HEADING}>{children}</h5>,
+  h4: ({ children }) => <h6 className={HEADING}>{children}</h6>,
+  h5: ({ children }) => <h6 className={HEADING}>{children}</h6>,
+  h6: ({ children }) => <h6 className={HEADING}>{children}</h6>,
+  p: ({ children }) => <p className="my-2 first:mt-0 last:mb-0">{children}</p>,
+  a: ({ href, children }) => <TextLink href={href}>{children}</TextLink>,
+  img: ({ alt }) => <span className="text-soft italic">{alt === undefined || alt === '' ? 'Image' : alt}</span>,
+  pre: ({ node }) => <Code element={node} />,
+  code: ({ children }) => (
+    <code className="rounded-sm border border-line bg-sunken px-1 py-px font-mono text-[0.92em]">{children}</code>
+  ),
+  ul: ({ children }) => <ul className="my-2 list-disc pl-6">{children}</ul>,
+  ol: ({ children, start }) => (
+    <ol start={start} className="my-2 list-decimal pl-6">
+      {children}
+    </ol>
+  ),
+  li: ({ children, className }) => (
+    <li className={classNames('my-1', className?.includes('task-list-item') === true && '-ml-5 list-none')}>
+      {children}
+    </li>
+  ),
+  input: ({ checked }) => <TaskBox isDone={checked === true} />,
+  blockquote: ({ children }) => (
+    <blockquote className="my-2 border-l-2 border-strong pl-3 text-soft">{children}</blockquote>
+  ),
+  hr: () => <hr className="my-4 border-line" />,
+  table: ({ children }) => <TableFrame>{children}</TableFrame>,
+  th: ({ children, style }) => (
+    <th style={style} className="border border-line bg-sunken px-2 py-1 text-left font-medium">
+      {children}
+    </th>
+  ),
+  td: ({ children, style }) => (
+    <td style={style} className="border border-line px-2 py-1">
+      {children}
+    </td>
+  ),
+  section: ({ children }) => <div className="mt-4 border-t border-line pt-2 text-sm">{children}</div>,
+  sup: ({ children }) => <sup>{children}</sup>,
+}
+
+export const MarkdownBody = memo(function MarkdownBody({ text, className }: MarkdownProps) {
+  return (
+    <div className={classNames('break-words text-ink', className)}>
+      <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={(address) => safeLink(address)}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  )
+})
+
+function TextLink({ href, children }: { readonly href: string | undefined; readonly children: ReactNode }) {
+  if (href === undefined) return <span>{children}</span>
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener nofollow" className="text-accent underline">
+      {children}
+    </a>
+  )
+}
+
+function TaskBox({ isDone }: { readonly isDone: boolean }) {
+  const Icon = isDone ? SquareCheckBig : Square
+  return (
+    <Icon
+      role="img"
+      aria-label={isDone ? 'Done' : 'To do'}
+      className="mr-1.5 inline-block size-4 align-[-0.2em] text-soft"
+    />
+  )
+}
+
+function TableFrame({ children }: { readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a <section> would be a landmark for every table of a text
+    <div
+      role="group"
+      aria-label="Table"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: without it, what is beyond the edge is out of the keyboard's reach
+      tabIndex={0}
+      className="my-2 overflow-x-auto"
+    >
+      <table className="border-collapse text-sm">{children}</table>
+    </div>
+  )
+}
+
+function Code({ element }: { readonly element: Element | undefined }) {
+  const inner = element?.children.find((child) => child.type === 'element')
+  const names = inner?.properties['className']
+  const classes = Array.isArray(names) ? names.map(String) : []
+  const language = classes.find((name) => name.startsWith('language-'))?.slice('language-'.length)
+  const code = textOf(element?.children ?? []).replace(/\n$/, '')
+  const label = language === undefined ? 'Code' : `${language} code`
+  return <CodeBlock code={code} language={language} label={label} className="my-3" />
+}
+
+function textOf(nodes: readonly ElementContent[]): string {
+  return nodes
+    .map((node) => {
+      if (node.type === 'text') return node.value
+      return node.type === 'element' ? textOf(node.children) : ''
+    })
+    .join('')
+}

@@ -1,0 +1,69 @@
+/** Single values as they stand in rows, totals and lists. */
+import { formatCount, formatMs, formatUsd } from '../lib/format.ts'
+import { formatDateTime, relativeTime } from '../lib/time.ts'
+import { useNow, useTimeZone } from './time-zone.ts'
+
+type Maybe<Value> = Value | null | undefined
+
+/** What is not known, or not there. */
+export function Dash() {
+  return (
+    <span className="text-faint">
+      <span aria-hidden>—</span>
+      <span className="sr-only">None</span>
+    </span>
+  )
+}
+
+/** An amount of US dollars. */
+export function Usd({ value, style = 'row' }: { readonly value: Maybe<number>; readonly style?: 'total' | 'row' }) {
+  if (value === null || value === undefined) return <Dash />
+  return <span className="tabular-nums">{formatUsd(value, style)}</span>
+}
+
+export function Tokens({ value }: { readonly value: Maybe<number> }) {
+  if (value === null || value === undefined) return <Dash />
+  return <span className="tabular-nums">{formatCount(value)}</span>
+}
+
+/** A duration in milliseconds. */
+export function Ms({ value }: { readonly value: Maybe<number> }) {
+  if (value === null || value === undefined) return <Dash />
+  return <span className="tabular-nums">{formatMs(value)}</span>
+}
+
+export interface TimeProps {
+  /** ISO 8601. */
+  readonly iso: Maybe<string>
+  /** As an age; the moment itself is in the title. */
+  readonly relative?: boolean
+}
+
+export function Time({ iso, relative = false }: TimeProps) {
+  if (iso === null || iso === undefined) return <Dash />
+  return relative ? <Age iso={iso} /> : <Moment iso={iso} />
+}
+
+function Moment({ iso }: { readonly iso: string }) {
+  const zone = useTimeZone()
+  return (
+    <time dateTime={iso} title={formatDateTime(iso, 'utc')} className="whitespace-nowrap">
+      {formatDateTime(iso, zone)}
+    </time>
+  )
+}
+
+function Age({ iso }: { readonly iso: string }) {
+  const zone = useTimeZone()
+  const now = useNow()
+  const utc = formatDateTime(iso, 'utc')
+  return (
+    <time
+      dateTime={iso}
+      title={zone === 'utc' ? utc : `${formatDateTime(iso, zone)} (${utc})`}
+      className="whitespace-nowrap"
+    >
+      {relativeTime(iso, now)}
+    </time>
+  )
+}
