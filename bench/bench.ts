@@ -7,6 +7,8 @@
  *   --fairness  whether an account at ten times its rate limit is felt by another; nothing else is measured then
  *   --jobs     what the queue of background work sustains; nothing else is measured then
  *   --webhooks  what deliveries sustain, and what a dead endpoint does to others; nothing else is measured then
+ *   --dashboard  whether chats are slower while somebody looks at the dashboard; nothing else is measured then
+ *   --dashboard-queries  how long its views of a million completions wait; nothing else is measured then
  *   --profile  the functions of the gateway that take most time; its profile is kept in a temporary folder
  */
 import { mkdtempSync } from 'node:fs'
@@ -16,6 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { BUDGETS } from './budgets.ts'
 import { topFunctions } from './cpu-profile.ts'
+import { benchDashboard, benchDashboardQueries } from './dashboard.ts'
 import { benchFairness } from './fairness.ts'
 import { benchJobs } from './jobs.ts'
 import { type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
@@ -263,6 +266,8 @@ async function main(): Promise<boolean> {
 }
 
 const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
+  '--dashboard': benchDashboard,
+  '--dashboard-queries': benchDashboardQueries,
   '--fairness': benchFairness,
   '--jobs': benchJobs,
   '--webhooks': benchWebhooks,

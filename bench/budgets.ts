@@ -17,4 +17,8 @@ export const BUDGETS = {
   readyMs: 700,
   /** OVL-4: what an account at ten times its rate limit may do to another's p99. */
   crowdedP99Ratio: 1.2,
+  /** What somebody who opens views of the dashboard may do to a chat's p99. */
+  dashboardP99Ratio: 1.1,
+  /** Until a view of Usage or Requests has its figures, in an account of a million completions, milliseconds. */
+  dashboardQueryP95Ms: 300,
 } as const

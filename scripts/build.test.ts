@@ -28,7 +28,40 @@ function install(): void {
 
 before(install)
 
-test('the package runs from what it carries: no sources, threads included', async () => {
+test('what is packed has the built dashboard, and not what it is built from', () => {
+  const options = ['pack', '--dry-run', '--json', '--ignore-scripts']
+  const { stdout, stderr } = spawnSync('npm', options, { cwd: ROOT, encoding: 'utf8' })
+  const [{ files }] = JSON.parse(stdout || stderr) as [{ readonly files: readonly { readonly path: string }[] }]
+  const paths = files.map(({ path }) => path)
+  for (const name of ['index.html', 'index.html.br', 'theme.js', 'favicon.svg']) {
+    assert.ok(paths.includes(`dashboard/dist/${name}`), `dashboard/dist/${name} is not packed`)
+  }
+  assert.ok(paths.some((path) => /^dashboard\/dist\/assets\/index-[\w-]+\.js\.br$/.test(path)))
+  assert.deepEqual(
+    paths.filter((path) => path.startsWith('dashboard/') && !path.startsWith('dashboard/dist/')),
+    [],
+  )
+})
+
+/** Its page, of anybody, and the scripts and styles that the page names. */
+async function assertServesDashboard(url: string): Promise<void> {
+  const asked = await fetch(`${url}/app/`, { headers: { accept: 'text/html' }, redirect: 'manual' })
+  assert.equal(asked.headers.get('location'), '/sign-in?next=%2Fapp%2F')
+  const page = await fetch(`${url}/app/usage`)
+  assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/)
+  const names = [...(await page.text()).matchAll(/(?:src|href)="(\/app\/[^"]+\.(?:js|css|svg))"/g)].map(
+    (match) => match[1] ?? '',
+  )
+  assert.ok(names.length > 2, `the page names ${names.join(', ')}`)
+  for (const name of names) {
+    const { status, headers } = await fetch(url + name, { headers: { 'accept-encoding': 'br' } })
+    assert.equal(status, 200, name)
+    const isLarge = name.startsWith('/app/assets/index-')
+    if (isLarge) assert.equal(headers.get('content-encoding'), 'br', name)
+  }
+}
+
+test('the package runs from what it carries: no sources, threads and dashboard included', async () => {
   const env = { PORT: '0', TURNPIKE_DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' }
   const child = spawn(process.execPath, [join(packaged, 'bin', 'turnpike.js'), 'serve'], {
     cwd: folder,
@@ -49,6 +82,7 @@ test('the package runs from what it carries: no sources, threads included', asyn
     body: JSON.stringify({ model: 'turnpike-simulator', messages: [{ role: 'user', content: 'Hello!' }] }),
   })
   assert.equal(response.status, 200, await response.text())
+  await assertServesDashboard(url)
   child.kill('SIGTERM')
   assert.equal(await exited, 0)
 })

@@ -69,7 +69,7 @@ test('without JavaScript and at 320 px somebody signs in by link, types a code i
   await page.goto(link)
   await page.getByLabel('Token').fill(link.split('#token=')[1] ?? '')
   await button(page, 'Sign in').click()
-  await page.getByRole('link', { name: 'Connect a device' }).click()
+  await page.waitForURL(`${site.url}/activate`)
   await typeCode(page, ` ${device.userCode.toLowerCase().replace('-', ' ')} `)
   await reads(page, 'It is connected for one hour')
   await button(page, 'Approve').click()
@@ -91,6 +91,28 @@ test('a one-time link signs in by itself, is gone from the address bar, and is g
   await sees(page, 'Sign in')
   await page.goto(link)
   await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+})
+
+test('who opens a page of the dashboard signs in first, by link or at a provider, and lands on that page', async (t) => {
+  for (const withProvider of [false, true]) {
+    const site = await startSite(t, { withProvider, withDashboard: true })
+    const page = await openWindow(t, browser)
+    await page.goto(`${site.url}/app/settings/sessions`)
+    await page.waitForURL(`${site.url}/sign-in?next=%2Fapp%2Fsettings%2Fsessions`)
+    if (withProvider) {
+      await page.getByRole('link', { name: 'Continue with Example Works' }).click()
+      await page.getByLabel('Name').fill('ada')
+      await button(page, 'Continue').click()
+    } else {
+      await reads(page, 'turnpike login-link')
+      await page.goto(await site.link())
+    }
+    await page.waitForURL(`${site.url}/app/settings/sessions`)
+    await page.goto(`${site.url}/app/`)
+    await sees(page, 'Home')
+    const email = withProvider ? 'ada@example.com' : 'owner@localhost'
+    await button(page, `Account Default ${email}`).waitFor()
+  }
 })
 
 test('who is signed in already decides by hand whether a link replaces that', async (t) => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
 
@@ -29,18 +30,31 @@ export async function openWindow(t: TestContext, browser: Browser, options: Brow
   context.on('weberror', (error) => complaints.push(String(error.error())))
   t.after(async () => {
     await context.close()
-    // An answer of 4xx is noted by browsers as if it were a fault of the page.
-    const grave = complaints.filter((text) => !/^Failed to load resource: .* status of 4\d\d/.test(text))
+    const grave = complaints.filter((text) => !NOT_GRAVE.test(text))
     assert.deepEqual(grave, [])
   })
   return context.newPage()
 }
 
+/** An answer of 4xx is noted by browsers as if it were a fault of the page. And a server may end before its windows do. */
+const NOT_GRAVE = /^Failed to load resource: (?:.* status of 4\d\d|net::ERR_CONNECTION_REFUSED)/
+
+/** Whether an expression becomes true in the page. (Playwright's own way of waiting for one is `eval`, which pages forbid.) */
+export async function comesTrue(page: Page, expression: string, withinMs = PATIENCE_MS): Promise<boolean> {
+  const until = performance.now() + withinMs
+  while (!(await page.evaluate<boolean>(expression))) {
+    if (performance.now() > until) return false
+    await sleep(50)
+  }
+  return true
+}
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe-core finds wrong, in words. The window needs `bypassCSP`. */
+/** What axe-core finds wrong, in words, when nothing moves any more. The window needs `bypassCSP`. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE)
+  assert.ok(await comesTrue(page, AT_REST), 'what moves on the page comes to rest')
   return page.evaluate<readonly string[]>(FINDINGS)
 }
 
@@ -49,9 +63,14 @@ const TELL_VIOLATIONS =
   "addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective))"
 const FINDINGS = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
   violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
+/** Colors and places that are on their way are neither the old ones nor the new ones. */
+const AT_REST = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() =>
+  resolve(document.getAnimations().every((one) => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)))))`
+const FOLLOWS_WITHIN_MS = 3_000
 const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth'
 
-/** How many pixels a page is wider than its window. */
-export function overflow(page: Page): Promise<number> {
+/** How many pixels a page is wider than its window: what it comes to when it has followed a change of the window's size. */
+export async function overflow(page: Page): Promise<number> {
+  await comesTrue(page, `${OVERFLOW} <= 0`, FOLLOWS_WITHIN_MS)
   return page.evaluate<number>(OVERFLOW)
 }

@@ -1,11 +1,12 @@
 /** The whole application on a socket at `http://localhost`, for browsers: with a provider of models, and one of identities. */
-import { writeFile } from 'node:fs/promises'
+import { access, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import * as oauth from 'oauth4webapi'
 import type { AccountId } from '../../src/domain/ids.ts'
 import { ensureFirstAccount } from '../../src/features/accounts/first-account.ts'
 import { createSignInLink, signInUrl } from '../../src/features/accounts/sign-in-link.ts'
+import { DASHBOARD_FOLDER } from '../../src/http/dashboard.ts'
 import { ordinary } from './answers.ts'
 import { testIds } from './database.ts'
 import { startFakeProvider } from './fake-provider.ts'
@@ -42,11 +43,14 @@ export interface WaitingDevice {
 export interface SiteOptions {
   /** Whether there is an identity provider, called `Example Works`, where `ada` can sign in. */
   readonly withProvider?: boolean
+  /** Whether `/app/` is the built dashboard, which has to be there; else it is the plain page. */
+  readonly withDashboard?: boolean
 }
 
 const ADA = { email: 'ada@example.com', email_verified: true, name: 'Ada Lovelace' }
 
-export async function startSite(t: TestContext, { withProvider = false }: SiteOptions = {}): Promise<Site> {
+export async function startSite(t: TestContext, options: SiteOptions = {}): Promise<Site> {
+  const { withProvider = false, withDashboard = false } = options
   const port = await freePort()
   const url = `http://localhost:${port}`
   const redirectUris = [`${url}/auth/example-works/callback`]
@@ -56,7 +60,9 @@ export async function startSite(t: TestContext, { withProvider = false }: SiteOp
   t.after(() => models.close())
   const file = join(dirname(await temporaryPath(t)), 'turnpike.yaml')
   await writeFile(file, JSON.stringify(oneModel(models.url, {}, { auth: { providers } })))
-  const app = await openApp(t, { settings: { TURNPIKE_CONFIG: file, PORT: String(port) } })
+  if (withDashboard) await access(join(DASHBOARD_FOLDER, 'index.html')) // `npm run build:dashboard` makes it
+  const dashboard = withDashboard ? { dashboardFolder: DASHBOARD_FOLDER } : {}
+  const app = await openApp(t, { settings: { TURNPIKE_CONFIG: file, PORT: String(port) }, ...dashboard })
   const { db } = app.database
   const firstAccount = await ensureFirstAccount(db, 'unlimited', { now: Date.now, ids: testIds })
   await app.app.server.listen({ host: '127.0.0.1', port })

@@ -1,0 +1,108 @@
+/** An account that has been used for months: completions and their sums, written past the ledger, which would take hours. */
+import { DatabaseSync } from 'node:sqlite'
+import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
+
+export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const
+export const KEYS = ['key_production', 'key_staging', 'key_batch', 'key_rare'] as const
+export const DAYS = 90
+/** One began its work after the other; each made a hundred of a million calls. */
+export const AGENTS = 1_000
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const CHUNK = 50_000
+const COLUMNS = [
+  'account_id',
+  'id',
+  'key_id',
+  'model',
+  'provider',
+  'status',
+  'stream',
+  'finish_reason',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'cost_nano_usd',
+  'price_version',
+  'usage_source',
+  'created_at',
+  'duration_ms',
+  'first_byte_ms',
+  'attempts',
+  'client_request_id',
+]
+
+/** @param index From 0, the oldest, to `AGENTS` - 1. @param now The end of their days, Unix milliseconds. */
+export function agentId(index: number, now: number): string {
+  const bornAt = now - DAYS * DAY_MS + Math.floor((index / AGENTS) * DAYS * DAY_MS)
+  return `agt_${completionIdFloor(bornAt).slice('chatcmpl-'.length)}${String(index).padStart(14, '0')}`
+}
+
+export interface Filling {
+  /** The SQLite file of a gateway that has nothing to do. */
+  readonly path: string
+  readonly accountId: AccountId
+  readonly count: number
+  /** Unix milliseconds: the end of the days that they are spread over. */
+  readonly now: number
+}
+
+export function fillUsage({ path, accountId, count, now }: Filling): void {
+  const db = new DatabaseSync(path, { timeout: 30_000 })
+  try {
+    const insert = db.prepare(
+      `insert into completion (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`,
+    )
+    for (let made = 0; made < count; made += CHUNK) {
+      db.exec('begin immediate')
+      for (let index = made; index < Math.min(count, made + CHUNK); index++) {
+        insert.run(accountId, ...rowOf(index, { count, now }))
+      }
+      db.exec('commit')
+    }
+    addUp(db, { table: 'usage_rollup', column: 'day', lengthMs: DAY_MS, accountId })
+    addUp(db, { table: 'usage_hour', column: 'hour', lengthMs: HOUR_MS, accountId })
+    db.exec('pragma wal_checkpoint(truncate)')
+  } finally {
+    db.close()
+  }
+}
+
+/** One in twenty failed, one in ten was an agent's, and one key is used once in 50 000 requests. */
+function rowOf(index: number, { count, now }: Pick<Filling, 'count' | 'now'>): readonly (string | number | null)[] {
+  const createdAt = now - DAYS * DAY_MS + Math.floor((index / count) * DAYS * DAY_MS)
+  const spread = (index * 2_654_435_761) % 4_294_967_296 // Knuth's multiplicative hash: the same every time
+  const id = `${completionIdFloor(createdAt)}${String(index).padStart(14, '0')}`
+  const key = index % 50_000 === 0 ? 'key_rare' : KEYS[spread % 3]
+  const model = MODELS[(spread >>> 8) % MODELS.length] ?? MODELS[0]
+  const status =
+    spread % 20 === 0 ? (['failed', 'client_left', 'incomplete'][(spread >>> 4) % 3] ?? 'failed') : 'completed'
+  const [promptTokens, completionTokens] = [200 + (spread % 6_000), 40 + (spread % 1_200)]
+  const agent = agentId(Math.floor((index / count) * AGENTS), now)
+  return [
+    ...[id, key ?? 'key_rare', model, `provider-${(spread >>> 12) % 3}`, status, spread % 2, 'stop'],
+    ...[promptTokens, completionTokens, spread % 200, 0, 0, 1_000 * (promptTokens + 4 * completionTokens)],
+    ...['v1', 'provider', createdAt, 800 + (spread % 7_000), spread % 2 === 0 ? null : 150 + (spread % 900), 1],
+    spread % 10 === 0 ? `${agent}/run_${agent.slice(4)}` : null,
+  ]
+}
+
+interface Sums {
+  readonly table: 'usage_rollup' | 'usage_hour'
+  readonly column: 'day' | 'hour'
+  readonly lengthMs: number
+  readonly accountId: AccountId
+}
+
+/** What the ledger writes beside each completion. */
+function addUp(db: DatabaseSync, { table, column, lengthMs, accountId }: Sums): void {
+  db.prepare(
+    `insert into ${table} (account_id, ${column}, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
+     select account_id, created_at / ${lengthMs}, key_id, model,
+       count(*), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
+     from completion where account_id = ? group by 2, 3, 4`,
+  ).run(accountId)
+}

@@ -1,0 +1,47 @@
+/**
+ * People at the dashboard, in a process of their own: each opens a view a second, or when the one before has all its figures.
+ * `node dashboard-load.ts <port> <key> <people>`
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { viewsAt } from './dashboard-views.ts'
+
+const VIEW_MS = 1_000
+/** Below this part of the pace that was asked for it is said, since then there is less load than one thinks. */
+const TOO_FEW = 0.8
+const COUNTED_MS = 2_000
+
+const [port = '', key = '', people = ''] = process.argv.slice(2)
+let opened = 0
+
+async function ask(path: string): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+  const body = await response.text()
+  if (response.status === 503) return refused(Number(response.headers.get('retry-after')))
+  // A rejection ends the process, which the bench finds out: a cheap refusal is no load.
+  if (!response.ok) throw new Error(`${response.status} for ${path}: ${body}`)
+}
+
+/** The gateway has more to do than it can: this person comes back when they were told to. */
+async function refused(seconds: number): Promise<void> {
+  console.log('  (refused: this machine is too busy to measure anything)')
+  await sleep(seconds * 1_000)
+}
+
+async function look(first: number): Promise<never> {
+  for (let turn = first; ; turn++) {
+    const pause = sleep(VIEW_MS)
+    const views = viewsAt(Date.now())
+    await Promise.all((views[turn % views.length]?.paths ?? []).map(ask))
+    opened++
+    await pause
+  }
+}
+
+process.on('disconnect', () => process.exit())
+process.send?.(Number(port))
+for (let person = 0; person < Number(people); person++) void look(person)
+setInterval(() => {
+  const perSecond = (opened * 1_000) / COUNTED_MS
+  opened = 0
+  if (perSecond < TOO_FEW * Number(people)) console.log(`  (only ${perSecond.toFixed(1)} views a second were answered)`)
+}, COUNTED_MS)

@@ -1,0 +1,75 @@
+/**
+ * `npm run screenshots`: every page of the dashboard as somebody sees it whose installation has been at work for months, light,
+ * dark, and as narrow as a telephone, into `screenshots/`. Arguments are parts of names: `npm run screenshots -- usage model`.
+ */
+import { existsSync, mkdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { build } from 'vite'
+import { DASHBOARD_FOLDER } from '../src/http/dashboard.ts'
+import { startBrowser } from '../test/support/browser.ts'
+import type { Dashboard } from '../test/support/dashboard.ts'
+import { startTour } from '../test/support/dashboard-tour.ts'
+import { ROOT } from './source-files.ts'
+
+const FOLDER = join(ROOT, 'screenshots')
+const PATIENCE_MS = 20_000
+/** Pages that ask again and again never come to rest. */
+const QUIET_MS = 3_000
+const WIDE = { width: 1280, height: 800 }
+const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
+  light: { colorScheme: 'light', viewport: WIDE },
+  dark: { colorScheme: 'dark', viewport: WIDE },
+  narrow: { colorScheme: 'light', viewport: { width: 390, height: 844 } },
+}
+
+async function signedIn(browser: Browser, dashboard: Dashboard, look: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({ locale: 'en-US', reducedMotion: 'reduce', ...look })
+  context.setDefaultTimeout(PATIENCE_MS)
+  const { cookie } = await dashboard.browser(dashboard.owner)
+  const [name = '', value = ''] = cookie.split('=')
+  const own = { httpOnly: true, secure: true, sameSite: 'Lax' } as const
+  await context.addCookies([{ name, value, url: 'https://localhost/', ...own }])
+  return context.newPage()
+}
+
+/** @returns The file, from the project's root, and what is wrong with the page at first sight. */
+async function take(page: Page, { url, file }: { readonly url: string; readonly file: string }): Promise<string> {
+  await page.goto(url)
+  await page.locator('h1').first().waitFor() // by tag: beneath an open sheet it has no role
+  await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
+  // What lies over a page belongs to the window.
+  const isCovered = (await page.getByRole('dialog').count()) > 0
+  await page.screenshot({ path: file, fullPage: !isCovered })
+  const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  return `${relative(ROOT, file)}${wider > 0 ? `  (${wider} px wider than the window)` : ''}`
+}
+
+async function takeAll(browser: Browser, parts: readonly string[]): Promise<void> {
+  const ends: (() => unknown)[] = []
+  try {
+    const { dashboard, views } = await startTour({ after: (end) => void ends.push(end as () => unknown) })
+    const wanted = Object.entries(views).filter(
+      ([name]) => parts.length === 0 || parts.some((part) => name.includes(part)),
+    )
+    for (const [look, options] of Object.entries(LOOKS)) {
+      const page = await signedIn(browser, dashboard, options)
+      for (const [name, path] of wanted) {
+        console.log(await take(page, { url: `${dashboard.url}/app${path}`, file: join(FOLDER, `${name}-${look}.png`) }))
+      }
+      await page.context().close()
+    }
+  } finally {
+    for (const end of ends) await end()
+  }
+}
+
+const built = process.env['TURNPIKE_TEST_DASHBOARD'] ?? DASHBOARD_FOLDER
+if (!existsSync(join(built, 'index.html'))) await build({ root: join(ROOT, 'dashboard'), logLevel: 'warn' })
+mkdirSync(FOLDER, { recursive: true })
+const browser = await startBrowser()
+try {
+  await takeAll(browser, process.argv.slice(2))
+} finally {
+  await browser.close()
+}

@@ -1,0 +1,227 @@
+/** Credit, ledger and invoices in the dashboard, to the last digit. Runs on one database: months of one account are looked at by all, and only one test changes a setting. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import type { Browser, Download, Page } from 'playwright-core'
+import { decimalText, toNano } from '../../dashboard/src/lib/money.ts'
+import { type BilledMonths, billMonths } from '../support/billed-months.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+
+const PLANS = { team: { monthly_credit_usd: 20, requests_per_minute: 600, billing: 'prepaid' } }
+const endings: (() => unknown)[] = []
+let browser: Browser
+let dashboard: Dashboard
+let billed: BilledMonths
+let ask: (path: string) => Promise<{ readonly body: string; json<T>(): T }>
+
+before(async () => {
+  const t = { after: (end: () => unknown) => void endings.push(end) }
+  browser = await startBrowser()
+  dashboard = await startDashboard(t, { plan: 'team', over: { plans: PLANS } })
+  const { database, firstAccount, owner } = dashboard
+  const { id: keyId } = await dashboard.newKey('ci-runner')
+  billed = await billMonths(database, { accountId: firstAccount, keyId, allowanceNanoUsd: 20_000_000_000n })
+  const token = await dashboard.token(await dashboard.browser(owner))
+  ask = (path) => dashboard.ask('GET', path, { token })
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const line = (page: Page, name: string) =>
+  page.locator('dl > div').filter({ has: page.locator('dt', { hasText: name }) })
+
+/** The amount that a text ends with, in nano-dollars. */
+function amountIn(text: string): bigint {
+  const [, minus = '', digits = ''] = /(−?)\+?\$([\d,.]+)\s*$/.exec(text) ?? []
+  const [whole = '', fraction = ''] = digits.replaceAll(',', '').split('.')
+  return BigInt(`${minus === '' ? '' : '-'}${whole}${fraction.padEnd(9, '0')}`)
+}
+
+interface LedgerRow {
+  readonly kind: string
+  readonly amount_usd: number
+}
+
+const sumOf = (amounts: readonly number[]) => amounts.reduce((sum, usd) => sum + toNano(usd), 0n)
+
+test('J4: a statement, the ledger and usage are the same to the last digit, and lead to each other', async (t) => {
+  const [, month, next] = billed.months
+  const period = `period_start=${month}-01&period_end=${next}-01`
+  const { data: rows } = (await ask(`/v1/ledger?limit=100&${period}`)).json<{ data: LedgerRow[] }>()
+  const usage = (await ask(`/v1/usage?${period}`)).json<{ total_cost_usd: number }>()
+  const page = await dashboard.open(t, browser, `/billing?month=${month}`)
+  const shown = async (name: string) => amountIn(await line(page, name).innerText())
+  const kinds = { Grants: 'grant', Purchases: 'purchase', Refunds: 'refund', Charges: 'charge', Expiries: 'expiry' }
+  let balance = await shown('Opening balance')
+  for (const [name, kind] of Object.entries(kinds)) {
+    const ofLedger = sumOf(rows.filter((row) => row.kind === kind).map(({ amount_usd }) => amount_usd))
+    assert.equal(await shown(name), ofLedger, name)
+    balance += ofLedger
+  }
+  assert.equal(await shown('Closing balance'), balance)
+  assert.equal(amountIn(await page.getByRole('row', { name: /^Total/ }).innerText()), toNano(usage.total_cost_usd))
+  const model = await page.getByRole('link', { name: 'gpt-5.4-mini' }).getAttribute('href')
+  assert.match(
+    String(model),
+    new RegExp(`^/app/requests\\?range=custom&from=${month}-01&to=${month}-3[01]&model=gpt-5`),
+  )
+
+  await page.getByRole('link', { name: 'Charges' }).click()
+  await page.waitForURL(`**/billing?tab=ledger&kind=charge&month=${month}`)
+  const charges = page.getByRole('group', { name: 'Ledger' }).locator('tbody tr')
+  await page.getByRole('cell', { name: 'Charge', exact: true }).first().waitFor()
+  assert.equal(await charges.count(), rows.filter(({ kind }) => kind === 'charge').length)
+  const cause = await charges.first().getByRole('link').getAttribute('href')
+  assert.match(String(cause), /^\/app\/requests\?request=chatcmpl-/)
+  await page.getByText('Refunds', { exact: true }).click()
+  await page.getByText('Corrects an earlier charge').waitFor()
+  assert.equal(await charges.count(), 1)
+  await page.goBack()
+  await page.waitForURL(/kind=charge/)
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Usage by model' }).waitFor()
+})
+
+test('the month is chosen in the address; usage is a file of the gateway', async (t) => {
+  const [first, second] = billed.months
+  const page = await dashboard.open(t, browser, `/billing?month=${second}`)
+  await button(page, 'Month before').click()
+  await page.waitForURL(`**/billing?month=${first}`)
+  await page.getByText('Adds up to the charges above, to the last digit.').waitFor()
+  assert.equal(await button(page, 'Month before').isDisabled(), true)
+  const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Usage as CSV').click()])
+  const { body } = await ask(`/v1/usage?format=csv&group_by=model&period_start=${first}-01&period_end=${second}-01`)
+  assert.equal(await textOf(file), body)
+})
+
+test('a budget and its alerts are saved; what the gateway refuses is said beside the field', async (t) => {
+  const page = await dashboard.open(t, browser, '/billing?tab=budget')
+  const budget = page.getByLabel('Monthly budget')
+  await budget.fill('100.1234567891')
+  await button(page, 'Save').click()
+  await page.getByRole('alert').getByText('more than 9 decimals').waitFor()
+  assert.match(await describedBy(page, 'Monthly budget'), /more than 9 decimals/)
+  assert.equal(await budget.inputValue(), '100.1234567891')
+  await budget.fill('250.5')
+  const threshold = page.getByLabel('Alert at')
+  for (const percent of ['90', '10', '20', '30', '40', '60', '70', '95']) {
+    await threshold.fill(percent)
+    await threshold.press('Enter')
+  }
+  await button(page, 'Save').click()
+  await page.getByRole('alert').getByText('more than 10 items').waitFor()
+  assert.match(await describedBy(page, 'Alert at'), /more than 10 items/)
+  for (const percent of [10, 20, 30, 40, 50, 60, 70]) await button(page, `Remove ${percent}%`).click()
+  await threshold.fill('1001')
+  await page.getByText('Enter 1000 or less.').waitFor()
+  assert.equal(await button(page, 'Add').isDisabled(), true)
+  await threshold.fill('')
+  await button(page, 'Save').click()
+  await page.getByText('Budget and alerts are saved').first().waitFor()
+  await page.getByText('of the budget of $250.50').waitFor()
+  const { monthly_budget_usd, alert_thresholds } = (await ask('/v1/account')).json<Record<string, unknown>>()
+  assert.deepEqual([monthly_budget_usd, alert_thresholds], [250.5, [80, 90, 95, 100]])
+})
+
+test('an invoice is opened, adds up, is downloaded as it is, and is printed without what is around it', async (t) => {
+  const [, month] = billed.months
+  const page = await dashboard.open(t, browser, '/billing?tab=invoices')
+  const { data } = (await ask('/v1/invoices')).json<{ data: { id: string; total_usd: number }[] }>()
+  const [invoice] = data
+  assert.ok(invoice)
+  const row = page.getByRole('group', { name: 'Invoices' }).locator('tbody tr').first()
+  assert.equal(amountIn((await row.getByRole('cell').nth(2).innerText()) ?? ''), toNano(invoice.total_usd))
+  await row.getByRole('button', { name: 'Download invoice 2' }).click()
+  const [json] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'JSON' }).click(),
+  ])
+  assert.deepEqual(JSON.parse(await textOf(json)), (await ask(`/v1/invoices/${invoice.id}`)).json())
+  await row.getByRole('link').click()
+  await page.waitForURL(`**/billing/invoices/${invoice.id}`)
+  await page.getByText('Price corrected to that of the contract').waitFor()
+  assert.equal(amountIn(await page.locator('p', { hasText: 'Total for' }).innerText()), toNano(invoice.total_usd))
+  assert.equal(await addedUp(page), decimalText(toNano(invoice.total_usd)))
+  await button(page, 'Download').click()
+  const [csv] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'CSV' }).click()])
+  assert.equal(csv.suggestedFilename(), `invoice-${month}-2.csv`)
+  assert.equal(await textOf(csv), (await ask(`/v1/invoices/${invoice.id}?format=csv`)).body)
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await page.getByRole('navigation').first().isVisible(), false)
+  assert.equal(await button(page, 'Print').isVisible(), false)
+  assert.equal(await page.getByRole('heading', { level: 1, name: /^Invoice for/ }).isVisible(), true)
+})
+
+test('nothing yet, out of credit, refused and failed: each says so, and what to do', async (t) => {
+  const page = await dashboard.open(t, browser, '/billing?tab=ledger', {
+    as: await dashboard.person(await poorAccount(), 'owner', 'poor@example.com'),
+  })
+  await page.getByText('No credit has moved yet').waitFor()
+  await page.getByText('Out of credit', { exact: true }).waitFor()
+  await page.getByText('Ask whoever runs this installation').waitFor()
+  await page.getByRole('tab', { name: 'Invoices' }).click()
+  await page.getByText('No invoices yet').waitFor()
+  const error = { message: 'Broken for a moment.', type: 'invalid_request_error', request_id: 'req_1' }
+  await page.route('**/v1/ledger/statement?*', (route) => route.fulfill({ status: 400, json: { error } }))
+  await page.getByRole('tab', { name: 'Statement' }).click()
+  await page.getByRole('alert').getByText('Broken for a moment.').waitFor()
+  await page.unroute('**/v1/ledger/statement?*')
+  await button(page, 'Try again').click()
+  await page.getByText('Balance now').waitFor()
+  await page.goto(`${dashboard.url}/app/billing/invoices/inv_none`)
+  await page.getByText('No invoice has this id').waitFor()
+  const other = await dashboard.open(t, browser, '/billing', { as: await dashboard.member('developer') })
+  await other.getByText('You cannot see credit and invoices').waitFor()
+  await other.getByText('Owners, admins and billing members of the account can.').waitFor()
+})
+
+test('axe finds nothing in either theme, and nothing scrolls sideways on phones', async (t) => {
+  const { data } = (await ask('/v1/invoices')).json<{ data: { id: string }[] }>()
+  const tabs = ['', '?tab=ledger', '?tab=invoices', '?tab=budget', `/invoices/${data[0]?.id}`]
+  const page = await dashboard.open(t, browser, '/billing', { bypassCSP: true, reducedMotion: 'reduce' })
+  for (const path of tabs) {
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.goto(`${dashboard.url}/app/billing${path}`)
+      await page
+        .getByText(/^(Balance after|Usage by model|Closing balance|Alert at)$/)
+        .first()
+        .waitFor()
+      assert.deepEqual(await axeFindings(page), [], `${path}, ${colorScheme}`)
+    }
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 })
+      assert.ok((await overflow(page)) <= 0, `${path}, ${width} px`)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+  }
+})
+
+/** Its plan needs credit and gives none. */
+async function poorAccount() {
+  const account = await dashboard.account('Poor')
+  await dashboard.database.db.updateTable('account').set({ plan: 'pro' }).where('id', '=', account).execute()
+  return account
+}
+
+async function textOf(file: Download): Promise<string> {
+  return readFile(await file.path(), 'utf8')
+}
+
+async function describedBy(page: Page, label: string): Promise<string> {
+  const ids = String(await page.getByLabel(label).getAttribute('aria-describedby')).split(' ')
+  const texts = await Promise.all(ids.map((id) => page.locator(`[id="${id}"]`).innerText()))
+  return texts.join('\n')
+}
+
+/** What lines and adjustments of the invoice that is shown come to. */
+async function addedUp(page: Page): Promise<string> {
+  const rows = page.locator('table:has(caption:text-matches("^(Usage|Adjustments)$")) tbody tr')
+  const texts = await rows.locator('td:last-child').allInnerTexts()
+  assert.ok(texts.length >= 4)
+  return decimalText(texts.reduce((sum, text) => sum + amountIn(text), 0n))
+}

@@ -1,0 +1,172 @@
+/** Home, from the first request on. Runs on one database: each test has accounts of its own, or only reads. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import OpenAI from 'openai'
+import type { Browser, Page } from 'playwright-core'
+import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { testIds } from '../support/database.ts'
+
+const endings: (() => unknown)[] = []
+let browser: Browser
+let dashboard: Dashboard
+
+before(async () => {
+  const t = { after: (end: () => unknown) => void endings.push(end) }
+  ;[browser, dashboard] = await Promise.all([startBrowser(), startDashboard(t)])
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+const main = (page: Page) => page.locator('main')
+const chart = (page: Page, name: string) => main(page).getByRole('figure', { name })
+const step = (page: Page, name: string) => main(page).getByRole('listitem').filter({ hasText: name })
+
+test('the first request is waited for, and shows up within a second or two; the checklist ticks itself', async (t) => {
+  const account = await dashboard.account('Fresh')
+  const person = await dashboard.person(account, 'owner', 'fresh@example.com')
+  const page = await dashboard.open(t, browser, '/', { as: person })
+  await page.getByRole('heading', { name: 'Waiting for the first request…' }).waitFor()
+  await main(page).getByText(`curl '${dashboard.url}/v1/chat/completions'`).waitFor()
+  await main(page).getByRole('tab', { name: 'TypeScript' }).click()
+  await main(page).getByText(`baseURL: "${dashboard.url}/v1"`).waitFor()
+  await main(page).getByText('0 of 5 done').waitFor()
+
+  const secret = await dashboard.key(account)
+  const client = new OpenAI({ baseURL: `${dashboard.url}/v1`, apiKey: secret, maxRetries: 0 })
+  const answer = await client.chat.completions.create({
+    model: 'turnpike-simulator',
+    messages: [{ role: 'user', content: 'simulate: say Good morning.' }],
+  })
+  const received = main(page).getByText(`First request received: ${answer.usage?.total_tokens} tokens, $0.000`)
+  await received.waitFor({ timeout: 5_000 })
+  await step(page, 'Send the first request: done').waitFor()
+  const link = page.getByRole('link', { name: 'See the request' })
+  assert.equal(await link.getAttribute('href'), `/app/requests?request=${answer.id}`)
+  await chart(page, 'Requests by model').getByText('1 request', { exact: true }).waitFor()
+
+  await page.reload()
+  await step(page, 'Create an API key: done').waitFor()
+  await main(page).getByText('2 of 5 done').waitFor()
+  assert.equal(await received.count(), 0)
+  await createKey(
+    dashboard.database.db,
+    { ...FULL_ACCESS, accountId: account, name: 'capped', monthlyBudgetNanoUsd: 5_000_000_000n },
+    { now: Date.now, ids: testIds },
+  )
+  await page.reload()
+  await step(page, 'Set a monthly budget: done').waitFor()
+  await page.getByRole('button', { name: 'Put away getting started' }).click()
+  await page.getByText('Getting started is put away').waitFor()
+  await page.reload()
+  await chart(page, 'Requests by model').waitFor()
+  assert.equal(await main(page).getByText('Getting started').count(), 0)
+})
+
+interface Report {
+  readonly total_requests: number
+  readonly total_tokens: number
+  readonly total_cost_usd: number
+  readonly groups: readonly { readonly key: string; readonly requests: number; readonly cost_usd: number }[]
+  readonly series: readonly { readonly at: string; readonly key: string; readonly requests: number }[]
+}
+
+test('charts say what the API says, by table and by keyboard; the period is in the address; few requests', async (t) => {
+  const { secret } = await seeded()
+  const page = await dashboard.open(t, browser, '/')
+  await chart(page, 'Requests by model').getByRole('slider').waitFor()
+  await page.waitForLoadState('networkidle')
+  const asked: URL[] = []
+  page.on('request', (request) => void asked.push(new URL(request.url())))
+  await page.getByText('7 days', { exact: true }).click()
+  await page.waitForURL(/\/app\/\?range=7d$/)
+  const figure = chart(page, 'Requests by model')
+  await figure.getByRole('slider').waitFor()
+  await page.getByRole('slider', { name: 'Time to first token' }).waitFor()
+  assert.ok(asked.filter(({ pathname }) => pathname.startsWith('/v1/')).length <= 8)
+  const query = asked.find(({ searchParams }) => searchParams.get('group_by') === 'model')?.search
+  const report = (await dashboard.ask('GET', `/v1/usage${query}`, { token: secret })).json<Report>()
+
+  await figure.getByRole('link', { name: `${report.total_requests} requests` }).waitFor()
+  const tokens = `${report.total_tokens.toLocaleString('en-US')} tokens`
+  const tokensLink = chart(page, 'Input and output tokens').getByRole('link', { name: tokens })
+  assert.equal(await tokensLink.getAttribute('href'), '/app/usage?range=7d&metric=tokens')
+  await chart(page, 'Spend by model')
+    .getByRole('link', { name: `$${report.total_cost_usd.toFixed(2)}` })
+    .waitFor()
+
+  const slider = figure.getByRole('slider')
+  await slider.focus()
+  await page.keyboard.press('Home')
+  const first = (await slider.getAttribute('aria-valuetext')) ?? ''
+  await page.keyboard.press('ArrowRight')
+  const second = (await slider.getAttribute('aria-valuetext')) ?? ''
+  assert.match(first, /^\w{3} \d+: \d+/)
+  assert.notEqual(first, second)
+
+  await figure.getByRole('button', { name: 'Show table: Requests by model' }).click()
+  const totals = await figure.locator('tfoot td').allInnerTexts()
+  assert.deepEqual(
+    totals.map(Number),
+    report.groups.map(({ requests }) => requests),
+  )
+  const body = (await figure.locator('tbody td').allInnerTexts()).map((text) => (text === '—' ? 0 : Number(text)))
+  assert.deepEqual(
+    body.filter((count) => count > 0).toSorted(),
+    report.series.map(({ requests }) => requests).toSorted(),
+  )
+  await page.goBack()
+  await page.waitForURL(/\/app\/?$/)
+  const error = main(page).getByRole('list', { name: 'Latest errors' }).getByRole('link').first()
+  assert.match((await error.getAttribute('href')) ?? '', /^\/app\/requests\?request=/)
+})
+
+let seeds: Promise<{ readonly secret: string }> | undefined
+
+/** The first account, filled once. */
+async function seeded(): Promise<{ readonly secret: string }> {
+  seeds ??= (async () => {
+    const { id, secret } = await dashboard.newKey('Production')
+    await dashboard.seed([id], { count: 300, days: 7 })
+    return { secret }
+  })()
+  return seeds
+}
+
+test('each part fails, is refused and is tried again by itself', async (t) => {
+  await seeded()
+  const page = await dashboard.open(t, browser, '/', { as: await dashboard.member('billing') })
+  await main(page).getByRole('list', { name: 'Providers' }).getByText('Healthy').first().waitFor()
+  assert.equal(await step(page, 'Create an API key').count(), 0) // billing makes none
+  let status = 400
+  await page.route('**/v1/usage?*', (route) =>
+    status === 200 ? route.continue() : route.fulfill({ status, json: { error: { message: 'Not now.', type: 'x' } } }),
+  )
+  await page.reload()
+  await page.getByRole('alert').getByText('Could not load usage').waitFor()
+  await chart(page, 'Time to first token').waitFor()
+  status = 200
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await chart(page, 'Spend by model').waitFor()
+  status = 403
+  await page.reload()
+  await page.getByText('You cannot see usage').waitFor()
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`accessible, ${colorScheme}, and as narrow as a phone`, async (t) => {
+    await seeded()
+    const page = await dashboard.open(t, browser, '/?range=30d', { colorScheme, bypassCSP: true })
+    await page.getByRole('slider', { name: 'Spend by model' }).waitFor()
+    await page.getByRole('slider', { name: 'Time to first token' }).waitFor()
+    await main(page).getByRole('list', { name: 'Providers' }).waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+    if (colorScheme === 'dark') return // (colors do not change widths)
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 })
+      assert.equal(await overflow(page), 0)
+    }
+  })

@@ -1,0 +1,186 @@
+/** Models, their prices and how they compare. Runs on one database: it is filled before the tests, which only read it. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+
+const PRICED = 'acme/large'
+const UNPRICED = 'acme/beta'
+const deployments = [{ provider: 'simulator', model: 'turnpike-simulator' }]
+const MODELS = [
+  { id: PRICED, pricing: { input_per_million: 0.000123, output_per_million: 7 }, deployments },
+  { id: UNPRICED, deployments },
+]
+const endings: (() => unknown)[] = []
+let browser: Browser
+let dashboard: Dashboard
+
+before(async () => {
+  const t = { after: (end: () => unknown) => void endings.push(end) }
+  ;[browser, dashboard] = await Promise.all([startBrowser(), startDashboard(t, { over: { models: MODELS } })])
+  await dashboard.seed([], { count: 120, days: 1 })
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+const main = (page: Page) => page.locator('main')
+const status = (page: Page) => main(page).getByRole('status')
+const dataRows = (page: Page) => page.getByRole('table', { name: 'Models' }).locator('tbody tr')
+const cells = (page: Page, id: string) =>
+  dataRows(page).filter({ has: page.getByRole('link', { name: id, exact: true }) })
+
+interface PerformanceAnswer {
+  readonly groups: readonly { readonly key: string; readonly first_byte_ms: { readonly p50: number } | null }[]
+}
+
+test('search, facets with counts and sort are in the address, and back undoes them', async (t) => {
+  const page = await dashboard.open(t, browser, '/models')
+  await cells(page, PRICED).getByText('Overridden').waitFor()
+  await cells(page, PRICED).getByText('$0.000123').waitFor()
+  await cells(page, UNPRICED).getByText('Not priced').waitFor()
+  const all = Number((await status(page).innerText()).split(' ')[0])
+  assert.equal(all, await dataRows(page).count())
+
+  await page.getByRole('searchbox', { name: 'Search models' }).pressSequentially('claude')
+  await page.waitForURL(/\?q=claude$/)
+  await page.getByRole('button', { name: 'Can', exact: true }).click()
+  const choice = page.getByRole('checkbox', { name: /^JSON schema/ })
+  const count = Number(/\d+/.exec(await choice.locator('..').innerText())?.[0])
+  await choice.check()
+  await page.keyboard.press('Escape')
+  await page.waitForURL(/capability=json_schema/)
+  await status(page).getByText(`${count} of ${all} models`).waitFor()
+  assert.equal(await dataRows(page).count(), count)
+
+  await page.getByRole('button', { name: 'Output', exact: true }).click()
+  await page.waitForURL(/sort=output&dir=desc/)
+  const dearest = await dataRows(page).first().innerText()
+  assert.match(dearest, /claude-\S+/)
+  const outputs = (await dataRows(page).locator('td:nth-child(5)').allInnerTexts()).map((text) => Number(text.slice(1)))
+  assert.deepEqual(
+    outputs,
+    outputs.toSorted((one, other) => other - one),
+  )
+
+  await page.goBack()
+  await page.waitForURL((url) => !url.search.includes('sort'))
+  await page.goBack()
+  await status(page)
+    .getByText(/of \d+ models/)
+    .waitFor()
+  assert.doesNotMatch(page.url(), /capability/)
+  await page.reload()
+  assert.equal(await page.getByRole('searchbox', { name: 'Search models' }).inputValue(), 'claude')
+  await page.getByRole('searchbox', { name: 'Search models' }).fill('no such thing')
+  await page.getByText('No model fits').waitFor()
+  await main(page).getByRole('button', { name: 'Clear filters' }).last().click()
+  await status(page).getByText(`${all} models`, { exact: true }).waitFor()
+})
+
+test('speed is what the API measured, and models compare side by side at exact cost', async (t) => {
+  const page = await dashboard.open(t, browser, '/models?q=gpt-5.4-mini')
+  const performance = await performanceOf()
+  // (seeded under the name that the catalogue folds into its dated one)
+  const simulator = performance.groups.find(({ key }) => key === 'turnpike-simulator')
+  await page.getByRole('checkbox', { name: 'Compare gpt-5.4-mini-2026-03-17' }).check()
+  await page.getByRole('searchbox', { name: 'Search models' }).fill('simulator')
+  const measured = `${simulator?.first_byte_ms?.p50} ms`
+  await cells(page, 'turnpike-simulator').getByText(measured, { exact: true }).waitFor()
+  await page.getByRole('checkbox', { name: 'Compare turnpike-simulator' }).check()
+  const tray = page.getByRole('region', { name: 'Models to compare' })
+  await tray.getByText('2 models of 4').waitFor()
+  const opener = tray.getByRole('button', { name: 'Compare' })
+  await opener.click()
+
+  const sheet = page.getByRole('dialog', { name: 'Compare models' })
+  await sheet.getByLabel('Input tokens a day').fill('780')
+  await sheet.getByLabel('Output tokens a day').fill('10')
+  await sheet.getByLabel('Input read from cache').fill('90')
+  const row = (name: string) =>
+    sheet.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) })
+  // 78 × $0.75/M + 702 × $0.075/M + 10 × $4.50/M, and 78 × $0.10/M + 702 × $0.01/M + 10 × $0.40/M
+  await row('A day').getByText('$0.00015615', { exact: true }).waitFor()
+  await row('A day').getByText('$0.00001882', { exact: true }).waitFor()
+  assert.deepEqual(await row('30 days').getByRole('cell').allInnerTexts(), ['$0.0046845', '$0.0005646'])
+  await page.waitForURL(/input=780&output=10&cached=90/)
+  await page.reload()
+  await row('A day').getByText('$0.00015615', { exact: true }).waitFor()
+  const link = sheet.getByRole('link', { name: 'Try in Playground' })
+  assert.match((await link.getAttribute('href')) ?? '', /models=gpt-5\.4-mini-2026-03-17%2Cturnpike-simulator/)
+  await page.keyboard.press('Escape')
+  await sheet.waitFor({ state: 'hidden' })
+  await opener.click()
+  await sheet.waitFor()
+  await page.keyboard.press('Escape')
+  await sheet.waitFor({ state: 'hidden' })
+  await page.locator(':focus', { hasText: 'Compare' }).waitFor()
+})
+
+async function performanceOf(): Promise<PerformanceAnswer> {
+  const { secret } = await dashboard.newKey('reader')
+  return (await dashboard.ask('GET', '/v1/usage/performance', { token: secret })).json<PerformanceAnswer>()
+}
+
+test('a model has its page, also with a slash in its ID, and a name that is none the nearest', async (t) => {
+  const page = await dashboard.open(t, browser, `/models/${PRICED}`)
+  await main(page).getByText('Set by the operator of this installation.').waitFor()
+  await main(page).getByRole('listitem').filter({ hasText: 'simulator' }).getByText('Healthy').waitFor()
+  await main(page).getByText(`"model": "${PRICED}"`).waitFor()
+  await main(page).getByRole('tab', { name: 'Python' }).click()
+  await main(page).getByText(`base_url="${dashboard.url}/v1"`).waitFor()
+  await page.goto(`${dashboard.url}/app/models/turnpike-simulater`)
+  await page.getByRole('link', { name: 'turnpike-simulator' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Turnpike Simulator' }).waitFor()
+  await main(page).getByRole('slider', { name: 'Your requests, last 7 days' }).focus()
+  await page.keyboard.press('End')
+  assert.match((await page.locator(':focus').getAttribute('aria-valuetext')) ?? '', /^\w{3} \d+: \d+$/)
+})
+
+test('who may not ask models is not sent to the Playground; failures say what went wrong and can be tried again', async (t) => {
+  const page = await dashboard.open(t, browser, `/models/${PRICED}`, { as: await dashboard.member('billing') })
+  await page.getByRole('link', { name: 'Estimate cost' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Try in Playground' }).count(), 0)
+  let answer = { status: 403, message: 'Your role may not.' }
+  await page.route('**/v1/models', (route) => {
+    const { status: code, message } = answer
+    return code === 200 ? route.continue() : route.fulfill({ status: code, json: { error: { message, type: 'x' } } })
+  })
+  await page.goto(`${dashboard.url}/app/models`)
+  await page.getByText('You cannot see models').waitFor()
+  answer = { status: 400, message: 'It is broken.' }
+  await page.reload()
+  await page.getByRole('alert').getByText('It is broken.').waitFor()
+  answer = { status: 200, message: '' }
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await cells(page, PRICED).waitFor()
+  await page.unroute('**/v1/models')
+  await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data: [] } }))
+  await page.reload()
+  await page.getByText('No models yet').waitFor()
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`accessible, ${colorScheme}, and as narrow as a phone`, async (t) => {
+    const page = await dashboard.open(t, browser, `/models?compare=${PRICED}&q=acme`, { colorScheme, bypassCSP: true })
+    await cells(page, PRICED).waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+    await page.getByRole('button', { name: 'Estimate cost' }).click()
+    await page.getByRole('dialog').waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+    if (colorScheme === 'dark') return // (colors do not change widths)
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 })
+      assert.equal(await overflow(page), 0)
+    }
+    await page.keyboard.press('Escape')
+    await page.getByRole('list', { name: 'Models', exact: true }).waitFor()
+    assert.equal(await overflow(page), 0)
+    await page.getByRole('link', { name: PRICED, exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: PRICED }).waitFor()
+    await main(page).getByRole('heading', { name: 'Your requests, last 7 days' }).waitFor()
+    assert.equal(await overflow(page), 0)
+    assert.deepEqual(await axeFindings(page), [])
+  })

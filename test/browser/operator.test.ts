@@ -1,0 +1,244 @@
+/** What the operator sees of the installation: providers, accounts, processes. Runs on one database: tests change what they made themselves. */
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+
+const endings: (() => unknown)[] = []
+const PRICING = { input_per_million: 1, output_per_million: 2 }
+let browser: Browser
+let dashboard: Dashboard
+let upstream: Server
+let chat: (model: string) => Promise<{ readonly statusCode: number }>
+
+before(async () => {
+  upstream = await startUpstream()
+  const t = { after: (end: () => unknown) => void endings.push(end) }
+  const { port } = upstream.address() as AddressInfo // it listens on a port
+  browser = await startBrowser()
+  dashboard = await startDashboard(t, { over: configuration(port) })
+  const { secret } = await dashboard.newKey('ci-runner')
+  chat = (model) =>
+    dashboard.ask('POST', '/v1/chat/completions', {
+      token: secret,
+      body: { model, messages: [{ role: 'user', content: 'Hello' }] },
+    })
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+  upstream?.close()
+})
+
+/** Fails, or under `/limited` limits the rate. */
+async function startUpstream(): Promise<Server> {
+  const server = createServer((request, response) => {
+    request.resume()
+    const isLimited = request.url?.startsWith('/limited') === true
+    response.writeHead(isLimited ? 429 : 500, { 'content-type': 'application/json', 'retry-after': '300' })
+    response.end('{"error":{"message":"upstream-secret-detail"}}')
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return server
+}
+
+function configuration(port: number) {
+  const url = `http://127.0.0.1:${port}`
+  const provider = { protocol: 'openai', api_key: 'sk-in-the-file' }
+  return {
+    providers: {
+      simulator: { protocol: 'simulator' },
+      failing: { ...provider, base_url: `${url}/v1` },
+      limited: { ...provider, base_url: `${url}/limited/v1` },
+      quiet: { ...provider, base_url: `${url}/quiet/v1` },
+    },
+    models: ['failing', 'limited'].map((name) => ({
+      id: name,
+      pricing: PRICING,
+      deployments: [{ provider: name, model: `${name}-upstream` }],
+    })),
+    routing: { max_attempts: 1, breaker: { failures: 2, open_ms: 200_000 } },
+    agents: { sandbox: { backend: 'none' } },
+    plans: { team: { monthly_credit_usd: 20, requests_per_minute: 60, billing: 'prepaid' } },
+  }
+}
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const dialog = (page: Page, name: string) => page.getByRole('dialog', { name })
+const question = (page: Page) => page.getByRole('alertdialog')
+const figure = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd')
+
+test('J5: the page shows a provider that fails while it is looked at: why, until when, and nothing that is secret', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/providers')
+  await page
+    .getByRole('row', { name: /^failing/ })
+    .getByText('No calls yet')
+    .waitFor()
+  assert.equal((await chat('turnpike-simulator')).statusCode, 200)
+  for (let call = 0; call < 2; call++) assert.equal((await chat('failing')).statusCode, 503)
+  await chat('limited')
+  // (the page asks by itself every 5 s)
+  const failing = page.getByRole('article', { name: 'failing' })
+  await failing.getByText('Down', { exact: true }).waitFor()
+  await failing.getByText('Paused', { exact: true }).waitFor()
+  await failing.getByText(/^Breaker open after 2 failures in a row, tried again in 3 min$/).waitFor()
+  await failing.getByText('2 of 2 (100%)').waitFor()
+  await failing.getByText('The provider answered with status 500.').waitFor()
+  await page.getByRole('status').getByText('failing is down').waitFor({ state: 'attached' })
+  const limited = page.getByRole('article', { name: 'limited' })
+  await limited.getByText('1 of 1 credential cooling down').waitFor()
+  await limited.getByText(/^No\. 1: .*used again in \d min$/).waitFor()
+  await page.getByRole('article', { name: 'simulator' }).getByText('Healthy').first().waitFor()
+  await page.getByText('1 down, 1 degraded, 1 healthy').waitFor()
+  assert.deepEqual(await page.getByRole('article').getByRole('heading').allInnerTexts(), [
+    'failing',
+    'limited',
+    'simulator',
+  ])
+  assert.doesNotMatch(await page.content(), /sk-in-the-file|upstream-secret/)
+})
+
+test('an account is made, found, given credit to the last digit, and another plan', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/accounts')
+  await button(page, 'Create account').click()
+  await page.waitForURL('**/settings/accounts?selected=new')
+  await page.getByLabel('Name').fill('Acme <b>Robotics</b>')
+  await page.getByLabel('team', { exact: true }).check()
+  await dialog(page, 'Create account').getByRole('button', { name: 'Create account' }).click()
+  const sheet = dialog(page, 'Acme <b>Robotics</b>')
+  await sheet.waitFor()
+  await figure(page, 'Balance').getByText('$20.00', { exact: true }).waitFor()
+  const id = String(new URL(page.url()).searchParams.get('selected'))
+  await giveCredit(page)
+  assert.equal(await balanceOf(id), 32.340000001)
+  await page.getByRole('tab', { name: 'Change plan' }).click()
+  await page.waitForURL(/tab=plan/)
+  await page.getByLabel('unlimited', { exact: true }).check()
+  await button(page, 'Continue').click()
+  await question(page).getByText('Requests need no credit any more: they are billed after the fact.').waitFor()
+  await button(page, 'Change plan').click()
+  await figure(page, 'Plan').getByText('unlimited').waitFor()
+  await button(page, 'Close').click()
+  await sheet.waitFor({ state: 'detached' })
+  await page.getByLabel('Search accounts').fill('acme unlimited')
+  await page.waitForURL(/q=acme/)
+  await page.getByText(/^1 of \d+ accounts$/).waitFor()
+  await page.getByRole('row', { name: /^Acme <b>Robotics<\/b> unlimited \$32\.34/ }).waitFor()
+  await page.getByLabel('Search accounts').fill('nobody')
+  await page.getByText('No account is called “nobody”').waitFor()
+})
+
+async function giveCredit(page: Page): Promise<void> {
+  const amount = page.getByLabel('Amount')
+  await amount.fill('12.3400000001')
+  await page.getByText('Enter at most 9 decimals.').waitFor()
+  assert.equal(await button(page, 'Continue').isDisabled(), true)
+  await amount.fill('12.340000001')
+  await page.getByLabel('Purchase').check()
+  await page.getByLabel('Note').fill('Order 7')
+  await button(page, 'Continue').click()
+  await question(page).getByText('Purchase: $12.340000001 for “Acme <b>Robotics</b>”?').waitFor()
+  await question(page).getByText('from $20.00 to $32.340000001').waitFor()
+  await page.keyboard.press('Escape')
+  await question(page).waitFor({ state: 'detached' })
+  await page.locator(':focus', { hasText: 'Continue' }).waitFor()
+  await page.keyboard.press('Enter')
+  await question(page).getByRole('button', { name: 'Add $12.340000001' }).click()
+  await page.getByText('its balance is $32.340000001').first().waitFor()
+  await figure(page, 'Balance').getByText('$32.340000001', { exact: true }).waitFor()
+  assert.equal(await amount.inputValue(), '')
+}
+
+async function balanceOf(id: string): Promise<number> {
+  const token = await dashboard.token(await dashboard.browser(dashboard.owner))
+  return (await dashboard.ask('GET', `/v1/admin/accounts/${id}`, { token })).json<{ balance_usd: number }>().balance_usd
+}
+
+test('processes are listed with what they run; another version, a silent one and a missing sandbox are told', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/instances')
+  const own = page.getByRole('row', { name: /^ins_.*Running/ })
+  await own.getByText('Role: all').waitFor()
+  await page.getByRole('main').getByText('Agents run without a sandbox').waitFor()
+  await page.getByText('None', { exact: true }).first().waitFor()
+  const now = Date.now()
+  const other = { id: 'ins_other', version: '0.9.0', role: 'worker', address: null, started_at: now - 60_000 }
+  const vitals = { load_permille: 1_500, lag_ms: 12, active_requests: 3 }
+  const { db } = dashboard.database
+  await db
+    .insertInto('instance')
+    .values({ ...other, ...vitals, seen_at: now + 60_000 })
+    .execute()
+  await page.getByText('1 process runs 0.0.0, 1 process runs 0.9.0').waitFor()
+  const row = page.getByRole('row', { name: /^ins_other/ })
+  await row.getByText('Draining').waitFor()
+  await row.getByText('1.50').waitFor()
+  await db
+    .updateTable('instance')
+    .set({ seen_at: Date.now() - 13_000 })
+    .where('id', '=', 'ins_other')
+    .execute()
+  await row.getByText('Not reporting').waitFor()
+  await db.deleteFrom('instance').where('id', '=', 'ins_other').execute()
+  await page.getByText('Not all processes run the same version').waitFor({ state: 'detached' })
+})
+
+test('an owner of another account is refused; what failed is said and tried again; without providers there is a command', async (t) => {
+  const stranger = await dashboard.person(await dashboard.account('Elsewhere'), 'owner', 'elsewhere@example.com')
+  const refused = await dashboard.open(t, browser, '/settings/providers', { as: stranger })
+  for (const [path, what] of [
+    ['providers', 'providers'],
+    ['accounts', 'accounts'],
+    ['instances', 'instances'],
+  ]) {
+    await refused.goto(`${dashboard.url}/app/settings/${path}`)
+    await refused.getByText(`You cannot see ${what}`).waitFor()
+    await refused.getByText('Only the operator of this installation can.').waitFor()
+  }
+  const page = await dashboard.open(t, browser, '/settings/appearance')
+  const error = { message: 'Broken for a moment.', type: 'invalid_request_error', request_id: 'req_1' }
+  for (const [name, path] of [
+    ['Providers', '**/v1/admin/providers?*'],
+    ['Accounts', '**/v1/admin/accounts?*'],
+    ['Instances', '**/v1/admin/instances?*'],
+  ] as const) {
+    await page.route(path, (route) => route.fulfill({ status: 400, json: { error } }))
+    await page.getByRole('link', { name, exact: true }).click()
+    await page.getByRole('alert').getByText('Broken for a moment.').waitFor()
+    await page.unroute(path)
+    await button(page, 'Try again').click()
+    await page.getByText('Broken for a moment.').waitFor({ state: 'detached' })
+  }
+  const none = { data: [], has_more: false, next_cursor: null }
+  await page.route('**/v1/admin/providers?*', (route) => route.fulfill({ json: none }))
+  await page.getByRole('link', { name: 'Providers' }).click()
+  await page.getByText('No providers are configured').waitFor()
+})
+
+test('axe finds nothing in either theme, and nothing scrolls sideways on phones', async (t) => {
+  const accounts = '/settings/accounts'
+  const page = await dashboard.open(t, browser, accounts, { bypassCSP: true, reducedMotion: 'reduce' })
+  const sheet = `${accounts}?selected=${dashboard.firstAccount}`
+  for (const [path, seen] of [
+    [accounts, 'Default'],
+    [sheet, 'Held by requests'],
+    [`${sheet}&tab=plan`, 'billed after the fact'],
+    [`${accounts}?selected=new`, '(default)'],
+    ['/settings/providers', 'Not called yet'],
+    ['/settings/instances', 'Runs under way'],
+  ] as const) {
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.goto(`${dashboard.url}/app${path}`)
+      await page.getByText(seen).locator('visible=true').first().waitFor()
+      assert.deepEqual(await axeFindings(page), [], `${path}, ${colorScheme}`)
+    }
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 })
+      assert.ok((await overflow(page)) <= 0, `${path}, ${width} px`)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+  }
+})

@@ -1,0 +1,203 @@
+/** Requests one by one, in the dashboard. Runs on one database: what is seeded in it, all of these tests look at. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { completionRecord, recordCompletions } from '../support/completions.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
+
+let browser: Browser
+let dashboard: Dashboard
+let seeded: SeededRequests
+let token: string
+const endings: (() => unknown)[] = []
+
+before(async () => {
+  browser = await startBrowser()
+  dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) })
+  seeded = await seedRequests(dashboard)
+  token = await dashboard.token(await dashboard.browser(dashboard.owner))
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+// (runs in the browser, whose types tests do not know)
+const SHEET_OVERFLOW = "Math.max(0, document.querySelector('[role=dialog]').scrollWidth - innerWidth)"
+const LIST = '/v1/usage/completions'
+interface List {
+  readonly data: readonly { readonly id: string; readonly status: string }[]
+}
+
+const table = (page: Page) => page.getByRole('table', { name: 'Requests' })
+const rows = (page: Page) => table(page).locator('tbody tr')
+const sheet = (page: Page) => page.getByRole('dialog', { name: 'Request' })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const address = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
+
+test('the view asks once, and lists what the API lists', async (t) => {
+  const page = await dashboard.open(t, browser, '/no/such/view')
+  await page.waitForLoadState('networkidle')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/v1/')) asked.push(request.url().replace(dashboard.url, ''))
+  })
+  await page.getByRole('link', { name: 'Requests', exact: true }).click()
+  await rows(page).first().waitFor()
+  await page.getByRole('slider', { name: 'Requests over time' }).waitFor()
+  await page.waitForLoadState('networkidle')
+  assert.equal(asked.length, 1, asked.join('\n'))
+  const list = (await dashboard.ask('GET', asked[0] ?? '', { token })).json<List>()
+  const links = await rows(page)
+    .locator('a.row-link')
+    .evaluateAll((all) => all.map((link) => (link as unknown as { readonly href: string }).href))
+  assert.deepEqual(
+    links.map((href) => new URL(href).searchParams.get('request')),
+    list.data.map(({ id }) => id),
+  )
+  assert.deepEqual((await rows(page).first().innerText()).split(/\s*\t\s*/).slice(1, 9), [
+    ...['Client left', 'gpt-5.4-mini', 'openai', 'Checkout service', '7', '1', '3', '$0.000037625'],
+  ])
+})
+
+test('a bar of the histogram becomes the period by keyboard, and back leads out of it', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=7d')
+  const chart = page.getByRole('slider', { name: 'Requests over time' })
+  await chart.focus()
+  await page.keyboard.press('End')
+  while (/: 0$/.test(String(await chart.getAttribute('aria-valuetext')))) await page.keyboard.press('ArrowLeft')
+  const [, count = ''] = /: (\d+)\./.exec(String(await chart.getAttribute('aria-valuetext'))) ?? []
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/range=custom/)
+  const { from = '', to = '' } = address(page)
+  assert.equal(Date.parse(to) - Date.parse(from), 2 * 3_600_000)
+  await page.getByText(`${count} requests`, { exact: true }).waitFor()
+  assert.equal(await rows(page).count(), Number(count))
+  await page.goBack()
+  await page.waitForURL(/range=7d/)
+  await page.getByText('2 hours a bar', { exact: true }).waitFor()
+})
+
+test('filters are in the address, survive a reload, and go one by one', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=30d&model=gpt-5.4-mini')
+  await button(page, 'Filter').click()
+  await page.getByRole('combobox', { name: 'Status' }).click()
+  await page.getByRole('option', { name: 'Failed' }).click()
+  await page.getByRole('combobox', { name: 'Key' }).fill('night')
+  await page.getByRole('option', { name: 'Nightly evaluation' }).click()
+  await button(page, 'Apply').click()
+  const filters = { range: '30d', status: 'failed', model: 'gpt-5.4-mini', key_id: String(seeded.keys[1]?.id) }
+  await page.waitForURL(/status=failed/)
+  assert.deepEqual(address(page), filters)
+  await page.reload()
+  await button(page, 'Remove filter Key Nightly evaluation').waitFor()
+  const query = new URLSearchParams({ ...filters, limit: '50' })
+  query.delete('range')
+  const list = (await dashboard.ask('GET', `${LIST}?${query}`, { token })).json<List>()
+  assert.ok(list.data.length > 0)
+  assert.equal(await rows(page).count(), list.data.length)
+  await button(page, 'Remove filter Status Failed').click()
+  await page.waitForURL((url) => !url.searchParams.has('status'))
+  await button(page, 'Load more').click()
+  await page.getByText('100 requests so far').waitFor()
+  await page.getByRole('status').getByText('50 more requests loaded, 100 in all').waitFor()
+})
+
+test('the sheet of a pasted ID tells how often it was tried, why, and what it cost', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=1h')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${dashboard.url}/app/requests?range=custom&from=2026-01-01&to=2026-01-01&request=${seeded.retried}`)
+  const calls = sheet(page).getByRole('list', { name: 'Calls to providers' }).getByRole('listitem')
+  await calls.first().waitFor()
+  const said = (await calls.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))
+  assert.deepEqual(said, [
+    '1. azure · gpt-54-mini Overloaded It had no capacity. HTTP 503. Began after 2 ms, took 640 ms. So the next was called 258 ms later.',
+    '2. azure · gpt-54-mini Failed It failed, or could not be reached. No HTTP status. Began after 900 ms, took 310 ms. So the next was called at once.',
+    '3. openai · gpt-5.4-mini Answered Its answer began. HTTP 200. Began after 1.2 s, took 940 ms.',
+  ])
+  await sheet(page).getByText('78 × $1.25/M + 4,736 × $0.125/M + 10 × $10/M = $0.0007895', { exact: true }).waitFor()
+  await sheet(page).getByText('rounded up to the nano-dollar once').waitFor()
+  await button(page, 'Copy as curl').click()
+  await page.getByRole('status').getByText('Copied').waitFor()
+  const curl = await page.evaluate<string>('navigator.clipboard.readText()')
+  assert.match(curl, /^curl .*\/v1\/chat\/completions/)
+  assert.match(curl, /gpt-5\.4-mini/)
+  const playground = sheet(page).getByRole('link', { name: 'Open in Playground' })
+  assert.match(String(await playground.getAttribute('href')), /\/app\/playground\?models=gpt-5\.4-mini$/)
+  await sheet(page).getByText('cart-7').waitFor()
+  await page.goto(`${dashboard.url}/app/requests?request=chatcmpl-nobodys`)
+  await sheet(page).getByText('No request has this ID').waitFor()
+})
+
+test('a row opens its sheet, and the focus returns to the row', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=24h')
+  const link = rows(page).first().locator('a.row-link')
+  await link.focus()
+  await page.keyboard.press('Enter')
+  await sheet(page).getByText('Estimated: the provider’s own count').waitFor()
+  await sheet(page).getByText('6 × $1.25/M + 1 × $0.125/M + 3 × $10/M = $0.000037625', { exact: true }).waitFor()
+  assert.equal(address(page)['request'], seeded.estimated)
+  await page.keyboard.press('Escape')
+  await sheet(page).waitFor({ state: 'detached' })
+  assert.deepEqual(address(page), { range: '24h' })
+  const focused = await page.evaluate<string>("document.activeElement.getAttribute('href')")
+  assert.equal(focused, await link.getAttribute('href'))
+})
+
+test('live shows what has just ended', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=24h')
+  await page.getByRole('switch', { name: 'Live' }).check()
+  await page.waitForURL(/live=1/)
+  await rows(page).first().waitFor()
+  const model = 'model-of-now'
+  await recordCompletions(dashboard.database, [
+    completionRecord({ accountId: dashboard.firstAccount, model, createdAt: Date.now() }),
+  ])
+  await rows(page).first().getByText(model).waitFor()
+  assert.equal(await button(page, 'Load more').count(), 0)
+})
+
+test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?provider=nobody')
+  await page.getByText('No request matches these filters').waitFor()
+  await page.goto(`${dashboard.url}/app/requests?provider=openai&range=30d`)
+  await button(page, 'Show the last 7 days').click()
+  await rows(page).first().waitFor()
+  const error = { message: 'Out of order.', type: 'invalid_request_error', code: 'broken', request_id: 'req_shown' }
+  await page.route(`**${LIST}?*`, (route) => route.fulfill({ status: 400, json: { error } }))
+  await page.goto(`${dashboard.url}/app/requests?range=today`)
+  await page.getByRole('alert').getByText('Out of order.').waitFor()
+  await page.getByText('req_shown').waitFor()
+  await page.unroute(`**${LIST}?*`)
+  await page.route(`**${LIST}?*`, (route) => route.fulfill({ status: 403, json: { error } }))
+  await button(page, 'Try again').click()
+  await page.getByText('You cannot see requests').waitFor()
+  const other = await dashboard.person(await dashboard.account('Empty'), 'owner', 'new@example.com')
+  const empty = await dashboard.open(t, browser, '/requests', { as: other })
+  await empty.getByText('No requests in this period').waitFor()
+  assert.equal(await empty.locator('table').count(), 0)
+})
+
+test('nothing for axe to find in either theme, and nothing too wide for a phone', async (t) => {
+  const options = { bypassCSP: true, reducedMotion: 'reduce' } as const
+  const page = await dashboard.open(t, browser, '/requests?range=7d&status=failed', options)
+  await rows(page).first().waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await axeFindings(page), [], colorScheme)
+  }
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.getByRole('list', { name: 'Requests', exact: true }).waitFor()
+    assert.equal(await overflow(page), 0, `${width} px`)
+  }
+  await page.goto(`${dashboard.url}/app/requests?range=7d&status=failed&request=${seeded.retried}`)
+  await sheet(page).getByText('rounded up to the nano-dollar once').waitFor()
+  assert.equal(await page.evaluate<number>(SHEET_OVERFLOW), 0)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await axeFindings(page), [], `sheet, ${colorScheme}`)
+  }
+})

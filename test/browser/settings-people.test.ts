@@ -1,0 +1,254 @@
+/** Members, devices, sessions, the audit log and appearance in the dashboard. Runs on one database: later tests find what earlier ones did in the log. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+
+const endings: (() => unknown)[] = []
+let browser: Browser
+let dashboard: Dashboard
+
+before(async () => {
+  ;[browser, dashboard] = await Promise.all([
+    startBrowser(),
+    startDashboard({ after: (end: () => unknown) => void endings.push(end) }),
+  ])
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const question = (page: Page) => page.getByRole('alertdialog')
+const focus = (page: Page, text: string) => page.locator(':focus', { hasText: text })
+const go = (page: Page, label: string) =>
+  page.getByRole('navigation', { name: 'Settings' }).getByText(label, { exact: true }).click()
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+
+async function confirm(page: Page, name: string): Promise<void> {
+  await question(page).getByRole('button', { name }).click()
+  await question(page).waitFor({ state: 'detached' })
+}
+
+test('somebody is invited by a link that is shown once, and another invitation is withdrawn', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/members')
+  await page.getByText('No open invitations').waitFor()
+  await button(page, 'Invite').click()
+  const dialog = page.getByRole('dialog', { name: 'Invite somebody' })
+  await dialog.getByLabel('Email').fill('not an address')
+  await button(page, 'Create link').click()
+  await dialog.getByRole('alert').waitFor()
+  assert.equal(await dialog.getByLabel('Email').getAttribute('aria-invalid'), 'true')
+  await dialog.getByLabel('Email').fill('grace@example.com')
+  await dialog.getByLabel('Billing', { exact: true }).check()
+  await button(page, 'Create link').click()
+  const link = await page.getByRole('dialog').locator('[data-secret]').innerText()
+  assert.match(link, new RegExp(`^${dashboard.url}/invitation#token=tpi_[0-9A-Za-z]{46}$`))
+  await button(page, 'Done').click()
+  await focus(page, 'Invite').waitFor()
+  assert.equal((await page.locator('body').innerText()).includes(link), false)
+  const row = page.getByRole('row', { name: /grace@example\.com/ })
+  await row.getByText('Billing').waitFor()
+  await button(page, 'Withdraw the invitation for grace@example.com').click()
+  await question(page).getByText('Its link stops working at once, also for grace@example.com.').waitFor()
+  await confirm(page, 'Withdraw')
+  await page.getByText('No open invitations').waitFor()
+})
+
+test('an owner changes a role and removes a member, and cannot leave the account without an owner', async (t) => {
+  const developer = await dashboard.member('developer')
+  const token = await dashboard.token(await dashboard.browser(developer))
+  const page = await dashboard.open(t, browser, '/settings/members')
+  const row = page.getByRole('row', { name: /developer@example\.com/ })
+  await row.getByRole('combobox').click()
+  await page.getByRole('option', { name: /^Admin/ }).click()
+  await question(page).getByText('Until now: Developer.').waitFor()
+  await confirm(page, 'Change role')
+  await row.getByRole('combobox').getByText('Admin').waitFor()
+  const audit = await dashboard.ask('GET', '/v1/audit', { token })
+  assert.equal(audit.statusCode, 200, audit.body)
+
+  const own = page.getByRole('row', { name: /owner@example\.com/ })
+  await own.getByRole('combobox').click()
+  await page.getByRole('option', { name: /^Developer/ }).click()
+  await button(page, 'Change role').click()
+  await question(page).getByRole('alert').getByText('An account needs an owner').waitFor()
+  await page.keyboard.press('Escape')
+  await own.getByRole('combobox').getByText('Owner').waitFor()
+
+  await row.getByRole('button', { name: /^Remove/ }).click()
+  await question(page).getByText('the API keys that they made are revoked').waitFor()
+  await confirm(page, 'Remove member')
+  await row.waitFor({ state: 'detached' })
+  assert.equal((await dashboard.ask('GET', '/v1/audit', { token })).statusCode, 401)
+})
+
+test('J3: a device that was let in is seen with what it may use, and is refused after it is disconnected', async (t) => {
+  const { url } = dashboard
+  const post = async (path: string, fields: Record<string, string>) => {
+    const answer = await fetch(url + path, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: 'turnpike-ide', ...fields }),
+      headers: { 'user-agent': 'Zed/0.200.1' },
+    })
+    return (await answer.json()) as Record<string, string>
+  }
+  const asked = await post('/device/code', { scope: 'chat models:read offline_access' })
+  const page = await dashboard.open(t, browser, '/settings/devices')
+  await page.getByText('No device is connected').waitFor()
+  await page.getByText(`turnpike login --url ${url}`).waitFor()
+  await page.goto(asked['verification_uri_complete'] ?? '')
+  await button(page, 'Continue').click()
+  await button(page, 'Approve').click()
+  await page.waitForURL(/\/activate\/./)
+  const { access_token: token } = await post('/oauth/token', {
+    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    device_code: asked['device_code'] ?? '',
+  })
+  const use = async () => (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status
+  assert.equal(await use(), 200)
+  await page.goto(`${url}/app/settings/devices?whose=all`)
+  const row = page.getByRole('row', { name: /Zed/ })
+  await row.getByText('Chat, Models', { exact: true }).waitFor()
+  await row.getByText('owner@example.com').waitFor()
+  await row.getByRole('button', { name: /^Disconnect/ }).click()
+  await confirm(page, 'Disconnect')
+  await page.getByText('No device is connected').waitFor()
+  const until = performance.now() + 1000
+  while ((await use()) !== 401) assert.ok(performance.now() < until)
+  await page.getByText('All', { exact: true }).click()
+  await page.getByRole('row', { name: /Zed/ }).getByText('Disconnected').waitFor()
+  assert.match(page.url(), /state=all/)
+})
+
+test('the audit log tells in sentences what was done; filters and entries are addresses', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/audit')
+  const says = (text: string) => page.getByRole('link', { name: text, exact: true })
+  await says('Ada made developer@example.com admin (was developer)').waitFor()
+  await says('Ada invited grace@example.com as billing').waitFor()
+  await says('Ada withdrew an invitation').waitFor()
+  await says('Ada disconnected the device of turnpike-ide').click()
+  const sheet = page.getByRole('dialog', { name: 'Audit entry' })
+  await sheet.getByText('device.revoked', { exact: true }).waitFor()
+  const shared = page.url()
+  await button(page, 'Only “Device revoked”').click()
+  await sheet.waitFor({ state: 'detached' })
+  await says('Ada withdrew an invitation').waitFor({ state: 'detached' })
+  assert.match(page.url(), /action=device\.revoked$/)
+  await page.goBack()
+  await sheet.waitFor()
+  await page.goto(`${shared}&action=member.removed`) // not of the list, and found by its own address
+  await sheet.getByText('device.revoked', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await sheet.waitFor({ state: 'detached' })
+  await says('Ada removed developer@example.com').waitFor()
+  await page.goto(`${dashboard.url}/app/settings/audit?action=no.such`)
+  await button(page, 'Clear filters').click()
+  await says('Ada withdrew an invitation').waitFor()
+})
+
+test('other sessions are signed out, and this one goes on', async (t) => {
+  const other = await dashboard.browser(dashboard.owner)
+  const page = await dashboard.open(t, browser, '/settings/sessions')
+  await page.getByRole('row', { name: /This one/ }).waitFor()
+  await button(page, 'Sign out all others').click()
+  await confirm(page, 'Sign out')
+  await button(page, 'Sign out all others').waitFor({ state: 'detached' })
+  assert.equal(await page.getByRole('row').count(), 2)
+  const answer = await dashboard.ask('POST', '/auth/session', {
+    headers: { cookie: other.cookie, 'sec-fetch-site': 'same-origin' },
+  })
+  assert.equal(answer.statusCode, 401)
+})
+
+test('theme, time zone and shortcuts are chosen, and last', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/appearance', { timezoneId: 'Asia/Tokyo' })
+  await page.getByLabel('Dark').check()
+  await page.getByLabel('UTC', { exact: true }).check()
+  await page.getByRole('switch', { name: 'Shortcuts of single letters' }).uncheck()
+  await page.reload()
+  await heading(page, 'Appearance')
+  assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark')
+  assert.equal(await page.getByLabel('UTC', { exact: true }).isChecked(), true)
+  await page.keyboard.press('g')
+  await page.keyboard.press('m')
+  await go(page, 'Audit log')
+  await page.getByRole('cell', { name: /UTC$/ }).first().waitFor()
+  await go(page, 'Appearance')
+  await page.getByRole('switch').check()
+  await page.getByRole('switch').blur()
+  await page.keyboard.press('g')
+  await page.keyboard.press('k')
+  await heading(page, 'API keys')
+})
+
+test('who may not is told so: developers see members and no audit log', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/audit', { as: await dashboard.member('billing') })
+  await page.getByText('You cannot see the audit log').waitFor()
+  await go(page, 'Members')
+  await page.getByRole('row', { name: /owner@example\.com/ }).waitFor()
+  assert.equal(await page.getByRole('combobox').count(), 0)
+  assert.equal(await button(page, 'Invite').count(), 0)
+  assert.equal(await button(page, 'Leave').count(), 1)
+})
+
+test('a page that cannot be loaded says so', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/appearance')
+  const error = { message: 'Broken for a moment.', type: 'invalid_request_error' }
+  await page.route('**/v1/{members,devices,sessions,audit}?*', (route) =>
+    route.fulfill({ status: 400, json: { error } }),
+  )
+  for (const label of ['Members', 'Connected devices', 'Sessions', 'Audit log']) {
+    await go(page, label)
+    await heading(page, label)
+    await page.getByText('Broken for a moment.').first().waitFor()
+    await button(page, 'Try again').first().waitFor()
+  }
+})
+
+/** Colors go over into each other, and are measured when they are there. */
+const SETTLED = `new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
+  .then(() => Promise.allSettled(document.getAnimations().filter(isShort).map(({ finished }) => finished)))
+function isShort({ effect }) { return effect.getComputedTiming().endTime < 1000 }`
+
+const VIEWS = [
+  ['API keys', '/settings/keys'],
+  ['Members', '/settings/members'],
+  ['Connected devices', '/settings/devices?state=all'],
+  ['Sessions', '/settings/sessions'],
+  ['Audit log', '/settings/audit'],
+  ['Appearance', '/settings/appearance'],
+] as const
+
+test('axe finds nothing in either theme, and nothing scrolls sideways at 320 and 390 px', async (t) => {
+  await dashboard.newKey(`A name that goes on ${'and on '.repeat(20)}`)
+  const page = await dashboard.open(t, browser, '/settings/appearance', { bypassCSP: true })
+  const look = async (name: string) => {
+    assert.deepEqual(await axeFindings(page), [], `${name}, light`)
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+    for (const width of [320, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.evaluate(SETTLED)
+      assert.ok((await overflow(page)) <= 0, `${name} at ${width} px`)
+    }
+    assert.deepEqual(await axeFindings(page), [], `${name}, dark and narrow`)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+    await page.evaluate(SETTLED)
+  }
+  for (const [title, path] of VIEWS) {
+    await page.goto(`${dashboard.url}/app${path}`)
+    await heading(page, title)
+    await page.locator('[aria-busy]').waitFor({ state: 'detached' })
+    await look(title)
+  }
+  await page.goto(`${dashboard.url}/app/settings/keys?create=1`)
+  await page.getByLabel('Only what I choose').check()
+  await look('Create an API key')
+  await page.goto(`${dashboard.url}/app/settings/keys?status=all`)
+  await page.getByRole('link', { name: /A name that goes on/ }).click()
+  await page.getByRole('button', { name: 'Save changes' }).waitFor()
+  await look('API key')
+})

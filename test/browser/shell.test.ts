@@ -1,0 +1,226 @@
+/**
+ * What stands around every view of the dashboard, in a real browser. Runs on one database: accounts and sessions are the same
+ * on every one, and other tests look at them there.
+ */
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { createSignInLink, signInUrl } from '../../src/features/accounts/sign-in-link.ts'
+import { axeFindings, openWindow, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, type OpenOptions, startDashboard } from '../support/dashboard.ts'
+import { join as joinAccount, OWN_PAGE } from '../support/signed-in.ts'
+
+const MODEL = 'claude-sonnet-4-6'
+
+let browser: Browser
+let dashboard: Dashboard
+const endings: (() => unknown)[] = []
+
+before(async () => {
+  browser = await startBrowser()
+  dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) })
+  await dashboard.seed([(await dashboard.newKey('Production')).id], { count: 60, days: 2 })
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+const open = (t: TestContext, path: string, options: OpenOptions = {}): Promise<Page> =>
+  dashboard.open(t, browser, path, options)
+const at = (page: Page, path: string): Promise<void> => page.waitForURL(`${dashboard.url}/app${path}`)
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' })
+const searchField = (page: Page) => page.getByRole('combobox', { name: 'Search or jump to' })
+const option = (page: Page, name: string | RegExp) => page.getByRole('option', { name })
+const accountMenu = (page: Page, account: string) =>
+  page.getByRole('button', { name: new RegExp(`^Account ${account}\\b`) })
+
+/** The name of what has the focus; its tag where it has none. */
+const FOCUSED = `(() => {
+  const { activeElement: element } = document
+  return (element?.getAttribute('aria-label') ?? element?.innerText ?? '').trim().replace(/\\s+/g, ' ') || element?.id || element?.tagName
+})()`
+const focused = (page: Page): Promise<string> => page.evaluate<string>(FOCUSED)
+
+test('the palette finds a view and a model by some letters and goes there, before and after the list of models was seen', async (t) => {
+  const page = await open(t, '/')
+  await page.keyboard.press('Control+k')
+  await searchField(page).fill('audi')
+  await option(page, /^Audit log/).waitFor()
+  await page.keyboard.press('Enter')
+  await at(page, '/settings/audit')
+  await page.keyboard.press('Control+k')
+  await searchField(page).fill('sonnet-4-6')
+  await option(page, new RegExp(`^${MODEL}`)).waitFor()
+  await page.keyboard.press('Enter')
+  await at(page, `/models/${MODEL}`)
+  await page.locator('main').getByText(MODEL, { exact: true }).first().waitFor()
+  await navigation(page).getByRole('link', { name: 'Models & Pricing' }).click()
+  await page.locator('main').getByRole('link', { name: MODEL, exact: true }).first().waitFor()
+  await page.keyboard.press('Control+k')
+  await searchField(page).fill('sonnet-4-6')
+  await option(page, new RegExp(`^${MODEL}`)).waitFor()
+  await searchField(page).fill('no view is called so')
+  await page.getByText('Nothing has this name.').waitFor()
+  await page.keyboard.press('Escape')
+  await searchField(page).waitFor({ state: 'detached' })
+})
+
+test('letters jump and help until they are switched off, and never while somebody types', async (t) => {
+  const page = await open(t, '/settings/appearance')
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await help.getByText('Go to Usage').waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('u')
+  assert.match(page.url(), /appearance$/) // a dialog is open
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  await page.keyboard.press('g')
+  await page.keyboard.press('u')
+  await heading(page, 'Usage').waitFor()
+  assert.equal(new URL(page.url()).pathname, '/app/usage')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'view')
+  await page.keyboard.press('Control+k')
+  await searchField(page).pressSequentially('gh?')
+  assert.equal(await searchField(page).inputValue(), 'gh?')
+  await page.keyboard.press('Escape')
+  await page.goBack()
+  await page.getByRole('switch', { name: 'Shortcuts of single letters' }).click()
+  await page.reload()
+  await heading(page, 'Appearance').waitFor()
+  await page.keyboard.press('?')
+  await page.keyboard.press('g')
+  await page.keyboard.press('u')
+  await page.keyboard.press('Control+k')
+  await searchField(page).waitFor()
+  assert.match(page.url(), /appearance$/)
+  assert.equal(await help.count(), 0)
+})
+
+test('the keyboard meets the skip link, the navigation, the account, the search and the view, in this order', async (t) => {
+  const page = await open(t, '/settings/appearance')
+  const links = await navigation(page).getByRole('link').allInnerTexts()
+  const expected = ['Skip to content', ...links, 'Account Default', 'Search or jump to… Ctrl K', 'No limit']
+  const met: string[] = []
+  for (const _ of expected) {
+    await page.keyboard.press('Tab')
+    met.push((await focused(page)).replace(/^(Account Default)\b.*$/, '$1'))
+  }
+  assert.deepEqual(met, expected)
+  await page.reload()
+  await heading(page, 'Appearance').waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'view')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate('document.activeElement.closest("main")?.id'), 'view')
+})
+
+test('at 390 px the navigation is a drawer that closes by Escape, gives the focus back, and goes where it is told', async (t) => {
+  const page = await open(t, '/settings/appearance', { viewport: { width: 390, height: 844 }, bypassCSP: true })
+  const opener = page.getByRole('button', { name: 'Open navigation' })
+  await opener.click()
+  await navigation(page).getByRole('link', { name: 'Requests' }).waitFor()
+  assert.deepEqual(await axeFindings(page), [])
+  await page.keyboard.press('Escape')
+  await navigation(page).waitFor({ state: 'detached' })
+  assert.equal(await focused(page), 'Open navigation')
+  await opener.click()
+  await navigation(page).getByRole('link', { name: 'Requests' }).click()
+  await heading(page, 'Requests').waitFor()
+  await navigation(page).waitFor({ state: 'detached' })
+  assert.ok((await overflow(page)) <= 0)
+})
+
+test('somebody of two accounts goes over to the other one, sees what they may there, and signs out', async (t) => {
+  const { database, account } = dashboard
+  const person = await dashboard.person(await account('Analytics'), 'billing', 'lin@example.com')
+  await joinAccount(database.db, { ...person, accountId: dashboard.firstAccount }, 'developer')
+  const page = await open(t, '/settings/appearance', { as: person })
+  assert.equal(await navigation(page).getByRole('link', { name: 'Playground' }).count(), 0)
+  await accountMenu(page, 'Analytics').click()
+  await page.getByRole('menuitem', { name: /^Default/ }).click()
+  await accountMenu(page, 'Default').waitFor()
+  assert.equal(page.url(), `${dashboard.url}/app/`)
+  await navigation(page).getByRole('link', { name: 'Playground' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Billing' }).count(), 0)
+  await accountMenu(page, 'Default').click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.waitForURL(`${dashboard.url}/sign-in`)
+  await page.goto(`${dashboard.url}/app/usage`)
+  await page.waitForURL(`${dashboard.url}/sign-in?next=%2Fapp%2Fusage`)
+})
+
+test('an address with its filters, opened signed out, is what one sees after signing in', async (t) => {
+  const page = await openWindow(t, browser)
+  await page.goto(`${dashboard.url}/app/usage?range=7d`)
+  await page.waitForURL(`${dashboard.url}/sign-in?**`)
+  const link = await createSignInLink(dashboard.database.db, dashboard.firstAccount, Date.now())
+  await page.goto(signInUrl(dashboard.url, link))
+  await page.waitForURL(`${dashboard.url}/app/usage?range=7d`)
+  await heading(page, 'Usage').waitFor()
+})
+
+test('a session that was ended elsewhere sends to the sign-in, and names the way back', async (t) => {
+  const page = await open(t, '/settings/appearance')
+  const [cookie] = await page.context().cookies()
+  const headers = { cookie: `${cookie?.name}=${cookie?.value}`, ...OWN_PAGE }
+  const { statusCode } = await dashboard.ask('POST', '/auth/sign-out', { headers, body: {} })
+  assert.equal(statusCode, 204)
+  await navigation(page).getByRole('link', { name: 'Requests' }).click()
+  await page.waitForURL((url) => url.pathname === '/sign-in')
+  assert.match(new URL(page.url()).searchParams.get('next') ?? '', /^\/app\/requests/)
+})
+
+test('without a network it is said that what is seen may be old, until there is one again', async (t) => {
+  const page = await open(t, '/settings/appearance')
+  await page.waitForLoadState('networkidle')
+  await page.context().setOffline(true)
+  const note = page.getByText('You are offline. What you see may be old.')
+  await note.waitFor()
+  await page.context().setOffline(false)
+  await note.waitFor({ state: 'detached' })
+})
+
+test('an address of nothing says so within the shell and leads Home', async (t) => {
+  const page = await open(t, '/no/such/view')
+  await heading(page, 'Not found').waitFor()
+  await page.locator('main').getByRole('link', { name: 'Go to Home' }).click()
+  await at(page, '/')
+  await heading(page, 'Home').waitFor()
+  assert.equal(await page.title(), 'Home · Turnpike')
+})
+
+/** Notes whether there was anything to paint when the theme came. */
+const NOTE_THEME = `
+  localStorage.setItem('turnpike.theme', 'dark')
+  new MutationObserver(() => {
+    if (document.documentElement?.dataset.theme) globalThis.themeCameFirst ??= document.body === null
+  }).observe(document, { subtree: true, childList: true, attributes: true })`
+
+test('a theme that was chosen is there before anything is painted, whatever the system has', async (t) => {
+  const page = await dashboard.window(t, browser, { colorScheme: 'light' })
+  await page.addInitScript(NOTE_THEME)
+  await page.goto(`${dashboard.url}/app/settings/appearance`)
+  await heading(page, 'Appearance').waitFor()
+  assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark')
+  assert.equal(await page.evaluate('themeCameFirst'), true)
+  assert.equal(await page.getByRole('radio', { name: 'Dark' }).isChecked(), true)
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`nothing around the views fails axe-core, ${colorScheme}`, async (t) => {
+    const page = await open(t, '/no/such/view', { colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
+    assert.deepEqual(await axeFindings(page), [])
+    await page.keyboard.press('Control+k')
+    await option(page, new RegExp(`^${MODEL}`)).waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+    await page.keyboard.press('Escape')
+    await searchField(page).waitFor({ state: 'detached' })
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+  })
+}

@@ -1,0 +1,207 @@
+/** What was used, as the dashboard adds it up. Runs on one database: what is seeded in it, all of these tests look at. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
+
+let browser: Browser
+let dashboard: Dashboard
+let seeded: SeededRequests
+let token: string
+const endings: (() => unknown)[] = []
+
+before(async () => {
+  browser = await startBrowser()
+  dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) })
+  seeded = await seedRequests(dashboard)
+  token = await dashboard.token(await dashboard.browser(dashboard.owner))
+})
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+})
+
+interface Group {
+  readonly key: string
+  readonly requests: number
+  readonly tokens: number
+  readonly cost_usd: number
+}
+interface Report {
+  readonly total_requests: number
+  readonly total_tokens: number
+  readonly total_cost_usd: number
+  readonly groups: readonly Group[]
+}
+
+/** What the page asked for, asked of the API by somebody else. */
+async function reportOf(
+  page: Page,
+  query: string,
+  go: () => Promise<unknown>,
+): Promise<{ url: string; report: Report }> {
+  const asked = page.waitForRequest((request) => request.url().includes('/v1/usage?') && request.url().includes(query))
+  await go()
+  const url = (await asked).url().replace(dashboard.url, '')
+  return { url, report: (await dashboard.ask('GET', url, { token })).json<Report>() }
+}
+
+const NANO = 1_000_000_000n
+/** Of `$1.70035153`: exact. */
+function nanoOf(text: string): bigint {
+  const [, whole = '', fraction = ''] = /^\$([\d,]+)\.(\d+)$/.exec(text.trim()) ?? []
+  return BigInt(whole.replaceAll(',', '')) * NANO + BigInt(fraction.padEnd(9, '0'))
+}
+const countOf = (text: string) => Number(text.replaceAll(',', ''))
+const sumOf = (amounts: readonly bigint[]) => amounts.reduce((sum, amount) => sum + amount, 0n)
+
+async function column(page: Page, part: 'tbody' | 'tfoot', number: number): Promise<readonly string[]> {
+  return page.locator(`[role=group] > table[class*=border-separate] > ${part} td:nth-child(${number})`).allInnerTexts()
+}
+
+async function shownGroups(page: Page) {
+  const [requests, tokens, cost] = await Promise.all([2, 3, 4].map((each) => column(page, 'tbody', each)))
+  return (cost ?? []).map((usd, row) => [countOf(requests?.[row] ?? ''), countOf(tokens?.[row] ?? ''), nanoOf(usd)])
+}
+
+const title = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const GROUPS = [
+  ['model', 'Model'],
+  ['key', 'Key'],
+  ['day', 'Day'],
+  ['agent', 'Agent'],
+] as const
+const CHART = { model: 'Spend by model', key: 'Spend by key', day: 'Spend by day', agent: 'Spend by agent' } as const
+
+test('J4: table, chart and API agree to the last digit, however usage is grouped', async (t) => {
+  const page = await dashboard.open(t, browser, '/models')
+  for (const [group, name] of GROUPS) {
+    const choose = () => page.getByRole('group', { name: 'Group by' }).getByText(name, { exact: true }).click()
+    const go = () => (group === 'model' ? page.goto(`${dashboard.url}/app/usage?range=30d`) : choose())
+    const { report } = await reportOf(page, `group_by=${group}`, go)
+    await title(page, CHART[group]).waitFor()
+    if (group === 'model') await button(page, `Show table: ${CHART.model}`).click()
+    const rows = await shownGroups(page)
+    const exact = report.groups.map((each) => [each.requests, each.tokens, nanoOf(`$${each.cost_usd.toFixed(9)}`)])
+    assert.deepEqual(rows.slice(0, exact.length), exact, group)
+    assert.equal(rows.length, exact.length + (group === 'agent' ? 1 : 0)) // what was used outside agents
+    const total = nanoOf(`$${report.total_cost_usd.toFixed(9)}`)
+    assert.equal(sumOf(rows.map(([, , nano]) => BigInt(nano ?? 0))), total, group)
+    assert.deepEqual(
+      [await column(page, 'tfoot', 2), await column(page, 'tfoot', 3), (await column(page, 'tfoot', 4)).map(nanoOf)],
+      [[report.total_requests.toLocaleString('en-US')], [report.total_tokens.toLocaleString('en-US')], [total]],
+    )
+    const twin = page.getByRole('group', { name: CHART[group] }).locator('tfoot td')
+    const inChart = group === 'agent' ? exact.map(([, , nano]) => BigInt(nano ?? 0)) : [total]
+    assert.equal(sumOf((await twin.allInnerTexts()).map(nanoOf)), sumOf(inChart), `chart by ${group}`)
+  }
+})
+
+test('a view asks three times at most, is all in its address, and each row leads to what is behind it', async (t) => {
+  const page = await dashboard.open(t, browser, '/models')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/v1/usage')) asked.push(request.url())
+  })
+  await page.getByRole('link', { name: 'Usage', exact: true }).click()
+  await title(page, 'Spend by model').waitFor()
+  await page.waitForLoadState('networkidle')
+  assert.ok(asked.length <= 3, asked.join('\n'))
+  await page.getByText('30 days', { exact: true }).click()
+  await page.getByText('Tokens', { exact: true }).first().click()
+  await page.getByRole('switch', { name: 'Cumulative' }).check()
+  await page.getByRole('link', { name: 'By key: gpt-5.4-mini' }).click()
+  await title(page, 'Cumulative tokens by key').waitFor()
+  const address = new URL(page.url())
+  const state = { range: '30d', metric: 'tokens', cumulative: '1', group: 'key', model: 'gpt-5.4-mini' }
+  assert.deepEqual(Object.fromEntries(address.searchParams), state)
+  await page.reload()
+  await title(page, 'Cumulative tokens by key').waitFor()
+  assert.equal(await page.getByRole('combobox', { name: 'Model' }).inputValue(), 'gpt-5.4-mini')
+  const requests = await column(page, 'tbody', 2)
+  await page.getByRole('link', { name: 'Checkout service', exact: true }).click()
+  await page.waitForURL(/\/app\/requests\?/)
+  const target = { range: '30d', model: 'gpt-5.4-mini', key_id: seeded.keys[0]?.id }
+  assert.deepEqual(Object.fromEntries(new URL(page.url()).searchParams), target)
+  await page.getByText(`${requests[0]} requests`, { exact: true }).waitFor()
+  await page.goBack()
+  await title(page, 'Cumulative tokens by key').waitFor()
+  await page.goBack()
+  await title(page, 'Cumulative tokens by model').waitFor()
+})
+
+test('arrow keys read the chart, and Enter opens a day by the hour', async (t) => {
+  const page = await dashboard.open(t, browser, '/usage?metric=requests')
+  const chart = page.getByRole('slider', { name: 'Requests by model' })
+  await chart.focus()
+  await page.keyboard.press('End')
+  const text = String(await chart.getAttribute('aria-valuetext'))
+  const [, count = ''] = /: (\d+)/.exec(text) ?? []
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/range=custom/)
+  const today = new Date().toISOString().slice(0, 10)
+  assert.match(page.url(), new RegExp(`from=${today}&to=${today}`))
+  await page.locator('figure').getByText(count, { exact: true }).first().waitFor()
+  assert.equal((await column(page, 'tfoot', 2))[0], count)
+})
+
+test('the file is the gateway’s own, under its own name', async (t) => {
+  const page = await dashboard.open(t, browser, '/models')
+  const go = () => page.goto(`${dashboard.url}/app/usage?range=30d&group=key`)
+  const { url } = await reportOf(page, 'group_by=key', go)
+  const download = page.waitForEvent('download')
+  await button(page, 'Download CSV').click()
+  const file = await download
+  const answer = await dashboard.ask('GET', `${url.replace(/&interval=\w+/, '')}&format=csv`, { token })
+  assert.equal(await readFile(await file.path(), 'utf8'), answer.body)
+  assert.ok(answer.headers['content-disposition']?.includes(`"${file.suggestedFilename()}"`))
+  assert.match(file.suggestedFilename(), /^usage-by-key-.*\.csv$/)
+})
+
+test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
+  const page = await dashboard.open(t, browser, '/usage?model=never-used')
+  await page.getByText('Nothing was used with these filters').waitFor()
+  await button(page, 'Clear filters').click()
+  await title(page, 'Spend by model').waitFor()
+  const error = { message: 'Out of order.', type: 'invalid_request_error', code: 'broken', request_id: 'req_shown' }
+  await page.route('**/v1/usage?*', (route) => route.fulfill({ status: 400, json: { error } }))
+  await page.goto(`${dashboard.url}/app/usage?range=today`)
+  await page.getByRole('alert').getByText('Out of order.').waitFor()
+  await page.getByText('req_shown').waitFor()
+  await page.unroute('**/v1/usage?*')
+  await button(page, 'Try again').click()
+  await title(page, 'Spend by model').waitFor()
+  await page.route('**/v1/me', async (route) => {
+    const answer = await route.fetch()
+    const me = (await answer.json()) as { credential: { scopes: string[] } }
+    me.credential.scopes = me.credential.scopes.filter((scope) => scope !== 'usage:read')
+    await route.fulfill({ response: answer, json: me })
+  })
+  await page.reload()
+  await page.getByText('You cannot see usage').waitFor()
+  const other = await dashboard.account('Empty')
+  const empty = await dashboard.open(t, browser, '/usage', {
+    as: await dashboard.person(other, 'owner', 'new@example.com'),
+  })
+  await empty.getByText('Nothing was used in this period').waitFor()
+  assert.equal(await empty.locator('table').count(), 0)
+})
+
+test('nothing for axe to find in either theme, and nothing too wide for a phone', async (t) => {
+  const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, reducedMotion: 'reduce' })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await title(page, 'Spend by model').waitFor()
+    assert.deepEqual(await axeFindings(page), [], colorScheme)
+  }
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.getByRole('list', { name: 'Usage by model' }).waitFor()
+    assert.equal(await overflow(page), 0, `${width} px`)
+  }
+  assert.deepEqual(await axeFindings(page), [])
+})
