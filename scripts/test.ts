@@ -24,6 +24,7 @@ const PATTERNS = [
   'bench/**/*.test.ts',
   'dashboard/src/**/*.test.ts',
 ]
+const BROWSER = /^test\/browser\//
 /** More than the cores of a small machine: tests wait more than they work. */
 const CONCURRENCY = 5
 /** Of one file. The longest kills a gateway a hundred times over and waits for what is swept half a minute later. */
@@ -37,9 +38,19 @@ function testFiles(filters: readonly string[]): string[] {
     .filter((file) => (isFaults ? isFaultTest(file) && (filters.length > 0 || isSlowTest(file)) : !isSlowTest(file)))
 }
 
-/** Whole-app tests take longest: begun first, they do not hold up the end. */
+/**
+ * Whole-app tests take longest: begun first, they do not hold up the end. Browsers fill every core they get: those tests are
+ * spread out, so that they run beside such as wait.
+ */
 function slowestFirst(files: readonly string[]): string[] {
-  return [...files].sort((a, b) => Number(b.startsWith('test')) - Number(a.startsWith('test')))
+  const [whole, others] = [
+    files.filter((file) => file.startsWith('test')),
+    files.filter((file) => !file.startsWith('test')),
+  ]
+  const [browsers, rest] = [whole.filter((file) => BROWSER.test(file)), whole.filter((file) => !BROWSER.test(file))]
+  const share = Math.ceil(rest.length / Math.max(1, browsers.length))
+  const spread = browsers.flatMap((file, index) => [file, ...rest.slice(index * share, (index + 1) * share)])
+  return [...spread, ...rest.slice(browsers.length * share), ...others]
 }
 
 function sayRecordings(): void {

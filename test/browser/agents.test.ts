@@ -333,6 +333,7 @@ test('text of strangers stays text, wherever it is shown', { timeout: 120_000 },
     assert.equal(await page.locator('html').getAttribute('data-hacked'), null, path)
   }
   await goTo(page, `/agents/${id}?tab=diff`)
+  await page.locator('section[id^="file-"]').getByText('<script>globalThis.__hacked?.(0)</script>').first().waitFor()
   const shown = (await page.locator('section[id^="file-"]').allInnerTexts()).join('\n')
   assert.ok(shown.includes('<script>globalThis.__hacked?.(0)</script>'))
   assert.ok(shown.includes('[U+202E]>tpircs/<'))

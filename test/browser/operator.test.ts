@@ -67,7 +67,8 @@ function configuration(port: number) {
 }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
-const dialog = (page: Page, name: string) => page.getByRole('dialog', { name })
+// (a note that names the same thing is a dialog to browsers, too)
+const dialog = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true })
 const question = (page: Page) => page.getByRole('alertdialog')
 const figure = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd')
 

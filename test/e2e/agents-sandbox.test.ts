@@ -1,3 +1,4 @@
+/** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {

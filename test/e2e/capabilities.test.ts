@@ -1,4 +1,7 @@
-/** What a model cannot do is refused before any provider hears of it; what was bent for one is told. */
+/**
+ * What a model cannot do is refused before any provider hears of it; what was bent for one is told.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'

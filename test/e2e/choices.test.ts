@@ -1,4 +1,7 @@
-/** `n` for providers that give one choice a call: as many calls side by side, merged into one answer. */
+/**
+ * `n` for providers that give one choice a call: as many calls side by side, merged into one answer.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'

@@ -1,4 +1,7 @@
-/** One client format, every wire format: the official SDK against fake providers that speak their own protocols. */
+/**
+ * One client format, every wire format: the official SDK against fake providers that speak their own protocols.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'

@@ -1,3 +1,4 @@
+/** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -2,6 +2,7 @@
  * Conversations with tools and thinking through the whole gateway, against providers as strict as the real ones: they
  * refuse a missing or foreign signature, a wrong order of turns, a call without its result. Clients that send back what
  * they were given, clients that keep what they know of the format and nothing else; whole and streamed.
+ * Runs on one database: it is about the wire.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

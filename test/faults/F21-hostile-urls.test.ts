@@ -1,4 +1,7 @@
-/** URLs that a tenant must not be able to have this machine connect to, given to the API as a tenant gives them. */
+/**
+ * URLs that a tenant must not be able to have this machine connect to, given to the API as a tenant gives them.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openApp } from '../support/signed-in.ts'

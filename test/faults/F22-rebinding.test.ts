@@ -1,4 +1,7 @@
-/** Names whose addresses change between one look and the next, with a name server of the attacker's. */
+/**
+ * Names whose addresses change between one look and the next, with a name server of the attacker's.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { promises as dns } from 'node:dns'
 import { once } from 'node:events'

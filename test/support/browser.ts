@@ -20,7 +20,7 @@ export async function startBrowser(): Promise<Browser> {
 
 /** A window of a person of their own: cookies are shared with nobody. Closed, and its complaints looked at, after the test. */
 export async function openWindow(t: TestContext, browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ locale: 'en-GB', ...options })
+  const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(PATIENCE_MS)
   const complaints: string[] = []
   context.on('console', (message) => {

@@ -1,4 +1,7 @@
-/** What a receiver gets of a running gateway, verified by code that is not ours. */
+/**
+ * What a receiver gets of a running gateway, verified by code that is not ours.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, test } from 'node:test'
