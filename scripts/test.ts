@@ -26,7 +26,7 @@ const PATTERNS = [
 ]
 const BROWSER = /^test\/browser\//
 /** Files at once. More than the cores of a small machine, since tests wait, too; those of faults keep the cores busy alone. */
-const CONCURRENCY = { tests: 4, faults: 3 }
+const CONCURRENCY = { tests: 5, faults: 4 }
 /** Of one file. The longest kills a gateway a hundred times over and waits for what is swept half a minute later. */
 const FILE_TIMEOUT_MS = 600_000
 

@@ -1,4 +1,7 @@
-/** `turnpike agents` against the real server, where the test itself is the worker. */
+/**
+ * `turnpike agents` against the real server, where the test itself is the worker.
+ * Runs on one database: it is about what is said and shown.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

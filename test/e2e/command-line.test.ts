@@ -1,4 +1,7 @@
-/** The command line against a server that it is signed in to, and one that it has a key for. */
+/**
+ * The command line against a server that it is signed in to, and one that it has a key for.
+ * Runs on one database: it is about what is said and shown.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openStore, ownerOf } from '../../src/cli/remote/credential-store.ts'

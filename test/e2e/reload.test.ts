@@ -1,3 +1,4 @@
+/** Runs on one database: it is about what is said and shown. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** `turnpike webhooks` against the real server, with receivers on this machine. */
+/**
+ * `turnpike webhooks` against the real server, with receivers on this machine.
+ * Runs on one database: it is about what is said and shown.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
