@@ -1,4 +1,4 @@
-/** Runs on one database: it is about the wire. */
+/** Runs on one database: it is about the sandbox. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {

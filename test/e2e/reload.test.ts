@@ -1,4 +1,3 @@
-/** Runs on one database: it is about what is said and shown. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

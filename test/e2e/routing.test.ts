@@ -1,4 +1,3 @@
-/** Runs on one database: it is about what is said and shown. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { answerJson, completion, ordinary, slowStream } from '../support/answers.ts'

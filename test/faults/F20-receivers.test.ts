@@ -1,7 +1,4 @@
-/**
- * Every kind of receiver, on loopback: what its delivery's log says, and what a receiver can do to the gateway.
- * Runs on one database: it is about the wire.
- */
+/** Every kind of receiver, on loopback: what its delivery's log says, and what a receiver can do to the gateway. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
  * URLs that a tenant must not be able to have this machine connect to, given to the API as a tenant gives them.
- * Runs on one database: it is about the wire.
+ * Runs on one database: it is about addresses.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

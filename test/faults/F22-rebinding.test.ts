@@ -1,6 +1,6 @@
 /**
  * Names whose addresses change between one look and the next, with a name server of the attacker's.
- * Runs on one database: it is about the wire.
+ * Runs on one database: it is about addresses.
  */
 import assert from 'node:assert/strict'
 import { promises as dns } from 'node:dns'

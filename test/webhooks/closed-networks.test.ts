@@ -1,7 +1,4 @@
-/**
- * The operator's setting is that of the attempt, not of the day on which an endpoint was made.
- * Runs on one database: it is about the wire.
- */
+/** The operator's setting is that of the attempt, not of the day on which an endpoint was made. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorOf } from '../support/client.ts'

@@ -1,4 +1,3 @@
-/** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startGithubFake } from '../../../test/support/github-fake.ts'

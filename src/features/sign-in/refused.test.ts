@@ -1,4 +1,3 @@
-/** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
