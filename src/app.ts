@@ -83,7 +83,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const identity = await createIdentity({ ...input, world, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: world.clock, active: () => gateway.active, log })
   const { strain } = pressure
-  const metrics = measured({ world, money, agents, gateway, strain })
+  const metrics = measured({ world, money, limits, agents, gateway, strain })
   const server = await openServer(input, { world, draining: () => draining, strain })
   const plain = { world, money, limits, streams, identity, webhooks, agents, gateway, metrics }
   await addRoutes(server, input, { ...plain, draining: () => draining })
@@ -116,13 +116,23 @@ export async function createApp(input: AppInput): Promise<App> {
 function measured({
   world,
   money,
+  limits: { countedHere },
   agents,
   gateway,
   strain,
-}: Pick<Parts, 'world' | 'money' | 'agents' | 'gateway'> & { readonly strain: () => string | undefined }): Metrics {
+}: Pick<Parts, 'world' | 'money' | 'limits' | 'agents' | 'gateway'> & {
+  readonly strain: () => string | undefined
+}): Metrics {
   const { status: providers } = world.health
   const { pending: unwritten } = money.committer
-  return createMetrics({ active: () => gateway.active, unwritten, strain, providers, agents: agents.active })
+  return createMetrics({
+    active: () => gateway.active,
+    unwritten,
+    strain,
+    providers,
+    agents: agents.active,
+    countedHere,
+  })
 }
 
 function openServer(

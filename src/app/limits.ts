@@ -9,6 +9,8 @@ export interface Limits {
   readonly admit: GatewayPorts['admit']
   /** Rejects when Redis does not answer; undefined: there is none. */
   readonly ping: (() => Promise<void>) | undefined
+  /** Requests that were counted in this process since Redis did not do so in time; undefined: there is none. */
+  readonly countedHere: (() => number) | undefined
   /** Never rejects, and takes 2 s at most: without Redis limits hold in this process until it comes. */
   started(): Promise<void>
   close(): Promise<void>
@@ -27,11 +29,18 @@ export async function createLimits({ world, redisUrl, processes, log }: LimitsIn
   const planLimits = (plan: string) => limitsOf(config(), plan)
   if (redisUrl === undefined) {
     const { admit } = createLimiter({ limitsOf: planLimits, clock })
-    return { admit, ping: undefined, started: async () => undefined, close: async () => undefined }
+    return {
+      admit,
+      ping: undefined,
+      countedHere: undefined,
+      started: async () => undefined,
+      close: async () => undefined,
+    }
   }
   // Its client is only read where there is a Redis.
   const { createSharedLimiter } = await import('../features/limits/shared-limiter.ts')
-  return createSharedLimiter({ url: redisUrl, limitsOf: planLimits, clock, log, nodes: processes })
+  const limiter = createSharedLimiter({ url: redisUrl, limitsOf: planLimits, clock, log, nodes: processes })
+  return { ...limiter, countedHere: () => limiter.state().countedHere }
 }
 
 /** Of an account whose plan is no longer in the configuration. */

@@ -18,6 +18,8 @@ export interface MetricsInput {
   readonly providers?: () => readonly ProviderStatus[]
   /** Runs of agents under way. */
   readonly agents?: () => number
+  /** Requests whose limits this process counted by itself although there is a Redis; absent: there is none. */
+  readonly countedHere?: (() => number) | undefined
 }
 
 export interface Metrics {
@@ -32,7 +34,7 @@ const OVERHEAD_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 
 /** Counts what the gateway publishes; nothing on the hot path knows of it. */
 export function createMetrics(input: MetricsInput): Metrics {
-  const { active, unwritten, strain = () => undefined, providers = () => [], agents = () => 0 } = input
+  const { active, unwritten, strain = () => undefined, providers = () => [], agents = () => 0, countedHere } = input
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   addGauge(registry, { name: 'turnpike_active_completions', help: 'Completions under way.', value: active })
@@ -43,6 +45,14 @@ export function createMetrics(input: MetricsInput): Metrics {
     help: '1 while new requests are turned away.',
     value: () => (strain() === undefined ? 0 : 1),
   })
+  if (countedHere !== undefined) {
+    addCounter(registry, {
+      name: 'turnpike_limits_counted_here_total',
+      help: 'Requests whose limits this process counted by itself, since Redis did not do so in time.',
+      labelNames: [],
+      collect: (counter) => counter.inc(countedHere()),
+    })
+  }
   showProviders(registry, providers)
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)

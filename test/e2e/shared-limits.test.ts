@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ordinary } from '../support/answers.ts'
-import { CHAT, eventually, hello, send } from '../support/client.ts'
+import { type Answer, CHAT, eventually, hello, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 const LIMIT = 30
+/** Further ones, while the machine is too busy for Redis to answer in time. */
+const BURSTS = 20
 const provider = await startFakeProvider(ordinary)
 const redis = await startRedis()
 const config = {
@@ -22,15 +24,34 @@ after(async () => {
   await redis.stop()
 })
 
-test('R-E1: two processes with one Redis admit what one would', async () => {
+/** Requests that a process counted by itself, since Redis did not answer within 50 ms: on a machine that is kept busy that happens. */
+async function countedHere(): Promise<number> {
+  const texts = await Promise.all([one, two].map(async (process) => (await send(process, '/metrics')).text))
+  return texts.reduce((sum, text) => {
+    const value = /^turnpike_limits_counted_here_total (\d+)$/m.exec(text)?.[1]
+    assert.ok(value, 'the metric is there')
+    return sum + Number(value)
+  }, 0)
+}
+
+/** Of an account of its own: four times what its plan allows a minute, half of it at each process. */
+async function burst(): Promise<{ readonly answers: readonly Answer[]; readonly apart: number }> {
   const account = await one.cli('accounts', 'create', '--name', 'shared', '--plan', 'narrow')
   const key = await one.key('--account', account)
+  const before = await countedHere()
   const answers = await Promise.all(
     Array.from({ length: 4 * LIMIT }, (_, index) => send(index % 2 ? one : two, CHAT, { key, body: hello() })),
   )
-  const admitted = answers.filter(({ status }) => status === 200).length
+  return { answers, apart: (await countedHere()) - before }
+}
+
+test('R-E1: two processes with one Redis admit what one would', async () => {
+  let all = await burst()
+  for (let again = 0; all.apart > 0 && again < BURSTS; again += 1) all = await burst()
+  assert.equal(all.apart, 0, 'Redis counts every request of a burst, sooner or later')
+  const admitted = all.answers.filter(({ status }) => status === 200).length
   assert.ok(admitted >= LIMIT && admitted <= LIMIT + 2, `${admitted} of a limit of ${LIMIT}, while it refills`)
-  const refused = answers.find(({ status }) => status === 429)
+  const refused = all.answers.find(({ status }) => status === 429)
   assert.ok(refused)
   assert.ok(refused.headers['retry-after'])
   assert.equal(refused.headers['x-ratelimit-limit-requests'], String(LIMIT))
