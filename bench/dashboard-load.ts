@@ -1,5 +1,6 @@
 /**
- * People at the dashboard, in a process of their own: each opens a view a second, or when the one before has all its figures.
+ * People at the dashboard, in a process of their own: each opens a view a second on average, or when the one before has all
+ * its figures, and none at the pace of another.
  * `node dashboard-load.ts <port> <key> <people>`
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,8 +29,9 @@ async function refused(seconds: number): Promise<void> {
 }
 
 async function look(first: number): Promise<never> {
+  await sleep(VIEW_MS * Math.random())
   for (let turn = first; ; turn++) {
-    const pause = sleep(VIEW_MS)
+    const pause = sleep(VIEW_MS * (0.5 + Math.random()))
     const views = viewsAt(Date.now())
     await Promise.all((views[turn % views.length]?.paths ?? []).map(ask))
     opened++

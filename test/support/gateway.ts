@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts'
 import { createSchema, type TestSchema } from './schemas.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
-const READY_WITHIN_MS = 30_000
+const READY_WITHIN_MS = 90_000
 const PORT_ATTEMPTS = 3
 
 export interface GatewayOptions {

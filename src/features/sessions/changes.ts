@@ -1,6 +1,7 @@
 /** What any process changes about sessions, and about the people and accounts that they are of. */
 import { type Kysely, sql } from 'kysely'
 import { type ChangeFollower, createFollower } from '../../db/follower.ts'
+import { readRows } from '../../db/read-rows.ts'
 import type { Database } from '../../db/schema.ts'
 
 const TABLES = ['session', 'member', 'person', 'account'] as const
@@ -36,7 +37,7 @@ async function latestChanges(db: Kysely<Database>): Promise<Cursor> {
   const columns = TABLES.map(
     (table) => sql`(select coalesce(max(changed_at), 0) from ${sql.table(table)}) as ${sql.ref(table)}`,
   )
-  const { rows } = await sql<Cursor>`select ${sql.join(columns)}`.execute(db)
+  const rows = await readRows(db, sql<Cursor>`select ${sql.join(columns)}`)
   return rows[0] ?? { session: 0, member: 0, person: 0, account: 0 }
 }
 
@@ -47,13 +48,13 @@ interface ChangedRow extends Omit<Change, 'isOver'> {
 
 /** One question: it is asked whenever anything is written. */
 async function changesSince(db: Kysely<Database>, cursor: Cursor): Promise<readonly ChangedRow[]> {
-  const { rows } = await sql<ChangedRow>`
+  return readRows(
+    db,
+    sql<ChangedRow>`
     select 'session' as "kind", id as "id", user_id as "userId", ended_at as "overAt", changed_at as "changedAt"
     from session where changed_at > ${cursor.session}
     union all select 'member', account_id, user_id, removed_at, changed_at from member where changed_at > ${cursor.member}
     union all select 'person', id, id, disabled_at, changed_at from person where changed_at > ${cursor.person}
-    union all select 'account', id, null, null, changed_at from account where changed_at > ${cursor.account}`.execute(
-    db,
+    union all select 'account', id, null, null, changed_at from account where changed_at > ${cursor.account}`,
   )
-  return rows
 }

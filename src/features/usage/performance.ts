@@ -3,6 +3,7 @@
  * database adds up and ranks: only sums and percentiles come to the thread that answers requests.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { readRows } from '../../db/read-rows.ts'
 import type { Database } from '../../db/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
@@ -95,7 +96,7 @@ function isIn({ accountId, period }: Omit<Choice, 'grouping'>): RawBuilder<unkno
 
 async function hasMore(db: Kysely<Database>, choice: Choice): Promise<boolean> {
   const query = sql`select 1 from completion where ${isIn(choice)} order by id desc limit 1 offset ${sql.lit(MAX_ROWS)}`
-  return (await query.execute(db)).rows.length > 0
+  return (await readRows(db, query)).length > 0
 }
 
 interface Count {
@@ -107,12 +108,14 @@ interface Count {
 }
 
 async function countRows(db: Kysely<Database>, newest: RawBuilder<unknown>): Promise<readonly Count[]> {
-  const { rows } = await sql<Count>`with ${newest}
+  return readRows(
+    db,
+    sql<Count>`with ${newest}
     select name as key, hour, count(*) as requests,
       count(case when status in ('failed', 'incomplete') then 1 end) as failed,
       count(case when status = 'completed' then 1 end) as completed
-    from newest group by name, hour`.execute(db)
-  return rows
+    from newest group by name, hour`,
+  )
 }
 
 interface Ranked {
@@ -122,7 +125,9 @@ interface Ranked {
 
 /** The nearest rank: always a time that was measured. By `first <group>`, `whole <group>` and `hour <hour>`. */
 async function rankTimes(db: Kysely<Database>, newest: RawBuilder<unknown>): Promise<ReadonlyMap<string, Percentiles>> {
-  const { rows } = await sql<Ranked>`with ${newest}, times as (
+  const rows = await readRows(
+    db,
+    sql<Ranked>`with ${newest}, times as (
       select 'first ' || name as subject, first_byte_ms as ms from newest where first_byte_ms is not null
       union all select 'whole ' || name, duration_ms from newest where status = 'completed'
       union all select 'hour ' || hour, first_byte_ms from newest where first_byte_ms is not null
@@ -131,7 +136,8 @@ async function rankTimes(db: Kysely<Database>, newest: RawBuilder<unknown>): Pro
         count(*) over (partition by subject) as size
       from times
     )
-    select subject, ms from ranked where place in ((size * 50 + 99) / 100, (size * 95 + 99) / 100)`.execute(db)
+    select subject, ms from ranked where place in ((size * 50 + 99) / 100, (size * 95 + 99) / 100)`,
+  )
   return new Map(
     [...Map.groupBy(rows, ({ subject }) => subject)].map(([subject, all]) => [subject, percentilesOf(all)]),
   )

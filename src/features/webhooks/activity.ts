@@ -1,5 +1,6 @@
 /** How endpoints fare: the newest delivery of each, and what became of those of the last 24 hours. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { readRows } from '../../db/read-rows.ts'
 import type { Database, DeliveryStatus } from '../../db/schema.ts'
 import { type AccountId, type DeliveryId, toBase62, type WebhookId } from '../../domain/ids.ts'
 import type { WebhookEventType } from '../../domain/webhook-event.ts'
@@ -48,13 +49,15 @@ export async function webhookActivity(
 }
 
 async function lastDeliveries(db: Kysely<Database>, wanted: Wanted): Promise<readonly LastDelivery[]> {
-  const { rows } = await sql<LastDelivery>`select * from ${eachWebhook(wanted, (id) => {
-    return sql`select delivery.webhook_id, delivery.id, event.type, delivery.status, delivery.created_at from delivery
+  return readRows(
+    db,
+    sql<LastDelivery>`select * from ${eachWebhook(wanted, (id) => {
+      return sql`select delivery.webhook_id, delivery.id, event.type, delivery.status, delivery.created_at from delivery
       join event on event.account_id = delivery.account_id and event.id = delivery.event_id
       where delivery.account_id = ${wanted.accountId} and delivery.webhook_id = ${id}
       order by delivery.id desc limit 1`
-  })}`.execute(db)
-  return rows
+    })}`,
+  )
 }
 
 interface Count {
@@ -65,15 +68,14 @@ interface Count {
 
 async function countDeliveries(db: Kysely<Database>, wanted: Wanted): Promise<readonly Count[]> {
   const first = firstIdSince(wanted.now - COUNTED_MS)
-  const { rows } = await sql<Count>`select webhook_id, status, count(*) as deliveries from ${eachWebhook(
-    wanted,
-    (id) => {
+  return readRows(
+    db,
+    sql<Count>`select webhook_id, status, count(*) as deliveries from ${eachWebhook(wanted, (id) => {
       return sql`select webhook_id, status from delivery
       where account_id = ${wanted.accountId} and webhook_id = ${id} and id >= ${first}
       order by id desc limit ${sql.lit(MAX_COUNTED_DELIVERIES)}`
-    },
-  )} group by webhook_id, status`.execute(db)
-  return rows
+    })} group by webhook_id, status`,
+  )
 }
 
 /** The rows that the query has for each endpoint, in one table. */
