@@ -160,7 +160,6 @@ async function tellNow(account: Account): Promise<void> {
       return untold.where('account_id', '=', account.id).execute()
     },
     (rows) => rows.length === 0,
-    10_000,
   )
 }
 

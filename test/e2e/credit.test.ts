@@ -146,11 +146,18 @@ test('a request without max_tokens is sent with what is affordable, and says so'
 
 test('R-D6: what is reserved is shown while it is, and not at rest', async () => {
   const { key } = await prepaid('1')
+  const told = Promise.withResolvers<void>()
+  provider.answer(async (call, reply) => {
+    await told.promise
+    await reportsMaxTokens(call, reply)
+  })
   const running = send(gateway, CHAT, { key, body: hello({ max_tokens: 100 }) })
   const seen = await eventually(
     () => getJson<{ held_usd: number }>(gateway, key, '/v1/usage'),
     ({ held_usd }) => held_usd > 0,
   )
+  provider.answer(reportsMaxTokens)
+  told.resolve()
   assert.equal(seen.held_usd, 0.001)
   assert.equal((await running).status, 200)
   const rest = await eventually(

@@ -6,7 +6,7 @@ import type { AccountId, DeviceId, SessionId, UserId } from '../../src/domain/id
 import { type Activation, createActivation } from '../../src/features/oauth/activation.ts'
 import { createClients } from '../../src/features/oauth/clients.ts'
 import { DATABASE_TIME } from '../../src/features/oauth/database-time.ts'
-import { ordinary, slowStream } from '../support/answers.ts'
+import { ordinary, streamUntil } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, open, send } from '../support/client.ts'
 import { openPlace, testIds } from '../support/database.ts'
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
@@ -132,17 +132,19 @@ test('DEV-4: a token is refused where its scopes and its person’s rights end',
 })
 
 test('OA-3: who revokes a token ends what runs with it, and only that', async () => {
-  provider.answer(slowStream(100, 20))
+  const told = Promise.withResolvers<void>()
+  provider.answer(streamUntil(told.promise))
   const [victim, other] = [await connect(), await connect()]
   const streams = await Promise.all(
     [victim, other].map(({ access }) => open(gateway, CHAT, { key: access, body: hello({ stream: true }) })),
   )
-  const texts = streams.map(({ body }) => body.text())
+  const [cut, whole] = streams.map(({ body }) => body.text())
   await oauth.processRevocationResponse(await oauth.revocationRequest(server, client, none, victim.refresh, http))
-  const [cut, whole] = (await Promise.all(texts)).map(readStream)
   provider.answer(ordinary)
-  assert.equal(cut?.error?.code, 'invalid_credential')
-  assert.equal(whole?.error, undefined)
+  assert.equal(readStream((await cut) ?? '').error?.code, 'invalid_credential')
+  told.resolve()
+  const { error, done } = readStream((await whole) ?? '')
+  assert.deepEqual([error, done], [undefined, true])
   const refused = await send(gateway, '/v1/models', { key: victim.access })
   assert.deepEqual([refused.status, errorOf(refused).code], [401, 'invalid_credential'])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
 import { answerJson, completion, counts, ordinary } from '../support/answers.ts'
-import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
+import { CHAT, errorOf, eventually, hello, send, untilActive } from '../support/client.ts'
 import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
@@ -17,12 +17,13 @@ after(async () => {
   await provider.close()
 })
 
-/** Answers after a moment, and never twice the same. */
-function countingSlowly(): Script {
+/** Answers a moment after it was `told` to, and never twice the same. */
+function countingSlowly(told = Promise.resolve()): Script {
   let count = 0
   return async (_, reply) => {
     count += 1
     const content = `answer ${count}`
+    await told
     await reply.wait(150)
     reply.bill({ promptTokens: 10, completionTokens: 5 })
     reply.head(200, { 'content-type': 'application/json' })
@@ -121,7 +122,8 @@ test('the header is taken on streams', async () => {
 })
 
 test('a client that leaves while others wait for the same answer does not take it from them', async () => {
-  provider.answer(countingSlowly())
+  const told = Promise.withResolvers<void>()
+  provider.answer(countingSlowly(told.promise))
   const key = await gateway.keyOfNewAccount()
   const leaving = new AbortController()
   const called = provider.calls.length
@@ -133,9 +135,10 @@ test('a client that leaves while others wait for the same answer does not take i
   }).catch(() => undefined)
   await provider.call(called)
   const waiting = ask({ key, idempotencyKey: 'leaver' })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await untilActive(gateway, 2)
   leaving.abort()
   await first
+  told.resolve()
   assert.equal((await waiting).status, 200)
   const rows = await eventually(
     () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions'),

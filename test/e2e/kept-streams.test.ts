@@ -15,7 +15,7 @@ import {
   sendFrames,
   textChunks,
 } from '../support/answers.ts'
-import { type Answer, CHAT, errorOf, eventually, hello, open, send } from '../support/client.ts'
+import { type Answer, CHAT, errorOf, eventually, hello, open, send, untilActive } from '../support/client.ts'
 import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
 import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
@@ -81,7 +81,6 @@ async function begin(what: Ask) {
       eventually(
         async () => text.includes(mark),
         (there) => there,
-        10_000,
       ),
     leave: () => body.destroy(),
   }
@@ -261,8 +260,9 @@ test('IDEM-2: the same key with another body is 409, while the stream runs and a
 })
 
 test('contract rule 1, IDEM-5: an early failure is a status for all, and frees the key', async () => {
+  const told = Promise.withResolvers<void>()
   provider.answer(async (_, reply) => {
-    await reply.wait(300)
+    await told.promise
     reply.head(500, { 'content-type': 'application/json' })
     reply.end('{"error": {"message": "busy"}}')
   })
@@ -270,7 +270,12 @@ test('contract rule 1, IDEM-5: an early failure is a status for all, and frees t
   const called = provider.calls.length
   const first = ask({ key, name: 'early' })
   await provider.call(called)
-  const answers = await Promise.all([first, ask({ key, name: 'early' }), ask({ key, name: 'early', at: second })])
+  const all = Promise.all([first, ask({ key, name: 'early' }), ask({ key, name: 'early', at: second })])
+  await Promise.all([untilActive(gateway, 2), untilActive(second, 1)])
+  // Keys are looked for in the order of requests: where another body is refused, the one before it waits.
+  assert.equal((await ask({ key, name: 'early', at: second, body: { temperature: 1 } })).status, 409)
+  told.resolve()
+  const answers = await all
   for (const answer of answers) assert.deepEqual([answer.status, errorOf(answer).code], [503, 'provider_error'])
   assert.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, 3)
   assert.equal(provider.calls.length - called, 1)

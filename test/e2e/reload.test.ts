@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ordinary, slowStream } from '../support/answers.ts'
+import { ordinary, streamUntil } from '../support/answers.ts'
 import { CHAT, eventually, hello, open, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
@@ -29,13 +29,16 @@ async function listed(): Promise<readonly string[]> {
 }
 
 test('SIGHUP takes over the file, and what is under way does not notice', async () => {
-  provider.answer(slowStream(20, 20))
+  const told = Promise.withResolvers<void>()
+  provider.answer(streamUntil(told.promise))
   const stream = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
   writeFileSync(file, config(['m1', 'm2']))
   gateway.signal('SIGHUP')
   const models = await eventually(listed, (ids) => ids.includes('m2'))
   assert.ok(models.includes('m2'), models.join(' '))
-  assert.equal(readStream(await stream.body.text()).error, undefined)
+  told.resolve()
+  const { error, done } = readStream(await stream.body.text())
+  assert.deepEqual([error, done], [undefined, true])
   provider.answer(ordinary)
   assert.equal((await send(gateway, CHAT, { key, body: { ...hello(), model: 'm2' } })).status, 200)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ordinary, slowStream } from '../support/answers.ts'
+import { ordinary, streamUntil } from '../support/answers.ts'
 import { CHAT, hello, open, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
@@ -28,18 +28,20 @@ for (const [way, revoke] of [
   ['by another process', (id: string) => gateway.cli('keys', 'revoke', id)],
 ] as const) {
   test(`KEY-4: streams of a key that is revoked ${way} end with an error, those of others go on`, async () => {
-    provider.answer(slowStream(100, 20))
+    const told = Promise.withResolvers<void>()
+    provider.answer(streamUntil(told.promise))
     const admin = await gateway.key()
     const name = `victim ${way}`
     const key = await gateway.key('--name', name)
     const streams = await Promise.all(
       [key, admin].map((by) => open(gateway, CHAT, { key: by, body: hello({ stream: true }) })),
     )
-    const texts = streams.map(({ body }) => body.text())
+    const [cut, whole] = streams.map(({ body }) => body.text())
     await revoke(await idOf(name, admin), admin)
-    const [cut, whole] = (await Promise.all(texts)).map(readStream)
-    assert.equal(cut?.error?.code, 'invalid_credential')
-    assert.equal(whole?.error, undefined)
+    assert.equal(readStream((await cut) ?? '').error?.code, 'invalid_credential')
+    told.resolve()
+    const { error, done } = readStream((await whole) ?? '')
+    assert.deepEqual([error, done], [undefined, true])
     assert.equal((await send(gateway, '/v1/models', { key })).status, 401)
   })
 }

@@ -7,6 +7,8 @@ import { oneModel, startGateway } from '../support/gateway.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 const LIMIT = 30
+/** Few, so that no process is kept busy for as long as Redis may take. */
+const AT_ONCE = 10
 /** Further ones, while the machine is too busy for Redis to answer in time. */
 const BURSTS = 20
 const provider = await startFakeProvider(ordinary)
@@ -35,14 +37,17 @@ async function countedHere(): Promise<number> {
 }
 
 /** Of an account of its own: four times what its plan allows a minute, half of it at each process. */
-async function burst(): Promise<{ readonly answers: readonly Answer[]; readonly apart: number }> {
+async function burst(): Promise<{ answers: readonly Answer[]; apart: number; tookMs: number }> {
   const account = await one.cli('accounts', 'create', '--name', 'shared', '--plan', 'narrow')
   const key = await one.key('--account', account)
   const before = await countedHere()
-  const answers = await Promise.all(
-    Array.from({ length: 4 * LIMIT }, (_, index) => send(index % 2 ? one : two, CHAT, { key, body: hello() })),
-  )
-  return { answers, apart: (await countedHere()) - before }
+  const begunAt = performance.now()
+  const answers: Answer[] = []
+  while (answers.length < 4 * LIMIT) {
+    const wave = Array.from({ length: AT_ONCE }, (_, at) => send(at % 2 ? one : two, CHAT, { key, body: hello() }))
+    answers.push(...(await Promise.all(wave)))
+  }
+  return { answers, apart: (await countedHere()) - before, tookMs: performance.now() - begunAt }
 }
 
 test('R-E1: two processes with one Redis admit what one would', async () => {
@@ -50,7 +55,8 @@ test('R-E1: two processes with one Redis admit what one would', async () => {
   for (let again = 0; all.apart > 0 && again < BURSTS; again += 1) all = await burst()
   assert.equal(all.apart, 0, 'Redis counts every request of a burst, sooner or later')
   const admitted = all.answers.filter(({ status }) => status === 200).length
-  assert.ok(admitted >= LIMIT && admitted <= LIMIT + 2, `${admitted} of a limit of ${LIMIT}, while it refills`)
+  const refilled = Math.ceil((all.tookMs * LIMIT) / 60_000)
+  assert.ok(admitted >= LIMIT && admitted <= LIMIT + 1 + refilled, `${admitted} of ${LIMIT} in ${all.tookMs} ms`)
   const refused = all.answers.find(({ status }) => status === 429)
   assert.ok(refused)
   assert.ok(refused.headers['retry-after'])
@@ -58,7 +64,10 @@ test('R-E1: two processes with one Redis admit what one would', async () => {
 })
 
 test('a Redis that is gone is told by /readyz, and requests go on', async () => {
-  const ready = await send(one, '/readyz')
+  const ready = await eventually(
+    () => send(one, '/readyz'),
+    ({ status }) => status === 200,
+  )
   assert.equal(ready.status, 200)
   assert.match(ready.text, /redis/)
   await redis.stop()

@@ -3,14 +3,26 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ordinary, silent, slowStream } from '../support/answers.ts'
+import { frame, ordinary, SSE_HEAD, sendFrames, silent, slowStream, textChunks } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, open, send, usageReport } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
+import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { assemble, assertWireRules, readStream } from '../support/sse.ts'
 
 const provider = await startFakeProvider(ordinary)
 after(() => provider.close())
+
+const WORDS = 40
+/** Half of the words, and the others when the test has `told` it to go on. */
+const inHalves =
+  (told: Promise<void>): Script =>
+  async (_, reply) => {
+    const chunks = textChunks(WORDS)
+    reply.head(200, SSE_HEAD)
+    await sendFrames(reply, chunks.slice(0, WORDS / 2))
+    await told
+    if (await sendFrames(reply, chunks.slice(WORDS / 2), 5)) reply.end(frame('[DONE]'))
+  }
 
 async function withDataDir(use: (dataDir: string) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-data-'))
@@ -23,10 +35,11 @@ async function withDataDir(use: (dataDir: string) => Promise<void>): Promise<voi
 
 test('R-A15, F17: SIGTERM lets 20 streams end, turns new work away, meters all, and exits with 0', async () => {
   await withDataDir(async (dataDir) => {
-    const config = oneModel(provider.url, {}, { server: { drain_delay_ms: 700 } })
+    const config = oneModel(provider.url, {}, { server: { drain_delay_ms: 3_000 } })
     const gateway = await startGateway({ config, dataDir })
     const key = await gateway.key()
-    provider.answer(slowStream(40, 25))
+    const told = Promise.withResolvers<void>()
+    provider.answer(inHalves(told.promise))
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => open(gateway, CHAT, { key, body: hello({ stream: true }) })),
     )
@@ -41,18 +54,19 @@ test('R-A15, F17: SIGTERM lets 20 streams end, turns new work away, meters all, 
     assert.deepEqual([refused.status, errorOf(refused).code], [503, 'shutting_down'])
     assert.equal(refused.headers['connection'], 'close')
     assert.match(refused.headers['retry-after'] ?? '', /^[1-9]\d?$/)
+    told.resolve()
     for (const text of await texts) {
       const stream = readStream(text)
       assertWireRules(stream, { model: 'm1' })
-      assert.equal(assemble(stream).content, ' hello'.repeat(40))
+      assert.equal(assemble(stream).content, Array.from({ length: WORDS }, (_, i) => `t${i} `).join(''))
       assert.equal(assemble(stream).finishReason, 'stop')
     }
     assert.equal(await gateway.exited, 0)
 
     const again = await startGateway({ config, dataDir })
     const { total_tokens, total_cost_usd } = await usageReport(again, key)
-    assert.equal(total_tokens, 20 * (10 + 40))
-    assert.equal(total_cost_usd, (20 * (10 * 1 + 40 * 2)) / 1e6)
+    assert.equal(total_tokens, 20 * (10 + WORDS))
+    assert.equal(total_cost_usd, (20 * (10 * 1 + WORDS * 2)) / 1e6)
     assert.equal(await again.stop(), 0)
   })
 })
@@ -74,7 +88,8 @@ test('R-A15: what is left when the drain time is over gets the in-band error and
 
     const again = await startGateway({ config, dataDir })
     const { total_tokens } = await usageReport(again, key)
-    assert.ok(total_tokens > 5 && total_tokens < 500, `${total_tokens} tokens`)
+    const words = assemble(stream).content.split(' hello').length - 1
+    assert.ok(words > 0 && Math.abs(total_tokens - words) <= 20, `${total_tokens} tokens for ${words} words`)
     assert.equal(await again.stop(), 0)
   })
 })

@@ -19,16 +19,27 @@ after(async () => {
 })
 
 test('SSE-3: a silent provider’s stream gets its head and a comment after 10 s, and then goes on', async () => {
+  const heard = Promise.withResolvers<void>()
   provider.answer(async (_, reply) => {
     reply.head(200, SSE_HEAD)
-    if (!(await reply.wait(KEEP_ALIVE_MS + 1000))) return
+    await Promise.race([heard.promise, reply.wait(3 * KEEP_ALIVE_MS)])
     if (await sendFrames(reply, textChunks(2))) reply.end(frame('[DONE]'))
   })
+  const askedAt = performance.now()
   const answer = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
   assert.equal(answer.statusCode, 200)
-  const stream = readStream(await answer.body.text())
+  let text = ''
+  let heardAt = 0
+  for await (const bytes of answer.body) {
+    text += String(bytes)
+    if (!text.includes(': keep-alive\n\n') || heardAt > 0) continue
+    heardAt = performance.now()
+    heard.resolve()
+  }
+  const stream = readStream(text)
   assertWireRules(stream, { model: 'm1' })
   assert.deepEqual(stream.comments, ['keep-alive'])
+  assert.ok(heardAt - askedAt > KEEP_ALIVE_MS - 100, `after ${heardAt - askedAt} ms`)
   assert.equal(assemble(stream).content, 't0 t1 ')
 })
 

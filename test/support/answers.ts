@@ -117,6 +117,22 @@ export function slowStream(words: number, gapMs: number): Script {
   }
 }
 
+/** A word every few milliseconds until the test has `told` it to end, which it does well; half a minute at most. */
+export function streamUntil(told: Promise<void>): Script {
+  return async (_, reply) => {
+    let isTold = false
+    void told.then(() => {
+      isTold = true
+    })
+    reply.head(200, SSE_HEAD)
+    let words = 0
+    for (; !isTold && words < 1500; words += 1) {
+      if (!(await reply.write(frame(chunk({ content: ' hello' })))) || !(await reply.wait(20))) return
+    }
+    if (await sendFrames(reply, textChunks(words).slice(-2))) reply.end(frame('[DONE]'))
+  }
+}
+
 /** Answers with exactly these bytes. */
 export function answerBytes(head: Readonly<Record<string, string>>, bytes?: string | Uint8Array, status = 200): Script {
   return (_, reply) => {

@@ -100,11 +100,14 @@ export async function usageReport(gateway: Gateway, key: string): Promise<UsageR
   return JSON.parse(answer.text) as UsageReport
 }
 
+/** Far more than anything takes, also where processes stand still for seconds, since others have the cores. */
+const WITHIN_MS = 20_000
+
 /** Asks again until the answer is as wished, at most `withinMs`; returns the last answer either way. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   isThere: (value: T) => boolean,
-  withinMs = 3000,
+  withinMs = WITHIN_MS,
 ): Promise<T> {
   const until = performance.now() + withinMs
   for (;;) {
@@ -112,6 +115,16 @@ export async function eventually<T>(
     if (isThere(value) || performance.now() > until) return value
     await sleep(25)
   }
+}
+
+/** Resolves when so many completions are under way in a process; those that wait for another's answer count as well. */
+export async function untilActive(gateway: Gateway, count: number): Promise<void> {
+  const gauge = async (): Promise<number> => {
+    const { text } = await send(gateway, '/metrics')
+    return Number(/^turnpike_active_completions (\d+)$/m.exec(text)?.[1])
+  }
+  const active = await eventually(gauge, (now) => now === count)
+  if (active !== count) throw new Error(`${active} completions are under way, not ${count}`)
 }
 
 /** Writes bytes on a socket of its own and returns everything that comes back until the server closes it. */

@@ -56,7 +56,7 @@ export function reconcile(gateway: Gateway, key: string): Promise<Reconciled> {
 export async function creditAtRest(
   gateway: Gateway,
   { account, key }: { readonly account: string; readonly key: string },
-  withinMs = 3000,
+  withinMs?: number,
 ): Promise<Credit> {
   await eventually(
     () => getJson<{ readonly held_usd: number }>(gateway, key, '/v1/usage'),

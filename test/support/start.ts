@@ -9,8 +9,9 @@ import { after } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PROGRAM = join(ROOT, 'bin', 'turnpike.js')
-const ENDS_WITHIN_MS = 10_000
-const KILLED_AFTER_MS = 30_000
+/** A start that would wait for ever is told from one on a machine where a process needs seconds to begin. */
+const ENDS_WITHIN_MS = 25_000
+const KILLED_AFTER_MS = 60_000
 
 /** For data directories; removed after the tests of the file. */
 export const folder = mkdtempSync(join(tmpdir(), 'turnpike-start-'))
