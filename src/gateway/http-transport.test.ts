@@ -375,7 +375,7 @@ test('closing waits for calls under way, and then there is no connection left', 
     await goOn.promise
     reply.end('ok')
   })
-  const { transport, close } = createHttpTransport(fake.url, 1000)
+  const { transport, close } = createHttpTransport(fake.url, 60_000)
   const exchange = transport(callOf(fake.url))
   await exchange.head
   const closed = close()

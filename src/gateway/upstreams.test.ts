@@ -57,7 +57,7 @@ test('connections outlive a reload that does not concern them, and not one that 
   upstreams.replace([configured('a', fake.url, { credentials: ['other'] }), configured('b', 'http://b.test')])
   assert.deepEqual(upstreams.find('a')?.credentials, ['other'])
   await callOnce(upstreams, 'a')
-  const timeouts = { connect: 7, firstByte: 1, wholeAnswer: 1, idle: 1, total: 1 }
+  const timeouts = { connect: 7_000, firstByte: 1, wholeAnswer: 1, idle: 1, total: 1 }
   upstreams.replace([configured('a', fake.url, { timeouts })])
   await callOnce(upstreams, 'a')
   const [first, second, third] = fake.calls.map(({ callerPort }) => callerPort)

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
 import { testIds } from '../../test/support/ids.ts'
 import { type HttpConnection, KEEP_ALIVE_MS, openConnection } from './connection.ts'
 import { createHttpServer } from './server.ts'
@@ -30,7 +31,10 @@ interface Line {
 }
 
 /** One request on a socket of its own to a route whose connection the test holds. @param before Awaited by the route first. */
-async function open(t: TestContext, before: () => Promise<unknown> = () => Promise.resolve()): Promise<Line> {
+async function open(
+  t: TestContext,
+  before: (request: FastifyRequest) => Promise<unknown> = () => Promise.resolve(),
+): Promise<Line> {
   const served = Promise.withResolvers<Served>()
   const app = await createHttpServer({
     newRequestId: testIds.request,
@@ -39,8 +43,8 @@ async function open(t: TestContext, before: () => Promise<unknown> = () => Promi
     draining: () => false,
     onError: () => {},
   })
-  app.get('/', async (_request, reply) => {
-    await before()
+  app.get('/', async (request, reply) => {
+    await before(request)
     const connection = openConnection(reply)
     const done = Promise.withResolvers<void>()
     served.resolve({ connection, response: reply.raw, done: done.resolve })
@@ -272,13 +276,13 @@ test('R-A6: a client that goes away is noticed once', async (t) => {
 })
 
 test('R-A4: a client that left before anybody listened is noticed at once', async (t) => {
-  const going = Promise.withResolvers<void>()
-  const { wire, served } = await open(t, () => going.promise)
-  await settled()
+  const arrived = Promise.withResolvers<void>()
+  const { wire, served } = await open(t, ({ socket }) => {
+    arrived.resolve()
+    return once(socket, 'close')
+  })
+  await arrived.promise
   wire.socket.destroy()
-  await wire.closed
-  await settled()
-  going.resolve()
   const { connection } = await served
   let left = 0
   connection.onLeave(() => {

@@ -55,7 +55,7 @@ async function listenOnLoopback(t: TestContext, server: Server): Promise<number>
 }
 
 function agentOf(t: TestContext, options: GuardedAgentOptions) {
-  const agent = createGuardedAgent({ connectTimeoutMs: 1_500, ...options })
+  const agent = createGuardedAgent({ connectTimeoutMs: 15_000, ...options })
   t.after(() => agent.destroy())
   return agent
 }
@@ -80,7 +80,7 @@ const isOtherFailure = (error: unknown): boolean => error instanceof Error && !(
 test('WH-4 F22: a name that is public first and internal next never leads to a connection inside', async (t) => {
   const canary = await startCanary(t)
   const { stub, resolve } = await stubbed(t, { [NAME]: [[aaaa(NOBODY)], [a(canary.address)]] })
-  const agent = agentOf(t, { ...STRICT, resolve, connectTimeoutMs: 300 })
+  const agent = agentOf(t, { ...STRICT, resolve, connectTimeoutMs: 3_000 })
   const url = `https://${NAME}:${HTTPS_PORT}/`
   await assert.rejects(request(url, { dispatcher: agent }), isOtherFailure)
   // what was checked is what was connected to: nobody asked a second time, when the answer would have been another

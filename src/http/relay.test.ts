@@ -162,7 +162,8 @@ test('[limit: relay-silence] a process that falls silent in the middle is taken 
     response.writeHead(200, { 'x-turnpike-relay': 'answer' })
     response.write('id: 1\ndata: x\n\n')
   })
-  const { end, text } = await relay(t, address, { silenceMs: 100 })
+  // Long enough for its first event to be there.
+  const { end, text } = await relay(t, address, { silenceMs: 2_000 })
   assert.deepEqual([end, text], [{ kind: 'cut' }, 'id: 1\ndata: x\n\n'])
 })
 

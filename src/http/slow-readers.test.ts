@@ -48,19 +48,24 @@ async function open(t: TestContext): Promise<Line> {
   }
 }
 
+/** Turns of the event loop, not time: the system has made room, and the other side has noticed. */
+async function noticed(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await sleep(1)
+}
+
 /** Reads until so many bytes are there, and what comes with them. */
 async function take(client: Socket, bytes: number): Promise<void> {
   let taken = 0
   client.resume()
   while (taken < bytes) taken += ((await once(client, 'data')) as [Buffer])[0].length
   client.pause()
-  await sleep(20) // until the system has made room, and the other side has noticed
+  await noticed()
 }
 
 /** Until the system has taken what it can take. */
 async function filled({ response }: Line): Promise<void> {
   while (response.writableLength === 0) await sleep(1)
-  await sleep(20)
+  await noticed()
 }
 
 const SECONDS = SLOW_READER_MS / 1_000

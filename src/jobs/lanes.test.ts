@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely'
-import { dialect, temporaryDatabase, temporaryPlace, testIds } from '../../test/support/database.ts'
+import { temporaryDatabase, temporaryPlace, testIds } from '../../test/support/database.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { enqueueAll, type NewJob } from './enqueue.ts'
 import type { JobHandler } from './job.ts'
 import { claim, claimInLanes, finish, type LaneClaim } from './queue.ts'
 import { createJobRunner, type JobRunnerOptions } from './runner.ts'
-import { findReadyKinds, findSleeping, findTurn, type Turn, wakeSleeping } from './waiting.ts'
+import { findSleeping, findTurn, type Turn, wakeSleeping } from './waiting.ts'
 
 const LEASE_MS = 60_000
 
@@ -147,59 +146,6 @@ test('a look wakes 19 020 jobs at most before it starts any; the next one goes o
   await runner.looked()
   assert.equal(await sleeping(), 1)
   running.resolve()
-})
-
-const JOBS = 100_000
-
-/** How the database would carry out everything that a look and a claim ask. */
-async function plansOf(database: OpenedDatabase): Promise<readonly string[]> {
-  const asked: CompiledQuery[] = []
-  const note: KyselyPlugin = {
-    transformQuery({ node, queryId }) {
-      asked.push(database.db.getExecutor().compileQuery<unknown>(node, queryId))
-      return node satisfies RootOperationNode
-    },
-    transformResult: async ({ result }) => result,
-  }
-  const db = database.db.withPlugin(note)
-  await findReadyKinds(db, ['mail', 'none'])
-  await wakeSleeping(db, await findSleeping(db, { kinds: ['mail'], limit: 100 }))
-  const { jobs } = await findTurn(db, { kind: 'mail', room: 40, laneConcurrency: 10, after: 'lane 5' })
-  assert.equal(jobs.length, 40)
-  const claimed = await claim(db, { jobs, owner: 'one', leaseMs: LEASE_MS })
-  for (const job of claimed) await finish(db, { ...job, owner: 'one' }, { kind: 'done' })
-  const texts = new Map(asked.map(({ sql: text, parameters }) => [text, parameters]))
-  const explain = dialect === 'sqlite' ? 'explain query plan ' : 'explain (costs off) '
-  const plans = [...texts].map(async ([text, parameters]) => {
-    const { rows } = await database.db.executeQuery<Record<string, string>>(
-      CompiledQuery.raw(explain + text, [...parameters]),
-    )
-    return rows.map((row) => row['detail'] ?? row['QUERY PLAN']).join('\n')
-  })
-  return Promise.all(plans)
-}
-
-test('with 100 000 jobs waiting, a look and a claim read by indexes alone', async (t) => {
-  const database = await temporaryDatabase(t)
-  const { db } = database
-  const numbers =
-    dialect === 'sqlite'
-      ? sql`(with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(JOBS)}) select i from n) as n`
-      : sql`generate_series(1, ${sql.lit(JOBS)}) as n (i)`
-  await sql`insert into job (id, kind, name, payload, run_at, attempt, created_at, lane, ready)
-    select 'job_' || i, 'mail', 'n' || i, 'null', 1, 0, 1, 'lane ' || (i % 1000), case when i % 10 = 0 then 0 else 1 end
-    from ${numbers}`.execute(db)
-  if (dialect === 'postgres') await sql`analyze job`.execute(db)
-  const plans = await plansOf(database)
-  assert.ok(plans.length >= 7)
-  const wide = dialect === 'sqlite' ? /\bSCAN (job\b(?! USING INDEX job_waiting))/ : /Seq Scan on job\b/
-  for (const plan of plans) assert.doesNotMatch(plan, wide)
-  for (const index of ['job_ready', 'job_waiting', 'job_running']) {
-    assert.ok(
-      plans.some((plan) => plan.includes(index)),
-      index,
-    )
-  }
 })
 
 /** A process with a runner that tells every start, one line each, and ends each job at once. */

@@ -3,8 +3,9 @@
  * served last, and takes one job of each before a second of any. What all this costs depends on how many jobs are asked
  * for, not on how many wait.
  */
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { dialectOf } from '../db/dialect.ts'
+import { readRows } from '../db/read-rows.ts'
 import type { Database } from '../db/schema.ts'
 import { databaseNow } from './clock.ts'
 import { hasIdIn, isListed, listRows, numberAt, textAt } from './lists.ts'
@@ -64,9 +65,13 @@ export async function findReadyKinds(db: Kysely<Database>, kinds: readonly strin
     db,
     kinds.map((kind) => [kind]),
   )
-  const found = sql<{ kind: string }>`(select ${textAt(0)} as kind from ${rows} where exists (select 1 from job
-    where job.kind = ${textAt(0)} and job.ready = 1 and job.ended_at is null))`
-  return (await db.selectFrom(found.as('found')).select('kind').execute()).map(({ kind }) => kind)
+  // Not `exists`, nor any join: what was ready when PostgreSQL last counted says nothing of what is, and it reads all of it.
+  const found = await readRows(
+    db,
+    sql<{ kind: string }>`select ${textAt(0)} as kind from ${rows} where (select lane from job
+      where job.kind = ${textAt(0)} and job.ready = 1 and job.ended_at is null order by lane limit 1) is not null`,
+  )
+  return found.map(({ kind }) => kind)
 }
 
 export interface TurnInput {
@@ -138,16 +143,20 @@ async function readLanes(
   db: Kysely<Database>,
   { kind, after, limit }: { readonly kind: string; readonly after: string; readonly limit: number },
 ) {
-  const ready = sql`from job where kind = ${kind} and ready = 1 and ended_at is null and lane >`
-  const lanes = sql<Lane>`(with recursive step (lane, place) as (
-      select (select min(lane) ${ready} ${after}), 1
+  // Not `min(lane)`, for which PostgreSQL reads all that is ready where it does not know how much that is.
+  const next = (lane: unknown) => sql`(select lane from job where kind = ${kind} and ready = 1 and ended_at is null
+    and lane > ${lane} order by lane limit 1)`
+  const lanes = await readRows(
+    db,
+    sql<Lane>`with recursive step (lane, place) as (
+      select ${next(after)}, 1
       union all
-      select (select min(lane) ${ready} step.lane), place + 1 from step where lane is not null and place < ${limit}
+      select ${next(sql`step.lane`)}, place + 1 from step where lane is not null and place < ${limit}
     ) select lane, (select count(*) from job where kind = ${kind} and lane = step.lane and owner is not null
         and lease_until > ${databaseNow()}) as running
-    from step where lane is not null)`
-  const rows = await db.selectFrom(lanes.as('lanes')).select(['lane', 'running']).execute()
-  return { lanes: rows, isLast: rows.length < limit }
+    from step where lane is not null`,
+  )
+  return { lanes, isLast: lanes.length < limit }
 }
 
 interface PickedJob extends ReadyJob {
@@ -155,24 +164,33 @@ interface PickedJob extends ReadyJob {
   readonly place: number
 }
 
+type WantedLanes = readonly (readonly [lane: string, jobs: number])[]
+
 /** The first jobs of each lane, from one to the next by the index. */
-async function pickJobs(
-  db: Kysely<Database>,
-  kind: string,
-  lanes: readonly (readonly [lane: string, jobs: number])[],
-): Promise<readonly PickedJob[]> {
+async function pickJobs(db: Kysely<Database>, kind: string, lanes: WantedLanes): Promise<readonly PickedJob[]> {
   const due = sql`kind = ${kind} and ready = 1 and ended_at is null and run_at <= ${databaseNow()}
     and (lease_until is null or lease_until <= ${databaseNow()})`
+  const wanted = sql`wanted (wanted_lane, jobs) as (select ${textAt(0)}, ${numberAt(1)} from ${listRows(db, lanes)})`
+  const pick = dialectOf(db) === 'postgres' ? pickLaterally : pickStepwise
+  return readRows(db, pick(wanted, due))
+}
+
+/** As SQLite does not know it, and so that PostgreSQL cannot think of reading the whole table instead. */
+function pickLaterally(wanted: RawBuilder<unknown>, due: RawBuilder<unknown>): RawBuilder<PickedJob> {
+  return sql<PickedJob>`with ${wanted} select pick.id, pick.lane, pick.place from wanted cross join lateral (
+      select id, lane, row_number() over (order by priority, run_at, id) - 1 as place from job
+      where lane = wanted_lane and ${due} order by priority, run_at, id limit jobs
+    ) as pick`
+}
+
+function pickStepwise(wanted: RawBuilder<unknown>, due: RawBuilder<unknown>): RawBuilder<PickedJob> {
   const first = sql`order by priority, run_at, id limit 1`
-  const picked = sql<PickedJob>`(with recursive wanted (wanted_lane, jobs) as (
-      select ${textAt(0)}, ${numberAt(1)} from ${listRows(db, lanes)}
-    ), pick (id, lane, priority, run_at, jobs, place) as (
-      select job.id, job.lane, job.priority, job.run_at, jobs, cast(0 as bigint) from wanted cross join job
+  return sql<PickedJob>`with recursive ${wanted}, pick (id, lane, priority, run_at, jobs, place) as (
+      select job.id, job.lane, job.priority, job.run_at, jobs, 0 from wanted cross join job
       where job.id = (select id from job where lane = wanted_lane and ${due} ${first})
       union all
       select job.id, job.lane, job.priority, job.run_at, jobs, place + 1 from pick cross join job
       where place + 1 < jobs and job.id = (select id from job where lane = pick.lane and ${due}
         and (priority, run_at, id) > (pick.priority, pick.run_at, pick.id) ${first})
-    ) select id, lane, place from pick)`
-  return db.selectFrom(picked.as('picked')).select(['id', 'lane', 'place']).execute()
+    ) select id, lane, place from pick`
 }

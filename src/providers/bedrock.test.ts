@@ -58,7 +58,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  transport = createHttpTransport(url, 1000)
+  transport = createHttpTransport(url, 60_000)
 })
 beforeEach(() => {
   received = []

@@ -16,7 +16,7 @@ import { createBareRepository } from '../support/git-repositories.ts'
 import { startGitServer } from '../support/git-server.ts'
 import { HOSTILE_MARKUP } from '../support/hostile-markup.ts'
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 /** As a text file that git takes for text. */
 const HOSTILE_FILE = HOSTILE_MARKUP.map((text) => text.replaceAll('\0', '')).join('\n')
 
@@ -228,7 +228,7 @@ test('one that runs is told more and cancelled, and one that has ended is delete
   await dialog.getByText('ends within 10 seconds').waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
-  assert.equal(await page.evaluate<string>('document.activeElement.innerText'), 'Cancel run')
+  assert.ok(await comesTrue(page, "document.activeElement.innerText === 'Cancel run'"))
   await button(page, 'Cancel run').click()
   await dialog.getByRole('button', { name: 'Cancel run' }).click()
   await chip(page, 'Cancelled').waitFor({ timeout: PATIENCE_MS })
@@ -310,7 +310,7 @@ test('nobody without the right sees agents, nor asks for them', async (t) => {
   )
 })
 
-test('text of strangers stays text, wherever it is shown', { timeout: 120_000 }, async (t) => {
+test('text of strangers stays text, wherever it is shown', { timeout: 300_000 }, async (t) => {
   const name = '<img src=x onerror=globalThis.__hacked?.(0)>\u202e{{7*7}}'
   const prompt = script(
     calls('shell', { command: 'cat hostile.txt; cp hostile.txt copy.txt; mv add.sh "<b onclick=x>.sh"' }),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
 import { completionRecord, recordCompletions } from '../support/completions.ts'
 import { type Dashboard, startDashboard } from '../support/dashboard.ts'
 import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
@@ -142,8 +142,8 @@ test('a row opens its sheet, and the focus returns to the row', async (t) => {
   await page.keyboard.press('Escape')
   await sheet(page).waitFor({ state: 'detached' })
   assert.deepEqual(address(page), { range: '24h' })
-  const focused = await page.evaluate<string>("document.activeElement.getAttribute('href')")
-  assert.equal(focused, await link.getAttribute('href'))
+  const href = JSON.stringify(await link.getAttribute('href'))
+  assert.ok(await comesTrue(page, `document.activeElement.getAttribute('href') === ${href}`))
 })
 
 test('live shows what has just ended', async (t) => {

@@ -116,7 +116,7 @@ test('J3: a device that was let in is seen with what it may use, and is refused 
   await row.getByRole('button', { name: /^Disconnect/ }).click()
   await confirm(page, 'Disconnect')
   await page.getByText('No device is connected').waitFor()
-  const until = performance.now() + 1000
+  const until = performance.now() + 10_000
   while ((await use()) !== 401) assert.ok(performance.now() < until)
   await page.getByText('All', { exact: true }).click()
   await page.getByRole('row', { name: /Zed/ }).getByText('Disconnected').waitFor()
@@ -179,8 +179,7 @@ test('theme, time zone and shortcuts are chosen, and last', async (t) => {
   await go(page, 'Appearance')
   await page.getByRole('switch').check()
   await page.getByRole('switch').blur()
-  await page.keyboard.press('g')
-  await page.keyboard.press('k')
+  await Promise.all([page.keyboard.press('g'), page.keyboard.press('k')]) // closely, whatever the machine does meanwhile
   await heading(page, 'API keys')
 })
 

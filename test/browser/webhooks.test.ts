@@ -103,8 +103,7 @@ async function readDelivery(page: Page, body: string): Promise<void> {
   await page.keyboard.press('Escape')
   await sheet.waitFor({ state: 'hidden' })
   assert.ok(!page.url().includes('delivery='))
-  const focused = page.locator(':focus')
-  assert.equal(await focused.innerText(), 'webhook.test', 'the focus is where it was')
+  await page.locator(':focus', { hasText: /^webhook\.test$/ }).waitFor() // the focus is where it was
   await page.goBack()
   await sheet.waitFor()
   await page.reload()

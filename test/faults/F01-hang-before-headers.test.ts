@@ -4,7 +4,7 @@ import { after, suite, test } from 'node:test'
 import { errorOf } from '../support/client.ts'
 import { model } from '../support/gateway.ts'
 import { assemble, assertWireRules, readStream } from '../support/sse.ts'
-import { body, delay, head, type Script, send, stall } from './kit/byte-script.ts'
+import { body, delay, head, repeat, type Script, send, stall } from './kit/byte-script.ts'
 import { type FaultAnswer, startFaultedGateway } from './kit/faulted-gateway.ts'
 import { goodAnswer, goodStream } from './kit/openai-script.ts'
 
@@ -39,10 +39,7 @@ const HANGS: readonly (readonly [name: string, script: Script])[] = [
   ['stops in the status line', [send('HTTP/1.1 2'), stall]],
   ['stops in the headers', [send('HTTP/1.1 200 OK\r\ncontent-type: text/event-'), stall]],
   ['sends a head and no event', [head(200, { 'content-type': 'text/event-stream' }), stall]],
-  [
-    'goes on with 1xx answers',
-    Array.from({ length: 40 }, () => [send('HTTP/1.1 102 Processing\r\n\r\n'), delay(40)]).flat(),
-  ],
+  ['goes on with 1xx answers', [repeat(400, send('HTTP/1.1 102 Processing\r\n\r\n'), delay(40))]],
   ['sends half an event', [head(200, { 'content-type': 'text/event-stream' }), body('data: {"choices":'), stall]],
 ]
 

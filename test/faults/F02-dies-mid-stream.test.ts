@@ -3,12 +3,24 @@ import { after, suite, test } from 'node:test'
 import { errorOf } from '../support/client.ts'
 import { oneModel } from '../support/gateway.ts'
 import { assemble, assertWireRules, readStream } from '../support/sse.ts'
-import { bill, body, delay, end, type Framing, fin, rst, type Script, type Step, sse } from './kit/byte-script.ts'
+import {
+  awaitRead,
+  bill,
+  body,
+  delay,
+  end,
+  type Framing,
+  fin,
+  rst,
+  type Script,
+  type Step,
+  sse,
+} from './kit/byte-script.ts'
 import { type FaultAnswer, startFaultedGateway } from './kit/faulted-gateway.ts'
 import { streamBegun, streamHead } from './kit/openai-script.ts'
 
 const WORDS = 12
-/** So that a reset seldom overtakes the words before it: the kernel throws away what was not read when it comes. */
+/** After what was sent has been read: so that a reset seldom overtakes it on its way through the gateway. */
 const SETTLING_MS = 100
 
 const faulted = await startFaultedGateway({
@@ -17,7 +29,7 @@ const faulted = await startFaultedGateway({
 after(() => faulted.stop())
 
 function dying(framing: Framing, ...death: Script): Script {
-  return [...streamBegun({ words: WORDS, framing }), delay(SETTLING_MS), ...death]
+  return [...streamBegun({ words: WORDS, framing }), awaitRead, delay(SETTLING_MS), ...death]
 }
 
 const DEATHS: readonly (readonly [name: string, script: Script])[] = [
@@ -74,7 +86,9 @@ suite('F2: a provider that dies in the middle of a stream', { concurrency: true 
       const answer = await faulted.ask({
         stream: true,
         script: (attempt) =>
-          attempt === 0 ? [streamHead(), delay(SETTLING_MS), death] : [...streamBegun({ words: WORDS }), ...good],
+          attempt === 0
+            ? [streamHead(), awaitRead, delay(SETTLING_MS), death]
+            : [...streamBegun({ words: WORDS }), ...good],
       })
       assert.equal(assemble(readStream(answer.text)).finishReason, 'stop')
       assert.equal(faulted.callsOf(answer).length, 2)

@@ -120,7 +120,7 @@ suite(`F3: malformed event streams, seed ${SEED}`, { concurrency: true }, () => 
   })
 })
 
-const comments: Script = [repeat(60, body(': OPENROUTER PROCESSING\n\n'), delay(40))]
+const comments: Script = [repeat(400, body(': OPENROUTER PROCESSING\n\n'), delay(40))]
 
 test('F3, UP-5: comments for ever do not put off the first event: 503, nothing charged', async () => {
   const answer = await faulted.ask({ model: 'first', stream: true, script: [streamHead(), ...comments, fin] })

@@ -4,7 +4,7 @@ import { after, suite, test } from 'node:test'
 import { type OutageModel, startOutage } from './kit/outage.ts'
 
 /** Longer than a multiple of the breaker's half minute, so that it is closed to the provider when that is well again. */
-const LOAD = { perSecond: 100, forMs: 65_000 }
+const LOAD = { perSecond: 100, forMs: 65_000, atLeast: 0, atOnce: 100 }
 const RECOVERED_WITHIN_MS = 35_000
 
 /** As it is unless the operator says otherwise. */

@@ -16,6 +16,8 @@ const MIB = 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 const MAX_GROWTH_BYTES = 32 * MIB
 const MAX_DELAY_MS = 200
+/** As long as the process is late because others had its core. */
+const TRIES = 3
 const WARM_UPS = 300
 
 const faulted = await startFaultedGateway({
@@ -72,8 +74,11 @@ const TOO_LARGE: readonly (readonly [name: string, script: Script])[] = [
 
 /** What is asked of the process, whatever a provider sends. */
 async function bounded(work: () => Promise<void>): Promise<void> {
-  const { grownBytes, delayP99Ms, delayMaxMs } = await figuresWhile(faulted.gateway, work)
-  const figures = `grown ${Math.round(grownBytes / MIB)} MiB, delay p99 ${delayP99Ms.toFixed(0)} ms, max ${delayMaxMs.toFixed(0)} ms`
+  let measured = await figuresWhile(faulted.gateway, work)
+  const isHeldUp = (): boolean => measured.delayP99Ms >= MAX_DELAY_MS && measured.waitedMs >= MAX_DELAY_MS
+  for (let tries = 1; tries < TRIES && isHeldUp(); tries++) measured = await figuresWhile(faulted.gateway, work)
+  const { grownBytes, delayP99Ms, delayMaxMs, waitedMs } = measured
+  const figures = `grown ${Math.round(grownBytes / MIB)} MiB, delay p99 ${delayP99Ms.toFixed(0)} ms, max ${delayMaxMs.toFixed(0)} ms, ${waitedMs.toFixed(0)} ms without a core`
   console.log(`F6: ${figures}`)
   assert.ok(grownBytes < MAX_GROWTH_BYTES, figures)
   assert.ok(delayP99Ms < MAX_DELAY_MS, figures)

@@ -10,7 +10,7 @@ import { oneModel, startGateway } from '../support/gateway.ts'
 const HEADERS_MS = 10_000
 const REQUEST_MS = 60_000
 /** The limit is looked at once a second; the rest is what a busy machine may need. */
-const TOLERANCE_MS = 5_000
+const TOLERANCE_MS = 15_000
 
 const provider = await startFakeProvider(ordinary)
 const gateway = await startGateway({ config: oneModel(provider.url) })
@@ -57,7 +57,7 @@ test('F9: slow headers are 408 after 10 s, slow bodies after 60 s, silent socket
   const idle = Array.from({ length: 1_000 }, () => silent())
   const slowest = await slowestOf(50)
   assertTimedOut(await headers, HEADERS_MS)
-  for (const closed of idle) assert.ok((await closed) <= HEADERS_MS + 2 * TOLERANCE_MS)
+  for (const closed of idle) assert.ok((await closed) <= HEADERS_MS + TOLERANCE_MS)
   console.log(`beside 1 000 idle sockets the slowest of 50 answers took ${Math.round(slowest)} ms`)
   assertTimedOut(await body, REQUEST_MS)
   assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)

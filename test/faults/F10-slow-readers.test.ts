@@ -12,6 +12,8 @@ import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/mon
 const CUT_MS = 30_000
 /** Looks are a second apart, and the sockets on the way fill before anything waits. */
 const TOLERANCE_MS = 10_000
+/** By then it is cut on whatever machine. */
+const LATEST_MS = 60_000
 const EVENTS = 50_000
 const payload = frame(chunk({ content: 'x'.repeat(900) }))
 
@@ -61,9 +63,9 @@ for (const [name, read] of READERS) {
     const stalledAt = await stalled(call)
     await call.over
     const cutAfterMs = (call.abortedAtMs ?? assert.fail('the provider was read to the end')) - stalledAt
-    assert.ok(cutAfterMs > CUT_MS - TOLERANCE_MS && cutAfterMs < CUT_MS + TOLERANCE_MS, `cut after ${cutAfterMs} ms`)
+    assert.ok(cutAfterMs > CUT_MS - TOLERANCE_MS && cutAfterMs < LATEST_MS, `cut after ${cutAfterMs} ms`)
     assert.ok(call.written < (EVENTS * payload.length) / 2, `${call.written} bytes were taken`)
-    const { held_usd: held } = await creditAtRest(gateway, { account, key }, 10_000)
+    const { held_usd: held } = await creditAtRest(gateway, { account, key }, 30_000)
     const [row, ...others] = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
     assert.deepEqual([held, row?.status, others.length], [0, 'client_left', 0])
     assert.ok((row?.completion_tokens ?? 0) > 0, 'what was generated is metered')

@@ -9,6 +9,7 @@ import { creditAtRest, everyRow, type LedgerRow, reconcile, type UsageRow } from
 import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const WORDS = 7
+const SETTLED_WITHIN_MS = 30_000
 
 const provider = await startFakeProvider(ordinary)
 const gateway = await startGateway({ config: oneModel(provider.url) })
@@ -53,13 +54,13 @@ test('F11: who leaves between the last byte and the commit has had the whole ans
   const rows = await eventually(
     () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions'),
     ({ length }) => length > 0,
-    10_000,
+    SETTLED_WITHIN_MS,
   )
   assert.deepEqual(
     rows.map(({ status, completion_tokens, usage_source }) => [status, completion_tokens, usage_source]),
     [['completed', WORDS, 'provider']],
   )
-  assert.equal((await creditAtRest(gateway, { account, key })).held_usd, 0)
+  assert.equal((await creditAtRest(gateway, { account, key }, SETTLED_WITHIN_MS)).held_usd, 0)
   assert.equal((await everyRow<LedgerRow>(gateway, key, '/v1/ledger?kind=charge')).length, 1)
   assert.equal((await reconcile(gateway, key)).ok, true)
 })

@@ -13,6 +13,7 @@ import '../support/sqlite-file.ts' // the disk is the database's: this is about 
 const STREAMS = 5
 const WORDS = 30
 const GAP_MS = 100
+const WITHIN_MS = 30_000
 
 const disk = mountSmallDisk(32)
 const provider = await startFakeProvider(slowStream(WORDS, GAP_MS))
@@ -36,6 +37,7 @@ test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, 
       return send(gateway, CHAT, { key, body: hello() })
     },
     ({ status }) => status === 503,
+    WITHIN_MS,
   )
   assert.equal(refused.status, 503, refused.text)
   assert.equal(errorOf(refused).code, 'database_unavailable')
@@ -49,16 +51,17 @@ test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, 
   const rows = await eventually(
     () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions?status=completed'),
     ({ length }) => length >= STREAMS,
-    15_000,
+    WITHIN_MS,
   )
   assert.ok(rows.every(({ completion_tokens }) => completion_tokens === WORDS))
-  const credit = await creditAtRest(gateway, { account, key })
+  const credit = await creditAtRest(gateway, { account, key }, WITHIN_MS)
   assert.equal(credit.held_usd, 0)
   assert.equal((await reconcile(gateway, key)).ok, true)
   provider.answer(slowStream(2, 1))
   const again = await eventually(
     () => send(gateway, CHAT, { key, body: hello({ stream: true }) }),
     ({ status }) => status === 200,
+    WITHIN_MS,
   )
   assert.equal(again.status, 200)
 })

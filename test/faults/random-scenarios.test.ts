@@ -21,6 +21,7 @@ const BATCH = 50
 /** Of eight batches, the last is killed. */
 const KILL_EVERY = 8
 const SWEPT_WITHIN_MS = 100_000
+const CALM_WITHIN_MS = 30_000
 /** By how many tokens an estimate may differ from what was delivered (INV-7). */
 const NEAR_TOKENS = 20
 
@@ -146,7 +147,7 @@ async function assertNothingLeaks(gateway: Gateway, provider: FakeUpstream, befo
   const active = await eventually(
     () => metric(gateway, 'turnpike_active_completions'),
     (value) => value === 0,
-    8_000,
+    CALM_WITHIN_MS,
   )
   assert.equal(active, 0, 'nothing is under way')
   const look = async (): Promise<Rest> => ({
@@ -155,7 +156,7 @@ async function assertNothingLeaks(gateway: Gateway, provider: FakeUpstream, befo
   })
   const isCalm = ({ files, timers }: Rest): boolean =>
     before === undefined || (files <= before.files + 6 && timers <= before.timers + 6)
-  const rest = await eventually(look, isCalm, 8_000)
+  const rest = await eventually(look, isCalm, CALM_WITHIN_MS)
   assert.ok(isCalm(rest), `left behind: ${JSON.stringify({ before, rest })}`)
   return before ?? rest
 }

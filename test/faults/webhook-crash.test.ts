@@ -70,7 +70,7 @@ test('WH-3, F16: killed between the POST and the commit: it comes again with the
   const scene = await beginScene(t)
   const victim = await scene.next(crashAt('after_webhook_post'))
   const asked = victim.trigger('agent.failed').catch(() => undefined)
-  const [, first] = await scene.receiver.until('/hook', 2)
+  const [, first] = await scene.receiver.until('/hook', 2, TAKEN_OVER_WITHIN_MS)
   assert.ok(first)
   assert.equal(await victim.gateway.exited, null, 'it was killed')
   await asked
@@ -94,7 +94,7 @@ test('WH-3, F16: killed while the receiver has the request: it comes again with 
   scene.receiver.answer('/hook', KINDS.neverAnswers, KINDS.success)
   const victim = await scene.next()
   const event = await victim.trigger('agent.failed')
-  await scene.receiver.until('/hook', 2)
+  await scene.receiver.until('/hook', 2, TAKEN_OVER_WITHIN_MS)
   await kill(victim)
   const successor = await scene.next()
   const received = await scene.receiver.until('/hook', 3, TAKEN_OVER_WITHIN_MS)

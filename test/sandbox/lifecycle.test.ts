@@ -6,12 +6,16 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { assertNoneLeft, processesWith, testSandbox } from './sandbox-kit.ts'
+import { assertNoneLeft, processesWith, SMALL, testSandbox } from './sandbox-kit.ts'
 
-const MOUNTS = () => readFileSync('/proc/self/mountinfo', 'latin1')
+/** Others come and go with other tests. */
+const mountsOf = (folder: string): readonly string[] =>
+  readFileSync('/proc/self/mountinfo', 'latin1')
+    .split('\n')
+    .filter((line) => line.includes(folder))
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500 && !holds(); tries++) await sleep(20)
+  for (let tries = 0; tries < 1500 && !holds(); tries++) await sleep(20)
   assert.ok(holds())
 }
 
@@ -38,7 +42,7 @@ test('JOB-3: a command that is cancelled is gone with all it started, and what i
   const at = performance.now()
   stop.abort()
   const result = await running
-  assert.ok(performance.now() - at < 2_000)
+  assert.ok(performance.now() - at < SMALL.wallMs / 2)
   assert.deepEqual([result.reason, result.exitCode, result.stdout], ['cancelled', null, 'begun\n'])
   await assertNoneLeft(marker)
 })
@@ -74,7 +78,6 @@ test('JOB-3: a command that is cancelled while its sandbox is built ends then, a
 
 test('F25: nothing of a run is left when its service is killed, at any moment', async (t) => {
   const { folder } = await testSandbox(t)
-  const before = MOUNTS()
   const program = fileURLToPath(new URL('sandbox-victim.ts', import.meta.url))
   for (const delayMs of [0, 15, 30, undefined]) {
     const marker = `orphan-${process.pid}-${delayMs}`
@@ -95,7 +98,7 @@ test('F25: nothing of a run is left when its service is killed, at any moment', 
     await once(victim, 'exit')
     await assertNoneLeft(marker)
   }
-  assert.equal(MOUNTS(), before)
+  assert.deepEqual(mountsOf(folder), [])
 })
 
 test('it takes its time from the command that asked for less, and at most its own [limit: agent-command-time]', async (t) => {

@@ -6,13 +6,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createSandbox } from '../../src/runner/sandbox/sandbox.ts'
 import { assertNoneLeft, SMALL, testSandbox } from './sandbox-kit.ts'
 
+const AT_LIMIT = /Resource temporarily unavailable/
+
 test('SBX-4 F28: a fork bomb stops at the processes of its run, ends in time, and leaves nothing [limit: agent-processes]', async (t) => {
   const { sh } = await testSandbox(t)
   const marker = `bomb-${process.pid}`
-  const { reason, stderr, exitCode } = await sh(`: ${marker}; f() { f | f & }; f; sleep 30`, { timeoutMs: 1_000 })
-  assert.equal(reason, 'timeout')
-  assert.equal(exitCode, null)
-  assert.match(stderr, /Resource temporarily unavailable/)
+  let said = ''
+  // A busy machine may not let it come to its limit within a second.
+  for (const timeoutMs of [1_000, 10_000]) {
+    const { reason, stderr, exitCode } = await sh(`: ${marker}; f() { f | f & }; f; sleep 30`, { timeoutMs })
+    assert.equal(reason, 'timeout')
+    assert.equal(exitCode, null)
+    said = stderr
+    if (AT_LIMIT.test(said)) break
+  }
+  assert.match(said, AT_LIMIT)
   await assertNoneLeft(marker)
 })
 

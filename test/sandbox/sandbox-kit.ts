@@ -68,7 +68,7 @@ export function processesWith(marker: string): number[] {
 
 /** Those that have just been told to end need a moment to be gone. */
 export async function assertNoneLeft(marker: string): Promise<void> {
-  for (let tries = 0; tries < 100 && processesWith(marker).length > 0; tries++) await sleep(20)
+  for (let tries = 0; tries < 500 && processesWith(marker).length > 0; tries++) await sleep(20)
   assert.deepEqual(processesWith(marker), [])
 }
 

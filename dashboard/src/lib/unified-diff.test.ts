@@ -162,14 +162,14 @@ test('beyond the limit lines are counted and not kept, in their files', () => {
   assert.deepEqual([diff.insertions, diff.omitted], [300, 150])
 })
 
-test('a hundred thousand lines are read within a second', () => {
+test('a hundred thousand lines are read within a second of CPU time', () => {
   const lines = Array.from({ length: 100_000 }, (_, at) => `+line ${at}`).join('\n')
-  const started = performance.now()
+  const from = process.cpuUsage().user
   const diff = parseUnifiedDiff(`diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1,100000 @@\n${lines}`, {
     maxLines: 5_000,
   })
   assert.deepEqual([diff.insertions, diff.omitted], [100_000, 95_000])
-  assert.ok(performance.now() - started < 1_000)
+  assert.ok(process.cpuUsage().user - from < 1_000_000)
 })
 
 test('side by side, removed lines stand beside what came in their place', () => {

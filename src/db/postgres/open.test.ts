@@ -120,19 +120,22 @@ test('DUR-1: each session has its time-outs and its name [limit: postgres-statem
 
 test('10 connections serve queries, 4 the ledger; who comes later waits for one [limit: postgres-connections]', async (t) => {
   const { db, postgres } = await opened(t)
-  const backends: number[] = []
+  const backends = new Set<number>()
   const ask = 'select pg_backend_pid() as pid, pg_sleep(0.02)'
-  const general = Array.from({ length: 30 }, async () => {
+  const askGeneral = async () => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(0.02)`.execute(db)
-    backends.push(...rows.map(({ pid }) => pid))
-  })
-  const ofLedger: unknown[] = []
-  const ledger = Array.from({ length: 30 }, async () => {
+    for (const { pid } of rows) backends.add(pid)
+  }
+  const ofLedger = new Set<unknown>()
+  const askLedger = async () => {
     const answer = await postgres?.query<{ pid: number }>(ask)
-    ofLedger.push(...(answer?.rows ?? []).map(({ pid }) => pid))
-  })
-  await Promise.all([...general, ...ledger])
-  assert.deepEqual([new Set(backends).size, new Set(ofLedger).size], [10, 4])
+    for (const { pid } of answer?.rows ?? []) ofLedger.add(pid)
+  }
+  // A connection may take longer to make than all of these queries on those that are there.
+  for (let round = 0; round < 50 && backends.size + ofLedger.size < 10 + 4; round++) {
+    await Promise.all(Array.from({ length: 30 }, () => [askGeneral(), askLedger()]).flat())
+  }
+  assert.deepEqual([backends.size, ofLedger.size], [10, 4])
 })
 
 test('DUR-1: a server that may lose commits is refused, and the setting is named', async () => {

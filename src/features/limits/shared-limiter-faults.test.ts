@@ -74,16 +74,16 @@ test('RL-4, F18: a server without its scripts is given them again, and no reques
 
 test('RL-4, F18: while the server hangs, each process holds its share; then all is as before [limit: redis-wait]', async (t) => {
   const redis = await temporaryRedis(t)
-  const limitsOf = () => planLimits({ requestsPerMinute: 60, maxInFlight: 6 })
+  const limitsOf = () => planLimits({ requestsPerMinute: 15, maxInFlight: 6 }) // of a third one is given back in 12 s
   const limiter = await sharedLimiter(t, { url: redis.url, limitsOf, nodes: () => 3, slowMs: SLOW_MS })
   redis.signal('SIGSTOP')
   try {
     const admissions = await Promise.all([granted(limiter), granted(limiter)])
     assert.equal(limiter.state().shared, false)
-    assert.equal(admissions[0].requests?.limit, 20)
+    assert.equal(admissions[0].requests?.limit, 5)
     await assert.rejects(granted(limiter), /2 requests of this account are under way/)
     for (const { release } of admissions) release()
-    assert.equal(await countAdmitted(limiter), 18, 'a third of 60 in all')
+    assert.equal(await countAdmitted(limiter), 3, 'a third of 15 in all')
     await assert.rejects(limiter.ping())
   } finally {
     setTimeout(() => redis.signal('SIGCONT'), 2_000)
@@ -93,7 +93,7 @@ test('RL-4, F18: while the server hangs, each process holds its share; then all 
   await comesTrue(async () => {
     const { requests, release } = await granted(limiter)
     release()
-    return requests?.limit === 60
+    return requests?.limit === 15
   })
 })
 
@@ -136,10 +136,10 @@ test('RL-4, F18: cut connections', async (t) => {
 
 test('RL-4, F18: a killed server is missed by no request, and used again when it is back', async (t) => {
   const redis = await temporaryRedis(t)
-  const limiter = await sharedLimiter(t, { url: redis.url, limitsOf: () => planLimits({ requestsPerMinute: 10 }) })
+  const limiter = await sharedLimiter(t, { url: redis.url, limitsOf: () => planLimits({ requestsPerMinute: 5 }) })
   const kept = await granted(limiter)
   await redis.kill()
-  assert.equal(await countAdmitted(limiter), 10)
+  assert.equal(await countAdmitted(limiter), 5)
   await redis.restart()
   await comesTrue(isShared(limiter))
   await comesTrue(async () => (await places(redis)) === 1)
@@ -173,11 +173,14 @@ for (const how of ['dropped', 'slow', 'empty'] satisfies Disturbance[]) {
     const redis = await temporaryRedis(t)
     const network = await disturbedNetwork(t, redis.port)
     const url = `redis://127.0.0.1:${network.port}`
-    const limitsOf = () => planLimits({ requestsPerMinute: 40 })
+    const limitsOf = () => planLimits({ requestsPerMinute: 10 })
     const limiter = await sharedLimiter(t, { url, limitsOf, nodes: () => 2, slowMs: SLOW_MS })
     network.disturb(how)
-    assert.equal(await countAdmitted(limiter), 20)
-    assert.equal(limiter.state().shared, false)
+    const admittedInAll = await countAdmitted(limiter)
+    const { shared, countedHere } = limiter.state()
+    // Where this process stood still for longer than an answer is late, it has the answer before it knows that.
+    assert.ok(countedHere >= 95, `${countedHere} were counted here`)
+    assert.deepEqual([admittedInAll, shared], [5 + (100 - countedHere), false])
     network.disturb(undefined)
     await comesTrue(isShared(limiter))
   })

@@ -68,7 +68,7 @@ test('shell: a flood on both streams leaves each its part', async (t) => {
 
 test('shell: what takes too long is stopped and told so', async (t) => {
   const { call } = workspace(t)
-  const { output, exitCode } = await call('shell', { command: 'echo begun; sleep 60', timeout_seconds: '1' })
+  const { output, exitCode } = await call('shell', { command: 'echo begun; sleep 60', timeout_seconds: '3' })
   assert.match(output, /^stopped: it took too long, after \d+\.\d s\nbegun$/)
   assert.equal(exitCode, null)
 })

@@ -23,6 +23,7 @@ export type Step =
   | { readonly do: 'fin' }
   | { readonly do: 'rst' }
   | { readonly do: 'stop-reading' }
+  | { readonly do: 'await-read' }
   | { readonly do: 'await-request' }
   | { readonly do: 'repeat'; readonly times: number; readonly steps: Script }
 
@@ -73,6 +74,9 @@ export const rst: Step = { do: 'rst' }
 
 /** Reads nothing more from the connection: what the other side still sends fills its buffers. */
 export const stopReading: Step = { do: 'stop-reading' }
+
+/** Waits until the other side has read what was sent: a reset makes the kernel throw away what it has not. */
+export const awaitRead: Step = { do: 'await-read' }
 
 /** Waits for the next whole request: in scripts of a connection, which begin without one. */
 export const awaitRequest: Step = { do: 'await-request' }

@@ -29,12 +29,18 @@ export interface DnsStub {
 export async function startDnsStub(table: DnsTable): Promise<DnsStub> {
   const queries: { name: string; type: string }[] = []
   const turns = new Map<string, number>()
+  /** Turns of questions that were asked already: a resolver that was kept waiting asks the same one again. */
+  const known = new Map<string, number>()
   const socket = createSocket('udp4')
   socket.on('message', (query, from) => {
     const { name, type, questionEnd } = readQuestion(query)
-    const turn = turns.get(`${type} ${name}`) ?? 0
-    turns.set(`${type} ${name}`, turn + 1)
-    queries.push({ name, type })
+    const question = `${from.port} ${query.readUInt16BE(0)} ${type} ${name}`
+    const turn = known.get(question) ?? turns.get(`${type} ${name}`) ?? 0
+    if (!known.has(question)) {
+      known.set(question, turn)
+      turns.set(`${type} ${name}`, turn + 1)
+      queries.push({ name, type })
+    }
     const answers = table[name]
     const records = answers?.[Math.min(turn, answers.length - 1)]
     const given = records?.filter((record) => record.type === type || record.type === 'CNAME')

@@ -145,7 +145,7 @@ function charges({ gateway, key }: LedgerQuestions): Promise<LedgerRow[]> {
 function rowsOf(ledger: LedgerQuestions, prompt: string): Promise<UsageRow[]> {
   const own = async (): Promise<UsageRow[]> =>
     (await usageRows(ledger)).filter(({ client_request_id: name }) => name === prompt)
-  return eventually(own, ({ length }) => length > 0)
+  return eventually(own, ({ length }) => length > 0, RESTS_WITHIN_MS)
 }
 
 async function assertCharged(ledger: LedgerQuestions, prompt: string, charge: Charge): Promise<void> {

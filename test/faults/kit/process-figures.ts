@@ -9,6 +9,8 @@ export interface ProcessFigures {
   /** Of the event loop's delay, by the process's own metrics. */
   readonly delayP99Ms: number
   readonly delayMaxMs: number
+  /** How long its main thread could have run and got no core. */
+  readonly waitedMs: number
 }
 
 /** Linux alone tells of the highest point, and lets it be forgotten first. */
@@ -16,14 +18,25 @@ export async function figuresWhile(gateway: Gateway, work: () => Promise<void>):
   await eventLoopDelay(gateway) // each look begins a new count
   writeFileSync(`/proc/${gateway.pid}/clear_refs`, '5')
   const before = memoryOf(gateway.pid, 'VmRSS')
+  const waited = waitedMs(gateway.pid)
   await work()
   const { p99Ms, maxMs } = await eventLoopDelay(gateway)
-  return { grownBytes: memoryOf(gateway.pid, 'VmHWM') - before, delayP99Ms: p99Ms, delayMaxMs: maxMs }
+  return {
+    grownBytes: memoryOf(gateway.pid, 'VmHWM') - before,
+    delayP99Ms: p99Ms,
+    delayMaxMs: maxMs,
+    waitedMs: waitedMs(gateway.pid) - waited,
+  }
 }
 
 function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kibibytes) * 1024
+}
+
+function waitedMs(pid: number): number {
+  const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')
+  return Number(waitedNs) / 1e6
 }
 
 async function eventLoopDelay(gateway: Gateway): Promise<{ readonly p99Ms: number; readonly maxMs: number }> {

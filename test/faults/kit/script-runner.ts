@@ -1,5 +1,7 @@
 /** Runs the steps of a byte script on a socket. */
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { unreadOn } from '../../support/sockets-of-machine.ts'
 import type { Framing, Script, Step } from './byte-script.ts'
 
 /** What a script works on, and what is noted of it. */
@@ -61,6 +63,8 @@ async function runStep(running: Running, step: Step): Promise<boolean> {
     case 'stop-reading':
       socket.pause()
       return true
+    case 'await-read':
+      return allRead(running)
     case 'await-request':
       return running.awaitRequest()
     case 'repeat':
@@ -121,6 +125,12 @@ async function writePiece({ socket, gone, onSent }: Running, bytes: string | Uin
     socket.on('drain', settle)
     gone.addEventListener('abort', settle)
   })
+}
+
+/** @returns false when the other side went away meanwhile. */
+async function allRead({ socket, gone }: Running): Promise<boolean> {
+  while (!gone.aborted && (await unreadOn(socket)) > 0) await sleep(5)
+  return !gone.aborted
 }
 
 /** @param ms Undefined: for ever. @returns false when the other side went away meanwhile. */

@@ -181,9 +181,10 @@ test('JOB-2: a run whose job nobody takes over after the lease is failed, by wha
   const [{ id: heldRun }] = (await worker.read(`/${held.id}/runs`)).data
   const lease = (name: string, until: number) =>
     worker.deps.db.updateTable('job').set({ owner: 'ins_gone', lease_until: until }).where('name', '=', name).execute()
-  await lease(leftRun, Date.now() - 31_000)
-  await lease(heldRun, Date.now() - 29_000)
-  await endOverdueRuns(worker.deps)
+  const now = Date.now()
+  await lease(leftRun, now - 31_000)
+  await lease(heldRun, now - 29_000)
+  await endOverdueRuns({ ...worker.deps, now: () => now })
   assert.equal((await worker.read(`/${left.id}`)).error.code, 'worker_lost')
   assert.equal((await worker.read(`/${held.id}`)).status, 'running')
 })
@@ -193,11 +194,12 @@ test('JOB-3: a run that was cancelled ends within 10 s, whatever its worker does
   const agent = await worker.create()
   await worker.api.start(agent.id)
   await worker.api.ask('POST', `/${agent.id}/cancel`)
+  const run = await worker.deps.db.selectFrom('run').select('cancel_requested_at').executeTakeFirstOrThrow()
   const statusAfter = async (ms: number) => {
-    await endDisobeyed({ ...worker.deps, now: () => Date.now() + ms })
+    await endDisobeyed({ ...worker.deps, now: () => (run.cancel_requested_at ?? 0) + ms })
     return (await worker.read(`/${agent.id}`)).status
   }
-  assert.deepEqual([await statusAfter(7_000), await statusAfter(9_000)], ['running', 'cancelled'])
+  assert.deepEqual([await statusAfter(8_000), await statusAfter(9_000)], ['running', 'cancelled'])
 })
 
 test('workspaces go a day after the end of their agents, sooner where they are too large, at once for deleted agents [limit: workspaces]', async (t) => {

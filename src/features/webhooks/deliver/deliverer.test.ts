@@ -139,17 +139,16 @@ test('a receiver that is not there, that hangs up or that talks nonsense: why is
 })
 
 test('WH-6 [limit: webhook-deadline]: the deadline is one over all, however the answer drips', async (t) => {
-  const firstAttempt = await attempting(t, { deadlineMs: 150 })
   const drips = await startReceiver(t, (_request, response) => {
     response.writeHead(200)
     const timer = setInterval(() => response.write('.'), 20)
     response.once('close', () => clearInterval(timer))
   })
-  const dripped = await firstAttempt(drips.url)
+  const dripped = await (await attempting(t, { deadlineMs: 2_000 }))(drips.url)
   assert.deepEqual([dripped.attempt.status, dripped.attempt.error], [200, 'timeout'])
   assert.match(dripped.attempt.response ?? '', /^\.+$/)
   const silent = await startReceiver(t, () => undefined)
-  const waited = await firstAttempt(silent.url)
+  const waited = await (await attempting(t, { deadlineMs: 150 }))(silent.url)
   assert.deepEqual([waited.attempt.status, waited.attempt.error, waited.attempt.response], [null, 'timeout', null])
 })
 
