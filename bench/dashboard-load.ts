@@ -8,7 +8,7 @@ import { viewsAt } from './dashboard-views.ts'
 
 const VIEW_MS = 1_000
 /** Below this part of the pace that was asked for it is said, since then there is less load than one thinks. */
-const TOO_FEW = 0.8
+const TOO_FEW = 0.6
 const COUNTED_MS = 2_000
 
 const [port = '', key = '', people = ''] = process.argv.slice(2)
