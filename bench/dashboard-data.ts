@@ -1,5 +1,6 @@
 /** An account that has been used for months: completions and their sums, written past the ledger, which would take hours. */
 import { DatabaseSync } from 'node:sqlite'
+import { Client } from 'pg'
 import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
 
 export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const
@@ -34,6 +35,8 @@ const COLUMNS = [
   'attempts',
   'client_request_id',
 ]
+/** In a row without the account. */
+const AGENT_AT = COLUMNS.indexOf('client_request_id') - 1
 
 /** @param index From 0, the oldest, to `AGENTS` - 1. @param now The end of their days, Unix milliseconds. */
 export function agentId(index: number, now: number): string {
@@ -42,16 +45,42 @@ export function agentId(index: number, now: number): string {
 }
 
 export interface Filling {
-  /** The SQLite file of a gateway that has nothing to do. */
-  readonly path: string
+  /** The SQLite file of a gateway that has nothing to do, or the address of its PostgreSQL. */
+  readonly place: string
   readonly accountId: AccountId
   readonly count: number
   /** Unix milliseconds: the end of the days that they are spread over. */
   readonly now: number
 }
 
-export function fillUsage({ path, accountId, count, now }: Filling): void {
-  const db = new DatabaseSync(path, { timeout: 30_000 })
+export function fillUsage(filling: Filling): Promise<void> {
+  return /^postgres/.test(filling.place) ? fillPostgres(filling) : Promise.resolve(fillSqlite(filling))
+}
+
+async function fillPostgres({ place, accountId, count, now }: Filling): Promise<void> {
+  const client = new Client({ connectionString: place })
+  await client.connect()
+  try {
+    const example = rowOf(1, { count, now })
+    const values = COLUMNS.slice(1).map((_, at) =>
+      typeof example[at] === 'string' || at === AGENT_AT ? `value ->> ${at}` : `cast(value ->> ${at} as bigint)`,
+    )
+    const insert = `insert into completion (${COLUMNS.join(', ')})
+      select $1, ${values.join(', ')} from json_array_elements($2::json)`
+    for (let made = 0; made < count; made += CHUNK) {
+      const size = Math.min(CHUNK, count - made)
+      const rows = Array.from({ length: size }, (_, index) => rowOf(made + index, { count, now }))
+      await client.query(insert, [accountId, JSON.stringify(rows)])
+    }
+    for (const sums of SUMS) await client.query(addingUp(sums, '$1'), [accountId])
+    await client.query('vacuum analyze')
+  } finally {
+    await client.end()
+  }
+}
+
+function fillSqlite({ place, accountId, count, now }: Filling): void {
+  const db = new DatabaseSync(place, { timeout: 30_000 })
   try {
     const insert = db.prepare(
       `insert into completion (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`,
@@ -63,8 +92,7 @@ export function fillUsage({ path, accountId, count, now }: Filling): void {
       }
       db.exec('commit')
     }
-    addUp(db, { table: 'usage_rollup', column: 'day', lengthMs: DAY_MS, accountId })
-    addUp(db, { table: 'usage_hour', column: 'hour', lengthMs: HOUR_MS, accountId })
+    for (const sums of SUMS) db.prepare(addingUp(sums, '?')).run(accountId)
     db.exec('pragma wal_checkpoint(truncate)')
   } finally {
     db.close()
@@ -94,15 +122,17 @@ interface Sums {
   readonly table: 'usage_rollup' | 'usage_hour'
   readonly column: 'day' | 'hour'
   readonly lengthMs: number
-  readonly accountId: AccountId
 }
 
-/** What the ledger writes beside each completion. */
-function addUp(db: DatabaseSync, { table, column, lengthMs, accountId }: Sums): void {
-  db.prepare(
-    `insert into ${table} (account_id, ${column}, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
-     select account_id, created_at / ${lengthMs}, key_id, model,
-       count(*), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
-     from completion where account_id = ? group by 2, 3, 4`,
-  ).run(accountId)
+const SUMS: readonly Sums[] = [
+  { table: 'usage_rollup', column: 'day', lengthMs: DAY_MS },
+  { table: 'usage_hour', column: 'hour', lengthMs: HOUR_MS },
+]
+
+/** What the ledger writes beside each completion. @param account How the statement takes its parameter. */
+function addingUp({ table, column, lengthMs }: Sums, account: string): string {
+  return `insert into ${table} (account_id, ${column}, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
+    select account_id, created_at / ${lengthMs}, key_id, model,
+      count(*), sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
+    from completion where account_id = ${account} group by account_id, 2, 3, 4`
 }

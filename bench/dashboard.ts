@@ -1,7 +1,7 @@
 /**
  * Whether chats are felt to be slower while people look at the dashboard. Pairs of runs, one with somebody opening views of
  * an account of 100 000 completions and one without, in turn, so that what else the machine does meets both; beside them the
- * same number of pairs without, which tell how much two equal runs differ here.
+ * same number of pairs without, which tell how much two equal runs differ here. On SQLite, or with `--postgres` on that.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId } from '../src/domain/ids.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { createSchema } from '../test/support/schemas.ts'
 import { BUDGETS } from './budgets.ts'
 import { fillUsage, MODELS } from './dashboard-data.ts'
 import { type Question, requestQuestions, usageQuestions } from './dashboard-views.ts'
@@ -52,27 +54,35 @@ interface Stage {
   readonly filledAt: number
 }
 
-/** On SQLite, with an account of its own that has so many completions. */
+/** With an account of its own that has so many completions. */
 async function onStage<Result>(completions: number, act: (stage: Stage) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-dashboard-'))
+  const postgres = process.argv.includes('--postgres') ? await startPostgres() : undefined
+  const schema = postgres && (await createSchema(postgres.url))
   const upstream = await start('upstream.ts')
   const gateway = await startGateway({
     config: configOf(upstream.port),
     logFile: join(folder, 'gateway.log'),
-    env: { LOG_LEVEL: 'info' },
+    env: {
+      LOG_LEVEL: 'info',
+      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'of the bench, known to all' }),
+    },
+    args: schema ? ['--migrate'] : [],
   })
   try {
     const account = await gateway.cli('accounts', 'create', '--name', 'bench', '--plan', 'bench')
     const key = await gateway.key('--account', account)
     const startedAt = performance.now()
     const now = Date.now()
-    fillUsage({ path: gateway.database, accountId: account as AccountId, count: completions, now })
+    const place = schema?.url ?? gateway.database
+    await fillUsage({ place, accountId: account as AccountId, count: completions, now }) // as the command printed it
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
     console.log(`${completions} completions of ${MODELS.length} models written in ${seconds} s\n`)
     return await act({ gateway, key, filledAt: now })
   } finally {
     await gateway.stop()
     upstream.stop()
+    await postgres?.stop()
     rmSync(folder, { recursive: true })
   }
 }

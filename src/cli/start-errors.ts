@@ -8,7 +8,7 @@ type Place = Pick<Config, 'data_dir'> & { readonly server: Pick<Config['server']
 export function explainStartError(error: unknown, { data_dir: folder, server: { host, port } }: Place): unknown {
   const message = error instanceof Error ? error.message : String(error)
   if (/^The database .* cannot be (?:opened|used):/s.test(message))
-    return new Error(`${message}. ${databaseAdvice(error)}`, { cause: error })
+    return new Error(`${message.replace(/\.$/, '')}. ${databaseAdvice(error)}`, { cause: error })
   const asked = portOf(error) ?? port
   const setting = asked === port ? 'PORT' : 'server.metrics_port'
   const advice = adviceFor(codeOf(error), { folder, host, port: asked, setting })

@@ -15,8 +15,11 @@ const mountsOf = (folder: string): readonly string[] =>
     .filter((line) => line.includes(folder))
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1500 && !holds(); tries++) await sleep(20)
-  assert.ok(holds())
+  for (let tries = 0; tries < 1500; tries++) {
+    if (holds()) return
+    await sleep(20)
+  }
+  assert.fail(`never: ${holds}`)
 }
 
 test('SBX-4: what a command leaves in the background ends with it', async (t) => {

@@ -18,18 +18,18 @@ export function Dash() {
 /** An amount of US dollars. */
 export function Usd({ value, style = 'row' }: { readonly value: Maybe<number>; readonly style?: 'total' | 'row' }) {
   if (value === null || value === undefined) return <Dash />
-  return <span className="tabular-nums">{formatUsd(value, style)}</span>
+  return <span className="whitespace-nowrap tabular-nums">{formatUsd(value, style)}</span>
 }
 
 export function Tokens({ value }: { readonly value: Maybe<number> }) {
   if (value === null || value === undefined) return <Dash />
-  return <span className="tabular-nums">{formatCount(value)}</span>
+  return <span className="whitespace-nowrap tabular-nums">{formatCount(value)}</span>
 }
 
 /** A duration in milliseconds. */
 export function Ms({ value }: { readonly value: Maybe<number> }) {
   if (value === null || value === undefined) return <Dash />
-  return <span className="tabular-nums">{formatMs(value)}</span>
+  return <span className="whitespace-nowrap tabular-nums">{formatMs(value)}</span>
 }
 
 export interface TimeProps {
