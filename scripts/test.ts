@@ -25,8 +25,8 @@ const PATTERNS = [
   'dashboard/src/**/*.test.ts',
 ]
 const BROWSER = /^test\/browser\//
-/** Files at once. More than the cores of a small machine, since tests wait, too; those of faults keep the cores busy alone. */
-const CONCURRENCY = { tests: 5, faults: 4 }
+/** Files at once. More than the cores of a small machine, since tests wait, too; those of faults most, so both passes go on at once. */
+const CONCURRENCY = { tests: 5, faults: 3 }
 /** Of one file. The longest kills a gateway a hundred times over and waits for what is swept half a minute later. */
 const FILE_TIMEOUT_MS = 600_000
 
@@ -124,8 +124,11 @@ sayRecordings()
 if (options.every((option) => option.startsWith('--'))) bringTools()
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
-const sqlite = options.includes('--postgres') ? NOTHING : await runPass(files, env)
-const postgres = options.includes('--sqlite') ? NOTHING : await runOnPostgres(again, env)
+const onSqlite = async () => (options.includes('--postgres') ? NOTHING : runPass(files, env))
+const onPostgres = async () => (options.includes('--sqlite') ? NOTHING : runOnPostgres(again, env))
+const [sqlite, postgres] = isFaults
+  ? await Promise.all([onSqlite(), onPostgres()])
+  : [await onSqlite(), await onPostgres()]
 if (said.size > 0) console.log(`\n${[...said].join('\n')}`)
 const slowest = durations.toSorted((one, other) => other.seconds - one.seconds).slice(0, SHOWN_DURATIONS)
 console.log(`\nslowest: ${slowest.map(({ file, seconds }) => `${file} ${seconds} s`).join(', ')}`)
