@@ -25,6 +25,13 @@ export const PAGE_QUERY = {
   ),
 }
 
+export interface PageSizes {
+  readonly usual: number
+  readonly most: number
+}
+
+const SIZES: PageSizes = { usual: DEFAULT_LIMIT, most: MAX_LIMIT }
+
 export interface PageQuery {
   readonly limit?: string | number | undefined
   readonly cursor?: string | undefined
@@ -64,10 +71,13 @@ export function pageSchema<Item extends TSchema>(item: Item) {
   })
 }
 
-/** Throws `GatewayError` with `param` for a limit that is not 1 to 100, and for a cursor that is not ours or not for here. */
-export function readPageRequest(query: PageQuery, binding: PageBinding): PageRequest {
+/**
+ * Throws `GatewayError` with `param` for a limit that is not 1 to 100, and for a cursor that is not ours or not for here.
+ * @param sizes Of a list that is given out in other portions. Its route must describe `limit` itself, without a default.
+ */
+export function readPageRequest(query: PageQuery, binding: PageBinding, sizes: PageSizes = SIZES): PageRequest {
   const order = query.order ?? 'desc'
-  return { limit: readLimit(query.limit), order, after: readCursor(query.cursor, order, binding) }
+  return { limit: readLimit(query.limit, sizes), order, after: readCursor(query.cursor, order, binding) }
 }
 
 /**
@@ -90,13 +100,14 @@ export function renderPage<Row, Item>(
   }
 }
 
-function readLimit(limit: string | number = DEFAULT_LIMIT): number {
+function readLimit(limit: string | number | undefined, { usual, most }: PageSizes): number {
+  if (limit === undefined) return usual
   if (typeof limit === 'string' && !/^-?\d{1,15}$/.test(limit)) {
     throw new GatewayError('invalid_type', "'limit' must be a whole number.", { param: 'limit' })
   }
   const value = Number(limit)
-  if (value >= 1 && value <= MAX_LIMIT) return value
-  throw new GatewayError('out_of_range', `'limit' must be between 1 and ${MAX_LIMIT}.`, { param: 'limit' })
+  if (value >= 1 && value <= most) return value
+  throw new GatewayError('out_of_range', `'limit' must be between 1 and ${most}.`, { param: 'limit' })
 }
 
 function writeCursor(position: string, order: string, binding: PageBinding): string {

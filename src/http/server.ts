@@ -101,6 +101,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
     // Without a list the answer allows what the browser asks for; the SDKs send a dozen of their own.
     exposedHeaders: [
       'x-request-id',
+      'x-next-cursor',
       'retry-after',
       'retry-after-ms',
       'x-should-retry',

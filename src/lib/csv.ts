@@ -8,6 +8,11 @@ export function renderCsv(rows: readonly (readonly CsvField[])[]): string {
   return rows.map((row) => `${row.map(renderField).join(',')}\r\n`).join('')
 }
 
+/** Spreadsheets run what looks like a formula; in front of such text they want an apostrophe. */
+export function harmlessText(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+}
+
 function renderField(field: CsvField): string {
   const text = String(field)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -33,7 +33,10 @@ before(async () => {
   const server = await startGitServer({ root })
   const git_url = `${server.url}/{repository}.git`
   const agents = { git_url, allow_local_git: true, model: 'turnpike-simulator', concurrency: 2 }
-  site = await startDashboard({ after: (end) => void endings.push(end as () => unknown) }, { over: { agents } })
+  site = await startDashboard(
+    { after: (end) => void endings.push(end as () => unknown) },
+    { over: { agents, webhooks: { allow_private_networks: true } } },
+  )
   endings.push(
     () => server.close(),
     () => rmSync(root, { recursive: true, force: true }),
@@ -109,6 +112,7 @@ test('an agent is started once, watched to its end, told more, and found again',
   await page.getByText('Nothing more.', { exact: true }).waitFor({ timeout: PATIENCE_MS })
   await until(id, 'completed')
   await runsAndTimeline(page, id)
+  await eventsAreLive(page, id)
 })
 
 async function fillForm(page: Page): Promise<void> {
@@ -190,6 +194,31 @@ async function runsAndTimeline(page: Page, id: string): Promise<void> {
   )
   const link = page.getByRole('link', { name: 'see its requests' })
   assert.equal(new URL((await link.getAttribute('href')) ?? '', site.url).search, `?agent_id=${id}`)
+}
+
+/** Before and after there is an endpoint, while the agent goes on. */
+async function eventsAreLive(page: Page, id: string): Promise<void> {
+  await tab(page, 'Events').click()
+  await page.waitForURL(/tab=events$/)
+  const events = page.getByRole('table', { name: 'Webhook events' })
+  await events
+    .getByRole('row', { name: /^agent.completed .* No endpoint$/ })
+    .nth(1)
+    .waitFor()
+  assert.equal(await events.getByRole('row').count(), 5)
+  const url = 'http://127.0.0.1:9/agents' // where nobody answers
+  const added = await site.ask('POST', '/v1/webhooks', { token, body: { url } })
+  assert.equal(added.statusCode, 201, added.body)
+  const followUp = page.getByLabel('Follow-up', { exact: true }).last()
+  await followUp.fill(script(calls('finish', { summary: 'Told.' })))
+  await page.keyboard.press('Control+Enter')
+  await events
+    .getByRole('row', { name: new RegExp(`^agent.completed .*${url} Pending`) })
+    .waitFor({ timeout: PATIENCE_MS })
+  assert.deepEqual(await axeFindings(page), [])
+  await events.getByRole('link', { name: url }).first().click()
+  await page.waitForURL(/webhooks\/whk_.*delivery=dlv_/)
+  await page.getByRole('dialog').getByText(id).first().waitFor()
 }
 
 test('a stream that is cut goes on after the last event that came', async (t) => {
@@ -323,7 +352,7 @@ test('text of strangers stays text, wherever it is shown', { timeout: 300_000 },
   await page.addInitScript('globalThis.__hacked = (number) => { document.documentElement.dataset.hacked = number }')
   await page.reload()
   await page.getByText('onerror=globalThis.__hacked?.(0)>[U+202E]{{7*7}}').waitFor()
-  for (const path of ['', '?tab=timeline', '?tab=diff', '?tab=diff-split', '?tab=runs']) {
+  for (const path of ['', '?tab=timeline', '?tab=diff', '?tab=diff-split', '?tab=runs', '?tab=events']) {
     await goTo(page, `/agents/${id}${path}`)
     await page.getByRole('tab', { name: 'Runs 1' }).waitFor()
     await (path.includes('diff') ? page.getByText(/files changed/) : page.getByText(/Completed/)).first().waitFor()
@@ -347,7 +376,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const views = [
       '/agents',
       '/agents/new',
-      ...['', '?tab=timeline', '?tab=diff', '?tab=runs'].map((at) => `/agents/${one.id}${at}`),
+      ...['', '?tab=timeline', '?tab=diff', '?tab=runs', '?tab=events'].map((at) => `/agents/${one.id}${at}`),
     ]
     for (const view of views) {
       await goTo(page, view)

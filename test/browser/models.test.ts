@@ -33,7 +33,11 @@ const cells = (page: Page, id: string) =>
   dataRows(page).filter({ has: page.getByRole('link', { name: id, exact: true }) })
 
 interface PerformanceAnswer {
-  readonly groups: readonly { readonly key: string; readonly first_byte_ms: { readonly p50: number } | null }[]
+  readonly groups: readonly {
+    readonly key: string
+    readonly first_byte_ms: { readonly p50: number } | null
+    readonly success_rate: number | null
+  }[]
 }
 
 test('search, facets with counts and sort are in the address, and back undoes them', async (t) => {
@@ -100,7 +104,9 @@ test('speed is what the API measured, and models compare side by side at exact c
   await sheet.getByLabel('Output tokens a day').fill('10')
   await sheet.getByLabel('Input read from cache').fill('90')
   const row = (name: string) =>
-    sheet.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) })
+    sheet
+      .getByRole('row')
+      .filter({ has: page.getByRole('rowheader', { name: new RegExp(`^${name}(?: \\(differs\\))?$`) }) })
   // 78 × $0.75/M + 702 × $0.075/M + 10 × $4.50/M, and 78 × $0.10/M + 702 × $0.01/M + 10 × $0.40/M
   await row('A day').getByText('$0.00015615', { exact: true }).waitFor()
   await row('A day').getByText('$0.00001882', { exact: true }).waitFor()
@@ -117,6 +123,36 @@ test('speed is what the API measured, and models compare side by side at exact c
   await page.keyboard.press('Escape')
   await sheet.waitFor({ state: 'hidden' })
   await page.locator(':focus', { hasText: 'Compare' }).waitFor()
+})
+
+test('four are compared and no fifth, unknown names are left out, and what differs is marked', async (t) => {
+  const ids = ['turnpike-simulator', PRICED, UNPRICED, 'gpt-5.4-mini']
+  const page = await dashboard.open(t, browser, `/models?compare=${ids.join(',')}`)
+  const fifth = page.getByRole('checkbox', { name: 'Compare claude-sonnet-4-6', exact: true })
+  await fifth.and(page.getByRole('checkbox', { disabled: true })).focus()
+  await page.keyboard.press('Space')
+  assert.equal(await fifth.isChecked(), false)
+  const reason = page.locator(`#${await fifth.getAttribute('aria-describedby')}`)
+  await reason.getByText('Remove one to choose another.').waitFor()
+  await cells(page, UNPRICED).getByText('no calls', { exact: true }).waitFor()
+
+  await page.setViewportSize({ width: 320, height: 800 })
+  await page.goto(`${dashboard.url}/app/models?compare=${PRICED},turnpike-simulator,no-such&view=compare`)
+  const sheet = page.getByRole('dialog', { name: 'Compare models' })
+  await sheet.getByText('“no-such” is no model that is listed here, and is left out.').waitFor()
+  await sheet.getByRole('rowheader', { name: 'Output (differs)', exact: true }).waitFor()
+  await sheet.getByRole('rowheader', { name: 'Providers', exact: true }).waitFor()
+  const { key, success_rate: rate } =
+    (await performanceOf()).groups.find(({ key }) => key === 'turnpike-simulator') ?? {}
+  await sheet
+    .getByRole('row', { name: /^Uptime, 7 d/ })
+    .getByText(`${Math.round((rate ?? 0) * 1000) / 10}%`)
+    .waitFor()
+  await sheet.getByRole('button', { name: `Remove ${key}` }).press('Enter')
+  await page.waitForURL((url) => url.searchParams.get('compare') === PRICED)
+  await page.getByRole('dialog', { name: 'Cost of a model' }).waitFor()
+  await page.locator('[data-dialog-body]:focus').waitFor()
+  assert.equal(await overflow(page), 0)
 })
 
 async function performanceOf(): Promise<PerformanceAnswer> {
@@ -164,11 +200,14 @@ test('who may not ask models is not sent to the Playground; failures say what we
 
 for (const colorScheme of ['light', 'dark'] as const)
   test(`accessible, ${colorScheme}, and as narrow as a phone`, async (t) => {
-    const page = await dashboard.open(t, browser, `/models?compare=${PRICED}&q=acme`, { colorScheme, bypassCSP: true })
+    const page = await dashboard.open(t, browser, `/models?compare=${PRICED},${UNPRICED}&q=acme`, {
+      colorScheme,
+      bypassCSP: true,
+    })
     await cells(page, PRICED).waitFor()
     assert.deepEqual(await axeFindings(page), [])
-    await page.getByRole('button', { name: 'Estimate cost' }).click()
-    await page.getByRole('dialog').waitFor()
+    await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    await page.getByRole('rowheader', { name: 'Input (differs)', exact: true }).waitFor()
     assert.deepEqual(await axeFindings(page), [])
     if (colorScheme === 'dark') return // (colors do not change widths)
     for (const width of [390, 320]) {

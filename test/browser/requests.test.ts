@@ -1,5 +1,6 @@
 /** Requests one by one, in the dashboard. Runs on one database: what is seeded in it, all of these tests look at. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
@@ -103,6 +104,36 @@ test('filters are in the address, survive a reload, and go one by one', async (t
   await button(page, 'Load more').click()
   await page.getByText('100 requests so far').waitFor()
   await page.getByRole('status').getByText('50 more requests loaded, 100 in all').waitFor()
+})
+
+test('the file has what the filters of the address let through, and says where there is more', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=7d&status=failed&model=gpt-5.4-mini&order=asc')
+  let more = false
+  let url = ''
+  await page.route(`**${LIST}?*format=csv*`, async (route) => {
+    url = route.request().url()
+    const answer = await route.fetch()
+    const headers = { ...answer.headers(), ...(more && { 'x-next-cursor': 'more' }) }
+    await route.fulfill({ response: answer, headers })
+  })
+  const download = page.waitForEvent('download')
+  await button(page, 'Export CSV').click()
+  const file = await download
+  const query = new URL(url).searchParams
+  const asked = ['status', 'model', 'order'].map((name) => query.get(name))
+  assert.deepEqual(asked, ['failed', 'gpt-5.4-mini', 'asc'])
+  const [from, to] = ['period_start', 'period_end'].map((name) => query.get(name)?.slice(0, 10))
+  assert.equal(file.suggestedFilename(), `turnpike-requests-${from}-${to}.csv`)
+  const answer = await dashboard.ask('GET', url.replace(dashboard.url, ''), { token })
+  assert.equal(await readFile(await file.path(), 'utf8'), answer.body)
+  assert.ok(answer.body.split('\r\n').length > 2)
+  more = true
+  await button(page, 'Export CSV').click()
+  await page.getByRole('paragraph').getByText('The file has the oldest 10,000 of the period.').waitFor()
+  const error = { message: 'Out of order.', type: 'invalid_request_error', code: 'broken' }
+  await page.route(`**${LIST}?*format=csv*`, (route) => route.fulfill({ status: 400, json: { error } }))
+  await button(page, 'Export CSV').click()
+  await page.getByText('Could not download the file: Out of order.').first().waitFor()
 })
 
 test('the sheet of a pasted ID tells how often it was tried, why, and what it cost', async (t) => {

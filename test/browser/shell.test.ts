@@ -42,6 +42,16 @@ const FOCUSED = `(() => {
   return (element?.getAttribute('aria-label') ?? element?.innerText ?? '').trim().replace(/\\s+/g, ' ') || element?.id || element?.tagName
 })()`
 const focused = (page: Page): Promise<string> => page.evaluate<string>(FOCUSED)
+const CELL_HEIGHT = "document.querySelector('tbody td').offsetHeight"
+const cellHeight = (page: Page): Promise<number> => page.evaluate<number>(CELL_HEIGHT)
+/** Of the menu alone: what Base UI puts beside every one to guard the focus is hidden, and meant to take it. */
+const MENU_FINDINGS =
+  "axe.run('[role=menu]').then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
+/** Goes round a menu, once at most. */
+async function pressUntil(page: Page, key: string, name: string): Promise<void> {
+  for (let presses = 0; presses < 20 && (await focused(page)) !== name; presses += 1) await page.keyboard.press(key)
+  assert.equal(await focused(page), name)
+}
 const VIEW_FOCUSED = "document.activeElement.id === 'view'"
 /** Both at once: the second letter is not waited for longer than a moment. */
 const jump = (page: Page, letter: string) => Promise.all(['g', letter].map((key) => page.keyboard.press(key)))
@@ -182,6 +192,44 @@ test('without a network it is said that what is seen may be old, until there is 
   await note.waitFor()
   await page.context().setOffline(false)
   await note.waitFor({ state: 'detached' })
+})
+
+test('columns are hidden and rows made higher from the keyboard, without asking anew; both are so after a reload, and in cards', async (t) => {
+  const page = await open(t, '/requests?range=7d', { viewport: { width: 1280, height: 800 }, bypassCSP: true })
+  const header = (name: string) => page.getByRole('columnheader', { name, exact: true })
+  const view = page.getByRole('button', { name: 'View', exact: true })
+  await header('Provider').waitFor()
+  await page.waitForLoadState('networkidle')
+  assert.deepEqual(await axeFindings(page), [])
+  const asked: string[] = []
+  page.on('request', (request) => void asked.push(request.url()))
+  const height = await cellHeight(page)
+  await view.press('Enter')
+  assert.ok(await page.getByRole('menuitemcheckbox', { name: 'Time', exact: true }).isDisabled())
+  await pressUntil(page, 'ArrowDown', 'Provider')
+  await page.keyboard.press('Space')
+  await header('Provider').waitFor({ state: 'detached' })
+  await pressUntil(page, 'ArrowDown', 'Finish')
+  await page.keyboard.press('Space')
+  await header('Finish').waitFor()
+  await pressUntil(page, 'ArrowDown', 'Comfortable')
+  await page.keyboard.press('Space')
+  assert.ok(await comesTrue(page, `${CELL_HEIGHT} > ${height}`))
+  assert.deepEqual(await page.evaluate(MENU_FINDINGS), [])
+  await page.keyboard.press('Escape')
+  assert.ok(await comesTrue(page, `${FOCUSED} === 'View'`))
+  assert.deepEqual(asked, [])
+  await page.reload()
+  await header('Finish').waitFor()
+  assert.equal(await header('Provider').count(), 0)
+  assert.ok((await cellHeight(page)) > height)
+  await page.setViewportSize({ width: 390, height: 844 })
+  const card = page.getByRole('list', { name: 'Requests' }).getByRole('listitem').first()
+  assert.equal(await card.getByText('Model', { exact: true }).count(), 1)
+  assert.equal(await card.getByText('Provider', { exact: true }).count(), 0)
+  await view.click()
+  await page.getByRole('menuitem', { name: 'Reset view' }).click()
+  await card.getByText('Provider', { exact: true }).waitFor()
 })
 
 test('an address of nothing says so within the shell and leads Home', async (t) => {

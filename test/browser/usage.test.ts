@@ -189,7 +189,51 @@ test('nothing, failures and refusals each say what they are and what can be done
     as: await dashboard.person(other, 'owner', 'new@example.com'),
   })
   await empty.getByText('Nothing was used in this period').waitFor()
+  await empty.getByRole('tab', { name: 'Speed and errors' }).click()
+  await empty.getByText('No requests in this period').waitFor()
   assert.equal(await empty.locator('table').count(), 0)
+})
+
+interface Speed {
+  readonly groups: readonly { readonly key: string; readonly requests: number; readonly failed: number }[]
+}
+
+test('speed and errors are asked for when looked at, say of which days they are, and lead to the failures', async (t) => {
+  const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, colorScheme: 'dark' })
+  await title(page, 'Spend by model').waitFor()
+  await page.waitForLoadState('networkidle')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const url = request.url().replace(dashboard.url, '')
+    if (/^\/v1\/usage(\/performance)?\?/.test(url)) asked.push(url) // without a question: the frame's balance
+  })
+  await page.getByRole('tab', { name: 'Speed and errors' }).click()
+  await title(page, 'Time to first token').waitFor()
+  await page.getByRole('note').getByText('of the last 7 days of the period').waitFor()
+  await page.getByRole('group', { name: 'Group by' }).getByText('Provider', { exact: true }).click()
+  await title(page, 'By provider').waitFor()
+  await page.reload()
+  await title(page, 'By provider').waitFor()
+  assert.ok(asked.every((url) => url.startsWith('/v1/usage/performance?')) && asked.length > 1, asked.join('\n'))
+  const { groups } = (await dashboard.ask('GET', asked.at(-1) ?? '', { token })).json<Speed>()
+  const rows = await Promise.all([2, 3].map((number) => column(page, 'tbody', number)))
+  const sums = [groups.map(({ requests }) => requests), groups.map(({ failed }) => failed)]
+  assert.deepEqual(
+    rows.map((texts) => texts.map(countOf)),
+    sums,
+  )
+  assert.deepEqual(await axeFindings(page), [])
+  await page.setViewportSize({ width: 320, height: 800 })
+  await page.getByRole('list', { name: 'Speed and errors by provider' }).waitFor()
+  assert.equal(await overflow(page), 0)
+  const worst = groups.find(({ failed }) => failed > 0)
+  assert.ok(worst)
+  await page.getByRole('link', { name: `${worst.failed} failed: ${worst.key}` }).click()
+  await page.waitForURL(/\/app\/requests\?/)
+  const { from, to, ...filters } = Object.fromEntries(new URL(page.url()).searchParams)
+  assert.deepEqual(filters, { range: 'custom', provider: worst.key, status: 'failed' })
+  const query = new URLSearchParams(asked.at(-1)?.split('?')[1])
+  assert.deepEqual([from, to], [query.get('period_start'), query.get('period_end')])
 })
 
 test('nothing for axe to find in either theme, and nothing too wide for a phone', async (t) => {

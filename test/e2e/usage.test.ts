@@ -125,7 +125,8 @@ test('what a client left behind is listed as such', async () => {
 
 test('usage is read with the scope usage:read, and with no other', async () => {
   const [reader, chatter] = await Promise.all([gateway.key('--scopes', 'usage:read'), gateway.key('--scopes', 'chat')])
-  for (const path of ['/v1/usage', '/v1/usage?format=csv', '/v1/usage/completions']) {
+  const completions = '/v1/usage/completions'
+  for (const path of ['/v1/usage', '/v1/usage?format=csv', completions, `${completions}?format=csv`]) {
     assert.equal((await send(gateway, path, { key: reader })).status, 200)
     assert.equal((await send(gateway, path, { key: chatter })).status, 403)
     assert.equal((await send(gateway, path)).status, 401)
@@ -142,7 +143,7 @@ test('the API document describes the reports, the file and every field of a row'
   const filters = ['agent_id', 'client_request_id', 'key_id', 'model', ...period, 'provider', 'status']
   assert.deepEqual(
     parameters('/v1/usage/completions').sort(),
-    [...filters, 'cursor', 'include', 'limit', 'order'].sort(),
+    [...filters, 'cursor', 'format', 'include', 'limit', 'order'].sort(),
   )
   assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', ...period])
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema

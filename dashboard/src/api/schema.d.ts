@@ -1656,9 +1656,11 @@ export interface paths {
                     provider?: string;
                     /** @description Only what the client called its request like this. Needs a period of at most 7 days. */
                     client_request_id?: string;
-                    /** @description `overview`: adds a histogram of what is listed, over the period, else over the last 24 hours. */
+                    /** @description `overview`: adds a histogram of what is listed, over the period, else over the last 24 hours. A CSV file has none. */
                     include?: "overview";
-                    /** @description Items in the page, 1 to 100. */
+                    /** @description `csv` is a file of what is listed. Without it the `Accept` header decides; `application/json` is preferred. */
+                    format?: "json" | "csv";
+                    /** @description Items in the page: 1 to 100, by default 20. Rows of a CSV file: 1 to 10000, by default as many. */
                     limit?: number | string;
                     /** @description `next_cursor` of the page before. */
                     cursor?: string;
@@ -1671,9 +1673,11 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description Default Response */
+                /** @description A page, or a file. */
                 200: {
                     headers: {
+                        /** @description Of a file that could go on: its `next_cursor`. */
+                        "x-next-cursor"?: string;
                         [name: string]: unknown;
                     };
                     content: {
@@ -1776,6 +1780,7 @@ export interface paths {
                                 }[];
                             };
                         };
+                        "text/csv": string;
                     };
                 };
                 /** @description Default Response */
@@ -6204,6 +6209,10 @@ export interface paths {
                 query?: {
                     /** @description Only this type. */
                     type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                    /** @description Only what is told of this agent: its last 1 000 runs. Nothing, once it is deleted. */
+                    agent_id?: string;
+                    /** @description deliveries: also to which endpoints each event went, and what became of that. */
+                    include?: "deliveries";
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
                     /** @description `next_cursor` of the page before. */
@@ -6238,6 +6247,20 @@ export interface paths {
                                 data: {
                                     [key: string]: unknown;
                                 };
+                                /** @description To each endpoint; only there with `include=deliveries`. */
+                                deliveries?: {
+                                    id: string;
+                                    webhook_id: string;
+                                    /** @description As it is now. */
+                                    webhook_url: string;
+                                    /**
+                                     * @description pending: it is being tried, or will be again.
+                                     * @enum {string}
+                                     */
+                                    status: "pending" | "delivered" | "failed";
+                                    /** @description ISO 8601 UTC; null: there is none. */
+                                    next_attempt_at: string | null;
+                                }[];
                             }[];
                             has_more: boolean;
                             next_cursor: string | null;

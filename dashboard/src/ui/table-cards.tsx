@@ -1,6 +1,6 @@
 /** A table where it is narrow: one card a row, with the headers as names. */
 import { classNames } from './class-names.ts'
-import { type Column, primaryOf, RowLink, type TableProps } from './table.tsx'
+import { type Column, isInCards, primaryOf, RowLink, type TableProps } from './table.tsx'
 
 export function Cards<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowKey, totals, className } = props
@@ -52,11 +52,6 @@ function RowCard<Row>({ row, table }: { readonly row: Row; readonly table: Table
       )}
     </li>
   )
-}
-
-/** What only a line of a table has no room for is in a card. */
-function isInCards<Row>({ hideBelow }: Column<Row>): boolean {
-  return hideBelow === undefined || hideBelow === '2xl'
 }
 
 function CardLine<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {

@@ -1,12 +1,15 @@
 /** Rows and columns; below `md` one card a row. A row that leads somewhere is a real link. */
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
+import type { Density, TableView } from '../lib/table-view.ts'
 import { AppLink, type LinkTarget } from './app-link.tsx'
 import { classNames } from './class-names.ts'
 import { BELOW_MD, useMediaQuery } from './media-query.ts'
 import { useOverflow } from './overflow.ts'
 import { Empty } from './states.tsx'
 import { Cards } from './table-cards.tsx'
+import { useTableView } from './table-view.ts'
+import { ViewMenu } from './table-view-menu.tsx'
 
 export interface Column<Row> {
   readonly id: string
@@ -40,14 +43,44 @@ export interface TableProps<Row> {
   readonly totals?: Readonly<Partial<Record<string, ReactNode>>> | undefined
   /** What stands there when there are no rows. */
   readonly empty?: ReactNode
-  readonly density?: 'compact' | 'comfortable'
+  readonly density?: Density
+  /** Lets people choose columns and density, and is what the browser remembers that by. */
+  readonly viewId?: string
   readonly className?: string
 }
 
 export function Table<Row>(props: TableProps<Row>) {
+  const { viewId, label, columns, density = 'compact' } = props
   const narrow = useMediaQuery(BELOW_MD)
+  const view = useTableView(viewId)
   if (props.rows.length === 0) return props.empty ?? <Empty title="Nothing here yet" />
-  return narrow ? <Cards {...props} /> : <Grid {...props} />
+  const seen = { ...props, columns: shownOf(columns, view), density: view.density ?? density }
+  const table = narrow ? <Cards {...seen} /> : <Grid {...seen} />
+  if (viewId === undefined) return table
+  return (
+    <div className="min-w-0">
+      <div className="mb-2 flex justify-end">
+        <ViewMenu id={viewId} label={label} columns={columns} density={density} />
+      </div>
+      {table}
+    </div>
+  )
+}
+
+/** Without those that were hidden; those that were asked for are there however narrow the window is. */
+function shownOf<Row>(columns: readonly Column<Row>[], view: TableView): readonly Column<Row>[] {
+  const primary = primaryOf(columns)
+  return columns.flatMap((column) => {
+    const isShown = view.columns[column.id]
+    if (column === primary || isShown === undefined) return [column]
+    const { hideBelow: _, ...everywhere } = column
+    return isShown ? [everywhere] : []
+  })
+}
+
+/** What only a line of a table has no room for is in a card. */
+export function isInCards<Row>({ hideBelow }: Column<Row>): boolean {
+  return hideBelow === undefined || hideBelow === '2xl'
 }
 
 /** The column that names the row. */

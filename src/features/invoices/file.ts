@@ -1,6 +1,6 @@
 /** An invoice as a table for other programs: comma-separated values. */
 import { usdText } from '../../domain/money.ts'
-import { type CsvField, renderCsv } from '../../lib/csv.ts'
+import { type CsvField, harmlessText, renderCsv } from '../../lib/csv.ts'
 import type { InvoiceDocument, InvoiceEntry, InvoiceSection } from './document.ts'
 
 const COLUMNS = [
@@ -26,7 +26,7 @@ export function renderInvoiceFile(invoice: InvoiceDocument): string {
     { type: 'opening_balance', amount_usd: usdText(invoice.opening_balance_nano_usd) },
     ...lines.map(({ model, cost_nano_usd, ...counts }) => ({
       type: 'line',
-      item: asText(model),
+      item: harmlessText(model),
       ...counts,
       amount_usd: usdText(cost_nano_usd),
     })),
@@ -54,11 +54,6 @@ function entryRow(type: string, entry: InvoiceEntry): Row {
     entry: entry.id,
     adjusts: entry.adjusts ?? '',
     completion_id: entry.completion_id ?? '',
-    note: asText(entry.note ?? ''),
+    note: harmlessText(entry.note ?? ''),
   }
-}
-
-/** Spreadsheets run what looks like a formula; in front of such text they want an apostrophe. */
-function asText(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
 }

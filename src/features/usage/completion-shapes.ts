@@ -48,7 +48,14 @@ export const CompletionQuery = {
   ),
   include: Type.Optional(
     oneOf(['overview'] as const, {
-      description: '`overview`: adds a histogram of what is listed, over the period, else over the last 24 hours.',
+      description:
+        '`overview`: adds a histogram of what is listed, over the period, else over the last 24 hours. A CSV file has none.',
+    }),
+  ),
+  format: Type.Optional(
+    oneOf(['json', 'csv'] as const, {
+      description:
+        '`csv` is a file of what is listed. Without it the `Accept` header decides; `application/json` is preferred.',
     }),
   ),
 }
@@ -161,6 +168,13 @@ const OverviewView = Type.Object({
 export const CompletionPage = Type.Object({
   ...pageSchema(CompletionView).properties,
   overview: Type.Optional(OverviewView),
+})
+
+export const CompletionFileView = Type.String({
+  description:
+    'RFC 4180, UTF-8; columns id, created_at, model, provider, status, stream, finish_reason, key_id, prompt_tokens, ' +
+    'cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost_usd, usage_source, first_byte_ms, ' +
+    'duration_ms, attempts, client_request_id. What is null in JSON is empty.',
 })
 
 /** @param names Of keys. */

@@ -67,7 +67,7 @@ interface Count {
 }
 
 async function countDeliveries(db: Kysely<Database>, wanted: Wanted): Promise<readonly Count[]> {
-  const first = firstIdSince(wanted.now - COUNTED_MS)
+  const first = deliveryIdFloor(wanted.now - COUNTED_MS)
   return readRows(
     db,
     sql<Count>`select webhook_id, status, count(*) as deliveries from ${eachWebhook(wanted, (id) => {
@@ -85,6 +85,6 @@ function eachWebhook({ webhookIds }: Wanted, query: (id: WebhookId) => RawBuilde
 }
 
 /** What ids of deliveries that were made at a time, or later, do not sort before: their key is read, and nothing else. */
-function firstIdSince(ms: number): string {
+export function deliveryIdFloor(ms: number): string {
   return `dlv_${toBase62(Math.max(0, ms), 8)}`
 }

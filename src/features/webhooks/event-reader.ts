@@ -61,7 +61,7 @@ function eventIdFloor(ms: number): EventId {
 }
 
 /** Unix milliseconds. */
-function bornAt(id: EventId): number {
+export function bornAt(id: EventId): number {
   let ms = 0
   for (const character of id.slice(PREFIX.length, PREFIX.length + TIME_LENGTH)) ms = ms * 62 + digitOf(character)
   return ms

@@ -49,3 +49,31 @@ test('TEN-1: events come in pages, the newest first, and only to their account',
   assert.equal(failed.length, 2)
   assert.deepEqual((await ask('GET', '/events', { as: AWAY })).body.data, [])
 })
+
+test('TEN-1: where events went is told on request, to each endpoint that asked for them', async (t) => {
+  const { ask, create, clock } = await openWebhookApi(t)
+  const all = await create()
+  clock.now += 1
+  const some = await create({ events: ['agent.failed'] })
+  await create({ events: ['usage.alert'] })
+  clock.now += 20_000
+  const sent = (await ask('POST', '/events/trigger', { body: { type: 'agent.failed' } })).body.id
+  const unsent = (await ask('POST', '/events/trigger', { body: { type: 'agent.started' }, as: AWAY })).body.id
+  const path = '/events?type=agent.failed&include=deliveries'
+  const [event] = (await ask('GET', path)).body.data
+  assert.equal(event.id, sent)
+  assert.deepEqual(
+    event.deliveries.map(({ webhook_id: id, status }: Record<string, unknown>) => [id, status]),
+    [all.id, some.id].map((id) => [id, 'pending']),
+  )
+  for (const { id, webhook_id: at, next_attempt_at: next } of event.deliveries) {
+    const { body } = await ask('GET', `/webhooks/${at}/deliveries/${id}`)
+    assert.deepEqual([body.event_id, body.next_attempt_at], [sent, next])
+  }
+  await ask('DELETE', `/webhooks/${some.id}`)
+  assert.equal((await ask('GET', path)).body.data[0].deliveries.length, 1)
+  assert.equal('deliveries' in (await ask('GET', '/events')).body.data[0], false)
+  const [foreign] = (await ask('GET', '/events?include=deliveries', { as: AWAY })).body.data
+  assert.deepEqual([foreign.id, foreign.deliveries], [unsent, []])
+  assert.equal((await ask('GET', '/events?include=all')).body.error.param, 'include')
+})

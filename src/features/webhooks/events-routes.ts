@@ -1,13 +1,15 @@
 /** `/events`: what happened in an account, whether or not there is an endpoint for it. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { AccountId, EventId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, EventId } from '../../domain/ids.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
 import { exampleWebhookEvent } from '../../domain/webhook-example.ts'
 import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
+import { listEventsOfAgent } from './agent-events.ts'
+import { deliveriesOfEvents } from './event-deliveries.ts'
 import { type EventRow, findEvent, listEvents } from './events.ts'
-import { EventView, parseType, renderEvent, Trigger } from './shapes.ts'
+import { EventView, ListedEventView, parseType, renderEvent, renderListedEvent, Trigger } from './shapes.ts'
 
 export interface EventsDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
@@ -27,9 +29,22 @@ const listSchema = {
     type: Type.Optional(
       Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENT_TYPES], description: 'Only this type.' }),
     ),
+    agent_id: Type.Optional(
+      Type.Unsafe<AgentId>({
+        type: 'string',
+        description: 'Only what is told of this agent: its last 1 000 runs. Nothing, once it is deleted.',
+      }),
+    ),
+    include: Type.Optional(
+      Type.Unsafe<'deliveries'>({
+        type: 'string',
+        enum: ['deliveries'],
+        description: 'deliveries: also to which endpoints each event went, and what became of that.',
+      }),
+    ),
     ...PAGE_QUERY,
   }),
-  response: { 200: pageSchema(EventView) },
+  response: { 200: pageSchema(ListedEventView) },
 }
 const triggerSchema = {
   summary: 'Trigger an event',
@@ -45,13 +60,20 @@ export function eventsRoutes(deps: EventsDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/events', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const { type } = request.query
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'events', filter: type }
+      const { type, agent_id: agentId, include } = request.query
+      const filter = agentId === undefined ? type : JSON.stringify([agentId, type])
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'events', filter }
       const page = readPageRequest(request.query, binding)
       const after = page.after as EventId | undefined // a cursor is signed: it is what we gave
       const asked = { order: page.order, limit: page.limit + 1, after }
-      const rows = await listEvents(db, { accountId, type }, asked)
-      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render: renderEvent })
+      const rows =
+        agentId === undefined
+          ? await listEvents(db, { accountId, type }, asked)
+          : await listEventsOfAgent(db, { accountId, agentId, type }, asked)
+      const ids = rows.slice(0, page.limit).map(({ id }) => id)
+      const deliveriesOf = include === undefined ? undefined : await deliveriesOfEvents(db, accountId, ids)
+      const render = (row: EventRow) => renderListedEvent(row, deliveriesOf?.(row.id))
+      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render })
     })
     app.post('/events/trigger', { config, schema: triggerSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)

@@ -5,6 +5,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
 import { MAX_COUNTED_DELIVERIES, type WebhookActivity } from './activity.ts'
 import type { Attempt, Delivery } from './deliveries.ts'
+import type { EventDelivery } from './event-deliveries.ts'
 import type { EventRow } from './events.ts'
 
 export const MAX_DESCRIPTION_LENGTH = 500
@@ -163,6 +164,19 @@ export const EventView = Type.Object({
   created_at: Type.String({ description: 'When it happened, ISO 8601 UTC.' }),
   data: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 })
+const EventDeliveryView = Type.Object({
+  id: Type.String(),
+  webhook_id: Type.String(),
+  webhook_url: Type.String({ description: 'As it is now.' }),
+  status: oneOf(STATUSES, 'pending: it is being tried, or will be again.'),
+  next_attempt_at: nullable<string>('string', 'ISO 8601 UTC; null: there is none.'),
+})
+export const ListedEventView = Type.Object({
+  ...EventView.properties,
+  deliveries: Type.Optional(
+    Type.Array(EventDeliveryView, { description: 'To each endpoint; only there with `include=deliveries`.' }),
+  ),
+})
 
 export function renderWebhook(row: WebhookTable, now: number): Static<typeof WebhookView> {
   return {
@@ -213,6 +227,17 @@ export function renderDelivery(delivery: Delivery): Static<typeof DeliveryView> 
 
 export function renderEvent({ id, type, created_at: createdAt, data }: EventRow): Static<typeof EventView> {
   return { id, object: 'event', type, created_at: isoTime(createdAt), data: JSON.parse(data) }
+}
+
+export function renderListedEvent(
+  row: EventRow,
+  deliveries: readonly EventDelivery[] | undefined,
+): Static<typeof ListedEventView> {
+  if (deliveries === undefined) return renderEvent(row)
+  const rendered = deliveries.map(({ id, webhook_id, webhook_url, status, next_attempt_at: next }) => {
+    return { id, webhook_id, webhook_url, status, next_attempt_at: renderTime(next) }
+  })
+  return { ...renderEvent(row), deliveries: rendered }
 }
 
 /** Throws 400 that names the first one that is not a type. */

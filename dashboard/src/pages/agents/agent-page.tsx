@@ -14,7 +14,7 @@ import { AgentFacts } from './agent-facts.tsx'
 import { AgentTabs } from './agent-tabs.tsx'
 import { FailureNotice } from './failure-notice.tsx'
 import { FollowUp } from './follow-up.tsx'
-import { type Agent, agentQuery } from './queries.ts'
+import { type Agent, agentQuery, webhookEventsKey } from './queries.ts'
 import { type AgentStream, useAgentEvents } from './use-agent-events.ts'
 
 const route = getRouteApi('/agents/$agentId')
@@ -83,5 +83,10 @@ function useLiveAgent({ id, status: known, runs }: Agent): AgentStream {
   useEffect(() => {
     if (connection === 'over') void client.invalidateQueries({ queryKey: ['/v1/agents', id] })
   }, [client, connection, id])
+  const told = `${runs} ${status ?? known}`
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what has changed may be told to webhooks as well
+  useEffect(() => {
+    void client.invalidateQueries({ queryKey: webhookEventsKey(id) })
+  }, [client, id, told])
   return stream
 }

@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Tabs } from '../../ui/choices.tsx'
 import { DiffTab } from './diff-tab.tsx'
+import { EventsTab } from './events-tab.tsx'
 import type { LiveAgent } from './queries.ts'
 import { RunsTab } from './runs-tab.tsx'
 import { type AgentTab, tabIn } from './search.ts'
@@ -16,6 +17,7 @@ const TITLES: Readonly<Record<AgentTab, string>> = {
   diff: 'Diff',
   'diff-split': 'Diff, side by side',
   runs: 'Runs',
+  events: 'Webhook events',
 }
 
 export interface AgentTabsProps {
@@ -40,6 +42,7 @@ export function AgentTabs({ agent, stream }: AgentTabsProps) {
         { value: 'timeline', label: 'Timeline' },
         { value: 'diff', label: 'Diff', count: files },
         { value: 'runs', label: 'Runs', count: agent.runs },
+        { value: 'events', label: 'Events' },
       ]}
     >
       <h2 className="sr-only">{TITLES[tab]}</h2>
@@ -53,6 +56,7 @@ export function AgentTabs({ agent, stream }: AgentTabsProps) {
         />
       )}
       {tab === 'runs' && <RunsTab agent={agent} />}
+      {tab === 'events' && <EventsTab agent={agent} />}
     </Tabs>
   )
 }

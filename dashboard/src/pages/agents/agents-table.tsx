@@ -26,6 +26,7 @@ export function AgentsTable({ rows, empty }: AgentsTableProps) {
   return (
     <Table
       label="Agents"
+      viewId="agents"
       columns={COLUMNS}
       rows={rows}
       rowKey={({ id }) => id}

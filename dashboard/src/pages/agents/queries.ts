@@ -11,6 +11,7 @@ type Ok<Operation> = Operation extends { responses: { 200: { content: { 'applica
 
 export type Agent = Ok<paths['/v1/agents/{id}']['get']>
 export type Run = Ok<paths['/v1/agents/{id}/runs']['get']>['data'][number]
+export type WebhookEvent = Ok<paths['/v1/events']['get']>['data'][number]
 export type Model = Ok<paths['/v1/models']['get']>['data'][number]
 export type NewAgent = paths['/v1/agents']['post']['requestBody']['content']['application/json']
 
@@ -22,6 +23,7 @@ export interface LiveAgent extends Omit<Agent, 'status'> {
 const PAGE = 50
 const RECENT = 100
 const RUNS = 100
+const EVENTS = 25
 const RECENT_REPOSITORIES = 6
 const OPEN: ReadonlySet<string> = new Set(['queued', 'running'])
 
@@ -76,6 +78,14 @@ export const runsQuery = (id: string) =>
       return (await take(api.GET('/v1/agents/{id}/runs', { params }))).data
     },
   })
+
+export const webhookEventsKey = (agentId: string) => ['/v1/events', { agentId }] as const
+
+/** The newest first, each with where it went. */
+export function loadWebhookEvents(agentId: string, cursor: string | undefined) {
+  const query = { agent_id: agentId, include: 'deliveries' as const, limit: EVENTS, ...(cursor && { cursor }) }
+  return take(api.GET('/v1/events', { params: { query } }))
+}
 
 export interface LoadedDiff {
   readonly text: string

@@ -20,7 +20,7 @@ export function statusIn({ status }: AgentsSearch): Status | undefined {
 }
 
 /** The tabs of an agent; `diff-split` is the diff with both sides beside each other. */
-export const TABS = ['transcript', 'timeline', 'diff', 'diff-split', 'runs'] as const
+export const TABS = ['transcript', 'timeline', 'diff', 'diff-split', 'runs', 'events'] as const
 export type AgentTab = (typeof TABS)[number]
 
 export function tabIn(tab: string | undefined): AgentTab {

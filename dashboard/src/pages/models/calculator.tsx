@@ -1,7 +1,7 @@
 import { formatCompact, formatUsd } from '../../lib/format.ts'
 import { NumberField } from '../../ui/field.tsx'
-import { DAYS_PER_MONTH, estimate } from './estimate.ts'
-import { FactRow } from './fact-row.tsx'
+import { DAYS_PER_MONTH, type Estimate, estimate } from './estimate.ts'
+import { FactRow, isVaried } from './fact-row.tsx'
 import type { ModelRow } from './models-table.tsx'
 
 /** As they stand in the address; undefined: not given. */
@@ -66,22 +66,18 @@ export function CalculatorRows({
   readonly consumed: Consumed
 }) {
   const { input = USUAL.input, output = USUAL.output, cached = USUAL.cached } = consumed
-  const costs = models.map(({ id, pricing }) => ({
-    id,
-    cost: pricing === null ? undefined : estimate({ input, output, cached }, pricing),
-  }))
+  const costs = models.map(({ pricing }) =>
+    pricing === null ? undefined : estimate({ input, output, cached }, pricing),
+  )
+  const row = (label: string, field: keyof Estimate) => {
+    const texts = costs.map((cost) => (cost === undefined ? 'Not priced' : formatUsd(cost[field])))
+    const values = models.map(({ id }, index) => [id, texts[index]] as const)
+    return <FactRow label={label} isStrong differs={isVaried(texts)} values={values} />
+  }
   return (
     <>
-      <FactRow
-        label="A day"
-        isStrong
-        values={costs.map(({ id, cost }) => [id, cost === undefined ? 'Not priced' : formatUsd(cost.dayUsd)])}
-      />
-      <FactRow
-        label={`${DAYS_PER_MONTH} days`}
-        isStrong
-        values={costs.map(({ id, cost }) => [id, cost === undefined ? 'Not priced' : formatUsd(cost.monthUsd)])}
-      />
+      {row('A day', 'dayUsd')}
+      {row(`${DAYS_PER_MONTH} days`, 'monthUsd')}
     </>
   )
 }

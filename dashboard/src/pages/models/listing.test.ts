@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { boundsOf, choicesOf, filtered, type Listed, rowsOf, sorted } from './listing.ts'
+import { boundsOf, choicesOf, comparedOf, filtered, type Listed, rowsOf, sorted } from './listing.ts'
 import { nearestNames } from './nearest.ts'
 
 function model(id: string, over: Partial<Listed> = {}): Listed {
@@ -33,6 +33,12 @@ test('an alias is folded into its model, by which it is found; without that mode
   assert.deepEqual(ids(ROWS), ['one-2026-01-01', 'two', 'three', 'stray'])
   assert.deepEqual(ROWS[0]?.aliases, ['one'])
   assert.deepEqual(ids(filtered(ROWS, { q: 'ACME one' })), ['one-2026-01-01'])
+})
+
+test('what is compared is each model once, by whatever name, and names of none are told apart', () => {
+  const { models, unknown } = comparedOf(ROWS, ['two', 'one', 'nobody', 'one-2026-01-01'])
+  assert.deepEqual(ids(models), ['two', 'one-2026-01-01'])
+  assert.deepEqual(unknown, ['nobody'])
 })
 
 test('of makers any will do, of capabilities all are needed, and what is not priced is no cheap one', () => {

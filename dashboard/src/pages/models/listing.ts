@@ -37,6 +37,27 @@ export function rowsOf<Model extends Listed>(models: readonly Model[]): readonly
     .map((model) => ({ ...model, aliases: (aliases.get(model.id) ?? []).map(({ id }) => id) }))
 }
 
+export interface Compared<Model extends Listed> {
+  readonly models: readonly Row<Model>[]
+  /** Names of no model that is listed. */
+  readonly unknown: readonly string[]
+}
+
+/** The models of these names, each once, also where it is named by an alias. */
+export function comparedOf<Model extends Listed>(
+  rows: readonly Row<Model>[],
+  names: readonly string[],
+): Compared<Model> {
+  const found = names.map((name) => ({
+    name,
+    row: rows.find(({ id, aliases }) => id === name || aliases.includes(name)),
+  }))
+  return {
+    models: [...new Set(found.flatMap(({ row }) => row ?? []))],
+    unknown: found.filter(({ row }) => row === undefined).map(({ name }) => name),
+  }
+}
+
 export const FACETS = ['owner', 'provider', 'modality', 'capability', 'min_context', 'max_price'] as const
 export type Facet = (typeof FACETS)[number]
 

@@ -80,7 +80,7 @@ function daysOf(rows: readonly DayRow[], { start, end }: Period): readonly Chart
 
 function LastDay({ model }: { readonly model: string }) {
   const { data } = useQuery(speedsQuery)
-  const speed = data?.get(model)
+  const speed = data?.byModel.get(model)
   if (speed === undefined) return null
   const { first_byte_ms: firstToken, duration_ms: duration, success_rate: success, requests, failed } = speed
   return (
@@ -88,7 +88,7 @@ function LastDay({ model }: { readonly model: string }) {
       <CardTitle>Your last 24 hours</CardTitle>
       <div className="mt-3 grid grid-cols-2 gap-4 sm:grid-cols-3">
         <Stat
-          label="Success"
+          label="Uptime"
           value={success === null ? '—' : formatPercent(success)}
           hint={`${formatCount(failed)} of ${plural(requests, 'request')} failed`}
         />

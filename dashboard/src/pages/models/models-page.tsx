@@ -3,16 +3,17 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCan } from '../../api/me.ts'
 import { type ListedModel, modelsQuery } from '../../api/models.ts'
 import { plural } from '../../lib/format.ts'
+import { announce } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
 import type { Sort } from '../../ui/table.tsx'
 import type { Consumed } from './calculator.tsx'
-import { CompareTray } from './compare-tray.tsx'
+import { CompareTray, type CompareTrayProps } from './compare-tray.tsx'
 import { Comparison } from './comparison.tsx'
 import { Facets } from './facets.tsx'
-import { FACETS, filtered, rowsOf, sorted } from './listing.ts'
-import { ModelsTable } from './models-table.tsx'
+import { comparedOf, FACETS, filtered, rowsOf, sorted } from './listing.ts'
+import { type ModelRow, ModelsTable } from './models-table.tsx'
 import { speedsQuery } from './queries.ts'
 import { listed, MOST_COMPARED, type ModelsSearch, readModelsSearch, SORTS } from './search.ts'
 import { SearchBox } from './search-box.tsx'
@@ -22,7 +23,7 @@ export function ModelsPage() {
   return (
     <Page
       title="Models & Pricing"
-      description="Prices are in US dollars per million tokens. Speed and success are those of your own requests of the last 24 hours."
+      description="Prices are in US dollars per million tokens. Speed and uptime are those of your own requests of the last 24 hours."
       wide
     >
       {mayList ? <Models /> : <Forbidden what="models" right="models:read" />}
@@ -68,23 +69,19 @@ function Listing({ models }: { readonly models: readonly ListedModel[] }) {
   const { data: speeds } = useQuery({ ...speedsQuery, enabled: useCan('usage:read') })
   const rows = rowsOf(models)
   const { sort, dir = 'asc' } = search
-  const shown = sorted(filtered(rows, search), { speeds, sort, dir })
-  const compared = listed(search.compare)
-  const compare = (ids: readonly string[]) => change({ compare: ids.join(',') || undefined })
+  const shown = sorted(filtered(rows, search), { speeds: speeds?.byModel, sort, dir })
+  const { models: chosen, unknown } = comparedOf(rows, listed(search.compare))
+  const compared = chosen.map(({ id }) => id)
+  const compare = (ids: readonly string[]) => {
+    change({ compare: ids.join(',') || undefined })
+    announce(`${plural(ids.length, 'model')} of ${MOST_COMPARED} to compare`)
+  }
   const toggle = (id: string) =>
     compare(compared.includes(id) ? compared.filter((each) => each !== id) : [...compared, id].slice(0, MOST_COMPARED))
   const chooseSort = (next: Sort) => change({ sort: SORTS.find((id) => id === next.id), dir: next.direction })
   return (
-    <div className="flex flex-col gap-4 [&_:is(a,button,input)]:scroll-mb-20">
-      <div className="flex flex-wrap items-center gap-2">
-        <SearchBox value={search.q ?? ''} onChange={(q) => change({ q: q || undefined }, true)} />
-        <Facets rows={rows} search={search} onChange={(changes) => change(changes)} />
-        <p role="status" className="ml-auto text-sm text-soft tabular-nums">
-          {shown.length === rows.length
-            ? plural(rows.length, 'model')
-            : `${shown.length} of ${plural(rows.length, 'model')}`}
-        </p>
-      </div>
+    <div className="flex flex-col gap-4 [&_:is(a,button,input)]:scroll-mb-48 sm:[&_:is(a,button,input)]:scroll-mb-32">
+      <Narrowing rows={rows} shown={shown.length} search={search} change={change} />
       <ModelsTable
         rows={shown}
         speeds={speeds}
@@ -94,21 +91,54 @@ function Listing({ models }: { readonly models: readonly ListedModel[] }) {
         onToggle={toggle}
         empty={<NoneFits onClear={() => change(withoutFilters)} />}
       />
+      <Compared models={chosen} unknown={unknown} onRemove={toggle} onClear={() => compare([])} />
+    </div>
+  )
+}
+
+interface NarrowingProps {
+  readonly rows: readonly ModelRow[]
+  /** How many of them are left. */
+  readonly shown: number
+  readonly search: ModelsSearch
+  readonly change: (changes: Changes, replace?: boolean) => void
+}
+
+function Narrowing({ rows, shown, search, change }: NarrowingProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <SearchBox value={search.q ?? ''} onChange={(q) => change({ q: q || undefined }, true)} />
+      <Facets rows={rows} search={search} onChange={(changes) => change(changes)} />
+      <p role="status" className="ml-auto text-sm text-soft tabular-nums">
+        {shown === rows.length ? plural(rows.length, 'model') : `${shown} of ${plural(rows.length, 'model')}`}
+      </p>
+    </div>
+  )
+}
+
+interface ComparedProps extends Pick<CompareTrayProps, 'unknown' | 'onRemove' | 'onClear'> {
+  readonly models: readonly ModelRow[]
+}
+
+function Compared({ models, onClear, ...rest }: ComparedProps) {
+  const { search, change } = useAddress()
+  return (
+    <>
       <CompareTray
-        ids={compared}
-        onRemove={toggle}
-        onClear={() => compare([])}
+        {...rest}
+        ids={models.map(({ id }) => id)}
+        onClear={onClear}
         onOpen={() => change({ view: 'compare' })}
       />
       <Comparison
+        {...rest}
         open={search.view === 'compare'}
         onOpenChange={(open) => change({ view: open ? 'compare' : undefined })}
-        models={compared.flatMap((id) => rows.find((row) => row.id === id || row.aliases.includes(id)) ?? [])}
-        speeds={speeds}
+        models={models}
         consumed={consumedOf(search)}
         onConsumed={(changes) => change(textsOf(changes), true)}
       />
-    </div>
+    </>
   )
 }
 

@@ -1,5 +1,5 @@
 import type { ListedModel } from '../../api/models.ts'
-import { formatCompact, formatMs, formatPercent, formatPrice } from '../../lib/format.ts'
+import { formatCompact, formatPrice } from '../../lib/format.ts'
 import { CopyableText } from '../../ui/copy.tsx'
 import { BELOW_MD, useMediaQuery } from '../../ui/media-query.ts'
 import { StatusChip } from '../../ui/status.tsx'
@@ -7,17 +7,18 @@ import { type Column, type Sort, Table } from '../../ui/table.tsx'
 import { useNow } from '../../ui/time-zone.ts'
 import { Dash } from '../../ui/values.tsx'
 import { Capabilities } from './capabilities.tsx'
+import { CompareBox } from './compare-box.tsx'
 import type { Row } from './listing.ts'
-import type { Speed } from './queries.ts'
-import { MOST_COMPARED } from './search.ts'
+import { firstTokenText, NO_CALLS, uptimeText } from './measured.ts'
+import type { Speeds } from './queries.ts'
 import { originText, RETIRES_SOON_MS, retirementOf } from './words.ts'
 
 export type ModelRow = Row<ListedModel>
 
 export interface ModelsTableProps {
   readonly rows: readonly ModelRow[]
-  /** By model; undefined: not known yet. */
-  readonly speeds: ReadonlyMap<string, Speed> | undefined
+  /** Undefined: not known yet. */
+  readonly speeds: Speeds | undefined
   readonly sort: Sort | undefined
   readonly onSort: (sort: Sort) => void
   readonly compared: readonly string[]
@@ -33,6 +34,7 @@ export function ModelsTable({ rows, speeds, compared, onToggle, ...rest }: Model
     <Table
       {...rest}
       label="Models"
+      viewId="models"
       className="[&_td]:px-2 [&_th]:px-2"
       columns={columns({ speeds, compared, onToggle, isWide, isRoomy })}
       // where the table scrolls sideways, its head stays at the top of what scrolls
@@ -117,20 +119,21 @@ function measuredColumns({ speeds }: ColumnOptions): readonly Column<ModelRow>[]
       header: <span title="Time to first token: the median of your streams of the last 24 hours">TTFT p50</span>,
       align: 'right',
       sortable: true,
-      cell: ({ id }) => orDash(speeds?.get(id)?.first_byte_ms?.p50, formatMs),
+      cell: ({ id }) => firstTokenText(speeds, id) ?? <Dash />,
     },
     {
       id: 'success',
-      header: <span title="Of your requests of the last 24 hours">Success</span>,
+      header: <span title="Success rate of your requests of the last 24 hours">Uptime</span>,
       align: 'right',
       sortable: true,
-      cell: ({ id }) => orDash(speeds?.get(id)?.success_rate, formatPercent),
+      cell: ({ id }) => <Uptime text={uptimeText(speeds, id)} />,
     },
   ]
 }
 
-function orDash(value: number | null | undefined, format: (value: number) => string) {
-  return value === null || value === undefined ? <Dash /> : format(value)
+function Uptime({ text }: { readonly text: string | undefined }) {
+  if (text === undefined) return <Dash />
+  return text === NO_CALLS ? <span className="text-soft">{text}</span> : text
 }
 
 type PriceField = 'output_per_million' | 'cached_input_per_million'
@@ -171,24 +174,4 @@ function Name({ model: { id, name, deprecation_date: date } }: { readonly model:
 
 function CopyId({ id }: { readonly id: string }) {
   return <CopyableText text={id}>{''}</CopyableText>
-}
-
-interface CompareBoxProps extends Pick<ModelsTableProps, 'compared' | 'onToggle'> {
-  readonly id: string
-}
-
-function CompareBox({ id, compared, onToggle }: CompareBoxProps) {
-  const isChosen = compared.includes(id)
-  const isFull = !isChosen && compared.length >= MOST_COMPARED
-  return (
-    <input
-      type="checkbox"
-      aria-label={`Compare ${id}`}
-      title={isFull ? `Up to ${MOST_COMPARED} models can be compared` : undefined}
-      checked={isChosen}
-      disabled={isFull}
-      onChange={() => onToggle(id)}
-      className="m-1 size-4 shrink-0 cursor-pointer align-middle accent-accent disabled:cursor-not-allowed"
-    />
-  )
 }

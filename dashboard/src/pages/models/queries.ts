@@ -11,17 +11,39 @@ type Answer<Path extends keyof paths> = paths[Path] extends {
 
 export type Speed = Answer<'/v1/usage/performance'>['groups'][number]
 
-const MINUTE_MS = 60_000
+/** By the account's own requests. */
+export interface Speeds {
+  readonly byModel: ReadonlyMap<string, Speed>
+  /** Whether only the newest requests of the time were looked at: a model that is not there may have been called before. */
+  readonly isSampled: boolean
+}
 
-/** Of the last 24 hours, by the account's own requests. */
+const MINUTE_MS = 60_000
+const WEEK_MS = 7 * 86_400_000
+
 export const speedsQuery = queryOptions({
   queryKey: ['/v1/usage/performance', 'last 24 hours'],
-  queryFn: async (): Promise<ReadonlyMap<string, Speed>> => {
-    const { groups } = await take(api.GET('/v1/usage/performance', { params: { query: { group_by: 'model' } } }))
-    return new Map(groups.map((group) => [group.key, group]))
-  },
+  queryFn: () => readSpeeds({}),
   staleTime: MINUTE_MS,
 })
+
+export const weekSpeedsQuery = queryOptions({
+  queryKey: ['/v1/usage/performance', 'last 7 days'],
+  queryFn: () => {
+    const end = Date.now()
+    return readSpeeds({
+      period_start: new Date(end - WEEK_MS).toISOString(),
+      period_end: new Date(end).toISOString(), // said as well: by the gateway's clock, the week could be too long
+    })
+  },
+  staleTime: 5 * MINUTE_MS,
+})
+
+async function readSpeeds(period: { period_start?: string; period_end?: string }): Promise<Speeds> {
+  const query = { ...period, group_by: 'model' } as const
+  const { groups, sampled } = await take(api.GET('/v1/usage/performance', { params: { query } }))
+  return { byModel: new Map(groups.map((group) => [group.key, group])), isSampled: sampled }
+}
 
 /** What the account used of one model, by day. @param start ISO 8601, as is `end`. */
 export const modelUseQuery = (model: string, { start, end }: { readonly start: string; readonly end: string }) =>

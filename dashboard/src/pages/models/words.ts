@@ -67,3 +67,10 @@ export function retirementOf(date: string | null, now: number): Retirement | und
 
 /** Soon enough to be told in a list. */
 export const RETIRES_SOON_MS = 90 * 86_400_000
+
+/** Of names in an address that no model has: shortened, since anything may be there. */
+export function unlistedText(names: readonly string[]): string {
+  const quoted = names.map((name) => `“${name.slice(0, 100)}”`)
+  const list = new Intl.ListFormat('en-US').format(quoted)
+  return `${list} ${names.length === 1 ? 'is no model that is listed here, and is' : 'are no models that are listed here, and are'} left out.`
+}

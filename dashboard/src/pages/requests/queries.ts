@@ -6,7 +6,7 @@ import type { Period } from '../../lib/period.ts'
 import type { Pages } from '../../ui/paged.tsx'
 import type { RequestFilters } from './search.ts'
 
-const LIST = '/v1/usage/completions'
+export const LIST = '/v1/usage/completions'
 type ListAnswer = paths[typeof LIST]['get']['responses']['200']['content']['application/json']
 export type Completion = ListAnswer['data'][number]
 export type Attempt = Completion['attempt_log'][number]

@@ -11,6 +11,7 @@ import { LoadMore } from '../../ui/paged.tsx'
 import { PeriodPicker } from '../../ui/period-picker.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { useRequestsChange, useRequestsSearch } from './address.ts'
+import { ExportButton } from './export-button.tsx'
 import { FilterChips, NO_FILTERS } from './filter-chips.tsx'
 import { FilterMenu } from './filter-menu.tsx'
 import { Histogram } from './histogram.tsx'
@@ -39,7 +40,8 @@ function Requests() {
   const filters: RequestFilters = present({ status, model, key_id, provider, agent_id })
   const isLive = search.live === '1'
   const { period, renew } = useAskedPeriod(search, { fallback: FALLBACK, isLive })
-  const pages = useRequests({ period, filters, order: isLive ? 'desc' : order, isLive })
+  const question = { period, filters, order: isLive ? 'desc' : order } as const
+  const pages = useRequests({ ...question, isLive })
   const refresh = () => {
     renew()
     void pages.refetch()
@@ -65,11 +67,12 @@ function Requests() {
       <div className="-mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
         <FilterMenu filters={filters} period={period} rows={pages.rows} />
         <FilterChips filters={filters} rows={pages.rows} />
+        <ExportButton question={question} disabled={pages.rows.length === 0} />
         <SwitchField
           label="Live"
           checked={isLive}
           onChange={(isOn) => change(isOn ? { ...LIVE, ...movingRange(search.range) } : { live: undefined })}
-          className="ml-auto items-center"
+          className="items-center"
         />
       </div>
       <Found pages={pages} filters={filters} isLive={isLive} />

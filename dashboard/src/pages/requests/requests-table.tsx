@@ -14,6 +14,7 @@ export function RequestsTable({ rows }: { readonly rows: readonly Completion[] }
   return (
     <Table
       label="Requests"
+      viewId="requests"
       className={NARROW}
       columns={COLUMNS}
       rows={rows}

@@ -80,7 +80,8 @@ function pointsOf(amounts: Amounts, choice: ChartChoice): readonly ChartPoint[] 
   })
 }
 
-function bucketStarts({ period, interval }: ChartChoice): readonly number[] {
+/** The first moments of all hours or days (of UTC) of a period. */
+export function bucketStarts({ period, interval }: Pick<ChartChoice, 'period' | 'interval'>): readonly number[] {
   const length = LENGTHS[interval]
   const first = Math.floor(Date.parse(period.start) / length)
   const end = Math.ceil(Date.parse(period.end) / length)

@@ -1,4 +1,4 @@
-/** What the gateway is asked for: at most three requests a view. */
+/** What the gateway is asked for: at most three requests a view, one for speed. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, fetchRaw, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
@@ -6,7 +6,7 @@ import { present } from '../../lib/address.ts'
 import { downloadText } from '../../lib/download.ts'
 import type { Group } from '../../lib/group-names.ts'
 import type { Period } from '../../lib/period.ts'
-import type { Interval } from './search.ts'
+import type { Interval, SpeedGroup } from './search.ts'
 
 export type Report = paths['/v1/usage']['get']['responses']['200']['content']['application/json']
 export type ReportGroup = NonNullable<Report['groups']>[number]
@@ -46,6 +46,34 @@ export function reportQuery(question: ReportQuestion) {
     queryFn: async (): Promise<AskedReport> => ({
       asked: question,
       report: await take(api.GET(PATH, { params: { query } })),
+    }),
+    placeholderData: keepPreviousData,
+    staleTime: FRESH_MS,
+  })
+}
+
+const SPEED_PATH = '/v1/usage/performance'
+export type Performance = paths[typeof SPEED_PATH]['get']['responses']['200']['content']['application/json']
+
+export interface SpeedQuestion {
+  /** At most 7 days. */
+  readonly period: Pick<Period, 'start' | 'end'>
+  readonly group: SpeedGroup
+}
+
+export interface AskedSpeed {
+  readonly asked: SpeedQuestion
+  readonly performance: Performance
+}
+
+/** What was seen before stays while the next answer is on its way. */
+export function speedQuery({ period: { start, end }, group }: SpeedQuestion) {
+  const query = { period_start: start, period_end: end, group_by: group }
+  return queryOptions({
+    queryKey: [SPEED_PATH, query],
+    queryFn: async (): Promise<AskedSpeed> => ({
+      asked: { period: { start, end }, group },
+      performance: await take(api.GET(SPEED_PATH, { params: { query } })),
     }),
     placeholderData: keepPreviousData,
     staleTime: FRESH_MS,

@@ -9,7 +9,28 @@ export type Interval = (typeof INTERVALS)[number]
 
 export const COLUMNS = ['name', 'requests', 'tokens', 'cost', 'change'] as const
 
+/** `speed`: speed and errors, in the place of what was used. */
+export const SHOWN = ['speed'] as const
+
+export const SPEED_GROUPS = ['model', 'provider'] as const
+export type SpeedGroup = (typeof SPEED_GROUPS)[number]
+
+export const SPEED_COLUMNS = [
+  'name',
+  'requests',
+  'failed',
+  'success_rate',
+  'first_p50',
+  'first_p95',
+  'duration_p50',
+  'duration_p95',
+] as const
+export type SpeedColumn = (typeof SPEED_COLUMNS)[number]
+
 export interface UsageSearch extends PeriodSearch {
+  readonly show?: (typeof SHOWN)[number]
+  /** What speed is told of; `group` is of what was used. */
+  readonly by?: SpeedGroup
   readonly group?: Group
   readonly interval?: Interval
   readonly metric?: Metric
@@ -17,19 +38,22 @@ export interface UsageSearch extends PeriodSearch {
   readonly key_id?: string
   readonly cumulative?: '1'
   /** The column that the table is sorted by, and which way. */
-  readonly sort?: (typeof COLUMNS)[number]
+  readonly sort?: (typeof COLUMNS)[number] | SpeedColumn
   readonly dir?: 'asc' | 'desc'
 }
 
 export function readUsageSearch(raw: Record<string, unknown>): UsageSearch {
+  const show = readChoice(raw, 'show', SHOWN)
   const others = {
+    show,
+    by: readChoice(raw, 'by', SPEED_GROUPS),
     group: readChoice(raw, 'group', GROUPS),
     interval: readChoice(raw, 'interval', INTERVALS),
     metric: readChoice(raw, 'metric', METRICS),
     model: readText(raw, 'model'),
     key_id: readText(raw, 'key_id'),
     cumulative: readChoice(raw, 'cumulative', ['1']),
-    sort: readChoice(raw, 'sort', COLUMNS),
+    sort: show === 'speed' ? readChoice(raw, 'sort', SPEED_COLUMNS) : readChoice(raw, 'sort', COLUMNS),
     dir: readChoice(raw, 'dir', ['asc', 'desc']),
   }
   return { ...readPeriodSearch(raw), ...present(others) }

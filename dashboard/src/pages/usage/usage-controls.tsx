@@ -24,7 +24,7 @@ export function UsageControls({ group, metric, interval, canChooseInterval, peri
   const change = useUsageChange()
   const { cumulative } = useUsageSearch()
   return (
-    <div className="-mt-2 flex flex-col gap-3">
+    <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <Labelled text="Group by">
           <Segmented
@@ -62,7 +62,7 @@ export function UsageControls({ group, metric, interval, canChooseInterval, peri
   )
 }
 
-function Labelled({ text, children }: { readonly text: string; readonly children: ReactNode }) {
+export function Labelled({ text, children }: { readonly text: string; readonly children: ReactNode }) {
   return (
     <span className="inline-flex max-w-full flex-wrap items-center gap-x-2 gap-y-1">
       <span aria-hidden className="text-sm text-soft">

@@ -16,11 +16,13 @@ import { classNames } from '../../ui/class-names.ts'
 import { Page, Section } from '../../ui/page.tsx'
 import { PeriodPicker } from '../../ui/period-picker.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
 import { usePeriod } from '../../ui/use-period.ts'
 import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
 import { intervalOf } from './chart-data.ts'
 import { monthsOf } from './months.ts'
 import { type AskedReport, downloadReport, type Report, type ReportQuestion, reportQuery } from './queries.ts'
+import { SpeedView } from './speed-view.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageControls } from './usage-controls.tsx'
 import { UsageSummary } from './usage-summary.tsx'
@@ -37,20 +39,24 @@ export function UsagePage() {
   )
 }
 
+const VIEWS = [
+  { value: 'used', label: 'Spend and volume' },
+  { value: 'speed', label: 'Speed and errors' },
+] as const
+
+const DESCRIPTIONS = {
+  used: 'What this account has used, and what it cost. Days and months are those of UTC.',
+  speed: 'How fast this account’s requests were answered, and how many failed. Days and months are those of UTC.',
+} as const
+
 function Usage() {
   const search = useUsageSearch()
   const change = useUsageChange()
-  const { period, comparedUntil } = usePeriod(search, '7d')
-  const { group = 'model', metric = 'spend', model, key_id: keyId } = search
-  const { interval, canChoose } = intervalOf(period, search.interval)
-  const hasSeries = group === 'model' || group === 'key'
-  const question = { period, group, interval: hasSeries ? interval : undefined, model, keyId }
-  const query = useQuery(reportQuery(question))
-  const before = useBefore(question, previousPeriod(period, comparedUntil))
+  const view = search.show ?? 'used'
   return (
     <Page
       title="Usage"
-      description="What this account has used, and what it cost. Days and months are those of UTC."
+      description={DESCRIPTIONS[view]}
       actions={
         <PeriodPicker
           search={search}
@@ -62,6 +68,30 @@ function Usage() {
         />
       }
     >
+      <Tabs
+        label="What of it"
+        value={view}
+        items={VIEWS}
+        onChange={(next) => change({ show: next === 'speed' ? next : undefined, sort: undefined, dir: undefined })}
+        className="-mt-2"
+      >
+        <div className="flex flex-col gap-8">{view === 'speed' ? <SpeedView /> : <UsedView />}</div>
+      </Tabs>
+    </Page>
+  )
+}
+
+function UsedView() {
+  const search = useUsageSearch()
+  const { period, comparedUntil } = usePeriod(search, '7d')
+  const { group = 'model', metric = 'spend', model, key_id: keyId } = search
+  const { interval, canChoose } = intervalOf(period, search.interval)
+  const hasSeries = group === 'model' || group === 'key'
+  const question = { period, group, interval: hasSeries ? interval : undefined, model, keyId }
+  const query = useQuery(reportQuery(question))
+  const before = useBefore(question, previousPeriod(period, comparedUntil))
+  return (
+    <>
       <UsageControls {...{ group, metric, interval, period }} canChooseInterval={hasSeries && canChoose} />
       <Loaded query={query} what="usage" skeleton={<UsageSkeleton />}>
         {(answer) => (
@@ -73,7 +103,7 @@ function Usage() {
           </div>
         )}
       </Loaded>
-    </Page>
+    </>
   )
 }
 

@@ -29,6 +29,7 @@ export function DeliveriesTable({ webhookId, rows }: DeliveriesTableProps) {
   return (
     <Table
       label="Deliveries"
+      viewId="deliveries"
       columns={COLUMNS}
       rows={rows}
       rowKey={({ id }) => id}

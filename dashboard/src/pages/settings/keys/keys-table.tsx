@@ -20,6 +20,7 @@ export function KeysTable({ rows, onOpen, onRevoke }: KeysTableProps) {
   return (
     <Table
       label="API keys"
+      viewId="keys"
       density="comfortable"
       columns={[...COLUMNS, actionsColumn(onOpen, onRevoke)]}
       rows={rows}

@@ -1,0 +1,63 @@
+/** How somebody wants to see a table: what differs from how it is by itself, as the browser remembers it. */
+export type Density = 'compact' | 'comfortable'
+
+export interface TableView {
+  /** By column id: shown or not, in windows of every width. Columns that are not named here are as they are by themselves. */
+  readonly columns: Readonly<Record<string, boolean>>
+  readonly density?: Density
+}
+
+export const BY_ITSELF: TableView = { columns: {} }
+
+/** @returns What can be understood of the text; the rest is as it is by itself. Never throws. */
+export function parseTableView(text: string | null): TableView {
+  const { columns, density } = fieldsOf(parsed(text))
+  const chosen = Object.entries(fieldsOf(columns)).filter((entry): entry is [string, boolean] => isBoolean(entry[1]))
+  return { columns: Object.fromEntries(chosen), ...(isDensity(density) && { density }) }
+}
+
+/** Undefined: nothing differs, and nothing need be kept. */
+export function renderTableView(view: TableView): string | undefined {
+  return differs(view) ? JSON.stringify(view) : undefined
+}
+
+export function differs({ columns, density }: TableView): boolean {
+  return density !== undefined || Object.keys(columns).length > 0
+}
+
+export interface ColumnChoice {
+  readonly id: string
+  readonly isShown: boolean
+  /** Whether it would be shown if nobody had chosen. */
+  readonly byItself: boolean
+}
+
+export function withColumn(view: TableView, { id, isShown, byItself }: ColumnChoice): TableView {
+  const { [id]: _, ...others } = view.columns
+  return { ...view, columns: isShown === byItself ? others : { ...others, [id]: isShown } }
+}
+
+/** @param byItself What the table has if nobody chooses. */
+export function withDensity({ columns }: TableView, density: Density, byItself: Density): TableView {
+  return density === byItself ? { columns } : { columns, density }
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}
+
+function isBoolean(value: unknown): value is boolean {
+  return typeof value === 'boolean'
+}
+
+function isDensity(value: unknown): value is Density {
+  return value === 'compact' || value === 'comfortable'
+}
