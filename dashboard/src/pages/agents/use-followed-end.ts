@@ -17,19 +17,25 @@ export interface FollowedEnd {
 export function useFollowedEnd(isOpen: boolean): FollowedEnd {
   const [element, list] = useState<HTMLOListElement | null>(null)
   const follows = useRef(isOpen)
+  // Where the end was last: what came since then has not moved the reader, only they have.
+  const end = useRef(0)
   const [isAtEnd, setAtEnd] = useState(true)
   const toEnd = useCallback(() => {
     follows.current = true
     window.scrollTo({ top: document.documentElement.scrollHeight })
+    end.current = window.scrollY
   }, [])
   useEffect(() => {
     if (element === null) return undefined
     const look = (): void => {
-      follows.current = isNearEnd()
+      if (isNearEnd()) {
+        follows.current = true
+        end.current = window.scrollY
+      } else if (window.scrollY < end.current - NEAR_PX) follows.current = false
       setAtEnd(follows.current)
     }
     const grow = (): void => {
-      if (follows.current) window.scrollTo({ top: document.documentElement.scrollHeight })
+      if (follows.current) toEnd()
       else setAtEnd(isNearEnd())
     }
     const observer = new ResizeObserver(grow)
@@ -39,7 +45,7 @@ export function useFollowedEnd(isOpen: boolean): FollowedEnd {
       observer.disconnect()
       window.removeEventListener('scroll', look)
     }
-  }, [element])
+  }, [element, toEnd])
   return { list, isAtEnd, toEnd }
 }
 
