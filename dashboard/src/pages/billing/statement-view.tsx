@@ -11,7 +11,7 @@ import { Empty, Loaded, Skeleton } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { useNow } from '../../ui/time-zone.ts'
 import { Tokens, Usd } from '../../ui/values.tsx'
-import { downloadFile } from './downloads.ts'
+import { saveFile } from './downloads.ts'
 import { KIND_WORDS, SignedUsd } from './ledger-words.tsx'
 import { MonthPicker } from './month-picker.tsx'
 import { boundsOf, monthAt } from './months.ts'
@@ -53,7 +53,7 @@ export function StatementView({ month: chosen, onMonth }: StatementViewProps) {
 function downloadUsage(month: string): Promise<void> {
   const { start, end } = boundsOf(month)
   const query = new URLSearchParams({ format: 'csv', group_by: 'model', period_start: start, period_end: end })
-  return downloadFile(`/v1/usage?${query}`, `usage-${month}.csv`)
+  return saveFile(`/v1/usage?${query}`, `usage-${month}.csv`)
 }
 
 interface MonthStatement {

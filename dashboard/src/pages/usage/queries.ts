@@ -1,9 +1,9 @@
 /** What the gateway is asked for: at most three requests a view, one for speed. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { api, fetchRaw, take } from '../../api/client.ts'
+import { api, take } from '../../api/client.ts'
+import { downloadFile } from '../../api/download.ts'
 import type { paths } from '../../api/schema.d.ts'
 import { present } from '../../lib/address.ts'
-import { downloadText } from '../../lib/download.ts'
 import type { Group } from '../../lib/group-names.ts'
 import type { Period } from '../../lib/period.ts'
 import type { Interval, SpeedGroup } from './search.ts'
@@ -88,8 +88,5 @@ export function optionsQuery(period: ReportQuestion['period']) {
 /** The gateway's own file, under the name that it gives it. */
 export async function downloadReport(question: ReportQuestion): Promise<string> {
   const query = new URLSearchParams({ ...parameters({ ...question, interval: undefined }), format: 'csv' })
-  const response = await fetchRaw(`${PATH}?${query}`)
-  const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'usage.csv'
-  downloadText(name, 'text/csv', await response.text())
-  return name
+  return (await downloadFile(`${PATH}?${query}`, 'usage.csv')).name
 }

@@ -1,18 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { Download } from 'lucide-react'
-import { useState } from 'react'
 import { useCan } from '../../api/me.ts'
-import { problemOf } from '../../api/problem.ts'
 import { formatCount } from '../../lib/format.ts'
 import type { Group } from '../../lib/group-names.ts'
 import { GROUP_NAMES } from '../../lib/group-names.ts'
 import type { Metric } from '../../lib/measures.ts'
 import { type Period, previousPeriod } from '../../lib/period.ts'
 import { monthName } from '../../lib/time.ts'
-import { toast } from '../../ui/announcer.tsx'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { classNames } from '../../ui/class-names.ts'
+import { DownloadButton } from '../../ui/download-button.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { PeriodPicker } from '../../ui/period-picker.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
@@ -149,7 +146,9 @@ function UsageReport({ asked, report, period, metric, before }: UsageReportProps
         actions={
           <>
             <InvoiceLinks period={period} />
-            <DownloadButton question={asked} />
+            <DownloadButton size="sm" download={() => downloadReport(asked)}>
+              Download CSV
+            </DownloadButton>
           </>
         }
       >
@@ -220,24 +219,6 @@ function InvoiceLinks({ period }: { readonly period: Period }) {
         </AppLink>
       ))}
     </span>
-  )
-}
-
-function DownloadButton({ question }: { readonly question: ReportQuestion }) {
-  const [pending, setPending] = useState(false)
-  const download = () => {
-    setPending(true)
-    downloadReport(question)
-      .then(
-        (name) => toast(`Downloaded ${name}`),
-        (error) => toast(`Could not download the file: ${problemOf(error).message}`, { tone: 'bad' }),
-      )
-      .finally(() => setPending(false))
-  }
-  return (
-    <Button size="sm" icon={Download} pending={pending} onClick={download}>
-      Download CSV
-    </Button>
   )
 }
 
