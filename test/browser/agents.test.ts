@@ -381,7 +381,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     for (const view of views) {
       await goTo(page, view)
       await page.getByText(one.repository).first().waitFor()
-      await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' })
+      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       assert.deepEqual(await axeFindings(page), [], view)
       if (colorScheme === 'dark') continue
       for (const width of [320, 390]) {

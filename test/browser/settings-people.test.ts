@@ -240,7 +240,7 @@ test('axe finds nothing in either theme, and nothing scrolls sideways at 320 and
   for (const [title, path] of VIEWS) {
     await page.goto(`${dashboard.url}/app${path}`)
     await heading(page, title)
-    await page.locator('[aria-busy]').waitFor({ state: 'detached' })
+    await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
     await look(title)
   }
   await page.goto(`${dashboard.url}/app/settings/keys?create=1`)

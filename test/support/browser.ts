@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
 
 const PATIENCE_MS = 20_000
@@ -27,6 +27,7 @@ export async function openWindow(t: TestContext, browser: Browser, options: Brow
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   await context.addInitScript(TELL_VIOLATIONS)
+  if (process.env['TURNPIKE_TEST_SLOW_PAGES'] !== undefined) await slowDown(context)
   context.on('weberror', (error) => complaints.push(String(error.error())))
   t.after(async () => {
     await context.close()
@@ -34,6 +35,23 @@ export async function openWindow(t: TestContext, browser: Browser, options: Brow
     assert.deepEqual(grave, [])
   })
   return context.newPage()
+}
+
+const SLOWER_TIMES = 8
+const LATE_MS = 800
+
+/** For `TURNPIKE_TEST_SLOW_PAGES`, which finds tests that look before a page is there: it computes slowly, and answers come late. */
+async function slowDown(context: BrowserContext): Promise<void> {
+  context.on('page', (page) => {
+    void context
+      .newCDPSession(page)
+      .then((session) => session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER_TIMES }))
+      .catch(() => undefined)
+  })
+  await context.route(/\/(?:v1|auth|api)\//, async (route) => {
+    await sleep(Math.random() * LATE_MS)
+    await route.continue().catch(() => undefined)
+  })
 }
 
 /** An answer of 4xx is noted by browsers as if it were a fault of the page. And a server may end before its windows do. */
