@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { getPriority, platform } from 'node:os'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -33,6 +34,24 @@ function otherProcess(test: TestContext, code: string) {
   const line = async () => String((await lines.next()).value)
   return { child, line }
 }
+
+/** Of the threads with that name, on Linux: how far each steps back for others. */
+async function nicenessOf(name: string): Promise<readonly number[]> {
+  const tasks = await readdir('/proc/self/task')
+  const found = tasks.map(async (task) => {
+    const stats = await readFile(`/proc/self/task/${task}/stat`, 'utf8').catch(() => '')
+    const [, called, fields = ''] = /\((.*)\) (.*)/.exec(stats) ?? []
+    return called === name ? [Number(fields.split(' ')[16])] : []
+  })
+  return (await Promise.all(found)).flat()
+}
+
+test('on Linux the thread that reads steps back for the others, so that reports do not hold up chats', async (t) => {
+  if (platform() !== 'linux') return
+  await temporarySqlite(t)
+  assert.deepEqual([...new Set(await nicenessOf('database reader'))], [Math.min(getPriority() + 5, 19)])
+  assert.deepEqual([...new Set(await nicenessOf('database writer'))], [getPriority()])
+})
 
 test('DUR-1: both connections have the settings that make a commit last', async (t) => {
   const { db } = await temporarySqlite(t)

@@ -1,4 +1,5 @@
 /** Entry of a database thread: opens its connection when told, then answers one message after the other, in order. */
+import { getPriority, platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.ts'
 import { resultCodeOf } from './failure.ts'
@@ -7,9 +8,24 @@ import type { ProgramModule } from './program.ts'
 
 type Programs = ReadonlyMap<string, ProgramModule>
 
+/** How much less than chats reports count where all cores are busy: a third of the share. */
+const READER_NICENESS = 5
+const LEAST_PRIORITY = 19
+
 if (parentPort !== null) {
   const options = workerData as ThreadOptions // what `startThread` gave
+  if (options.role === 'reader') stepBack()
   serve(parentPort, options, await loadPrograms(options))
+}
+
+/** Linux alone has priorities of threads; elsewhere this would be the whole process's. */
+function stepBack(): void {
+  if (platform() !== 'linux') return
+  try {
+    setPriority(Math.min(getPriority() + READER_NICENESS, LEAST_PRIORITY))
+  } catch {
+    // A container may forbid it: reports then count as much as anything.
+  }
 }
 
 /** Nothing is answered before all are there: messages wait in the port. */
