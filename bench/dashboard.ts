@@ -67,7 +67,7 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
     logFile: join(folder, 'gateway.log'),
     env: {
       LOG_LEVEL: 'info',
-      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'of the bench, known to all' }),
+      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'of the bench, which everybody may know' }),
     },
     args: schema ? ['--migrate'] : [],
   })
