@@ -16,6 +16,7 @@ import { FailureNotice } from './failure-notice.tsx'
 import { FollowUp } from './follow-up.tsx'
 import { type Agent, agentQuery, webhookEventsKey } from './queries.ts'
 import { type AgentStream, useAgentEvents } from './use-agent-events.ts'
+import { useFollowUpMessage } from './use-follow-up-message.ts'
 
 const route = getRouteApi('/agents/$agentId')
 const PARENT = { to: '/agents', label: 'Agents' }
@@ -56,14 +57,18 @@ function AgentView({ agent }: { readonly agent: Agent }) {
   const status = work.status ?? agent.status
   const live = { ...agent, status }
   const error = agent.status === 'failed' && status === 'failed' ? agent.error : null
+  const message = useFollowUpMessage()
+  const { askAgain } = message
+  const lastAsked = work.entries.findLast((entry) => entry.kind === 'message' && entry.role === 'user')
+  const onRetry = askAgain && lastAsked?.kind === 'message' ? () => askAgain(lastAsked.text) : undefined
   return (
     <Page title={visibleName(agent.name)} parent={PARENT} actions={<AgentActions agent={live} />} wide>
       <div className="flex flex-col gap-5">
         <AgentFacts agent={live} work={work} connection={connection} />
-        {error !== null && <FailureNotice error={error} />}
+        {error !== null && <FailureNotice error={error} onRetry={onRetry} />}
         {connection === 'failed' && <Failed error={problem} what="what it does" className="py-6" />}
-        <AgentTabs agent={live} stream={stream} />
-        <FollowUp agent={live} />
+        <AgentTabs agent={live} stream={stream} askAgain={askAgain} />
+        <FollowUp agent={live} message={message} />
       </div>
     </Page>
   )

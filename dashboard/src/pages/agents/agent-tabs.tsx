@@ -8,6 +8,7 @@ import { type AgentTab, tabIn } from './search.ts'
 import { Timeline } from './timeline.tsx'
 import { Transcript } from './transcript.tsx'
 import type { AgentStream } from './use-agent-events.ts'
+import type { FollowUpMessage } from './use-follow-up-message.ts'
 
 const route = getRouteApi('/agents/$agentId')
 
@@ -23,9 +24,10 @@ const TITLES: Readonly<Record<AgentTab, string>> = {
 export interface AgentTabsProps {
   readonly agent: LiveAgent
   readonly stream: AgentStream
+  readonly askAgain: FollowUpMessage['askAgain']
 }
 
-export function AgentTabs({ agent, stream }: AgentTabsProps) {
+export function AgentTabs({ agent, stream, askAgain }: AgentTabsProps) {
   const tab = tabIn(route.useSearch().tab)
   const navigate = route.useNavigate()
   const show = (next: AgentTab) =>
@@ -46,7 +48,7 @@ export function AgentTabs({ agent, stream }: AgentTabsProps) {
       ]}
     >
       <h2 className="sr-only">{TITLES[tab]}</h2>
-      {tab === 'transcript' && <Transcript agent={agent} stream={stream} />}
+      {tab === 'transcript' && <Transcript agent={agent} stream={stream} askAgain={askAgain} />}
       {tab === 'timeline' && <Timeline work={stream.work} />}
       {isDiff && (
         <DiffTab

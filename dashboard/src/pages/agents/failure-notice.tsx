@@ -1,11 +1,17 @@
-import { CircleAlert } from 'lucide-react'
+import { CircleAlert, RotateCcw } from 'lucide-react'
 import { visibleText } from '../../lib/visible-text.ts'
-import { LinkButton } from '../../ui/button.tsx'
+import { Button, LinkButton } from '../../ui/button.tsx'
 import type { RunFailure } from './agent-events.ts'
 import { helpFor } from './failures.ts'
 
+export interface FailureNoticeProps {
+  readonly error: RunFailure
+  /** Puts what it was asked into the box for follow-ups. */
+  readonly onRetry: (() => void) | undefined
+}
+
 /** Why the last run failed, and what can be done. */
-export function FailureNotice({ error: { code, message } }: { readonly error: RunFailure }) {
+export function FailureNotice({ error: { code, message }, onRetry }: FailureNoticeProps) {
   const { title, help, link } = helpFor(code)
   return (
     <section
@@ -24,6 +30,11 @@ export function FailureNotice({ error: { code, message } }: { readonly error: Ru
         )}
         {help !== undefined && <p className="mt-0.5 text-soft">{help}</p>}
       </div>
+      {onRetry && (
+        <Button size="sm" icon={RotateCcw} onClick={onRetry}>
+          Try again
+        </Button>
+      )}
       {link !== undefined && (
         <LinkButton to={link.to} size="sm">
           {link.label}

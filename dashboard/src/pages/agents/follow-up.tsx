@@ -10,17 +10,18 @@ import { TextArea } from '../../ui/field.tsx'
 import { ProblemSummary } from '../../ui/problem-summary.tsx'
 import { MAX_PROMPT_LENGTH } from './draft.ts'
 import { agentQuery, type LiveAgent } from './queries.ts'
+import type { FollowUpMessage } from './use-follow-up-message.ts'
 import { useOnceKey } from './use-once-key.ts'
 import { isEnded } from './work.ts'
 
 export interface FollowUpProps {
   readonly agent: LiveAgent
+  readonly message: FollowUpMessage
 }
 
 /** More for the agent to do: at its next step while it works, in a further run when it has ended. */
-export function FollowUp({ agent }: FollowUpProps) {
+export function FollowUp({ agent, message: { box, prompt, setPrompt } }: FollowUpProps) {
   const mayWrite = useCan('agents:write')
-  const [prompt, setPrompt] = useState('')
   const { problem, pending, send } = useFollowUp(agent.id, () => setPrompt(''))
   if (!mayWrite) return null
   const submit = () => prompt.trim() !== '' && send(prompt.trim())
@@ -31,7 +32,7 @@ export function FollowUp({ agent }: FollowUpProps) {
   }
   const ended = isEnded(agent.status)
   return (
-    <section aria-label="Follow-up" className="max-w-5xl border-t border-line pt-4" onKeyDown={sendByKey}>
+    <section ref={box} aria-label="Follow-up" className="max-w-5xl border-t border-line pt-4" onKeyDown={sendByKey}>
       {problem !== undefined && (
         <div className="mb-3">
           <ProblemSummary problem={problem} />

@@ -1,5 +1,5 @@
 /** What was said and done, as it is said and done. */
-import { ArrowDown, Bot, CircleAlert, CircleCheck, User } from 'lucide-react'
+import { ArrowDown, Bot, CircleAlert, CircleCheck, RotateCcw, User } from 'lucide-react'
 import { memo, useState } from 'react'
 import { formatCount } from '../../lib/format.ts'
 import { visibleText } from '../../lib/visible-text.ts'
@@ -12,6 +12,7 @@ import { FoldedText } from './folded-text.tsx'
 import type { LiveAgent } from './queries.ts'
 import { ToolCard } from './tool-card.tsx'
 import type { AgentStream } from './use-agent-events.ts'
+import type { FollowUpMessage } from './use-follow-up-message.ts'
 import { useFollowedEnd } from './use-followed-end.ts'
 import { type EndEntry, type Entry, isEnded, type MessageEntry } from './work.ts'
 
@@ -21,9 +22,10 @@ const SHOWN = 200
 export interface TranscriptProps {
   readonly agent: LiveAgent
   readonly stream: AgentStream
+  readonly askAgain: FollowUpMessage['askAgain']
 }
 
-export function Transcript({ agent, stream: { work, connection } }: TranscriptProps) {
+export function Transcript({ agent, stream: { work, connection }, askAgain }: TranscriptProps) {
   const [shown, setShown] = useState(SHOWN)
   const isOpen = !isEnded(agent.status)
   const { list, isAtEnd, toEnd } = useFollowedEnd(isOpen)
@@ -40,7 +42,7 @@ export function Transcript({ agent, stream: { work, connection } }: TranscriptPr
       <ol ref={list} aria-label="Transcript" className="flex flex-col gap-4">
         {entries.slice(hidden).map((entry) => (
           <li key={entry.sequence} className="min-w-0">
-            <EntryView entry={entry} isFirst={entry === entries[0]} isOpen={isOpen} />
+            <EntryView entry={entry} isFirst={entry === entries[0]} isOpen={isOpen} askAgain={askAgain} />
           </li>
         ))}
       </ol>
@@ -69,18 +71,30 @@ interface EntryViewProps {
   readonly entry: Entry
   readonly isFirst: boolean
   readonly isOpen: boolean
+  readonly askAgain: FollowUpMessage['askAgain']
 }
 
-const EntryView = memo(function EntryView({ entry, isFirst, isOpen }: EntryViewProps) {
+const EntryView = memo(function EntryView({ entry, isFirst, isOpen, askAgain }: EntryViewProps) {
   if (entry.kind === 'tool') return <ToolCard entry={entry} isOpen={isOpen} />
   if (entry.kind === 'end') return <End entry={entry} />
-  return entry.role === 'user' ? <Asked entry={entry} isFirst={isFirst} /> : <Said entry={entry} />
+  return entry.role === 'user' ? <Asked entry={entry} isFirst={isFirst} askAgain={askAgain} /> : <Said entry={entry} />
 })
 
-function Asked({ entry, isFirst }: { readonly entry: MessageEntry; readonly isFirst: boolean }) {
+interface AskedProps extends Pick<EntryViewProps, 'isFirst' | 'askAgain'> {
+  readonly entry: MessageEntry
+}
+
+function Asked({ entry, isFirst, askAgain }: AskedProps) {
   return (
     <article aria-label={isFirst ? 'Task' : 'Follow-up'} className="rounded-xl bg-accent-soft px-4 py-3">
-      <Head icon={User} label={isFirst ? 'Task' : 'Follow-up'} at={entry.at} />
+      <div className="flex items-start justify-between gap-3">
+        <Head icon={User} label={isFirst ? 'Task' : 'Follow-up'} at={entry.at} />
+        {askAgain && (
+          <Button size="sm" variant="ghost" icon={RotateCcw} onClick={() => askAgain(entry.text)}>
+            Ask again
+          </Button>
+        )}
+      </div>
       <FoldedText text={visibleText(entry.text)} className="text-ink" />
     </article>
   )
