@@ -43,7 +43,7 @@ export function viewsAt(now: number): readonly View[] {
       paths: [
         usage({ ...day, group_by: 'model', interval: 'hour' }),
         usage(dayBefore),
-        performance(day),
+        performance({ ...day, group_by: 'provider', include: 'hours' }),
         performance(dayBefore),
         completions({ limit: '1' }),
         completions({ status: 'failed', limit: '5' }),

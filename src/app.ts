@@ -10,6 +10,7 @@ import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { createMoney, type Money, type Role } from './app/money.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
+import { createUsage, type Usage } from './app/usage.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
 import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
@@ -27,8 +28,9 @@ import { invoicesRoutes } from './features/invoices/routes.ts'
 import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes } from './features/models/routes.ts'
 import { providersRoutes } from './features/providers/routes.ts'
-import { usageRoutes } from './features/usage/routes.ts'
+import { providerTrialRoute } from './features/providers/trial-route.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
+import { probeProvider } from './gateway/provider-probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
@@ -73,6 +75,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const world = await createWorld(input)
   let draining = false
   const webhooks = createWebhooks({ ...input, world })
+  const usage = createUsage(input)
   const agents = createAgents({ world, database, log, role, recordEvent: webhooks.recordEvent })
   const jobs = { ...webhooks.jobs, ...agents.jobs }
   const money = createMoney({ world, database, log, version, role, dataDirectory: config.data_dir, jobs })
@@ -85,7 +88,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const { strain } = pressure
   const metrics = measured({ world, money, limits, agents, gateway, strain })
   const server = await openServer(input, { world, draining: () => draining, strain })
-  const plain = { world, money, limits, streams, identity, webhooks, agents, gateway, metrics }
+  const plain = { world, money, limits, streams, identity, webhooks, agents, usage, gateway, metrics }
   await addRoutes(server, input, { ...plain, draining: () => draining })
   tellAddress(server, config.server.host, money)
   await Promise.all([money.start(gateway), limits.started()])
@@ -99,8 +102,7 @@ export async function createApp(input: AppInput): Promise<App> {
     drain() {
       draining = true
       money.moveTo(undefined)
-      agents.drain()
-      webhooks.drain()
+      for (const part of [agents, webhooks, usage]) part.drain()
     },
     rescue: money.rescue,
     async close() {
@@ -170,6 +172,7 @@ interface Parts {
   readonly identity: Identity
   readonly webhooks: Webhooks
   readonly agents: Agents
+  readonly usage: Usage
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly draining: () => boolean
@@ -202,7 +205,7 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
 
 async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { database, secret } = input
-  const { world, money, identity, webhooks, agents } = parts
+  const { world, money, identity, webhooks, agents, usage } = parts
   const { instanceId, wake } = money
   const { writeAudit } = identity
   const { authenticate, refresh: changed } = identity.authentication
@@ -212,13 +215,18 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   documentErrors(app)
   await addModelApi(app, input, parts)
   await app.register(keysRoutes({ ...deps, cursorKey, changed, writeAudit }))
-  await app.register(usageRoutes({ ...deps, cursorKey, credit: money.desk }))
+  await usage.addApiRoutes(app, { ...deps, cursorKey, credit: money.desk, authenticate })
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
   await app.register(accountRoutes({ ...deps, credit: money.desk, plans, writeAudit }))
   await app.register(accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed, writeAudit }))
   await app.register(creditAdminRoutes({ ...deps, credit: money.desk, writeAudit }))
   await app.register(providersRoutes({ callerOf, cursorKey, status: world.health.status }))
+  const probe = (name: string, waitMs: number) => {
+    const target = world.upstreams.find(name)
+    return target && probeProvider(target, waitMs)
+  }
+  await app.register(providerTrialRoute({ ...deps, probe, clock: world.clock, writeAudit }))
   await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
   const availability = input.role === 'api' ? undefined : agents.availability
   const { backend } = input.config.agents.sandbox

@@ -14,7 +14,7 @@ import { readHomeSearch } from './pages/home/search.ts'
 import { readModelsSearch } from './pages/models/search.ts'
 import { readPlaygroundSearch } from './pages/playground/search.ts'
 import { readRequestsSearch } from './pages/requests/search.ts'
-import { readAuditSearch, readKeysSearch, readListSearch } from './pages/settings/search.ts'
+import { readAccountsSearch, readAuditSearch, readKeysSearch, readListSearch } from './pages/settings/search.ts'
 import { readUsageSearch } from './pages/usage/search.ts'
 import { readWebhookSearch } from './pages/webhooks/search.ts'
 import { LostPage, PageFailed, PagePending } from './shell/edge-pages.tsx'
@@ -149,7 +149,7 @@ const providers = createRoute({
 const accounts = createRoute({
   getParentRoute: inSettings,
   path: '/accounts',
-  validateSearch: readListSearch,
+  validateSearch: readAccountsSearch,
   component: lazyRouteComponent(() => import('./pages/settings/accounts/accounts-page.tsx'), 'AccountsPage'),
 })
 const instances = createRoute({

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { request } from 'undici'
 import type { Config, ProviderConfig } from '../config/schema.ts'
+import type { ProviderProbe } from '../domain/provider-probe.ts'
+import { probeProvider } from '../gateway/provider-probe.ts'
 import { resolveProvider } from '../providers/index.ts'
 import { type Check, failed, messageOf, passed } from './doctor-machine.ts'
 
@@ -40,38 +42,39 @@ interface ProviderResult {
 
 async function examineProvider(id: string, config: ProviderConfig): Promise<ProviderResult> {
   try {
-    const { provider, baseUrl, credentials } = resolveProvider(id, config)
-    if (provider.transport !== undefined) return { id, state: 'built in' }
-    const credential = credentials[0] ?? ''
-    const needsKey = provider.apiKeyVariable !== undefined && config.base_url === undefined
-    if (needsKey && credential === '') {
-      return { id, state: 'no key', fix: `Set ${provider.apiKeyVariable}, or providers.${id}.api_key.` }
-    }
-    const call = { url: `${baseUrl}/models`, headers: { accept: 'application/json' }, body: '' }
-    await provider.authorize(call, credential)
-    return describeStatus(id, await statusOf(call.url, call.headers))
+    const resolved = resolveProvider(id, config)
+    return describe(id, await probeProvider(resolved, LONGEST_WAIT_MS))
   } catch (error) {
-    const fix = `Check providers.${id}.base_url and the network between.`
-    return { id, state: `unreachable (${reasonOf(error)})`, fix }
+    return unreachable(id, messageOf(error))
   }
 }
 
-/** Any answer proves that somebody is there; only a refused credential is wrong. */
-function describeStatus(id: string, status: number): ProviderResult {
-  if (status !== 401 && status !== 403) return { id, state: 'reachable' }
-  return { id, state: `unauthorised (${status})`, fix: `Check the key of the provider ${id}.` }
+/** Any answer proves that somebody is there; what is wrong is a refused credential, and that it fails just now. */
+function describe(id: string, probe: ProviderProbe): ProviderResult {
+  switch (probe.kind) {
+    case 'built_in':
+      return { id, state: 'built in' }
+    case 'no_key':
+      return { id, state: 'no key', fix: `Set ${probe.variable}, or providers.${id}.api_key.` }
+    case 'no_credential':
+      return { id, state: 'no credential', fix: `Check where the provider ${id} is to get its credential from.` }
+    case 'answered':
+      return { id, state: 'reachable' }
+    case 'refused':
+      return { id, state: `unauthorised (${probe.status})`, fix: `Check the key of the provider ${id}.` }
+    case 'limited':
+      return { id, state: `limits requests (${probe.status})`, fix: `Wait, or raise the limits at the provider ${id}.` }
+    case 'failing':
+      return { id, state: `fails (${probe.status})`, fix: `Look at what the provider ${id} says of its own state.` }
+    case 'silent':
+      return unreachable(id, `no answer within ${LONGEST_WAIT_MS / 1000} s`)
+    case 'unreachable':
+      return unreachable(id, probe.reason)
+  }
 }
 
-async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
-  const response = await request(url, { headers, signal: AbortSignal.timeout(LONGEST_WAIT_MS) })
-  response.body.on('error', () => undefined).destroy() // only the head is of interest
-  return response.statusCode
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error.name === 'TimeoutError') return `no answer within ${LONGEST_WAIT_MS / 1000} s`
-  return 'code' in error && typeof error.code === 'string' ? error.code : messageOf(error)
+function unreachable(id: string, reason: string): ProviderResult {
+  return { id, state: `unreachable (${reason})`, fix: `Check providers.${id}.base_url and the network between.` }
 }
 
 async function failureToListen(host: string, port: number): Promise<string | undefined> {

@@ -133,14 +133,17 @@ test('a port that another program has is wrong, one that a Turnpike has is not',
   assert.match(`${elsewhere.ok} ${elsewhere.message} ${elsewhere.fix}`, /false .*EADDRNOTAVAIL.* HOST/)
 })
 
-test('providers are reachable, refuse the key, do not answer, or have no key', async () => {
+test('providers are reachable, refuse the key, limit requests, fail, do not answer, or have no key', async () => {
   const { port } = await serve(200, '{"data":[]}')
   const gone = await serve(200, '')
   gone.server.close()
+  const [limited, failing] = [await serve(429, ''), await serve(503, '')]
   const yaml = `providers:
   good: { protocol: openai, base_url: "http://127.0.0.1:${port}/v1", api_key: right }
   refused: { protocol: openai, base_url: "http://127.0.0.1:${port}/v1", api_key: wrong }
   gone: { protocol: openai, base_url: "http://127.0.0.1:${gone.port}/v1" }
+  limited: { protocol: anthropic, base_url: "http://127.0.0.1:${limited.port}", api_key: right }
+  failing: { protocol: gemini, base_url: "http://127.0.0.1:${failing.port}", api_key: right }
   openai: {}
   simulator: { protocol: simulator }
 `
@@ -151,10 +154,12 @@ test('providers are reachable, refuse the key, do not answer, or have no key', a
     'good: reachable',
     'refused: unauthorised (401)',
     'gone: unreachable (ECONNREFUSED)',
+    'limited: limits requests (429)',
+    'failing: fails (503)',
     'openai: no key',
     'simulator: built in',
   ])
-  assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*OPENAI_API_KEY/)
+  assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*Wait.*own state.*OPENAI_API_KEY/)
 })
 
 test('agents are well with git and a sandbox that holds; without one by choice the doctor says so in capitals', async () => {

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI from 'openai'
 import type { Browser, Page } from 'playwright-core'
+import type { CompletionStatus } from '../../src/domain/completion.ts'
 import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
 import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
+import { completionRecord, recordCompletions } from '../support/completions.ts'
 import { type Dashboard, startDashboard } from '../support/dashboard.ts'
 import { testIds } from '../support/database.ts'
 
@@ -135,6 +137,40 @@ async function seeded(): Promise<{ readonly secret: string }> {
   })()
   return seeds
 }
+
+test('each provider has a strip of its last 24 hours, of an answer that the charts need as well', async (t) => {
+  const account = await dashboard.account('Hours')
+  const person = await dashboard.person(account, 'owner', 'hours@example.com')
+  const createdAt = Date.now() - 2 * 3_600_000
+  const call = (status: CompletionStatus, provider = 'openai') =>
+    completionRecord({ accountId: account, provider, status, createdAt })
+  await recordCompletions(dashboard.database, [
+    call('failed'),
+    call('incomplete'),
+    call('completed'),
+    call('completed', 'google'),
+  ])
+  const page = await dashboard.window(t, browser, { as: person })
+  await page.clock.setFixedTime(Date.now()) // or periods could move on, and be asked for anew
+  const asked = new Set<string>()
+  page.on('request', (request) => void asked.add(request.url()))
+  await page.goto(`${dashboard.url}/app/`)
+  const strip = (provider: string, name: string | RegExp) =>
+    main(page)
+      .getByRole('list', { name: 'Providers' })
+      .getByRole('listitem')
+      .filter({ hasText: provider })
+      .getByRole('img', { name, exact: true })
+  const failing = strip('openai', /^Last 24 hours: 1 of 24 hours with failures, at \d\d:\d\d, 2 of 3 failed$/)
+  await failing.waitFor()
+  await strip('google', 'Last 24 hours: no failures, requests in 1 hour').waitFor()
+  await strip('anthropic', 'Last 24 hours: no requests').waitFor()
+  assert.equal(await failing.locator('title').count(), 24)
+  assert.equal(await failing.locator('title', { hasText: ': 2 of 3 failed' }).count(), 1)
+  await chart(page, 'Time to first token').waitFor()
+  // of the period, and of the one before
+  assert.equal([...asked].filter((url) => url.includes('/v1/usage/performance')).length, 2)
+})
 
 test('each part fails, is refused and is tried again by itself', async (t) => {
   await seeded()

@@ -175,6 +175,20 @@ test('a model has its page, also with a slash in its ID, and a name that is none
   assert.match((await page.locator(':focus').getAttribute('aria-valuetext')) ?? '', /^\w{3} \d+: \d+$/)
 })
 
+test('the last 24 hours of a model are told by hour, as a strip and as a table', async (t) => {
+  const page = await dashboard.window(t, browser)
+  await page.clock.setFixedTime(Date.now()) // or an hour could begin between two looks
+  await page.goto(`${dashboard.url}/app/models/turnpike-simulator`)
+  const figure = main(page).getByRole('figure', { name: 'Your last 24 hours' })
+  const strip = figure.getByRole('img', { name: /^Last 24 hours: / })
+  await strip.waitFor()
+  assert.equal(await strip.locator('title').count(), 24)
+  const [, failed, requests] = /(\d+) of (\d+) requests? failed/.exec(await figure.innerText()) ?? []
+  await figure.getByRole('button', { name: 'Show table: Your last 24 hours' }).click()
+  assert.equal(await figure.locator('tbody tr').count(), 24)
+  assert.deepEqual(await figure.locator('tfoot td').allInnerTexts(), [requests, failed])
+})
+
 test('who may not ask models is not sent to the Playground; failures say what went wrong and can be tried again', async (t) => {
   const page = await dashboard.open(t, browser, `/models/${PRICED}`, { as: await dashboard.member('billing') })
   await page.getByRole('link', { name: 'Estimate cost' }).waitFor()

@@ -33,12 +33,13 @@ after(async () => {
   upstream?.close()
 })
 
-/** Fails, or under `/limited` limits the rate. */
+/** Fails unless the first part of the path says otherwise. */
 async function startUpstream(): Promise<Server> {
+  const statuses: Readonly<Record<string, number>> = { limited: 429, good: 200, wrong: 401 }
   const server = createServer((request, response) => {
     request.resume()
-    const isLimited = request.url?.startsWith('/limited') === true
-    response.writeHead(isLimited ? 429 : 500, { 'content-type': 'application/json', 'retry-after': '300' })
+    const [, part = ''] = request.url?.split('/') ?? []
+    response.writeHead(statuses[part] ?? 500, { 'content-type': 'application/json', 'retry-after': '300' })
     response.end('{"error":{"message":"upstream-secret-detail"}}')
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -54,6 +55,9 @@ function configuration(port: number) {
       failing: { ...provider, base_url: `${url}/v1` },
       limited: { ...provider, base_url: `${url}/limited/v1` },
       quiet: { ...provider, base_url: `${url}/quiet/v1` },
+      good: { ...provider, base_url: `${url}/good/v1` },
+      wrong: { ...provider, base_url: `${url}/wrong/v1` },
+      gone: { ...provider, base_url: 'http://127.0.0.1:1/v1' },
     },
     models: ['failing', 'limited'].map((name) => ({
       id: name,
@@ -102,7 +106,65 @@ test('J5: the page shows a provider that fails while it is looked at: why, until
   assert.doesNotMatch(await page.content(), /sk-in-the-file|upstream-secret/)
 })
 
-test('an account is made, found, given credit to the last digit, and another plan', async (t) => {
+test('a provider is tested on request: it is told in words what came of it, and that it is under way', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/providers')
+  const said = (name: string, text: string) =>
+    page
+      .getByRole('status', { name: `Test of ${name}`, exact: true })
+      .getByText(text)
+      .waitFor()
+  for (const [name, text] of [
+    ['good', 'Passed: It answered, and did not refuse the key.'],
+    ['wrong', 'Failed: It did not accept the key (status 401): check providers.wrong.api_key.'],
+    ['gone', 'Failed: It could not be reached (ECONNREFUSED): check providers.gone.base_url'],
+    ['quiet', 'Failed: It answered with status 500: something is wrong on its side.'],
+    ['simulator', 'Passed: It is built in: there is nobody to call.'],
+  ] as const) {
+    await button(page, `Test ${name}`).click()
+    await said(name, text)
+  }
+  const held = Promise.withResolvers<void>()
+  const address = '**/v1/admin/providers/good/test'
+  await page.route(address, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await button(page, 'Test good').click()
+  await said('good', 'Testing…')
+  await page.locator('button[aria-busy=true]', { hasText: 'Test' }).waitFor()
+  held.resolve()
+  await said('good', 'Passed: It answered, and did not refuse the key.')
+  await page.unroute(address)
+  const error = { message: 'Not you any more.', type: 'permission_denied', request_id: 'req_1' }
+  await page.route(address, (route) => route.fulfill({ status: 403, json: { error } }))
+  await button(page, 'Test good').click()
+  await page.getByText('Not you any more.').locator('visible=true').first().waitFor()
+  assert.doesNotMatch(await page.content(), /sk-in-the-file|upstream-secret/)
+})
+
+test('a test and its result have room on a phone; tests are in the audit log', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/providers', { bypassCSP: true, reducedMotion: 'reduce' })
+  for (const name of ['gone', 'simulator']) await button(page, `Test ${name}`).click()
+  await page.setViewportSize({ width: 320, height: 800 })
+  for (const name of ['gone', 'simulator']) {
+    await page
+      .getByRole('status', { name: `Test of ${name}` })
+      .getByText(/^(Passed|Failed): /)
+      .waitFor()
+  }
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await axeFindings(page), [], colorScheme)
+  }
+  assert.ok((await overflow(page)) <= 0)
+  await page.goto(`${dashboard.url}/app/settings/audit?action=provider.tested`)
+  await page
+    .getByText(/tested provider “gone”$/)
+    .first()
+    .waitFor()
+})
+
+test('an account is made, given credit to the last digit and another plan, and found by the gateway', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/accounts')
   await button(page, 'Create account').click()
   await page.waitForURL('**/settings/accounts?selected=new')
@@ -124,13 +186,30 @@ test('an account is made, found, given credit to the last digit, and another pla
   await figure(page, 'Plan').getByText('unlimited').waitFor()
   await button(page, 'Close').click()
   await sheet.waitFor({ state: 'detached' })
-  await page.getByLabel('Search accounts').fill('acme unlimited')
-  await page.waitForURL(/q=acme/)
-  await page.getByText(/^1 of \d+ accounts$/).waitFor()
-  await page.getByRole('row', { name: /^Acme <b>Robotics<\/b> unlimited \$32\.34/ }).waitFor()
-  await page.getByLabel('Search accounts').fill('nobody')
-  await page.getByText('No account is called “nobody”').waitFor()
+  await findAccount(page, id)
 })
+
+async function findAccount(page: Page, id: string): Promise<void> {
+  const field = page.getByLabel('Search accounts')
+  const row = page.getByRole('row', { name: /^Acme <b>Robotics<\/b> unlimited \$32\.34/ })
+  const found = page.getByRole('status').getByText('1 account found', { exact: true })
+  await field.fill('ACME <B>')
+  await page.waitForURL(/search=ACME/)
+  await found.waitFor()
+  await row.waitFor()
+  await field.fill('nobody')
+  await page.getByText('No account is called “nobody”').waitFor()
+  await page.getByRole('status').getByText('0 accounts found', { exact: true }).waitFor()
+  await button(page, 'Clear search').filter({ hasText: 'Clear search' }).click()
+  await row.waitFor()
+  assert.equal(await field.inputValue(), '')
+  await page.locator('input[type=search]:focus').waitFor()
+  assert.equal(new URL(page.url()).search, '')
+  await page.goto(`${dashboard.url}/app/settings/accounts?search=${id}`)
+  await found.waitFor()
+  await row.waitFor()
+  assert.equal(await field.inputValue(), id)
+}
 
 async function giveCredit(page: Page): Promise<void> {
   const amount = page.getByLabel('Amount')
@@ -224,6 +303,7 @@ test('axe finds nothing in either theme, and nothing scrolls sideways on phones'
   const sheet = `${accounts}?selected=${dashboard.firstAccount}`
   for (const [path, seen] of [
     [accounts, 'Default'],
+    [`${accounts}?search=nobody`, 'No account is called'],
     [sheet, 'Held by requests'],
     [`${sheet}&tab=plan`, 'billed after the fact'],
     [`${accounts}?selected=new`, '(default)'],

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
+import type { CompletionRecord } from '../../src/domain/completion.ts'
 import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
-import { completionRecord, recordCompletions } from '../support/completions.ts'
+import { completionIdAt, completionRecord, recordCompletions } from '../support/completions.ts'
 import { type Dashboard, startDashboard } from '../support/dashboard.ts'
 import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
 
@@ -27,11 +28,21 @@ after(async () => {
 
 // (runs in the browser, whose types tests do not know)
 const SHEET_OVERFLOW = "Math.max(0, document.querySelector('[role=dialog]').scrollWidth - innerWidth)"
+const seenAs = (state: 'hidden' | 'visible') =>
+  `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });` +
+  "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))"
 const LIST = '/v1/usage/completions'
 interface List {
   readonly data: readonly { readonly id: string; readonly status: string }[]
 }
 
+const STREAM = `${LIST}/stream`
+
+const liveMark = (page: Page, name: string) => page.locator('main').locator('span').getByText(name, { exact: true })
+const ended = (over: Partial<CompletionRecord>) =>
+  recordCompletions(dashboard.database, [
+    completionRecord({ accountId: dashboard.firstAccount, createdAt: Date.now(), ...over }),
+  ])
 const table = (page: Page) => page.getByRole('table', { name: 'Requests' })
 const rows = (page: Page) => table(page).locator('tbody tr')
 const sheet = (page: Page) => page.getByRole('dialog', { name: 'Request' })
@@ -177,17 +188,86 @@ test('a row opens its sheet, and the focus returns to the row', async (t) => {
   assert.ok(await comesTrue(page, `document.activeElement.getAttribute('href') === ${href}`))
 })
 
-test('live shows what has just ended', async (t) => {
+test('live shows what has just ended, told by one stream while the list is not asked for again', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=24h')
+  const total = page.getByText(/^\d+ requests$/)
+  const before = Number.parseInt(await total.innerText(), 10)
+  const asked: string[] = []
+  const streams = new Set<Request>()
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === STREAM) streams.add(request)
+    if (pathname === LIST && searchParams.get('limit') !== '1') asked.push(request.url())
+  })
+  page.on('requestfinished', (request) => void streams.delete(request))
+  page.on('requestfailed', (request) => void streams.delete(request))
   await page.getByRole('switch', { name: 'Live' }).check()
   await page.waitForURL(/live=1/)
-  await rows(page).first().waitFor()
-  const model = 'model-of-now'
-  await recordCompletions(dashboard.database, [
-    completionRecord({ accountId: dashboard.firstAccount, model, createdAt: Date.now() }),
-  ])
-  await rows(page).first().getByText(model).waitFor()
+  await liveMark(page, 'Live').waitFor()
+  const models = ['model-of-now', 'model-of-then', 'model-of-a-slow-one']
+  for (const model of models.slice(0, 2)) {
+    await ended({ model })
+    await rows(page).first().getByText(model, { exact: true }).waitFor()
+  }
+  await ended({ model: 'model-of-a-slow-one', createdAt: Date.now() - 30_000, durationMs: 30_000 })
+  await rows(page).nth(2).getByText('model-of-a-slow-one', { exact: true }).waitFor()
+  for (const model of models) assert.equal(await rows(page).getByText(model, { exact: true }).count(), 1, model)
+  await page
+    .getByRole('status')
+    .getByText(/^\d new requests?/)
+    .waitFor()
+  await page.getByText(`${before + models.length} requests`, { exact: true }).waitFor()
   assert.equal(await button(page, 'Load more').count(), 0)
+  assert.equal(asked.length, 1, asked.join('\n'))
+  assert.equal(streams.size, 1)
+  await page.evaluate(seenAs('hidden'))
+  while (streams.size > 0) await page.waitForEvent('requestfailed')
+  const again = page.waitForRequest((request) => new URL(request.url()).pathname === STREAM)
+  await page.evaluate(seenAs('visible'))
+  assert.match(String((await again).headers()['last-event-id']), /^chatcmpl-/)
+  await liveMark(page, 'Live').waitFor()
+  assert.equal(asked.length, 1, asked.join('\n'))
+  await page.getByRole('switch', { name: 'Live' }).uncheck()
+  await page.waitForURL((url) => !url.searchParams.has('live'))
+  await liveMark(page, 'Live').waitFor({ state: 'detached' })
+  while (streams.size > 0) await page.waitForEvent('requestfailed')
+  await ended({ model: 'model-of-nobody' })
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await rows(page).first().getByText('model-of-nobody', { exact: true }).waitFor()
+})
+
+test('a stream that breaks off goes on after what it told last; one that is refused says why', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=24h')
+  await rows(page).first().waitFor()
+  const id = completionIdAt(Date.now())
+  const list = (await dashboard.ask('GET', `${LIST}?limit=1`, { token })).json<{ data: object[] }>()
+  const row = { ...list.data[0], id, model: 'model-that-was-told' }
+  const froms: (string | undefined)[] = []
+  const goOn = Promise.withResolvers<void>()
+  await page.route(`**${STREAM}*`, async (route) => {
+    froms.push(route.request().headers()['last-event-id'])
+    if (froms.length > 1) await goOn.promise
+    if (froms.length > 1) return route.fallback()
+    const body = `retry: 2000\n\nid: ${id}\nevent: completion\ndata: ${JSON.stringify(row)}\n\n`
+    await route.fulfill({ contentType: 'text/event-stream', body })
+  })
+  await page.getByRole('switch', { name: 'Live' }).check()
+  await rows(page).getByText('model-that-was-told', { exact: true }).waitFor()
+  await liveMark(page, 'Reconnecting…').waitFor()
+  await ended({ model: 'model-that-was-missed' })
+  goOn.resolve()
+  await rows(page).getByText('model-that-was-missed', { exact: true }).waitFor()
+  await liveMark(page, 'Live').waitFor()
+  assert.deepEqual(froms.slice(0, 2), [undefined, id])
+  const error = { message: 'Nobody may listen.', type: 'invalid_request_error', code: 'broken' }
+  await page.route(`**${STREAM}*`, (route) => route.fulfill({ status: 400, json: { error } }))
+  await page.goto(`${dashboard.url}/app/requests?range=24h&live=1`)
+  await page.getByRole('alert').getByText('Nobody may listen.').waitFor()
+  await liveMark(page, 'Not live').waitFor()
+  await rows(page).first().waitFor()
+  await page.setViewportSize({ width: 320, height: 800 })
+  await page.getByRole('list', { name: 'Requests', exact: true }).waitFor()
+  assert.equal(await overflow(page), 0)
 })
 
 test('nothing, failures and refusals each say what they are and what can be done', async (t) => {

@@ -27,6 +27,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['get', '/v1/usage'],
   ['get', '/v1/usage/completions'],
   ['get', '/v1/usage/completions/{id}'],
+  ['get', '/v1/usage/completions/stream'],
   ['get', '/v1/usage/performance'],
   ['get', '/v1/models/{id}'],
   ['get', '/v1/keys'],
@@ -70,6 +71,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['post', '/v1/admin/accounts/{id}/credits'],
   ['get', '/v1/admin/instances'],
   ['get', '/v1/admin/providers'],
+  ['post', '/v1/admin/providers/{name}/test'],
 ]
 
 /** Every object in a document, with the pointer to it. */

@@ -59,10 +59,12 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/webhooks/:id/redeliver': [400],
   'POST /v1/events/trigger': [400],
   'GET /v1/events/stream': [400],
+  'GET /v1/usage/completions/stream': [400],
 }
 /** What is sent along, so that an answer ends. */
 const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'GET /v1/events/stream': { 'last-event-id': 'none' },
+  'GET /v1/usage/completions/stream': { 'last-event-id': 'none' },
 }
 
 const name = ({ method, path }: TableRow) => `${method} ${path}`

@@ -145,7 +145,7 @@ test('the API document describes the reports, the file and every field of a row'
     parameters('/v1/usage/completions').sort(),
     [...filters, 'cursor', 'format', 'include', 'limit', 'order'].sort(),
   )
-  assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', ...period])
+  assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', 'include', ...period])
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
   assert.equal(Object.keys(one.properties).length, 26)
   const call = one.properties.attempt_log.items.properties

@@ -103,6 +103,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     of: 'everybody',
     unknownId: `acc_${NOBODYS}`,
   },
+  '/v1/admin/providers': { make: async () => 'simulator', of: 'everybody', unknownId: 'no-such-provider' },
   '/v1/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
   '/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
 }

@@ -1533,6 +1533,8 @@ export interface paths {
                     period_end?: string;
                     /** @description What `groups` are of. */
                     group_by?: "model" | "provider";
+                    /** @description `hours`: adds to each group how each of its hours went. */
+                    include?: "hours";
                 };
                 header?: never;
                 path?: never;
@@ -1577,6 +1579,15 @@ export interface paths {
                                     /** @description Milliseconds. */
                                     p95: number;
                                 } | null;
+                                /** @description Only with `include=hours`: by UTC hour, in order. Hours without a completion are left out. */
+                                hours?: {
+                                    /** @description ISO 8601 UTC: the first moment of the hour. */
+                                    at: string;
+                                    /** @description Completions of the group in this hour, whatever became of them. */
+                                    requests: number;
+                                    /** @description Those that failed or that the provider broke off. */
+                                    failed: number;
+                                }[];
                             }[];
                             /** @description By UTC hour, in order. Hours without a completion are left out. */
                             series: {
@@ -1937,6 +1948,81 @@ export interface paths {
                                 }[];
                             } | null;
                         };
+                    };
+                };
+                /** @description Default Response */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Default Response */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage/completions/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listen to completions
+         * @description Completions as they end, as an event stream: `id` is the completion’s, `event` is `completion`, `data` one line of JSON, the object that the list has. A comment keeps it open while there are none. Once a second it looks at the newest 100 that match and began within the last hour, and tells those that it did not find before, by when they ended: what ends later than that is in the list alone. Filters add up. With `Last-Event-ID` it goes on after that completion; those that ended in the seconds before it may come again, so look at their ids. 400 where that is no id of a completion, 429 where ten already listen.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Only this model, by the ID in its rows. */
+                    model?: string;
+                    /** @description Only what was asked with this API key, device or session’s person. */
+                    key_id?: string;
+                    /** @description Only those that ended like this. */
+                    status?: "completed" | "failed" | "client_left" | "incomplete";
+                    /** @description Only what this agent asked. */
+                    agent_id?: string;
+                    /** @description Only what this provider answered, by its name in the configuration. */
+                    provider?: string;
+                    /** @description Only what the client called its request like this. */
+                    client_request_id?: string;
+                    /** @description As the header `Last-Event-ID`, which counts where both are given. */
+                    after?: string;
+                };
+                header?: {
+                    /** @description The id of the last completion received. */
+                    "last-event-id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Completions. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": string;
                     };
                 };
                 /** @description Default Response */
@@ -2641,7 +2727,7 @@ export interface paths {
         };
         /**
          * List accounts
-         * @description All of the installation.
+         * @description All of the installation, or those that `search` finds.
          */
         get: {
             parameters: {
@@ -2652,6 +2738,8 @@ export interface paths {
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
+                    /** @description Part of the name, whether in capitals or not, or a whole id; 1 to 100 characters. */
+                    search?: string;
                 };
                 header?: never;
                 path?: never;
@@ -3225,6 +3313,75 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/providers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a provider
+         * @description Asks the provider once for its list of models, with its first key, and waits at most 10 s. It charges nobody, and changes nothing of how the provider fares. A test that is under way answers all who ask for it meanwhile. Each process has its own way to the provider: this is the one that answers. 404: none of this name is configured.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description By the configuration. */
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Default Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** @description It answered, and neither refused its key, nor limits requests, nor fails. */
+                            ok: boolean;
+                            /** @description From the call to the head of the answer, in milliseconds. */
+                            duration_ms: number;
+                            /** @description Of its answer. Null: there was none. */
+                            status: number | null;
+                            /** @description What came of it, as a sentence. Never the key, nor a word of the provider’s. */
+                            message: string;
+                        };
+                    };
+                };
+                /** @description Default Response */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Default Response */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;

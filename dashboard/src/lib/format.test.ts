@@ -8,6 +8,7 @@ import {
   formatMs,
   formatPercent,
   formatPrice,
+  formatSuccess,
   formatUsd,
   plural,
 } from './format.ts'
@@ -106,4 +107,8 @@ test('one is singular, all others are not', () => {
   assert.equal(plural(0, 'request'), '0 requests')
   assert.equal(plural(12_345, 'request'), '12,345 requests')
   assert.equal(plural(2, 'reply', 'replies'), '2 replies')
+})
+
+test('a hundred per cent is for what never failed', () => {
+  assert.deepEqual([1, 0.99999, 0.9994, 0.57, 0].map(formatSuccess), ['100%', '99.9%', '99.9%', '57%', '0%'])
 })

@@ -59,6 +59,11 @@ export function formatPercent(ratio: number, digits = 1): string {
   )
 }
 
+/** Of what succeeded, 0 to 1: `100%` is for those without a failure. */
+export function formatSuccess(rate: number): string {
+  return formatPercent(rate < 1 ? Math.min(rate, 0.999) : rate)
+}
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE

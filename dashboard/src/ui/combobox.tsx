@@ -8,6 +8,8 @@ export interface ComboboxOption {
   readonly value: string
   readonly label: string
   readonly hint?: string | undefined
+  /** What is read out; label and hint unless set. */
+  readonly name?: string | undefined
 }
 
 export interface ComboboxProps extends FieldProps {
@@ -39,7 +41,7 @@ export function Combobox(props: ComboboxProps) {
           <Base.Input {...ids.control} placeholder={placeholder} className={classNames(CONTROL, 'h-9 pr-16 pl-3')} />
           <div className="absolute right-1.5 flex items-center">
             {chosen !== null && (
-              <Base.Clear aria-label="Clear" className={SMALL}>
+              <Base.Clear aria-label={`Clear ${props.label}`} className={SMALL}>
                 <X aria-hidden className="size-4" />
               </Base.Clear>
             )}
@@ -74,8 +76,13 @@ function Suggestions() {
                     <Check aria-hidden className="size-4" />
                   </Base.ItemIndicator>
                 </span>
-                <span className="min-w-0 flex-1 break-words">{option.label}</span>
-                {option.hint !== undefined && <span className="shrink-0 text-sm text-soft">{option.hint}</span>}
+                {option.name !== undefined && <span className="sr-only">{option.name}</span>}
+                <span aria-hidden={option.name !== undefined} className="flex min-w-0 flex-1 items-baseline gap-2">
+                  <span className="min-w-0 flex-1 break-words">{option.label}</span>
+                  {option.hint !== undefined && (
+                    <span className="shrink-0 text-sm text-soft tabular-nums">{option.hint}</span>
+                  )}
+                </span>
               </Base.Item>
             )}
           </Base.List>

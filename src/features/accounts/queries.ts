@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { AccountTable, Database } from '../../db/schema.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
+import { foundBy } from './search.ts'
 
 export interface Account {
   readonly id: AccountId
@@ -35,6 +36,8 @@ export async function createAccount(
 }
 
 export interface AccountPage {
+  /** Part of the name, in capitals or not, or a whole id; undefined: all accounts. */
+  readonly search?: string | undefined
   readonly limit: number
   readonly order: 'asc' | 'desc'
   /** The id of the last one of the page before; undefined: from the start. */
@@ -43,10 +46,11 @@ export interface AccountPage {
 
 /** By age. */
 export async function listAccounts(db: Kysely<Database>, page: AccountPage): Promise<readonly Account[]> {
-  const { limit, order, after } = page
+  const { limit, order, after, search } = page
   const rows = await db
     .selectFrom('account')
     .selectAll()
+    .$if(search !== undefined, (query) => query.where(foundBy(search as string)))
     .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as AccountId))
     .orderBy('id', order)
     .limit(limit)

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { auditOf, auditOfOperator } from '../../http/audit-origin.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { readFigures } from './figures.ts'
 import { findPlan, type Plans, PlanView, planFinder, renderPlans } from './plans.ts'
@@ -14,6 +14,7 @@ import { type Account, createAccount, findAccount, listAccounts, updateAccount }
 import {
   AccountCreate,
   AccountPatch,
+  AccountsQuery,
   AccountView,
   OwnAccountPatch,
   OwnAccountView,
@@ -90,9 +91,9 @@ const operator = { scope: 'operator' } as const
 const tags = ['Operators']
 const listSchema = {
   summary: 'List accounts',
-  description: 'All of the installation.',
+  description: 'All of the installation, or those that `search` finds.',
   tags,
-  querystring: Type.Object(PAGE_QUERY),
+  querystring: AccountsQuery,
   response: { 200: pageSchema(AccountView) },
 }
 const readOneSchema = {
@@ -130,9 +131,10 @@ export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsync
   return async (app) => {
     app.get('/admin/accounts', { config: operator, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'admin/accounts' }
+      const search = request.query.search?.trim()
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'admin/accounts', filter: search }
       const page = readPageRequest(request.query, binding)
-      const accounts = await listAccounts(db, { ...page, limit: page.limit + 1 })
+      const accounts = await listAccounts(db, { ...page, search, limit: page.limit + 1 })
       const ids = accounts.map(({ id }) => id)
       const figuresOf = await readFigures(db, ids, now())
       const render = (account: Account) => renderAdminAccount(account, figuresOf(account.id))

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import type { AccountCredit, CreditSettings } from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { parseNanoUsd, usdNumber } from '../../domain/money.ts'
+import { PAGE_QUERY } from '../../http/page.ts'
 import type { AccountFigures } from './figures.ts'
 import { PlanLimits, type PlanSettings, renderLimits } from './plans.ts'
 import { type Account, renderAccount } from './queries.ts'
@@ -21,6 +22,15 @@ export const AccountCreate = Type.Object(
   closed,
 )
 export const AccountPatch = Type.Object({ name: Type.Optional(Name), plan: Type.Optional(PlanName) }, closed)
+
+export const AccountsQuery = Type.Object({
+  ...PAGE_QUERY,
+  search: Type.Optional({
+    ...Name,
+    pattern: '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$',
+    description: 'Part of the name, whether in capitals or not, or a whole id; 1 to 100 characters.',
+  }),
+})
 
 const Thresholds = Type.Array(Type.Integer({ minimum: 1, maximum: MAX_THRESHOLD }), { maxItems: MAX_THRESHOLDS })
 

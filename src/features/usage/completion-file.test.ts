@@ -171,10 +171,15 @@ sqliteTest(
       })
       await db.insertInto('completion').values(rows).execute()
     }
-    let mostRead = 0
+    let [mostRead, reading, mostAtOnce] = [0, 0, 0]
     const counting: KyselyPlugin = {
-      transformQuery: ({ node }) => node,
+      transformQuery: ({ node }) => {
+        reading++
+        mostAtOnce = Math.max(mostAtOnce, reading)
+        return node
+      },
       transformResult: async ({ result }) => {
+        reading--
         mostRead = Math.max(mostRead, result.rows.length)
         return result
       },
@@ -182,6 +187,8 @@ sqliteTest(
     const get = await serve(t, db.withPlugin(counting))
     const first = await get(`${LIST}?format=csv`)
     assert.deepEqual([first.ids.length, new Set(first.ids).size, mostRead], [10_000, 10_000, 1_000])
+    const several = await Promise.all([1, 2, 3].map(() => get(`${LIST}?format=csv&limit=3000`)))
+    assert.deepEqual([several.map(({ ids }) => ids.length), mostAtOnce], [[3_000, 3_000, 3_000], 1]) // one by one
     const cursor = String(first.headers['x-next-cursor'])
     const rest = await get(`${LIST}?format=csv&cursor=${cursor}`)
     assert.deepEqual([rest.ids, rest.headers['x-next-cursor']], [[template.id], undefined])

@@ -2,16 +2,16 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
-import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
-import type { Database } from '../../db/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { AccountId, AgentId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import { acceptedFormat } from '../../http/accepted-format.ts'
 import { PAGE_QUERY, type PageBinding, type PageRequest, readPageRequest, renderPage } from '../../http/page.ts'
 import { ALL_TIME, parsePeriod } from '../../http/period.ts'
+import { createQueueOfOne } from '../../lib/one-by-one.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { FILE_SIZES, MAX_FILE_ROWS, readCompletionFile } from './completion-file.ts'
+import { type CompletionFile, FILE_SIZES, MAX_FILE_ROWS, readCompletionFile } from './completion-file.ts'
+import { readUntimedFilter } from './completion-filter.ts'
 import { type CompletionFilter, type CompletionRow, findCompletion, listCompletions } from './completion-list.ts'
 import {
   CompletionFileView,
@@ -79,6 +79,8 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       accountId,
       rows.map(({ key_id: id }) => id),
     )
+  // A few files made at once would hold up the chats of this process.
+  const oneByOne = createQueueOfOne()
   return async (app) => {
     app.get('/usage/completions', { config, schema: listSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)
@@ -88,7 +90,10 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       if (format === 'csv') {
         const page = readPageRequest(request.query, binding, FILE_SIZES)
         const name = fileName(askedPeriod(request.query))
-        return sendFile(reply, db, { accountId, filter, page, binding, name })
+        const { order, limit } = page
+        const list = { accountId, filter, order, limit, after: page.after as CompletionId | undefined }
+        const file = await oneByOne(() => readCompletionFile(db, list))
+        return sendFile(reply, file, { page, binding, name })
       }
       const page = readPageRequest(request.query, binding)
       const { order, limit } = page
@@ -112,22 +117,17 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
 }
 
 interface FileOrder {
-  readonly accountId: AccountId
-  readonly filter: CompletionFilter
   readonly page: PageRequest
   readonly binding: PageBinding
   readonly name: string
 }
 
 /** Its pieces go out as the client takes them: a file that waits as a whole would count as one that nobody takes. */
-async function sendFile(
+function sendFile(
   reply: FastifyReply,
-  db: Kysely<Database>,
-  { accountId, filter, page, binding, name }: FileOrder,
-): Promise<FastifyReply> {
-  const { order, limit } = page
-  const after = page.after as CompletionId | undefined
-  const { parts, ids } = await readCompletionFile(db, { accountId, filter, order, limit, after })
+  { parts, ids }: CompletionFile,
+  { page, binding, name }: FileOrder,
+): FastifyReply {
   const position = (id: CompletionId) => id
   const { next_cursor: cursor } = renderPage(ids, { request: page, binding }, { position, render: position })
   if (cursor !== null) reply.header('x-next-cursor', cursor)
@@ -144,22 +144,15 @@ function fileName({ start, end }: ReturnType<typeof askedPeriod>): string {
 }
 
 function readFilter(query: ListQuery): CompletionFilter {
-  const { model, key_id: keyId, status, agent_id: agentId, provider, client_request_id: clientRequestId } = query
+  const filter = readUntimedFilter(query)
+  const { agentId, provider, clientRequestId } = filter
   const period = parsePeriod(query, ALL_TIME)
   const isSearch = provider !== undefined || clientRequestId !== undefined
   if (isSearch && agentId === undefined && period.end - period.start > MAX_SEARCHED_MS) {
     const message = "'provider' and 'client_request_id' need a period of at most 7 days."
     throw new GatewayError('invalid_value', message, { param: 'period_start' })
   }
-  return {
-    period,
-    model,
-    keyId: keyId as KeyId | undefined,
-    status,
-    agentId: agentId as AgentId | undefined,
-    provider,
-    clientRequestId,
-  }
+  return { period, ...filter }
 }
 
 /** What is said of the period; it was read before, and can be. */

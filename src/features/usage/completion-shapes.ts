@@ -3,16 +3,16 @@ import { type Static, Type } from 'typebox'
 import { readAgentReference } from '../../domain/agent.ts'
 import { parseAttemptLog } from '../../domain/attempt-log.ts'
 import type { FinishReason } from '../../domain/chat.ts'
-import type { AttemptNote, AttemptOutcome, CompletionStatus, UsageSource } from '../../domain/completion.ts'
+import type { AttemptNote, AttemptOutcome, UsageSource } from '../../domain/completion.ts'
 import { usdNumber } from '../../domain/money.ts'
 import { pageSchema } from '../../http/page.ts'
+import { FILTER_QUERY, STATUSES } from './completion-filter.ts'
 import type { CompletionRow } from './completion-list.ts'
 import type { Names } from './names.ts'
 import type { Overview } from './overview.ts'
 import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
 import { isoTime, nullable, oneOf, time, usd } from './wire-fields.ts'
 
-const STATUSES = ['completed', 'failed', 'client_left', 'incomplete'] as const satisfies readonly CompletionStatus[]
 const OUTCOMES = [
   'answered',
   'abandoned',
@@ -29,12 +29,7 @@ const OUTCOMES = [
 export const CompletionQuery = {
   period_start: time('ISO 8601 UTC: only completions created at or after it.'),
   period_end: time('ISO 8601 UTC: only completions created before it.'),
-  model: Type.Optional(Type.String({ description: 'Only this model, by the ID in its rows.' })),
-  key_id: Type.Optional(
-    Type.String({ description: 'Only what was asked with this API key, device or session’s person.' }),
-  ),
-  status: Type.Optional(oneOf(STATUSES, { description: 'Only those that ended like this.' })),
-  agent_id: Type.Optional(Type.String({ description: 'Only what this agent asked.' })),
+  ...FILTER_QUERY,
   provider: Type.Optional(
     Type.String({
       description:

@@ -8,6 +8,7 @@ import {
   PERFORMANCE_GROUPINGS,
   type Percentiles,
   type Performance,
+  type PerformanceGroup,
   type PerformanceGrouping,
   readPerformance,
 } from './performance.ts'
@@ -20,6 +21,9 @@ const PerformanceQuery = Type.Object({
   period_start: time('ISO 8601 UTC; default: a day before `period_end`.'),
   period_end: time('ISO 8601 UTC, not included; default: now. At most 7 days after `period_start`.'),
   group_by: Type.Optional(oneOf(PERFORMANCE_GROUPINGS, { default: 'model', description: 'What `groups` are of.' })),
+  include: Type.Optional(
+    oneOf(['hours'] as const, { description: '`hours`: adds to each group how each of its hours went.' }),
+  ),
 })
 
 const PercentilesView = Type.Object({
@@ -28,6 +32,15 @@ const PercentilesView = Type.Object({
 })
 const percentiles = (description: string) =>
   Type.Unsafe<Static<typeof PercentilesView> | null>({ anyOf: [PercentilesView, { type: 'null' }], description })
+
+const HoursView = Type.Array(
+  Type.Object({
+    at: Type.String({ description: 'ISO 8601 UTC: the first moment of the hour.' }),
+    requests: Type.Integer({ description: 'Completions of the group in this hour, whatever became of them.' }),
+    failed: Type.Integer({ description: 'Those that failed or that the provider broke off.' }),
+  }),
+  { description: 'Only with `include=hours`: by UTC hour, in order. Hours without a completion are left out.' },
+)
 
 const FIRST_BYTE = 'From the request’s arrival to the first byte, of streams alone. Null: there was none.'
 
@@ -48,6 +61,7 @@ const PerformanceView = Type.Object({
       ),
       first_byte_ms: percentiles(FIRST_BYTE),
       duration_ms: percentiles('From the request’s arrival to the end, of those that completed. Null: none did.'),
+      hours: Type.Optional(HoursView),
     }),
     { description: 'Those with the most requests first.' },
   ),
@@ -84,7 +98,8 @@ export function performanceRoutes({
       const { accountId } = callerOf(request)
       const period = periodOf(request.query, now())
       const grouping: PerformanceGrouping = request.query.group_by ?? 'model'
-      return renderPerformance(await readPerformance(db, accountId, { period, grouping }), period)
+      const performance = await readPerformance(db, accountId, { period, grouping })
+      return renderPerformance(performance, { period, withHours: request.query.include === 'hours' })
     })
   }
 }
@@ -98,19 +113,19 @@ function periodOf(query: Static<typeof PerformanceQuery>, now: number): Period {
   throw new GatewayError('invalid_value', 'The period may be at most 7 days long.', { param })
 }
 
-function renderPerformance(performance: Performance, period: Period): Static<typeof PerformanceView> {
-  const orNull = (times: Percentiles | undefined) => (times === undefined ? null : { ...times })
+interface Rendering {
+  readonly period: Period
+  readonly withHours: boolean
+}
+
+function renderPerformance(performance: Performance, { period, withHours }: Rendering): Static<typeof PerformanceView> {
   return {
     period_start: isoTime(period.start),
     period_end: isoTime(period.end),
     sampled: performance.isSampled,
-    groups: performance.groups.map(({ key, requests, failed, successRate, firstByteMs, durationMs }) => ({
-      key,
-      requests,
-      failed,
-      success_rate: successRate ?? null,
-      first_byte_ms: orNull(firstByteMs),
-      duration_ms: orNull(durationMs),
+    groups: performance.groups.map((group) => ({
+      ...renderGroup(group),
+      ...(withHours && { hours: group.hours.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })) }),
     })),
     series: performance.series.map(({ at, requests, firstByteMs }) => ({
       at: isoTime(at),
@@ -118,5 +133,17 @@ function renderPerformance(performance: Performance, period: Period): Static<typ
       first_byte_ms_p95: firstByteMs?.p95 ?? null,
       requests,
     })),
+  }
+}
+
+function renderGroup({ key, requests, failed, successRate, firstByteMs, durationMs }: PerformanceGroup) {
+  const orNull = (times: Percentiles | undefined) => (times === undefined ? null : { ...times })
+  return {
+    key,
+    requests,
+    failed,
+    success_rate: successRate ?? null,
+    first_byte_ms: orNull(firstByteMs),
+    duration_ms: orNull(durationMs),
   }
 }

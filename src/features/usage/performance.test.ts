@@ -74,6 +74,43 @@ test('each model has its requests, failures and times, and each hour its times t
   assert.deepEqual([day.body.groups[0].requests, day.body.period_start], [1, hour(48)])
 })
 
+test('with include=hours each group has its requests and failures by hour, of the same completions', async (t) => {
+  const { database, clock, get, ago } = await setUp(t)
+  await recordCompletions(database, [
+    ago(1),
+    ago(1, { status: 'failed' }),
+    ago(1, { provider: 'q', status: 'client_left' }),
+    ago(5, { status: 'incomplete' }),
+    ago(5, { provider: 'q' }),
+    ago(25, { status: 'failed' }),
+    ago(1, { accountId: 'acc_b' as AccountId, status: 'failed' }),
+  ])
+  const { groups } = (await get('group_by=provider&include=hours')).body
+  const hour = (hours: number) => iso(clock.now - hours * HOUR_MS)
+  assert.deepEqual(
+    groups.map(({ key, hours }: { key: string; hours: unknown }) => [key, hours]),
+    [
+      [
+        'p',
+        [
+          { at: hour(5), requests: 1, failed: 1 },
+          { at: hour(1), requests: 2, failed: 1 },
+        ],
+      ],
+      [
+        'q',
+        [
+          { at: hour(5), requests: 1, failed: 0 },
+          { at: hour(1), requests: 1, failed: 0 },
+        ],
+      ],
+    ],
+  )
+  assert.equal('hours' in (await get('group_by=provider')).body.groups[0], false)
+  const other = await get('include=days')
+  assert.deepEqual([other.status, other.body.error.param], [400, 'include'])
+})
+
 test('no more than the newest 5 000 completions are looked at, and it is said [limit: performance-rows]', async (t) => {
   const { database, get, ago } = await setUp(t)
   const many = Array.from({ length: 5_000 }, () => ago(1, { model: 'new' }))

@@ -31,6 +31,15 @@ export interface PerformanceGroup {
   readonly successRate: number | undefined
   readonly firstByteMs: Percentiles | undefined
   readonly durationMs: Percentiles | undefined
+  /** In order; hours without a row are absent. */
+  readonly hours: readonly GroupHour[]
+}
+
+export interface GroupHour {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly requests: number
+  readonly failed: number
 }
 
 export interface PerformanceHour {
@@ -116,6 +125,7 @@ async function hasMore(db: Kysely<Database>, choice: Choice): Promise<boolean> {
   return (await readRows(db, query)).length > 0
 }
 
+/** @param cells One for each hour. */
 function groupOf(key: string, cells: readonly Cell[]): PerformanceGroup {
   const failed = sumOf(cells, 'failed')
   const completed = sumOf(cells, 'completed')
@@ -126,6 +136,9 @@ function groupOf(key: string, cells: readonly Cell[]): PerformanceGroup {
     successRate: completed + failed === 0 ? undefined : completed / (completed + failed),
     firstByteMs: percentilesOf(cells, 'firstBytes'),
     durationMs: percentilesOf(cells, 'durations'),
+    hours: cells
+      .map(({ hour, requests, failed }) => ({ at: hour * HOUR_MS, requests, failed }))
+      .toSorted((one, other) => one.at - other.at),
   }
 }
 

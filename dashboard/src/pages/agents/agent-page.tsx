@@ -1,7 +1,7 @@
 /** One agent: what it was asked, what it does and did, what it changed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import { useCan } from '../../api/me.ts'
 import { problemOf } from '../../api/problem.ts'
 import { visibleName } from '../../lib/visible-text.ts'
@@ -13,10 +13,9 @@ import { AgentActions } from './agent-actions.tsx'
 import { AgentFacts } from './agent-facts.tsx'
 import { AgentTabs } from './agent-tabs.tsx'
 import { FailureNotice } from './failure-notice.tsx'
-import { FollowUp } from './follow-up.tsx'
+import { FollowUp, type FollowUpBox } from './follow-up.tsx'
 import { type Agent, agentQuery, webhookEventsKey } from './queries.ts'
 import { type AgentStream, useAgentEvents } from './use-agent-events.ts'
-import { useFollowUpMessage } from './use-follow-up-message.ts'
 
 const route = getRouteApi('/agents/$agentId')
 const PARENT = { to: '/agents', label: 'Agents' }
@@ -57,8 +56,10 @@ function AgentView({ agent }: { readonly agent: Agent }) {
   const status = work.status ?? agent.status
   const live = { ...agent, status }
   const error = agent.status === 'failed' && status === 'failed' ? agent.error : null
-  const message = useFollowUpMessage()
-  const { askAgain } = message
+  const box = useRef<FollowUpBox>(null)
+  const mayWrite = useCan('agents:write')
+  const add = useCallback((message: string) => box.current?.add(message), [])
+  const askAgain = mayWrite ? add : undefined
   const lastAsked = work.entries.findLast((entry) => entry.kind === 'message' && entry.role === 'user')
   const onRetry = askAgain && lastAsked?.kind === 'message' ? () => askAgain(lastAsked.text) : undefined
   return (
@@ -68,7 +69,7 @@ function AgentView({ agent }: { readonly agent: Agent }) {
         {error !== null && <FailureNotice error={error} onRetry={onRetry} />}
         {connection === 'failed' && <Failed error={problem} what="what it does" className="py-6" />}
         <AgentTabs agent={live} stream={stream} askAgain={askAgain} />
-        <FollowUp agent={live} message={message} />
+        <FollowUp agent={live} ref={box} />
       </div>
     </Page>
   )

@@ -8,7 +8,6 @@ import { type AgentTab, tabIn } from './search.ts'
 import { Timeline } from './timeline.tsx'
 import { Transcript } from './transcript.tsx'
 import type { AgentStream } from './use-agent-events.ts'
-import type { FollowUpMessage } from './use-follow-up-message.ts'
 
 const route = getRouteApi('/agents/$agentId')
 
@@ -24,7 +23,8 @@ const TITLES: Readonly<Record<AgentTab, string>> = {
 export interface AgentTabsProps {
   readonly agent: LiveAgent
   readonly stream: AgentStream
-  readonly askAgain: FollowUpMessage['askAgain']
+  /** Puts a message into the box for follow-ups. Undefined for who may not write. */
+  readonly askAgain: ((message: string) => void) | undefined
 }
 
 export function AgentTabs({ agent, stream, askAgain }: AgentTabsProps) {

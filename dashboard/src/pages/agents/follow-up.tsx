@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { SendHorizontal } from 'lucide-react'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { type ApiProblem, problemOf } from '../../api/problem.ts'
@@ -10,19 +10,35 @@ import { TextArea } from '../../ui/field.tsx'
 import { ProblemSummary } from '../../ui/problem-summary.tsx'
 import { MAX_PROMPT_LENGTH } from './draft.ts'
 import { agentQuery, type LiveAgent } from './queries.ts'
-import type { FollowUpMessage } from './use-follow-up-message.ts'
 import { useOnceKey } from './use-once-key.ts'
 import { isEnded } from './work.ts'
 
 export interface FollowUpProps {
   readonly agent: LiveAgent
-  readonly message: FollowUpMessage
+  readonly ref: Ref<FollowUpBox>
+}
+
+/** What other parts of the page may do with the box. */
+export interface FollowUpBox {
+  /** Puts a message into it, after what is there, to be changed or sent as it is. */
+  readonly add: (message: string) => void
 }
 
 /** More for the agent to do: at its next step while it works, in a further run when it has ended. */
-export function FollowUp({ agent, message: { box, prompt, setPrompt } }: FollowUpProps) {
+export function FollowUp({ agent, ref }: FollowUpProps) {
   const mayWrite = useCan('agents:write')
-  const { problem, pending, send } = useFollowUp(agent.id, () => setPrompt(''))
+  const [prompt, setPrompt] = useState('')
+  const section = useRef<HTMLElement>(null)
+  useImperativeHandle(ref, () => ({
+    add: (message) => {
+      setPrompt((before) => (before.trim() === '' ? message : `${before.trimEnd()}\n\n${message}`))
+      section.current?.querySelector('textarea')?.focus()
+    },
+  }))
+  // What was written while it was on its way stays.
+  const { problem, pending, send } = useFollowUp(agent.id, (sent) => {
+    setPrompt((now) => (now.trim() === sent ? '' : now))
+  })
   if (!mayWrite) return null
   const submit = () => prompt.trim() !== '' && send(prompt.trim())
   const sendByKey = (event: KeyboardEvent) => {
@@ -32,7 +48,7 @@ export function FollowUp({ agent, message: { box, prompt, setPrompt } }: FollowU
   }
   const ended = isEnded(agent.status)
   return (
-    <section ref={box} aria-label="Follow-up" className="max-w-5xl border-t border-line pt-4" onKeyDown={sendByKey}>
+    <section ref={section} aria-label="Follow-up" className="max-w-5xl border-t border-line pt-4" onKeyDown={sendByKey}>
       {problem !== undefined && (
         <div className="mb-3">
           <ProblemSummary problem={problem} />
@@ -70,7 +86,7 @@ export function FollowUp({ agent, message: { box, prompt, setPrompt } }: FollowU
   )
 }
 
-function useFollowUp(id: string, onTold: () => void) {
+function useFollowUp(id: string, onTold: (prompt: string) => void) {
   const [pending, setPending] = useState(false)
   const [problem, setProblem] = useState<ApiProblem>()
   const client = useQueryClient()
@@ -82,7 +98,7 @@ function useFollowUp(id: string, onTold: () => void) {
     client.setQueryData(agentQuery(id).queryKey, agent)
     void client.invalidateQueries({ queryKey: ['/v1/agents', id, 'runs'] })
     announce('Sent to the agent')
-    onTold()
+    onTold(body.prompt)
   }
   const send = (prompt: string): void => {
     if (pending) return

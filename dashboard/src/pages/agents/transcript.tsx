@@ -12,7 +12,6 @@ import { FoldedText } from './folded-text.tsx'
 import type { LiveAgent } from './queries.ts'
 import { ToolCard } from './tool-card.tsx'
 import type { AgentStream } from './use-agent-events.ts'
-import type { FollowUpMessage } from './use-follow-up-message.ts'
 import { useFollowedEnd } from './use-followed-end.ts'
 import { type EndEntry, type Entry, isEnded, type MessageEntry } from './work.ts'
 
@@ -22,7 +21,8 @@ const SHOWN = 200
 export interface TranscriptProps {
   readonly agent: LiveAgent
   readonly stream: AgentStream
-  readonly askAgain: FollowUpMessage['askAgain']
+  /** Puts a message into the box for follow-ups. Undefined for who may not write. */
+  readonly askAgain: ((message: string) => void) | undefined
 }
 
 export function Transcript({ agent, stream: { work, connection }, askAgain }: TranscriptProps) {
@@ -71,7 +71,8 @@ interface EntryViewProps {
   readonly entry: Entry
   readonly isFirst: boolean
   readonly isOpen: boolean
-  readonly askAgain: FollowUpMessage['askAgain']
+  /** Puts a message into the box for follow-ups. Undefined for who may not write. */
+  readonly askAgain: ((message: string) => void) | undefined
 }
 
 const EntryView = memo(function EntryView({ entry, isFirst, isOpen, askAgain }: EntryViewProps) {

@@ -1,18 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { formatMs } from '../../lib/format.ts'
-import { type Period, previousPeriod } from '../../lib/period.ts'
 import { ChartFrame, type ChartSeries, ChartTable, LineChart } from '../../ui/chart/index.ts'
 import { Failed, Skeleton } from '../../ui/states.tsx'
 import { useTimeZone } from '../../ui/time-zone.ts'
 import { changeOf, latencyPoints, usualFirstByte } from './chart-data.ts'
 import { CHART_HEIGHT, changeShown, TotalLink } from './chart-parts.tsx'
-import { performanceQuery } from './queries.ts'
+import { earlierPerformanceQuery, performanceQuery } from './queries.ts'
 import type { HomeRange } from './search.ts'
-import type { HomePeriods } from './use-home-period.ts'
-
-const DAY_MS = 86_400_000
-/** The API measures no longer periods. */
-const MOST_MS = 7 * DAY_MS
+import { type HomePeriods, measuredPeriods } from './use-home-period.ts'
 
 const TITLE = 'Time to first token'
 const SERIES: readonly ChartSeries[] = [
@@ -27,9 +22,9 @@ interface FirstTokenChartProps {
 
 export function FirstTokenChart({ range, periods }: FirstTokenChartProps) {
   const zone = useTimeZone()
-  const { period, before } = measured(periods)
+  const { period, before } = measuredPeriods(periods)
   const performance = useQuery(performanceQuery(period))
-  const earlier = useQuery(performanceQuery(before))
+  const earlier = useQuery(earlierPerformanceQuery(before))
   const { data, error } = performance
   if (data === undefined) {
     if (error === null) return <Skeleton className="h-72 rounded-xl" />
@@ -70,14 +65,6 @@ export function FirstTokenChart({ range, periods }: FirstTokenChartProps) {
       <p className="mt-2 text-xs text-soft">{noteOf(range, data.sampled)}</p>
     </ChartFrame>
   )
-}
-
-/** What of the period is measured, and what it is compared with. */
-function measured({ period, before, now }: HomePeriods): { readonly period: Period; readonly before: Period } {
-  if (Date.parse(period.end) - Date.parse(period.start) <= MOST_MS) return { period, before }
-  const start = new Date(Date.parse(period.end) - MOST_MS).toISOString()
-  const shorter: Period = { ...period, start, range: '7d', label: 'Last 7 days' }
-  return { period: shorter, before: previousPeriod(shorter, Math.ceil(now / DAY_MS) * DAY_MS) }
 }
 
 function earlierOf(data: { readonly series: Parameters<typeof usualFirstByte>[0] } | undefined): number | undefined {

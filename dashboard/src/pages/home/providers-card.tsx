@@ -1,41 +1,59 @@
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { useCan } from '../../api/me.ts'
 import { modelsQuery } from '../../api/models.ts'
 import { formatPercent } from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
+import { classNames } from '../../ui/class-names.ts'
 import { Empty, Loaded, type LoadedQuery, Skeleton } from '../../ui/states.tsx'
 import { HealthStatus } from '../../ui/status.tsx'
+import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
+import { failuresText, type UptimeCell } from '../../ui/uptime-strip-cells.ts'
 import { Panel, PanelHead } from './panel.tsx'
 import { healthFromModels, healthFromStates, type ProviderHealth } from './provider-health.ts'
 import { providerStatesQuery } from './queries.ts'
+import type { HomeRange } from './search.ts'
+import { useUptimes } from './use-uptimes.ts'
+
+interface ProvidersCardProps {
+  /** With it, each provider has a strip of the account's last 24 hours. */
+  readonly range?: HomeRange | undefined
+}
 
 /** Whoever runs the installation sees how calls fare; everybody else, which models are paused. */
-export function ProvidersCard() {
+export function ProvidersCard({ range }: ProvidersCardProps) {
   const isOperator = useCan('operator')
   const mayList = useCan('models:read')
-  if (isOperator) return <StatesOfProviders />
-  return mayList ? <ProvidersOfModels /> : null
+  if (isOperator) return <StatesOfProviders range={range} />
+  return mayList ? <ProvidersOfModels range={range} /> : null
 }
 
-function StatesOfProviders() {
+function StatesOfProviders({ range }: ProvidersCardProps) {
   const states = useQuery({ ...providerStatesQuery, select: (all) => healthFromStates(all, formatPercent) })
   const more = { to: '/settings/providers', label: 'Details' }
-  return <Health query={states} more={more} target={() => ({ to: '/settings/providers' })} />
+  return <Health range={range} query={states} more={more} target={() => ({ to: '/settings/providers' })} />
 }
 
-function ProvidersOfModels() {
+function ProvidersOfModels({ range }: ProvidersCardProps) {
   const models = useQuery({ ...modelsQuery, select: healthFromModels })
   const more = { to: '/models', label: 'Models' }
-  return <Health query={models} more={more} target={(name) => ({ to: '/models', search: { provider: name } })} />
+  return (
+    <Health
+      range={range}
+      query={models}
+      more={more}
+      target={(name) => ({ to: '/models', search: { provider: name } })}
+    />
+  )
 }
 
-interface HealthProps {
+interface HealthProps extends ProvidersCardProps {
   readonly query: LoadedQuery<readonly ProviderHealth[]>
   readonly more: LinkTarget & { readonly label: string }
   readonly target: (name: string) => LinkTarget
 }
 
-function Health({ query, more, target }: HealthProps) {
+function Health({ range, query, more, target }: HealthProps) {
   return (
     <Panel>
       <PanelHead id="providers" title="Providers" more={more} />
@@ -46,11 +64,7 @@ function Health({ query, more, target }: HealthProps) {
               A provider is added in the configuration file.
             </Empty>
           ) : (
-            <ul aria-labelledby="providers" className="divide-y divide-line border-t border-line">
-              {providers.map((provider) => (
-                <ProviderRow key={provider.name} provider={provider} target={target(provider.name)} />
-              ))}
-            </ul>
+            <ProviderList range={range} providers={providers} target={target} />
           )
         }
       </Loaded>
@@ -58,17 +72,77 @@ function Health({ query, more, target }: HealthProps) {
   )
 }
 
-function ProviderRow({ provider, target }: { readonly provider: ProviderHealth; readonly target: LinkTarget }) {
+interface ProviderListProps extends Pick<HealthProps, 'range' | 'target'> {
+  readonly providers: readonly ProviderHealth[]
+}
+
+function ProviderList({ range, providers, target }: ProviderListProps) {
+  const { isLoading, cellsOf } = useUptimes(range)
+  return (
+    <>
+      <ul
+        aria-labelledby="providers"
+        className={classNames(
+          'divide-y divide-line border-t border-line',
+          cellsOf === undefined && '*:last:rounded-b-xl',
+        )}
+      >
+        {providers.map((provider) => (
+          <ProviderRow key={provider.name} provider={provider} target={target(provider.name)}>
+            {isLoading && <Skeleton className="h-4 w-48 max-w-full" />}
+            {cellsOf && <Uptime cells={cellsOf(provider.name)} />}
+          </ProviderRow>
+        ))}
+      </ul>
+      {cellsOf && <Explained cells={providers.flatMap(({ name }) => cellsOf(name))} />}
+    </>
+  )
+}
+
+/** Above the row's link, so that an hour can be pointed at. */
+function Uptime({ cells }: { readonly cells: readonly UptimeCell[] }) {
+  const failures = failuresText(cells)
+  return (
+    <div>
+      <UptimeStrip cells={cells} className="relative z-1" />
+      {failures !== undefined && (
+        <p aria-hidden className="mt-1 text-xs text-soft tabular-nums">
+          {failures}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Explained({ cells }: { readonly cells: readonly UptimeCell[] }) {
+  return (
+    <div className="border-t border-line px-4 py-3">
+      <p className="mb-1.5 text-xs text-soft">Your requests of the last 24 hours, by hour:</p>
+      <UptimeLegend cells={cells} />
+    </div>
+  )
+}
+
+interface ProviderRowProps {
+  readonly provider: ProviderHealth
+  readonly target: LinkTarget
+  readonly children: ReactNode
+}
+
+function ProviderRow({ provider, target, children }: ProviderRowProps) {
   const { name, status, detail } = provider
   return (
-    <li className="linked-row flex min-h-9 items-center gap-3 px-4 py-1.5 last:rounded-b-xl hover:bg-hover">
-      <div className="min-w-0 flex-1">
-        <AppLink {...target} className="row-link block truncate font-medium text-ink">
-          {name}
-        </AppLink>
-        <span className="block text-xs text-soft tabular-nums">{detail}</span>
+    <li className="linked-row flex min-h-9 flex-col gap-1.5 px-4 py-1.5 hover:bg-hover">
+      <div className="flex items-center gap-3">
+        <div className="min-w-0 flex-1">
+          <AppLink {...target} className="row-link block truncate font-medium text-ink">
+            {name}
+          </AppLink>
+          <span className="block text-xs text-soft tabular-nums">{detail}</span>
+        </div>
+        <HealthStatus status={status} />
       </div>
-      <HealthStatus status={status} />
+      {children}
     </li>
   )
 }

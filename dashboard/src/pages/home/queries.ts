@@ -57,7 +57,20 @@ export const usageTotalsQuery = ({ start, end }: Bounds) =>
     staleTime: REFRESH_MS,
   })
 
+/** Its series is for a chart, its groups are for the strips of the providers: both of one answer. */
 export const performanceQuery = ({ start, end }: Bounds) =>
+  queryOptions({
+    queryKey: ['/v1/usage/performance', 'by provider and hour', start, end],
+    queryFn: () => {
+      const query = { period_start: start, period_end: end, group_by: 'provider', include: 'hours' } as const
+      return take(api.GET('/v1/usage/performance', { params: { query } }))
+    },
+    placeholderData: keepPreviousData,
+    staleTime: REFRESH_MS,
+    refetchInterval: 2 * REFRESH_MS,
+  })
+
+export const earlierPerformanceQuery = ({ start, end }: Bounds) =>
   queryOptions({
     queryKey: ['/v1/usage/performance', start, end],
     queryFn: () => {

@@ -1,5 +1,5 @@
 /** What the account's own requests say of a model, in words; undefined where they say nothing. */
-import { formatMs, formatPercent } from '../../lib/format.ts'
+import { formatMs, formatSuccess } from '../../lib/format.ts'
 import type { Measured } from './listing.ts'
 
 export interface MeasuredModels {
@@ -18,5 +18,5 @@ export const NO_CALLS = 'no calls'
 export function uptimeText(speeds: MeasuredModels | undefined, id: string): string | undefined {
   const speed = speeds?.byModel.get(id)
   if (speed === undefined) return speeds === undefined || speeds.isSampled ? undefined : NO_CALLS
-  return speed.success_rate === null ? undefined : formatPercent(speed.success_rate)
+  return speed.success_rate === null ? undefined : formatSuccess(speed.success_rate)
 }

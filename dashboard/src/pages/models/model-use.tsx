@@ -1,15 +1,15 @@
 /** What this account used of the model in the last week, and how fast and how reliable it was in the last day. */
 import { useQuery } from '@tanstack/react-query'
 import { useCan } from '../../api/me.ts'
-import { formatCount, formatMs, formatPercent, formatUsd, plural } from '../../lib/format.ts'
+import { formatCount, formatUsd, plural } from '../../lib/format.ts'
 import { type Period, resolvePeriod } from '../../lib/period.ts'
 import { formatDate } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { ChartFrame, type ChartPoint, ChartTable, StackedBars } from '../../ui/chart/index.ts'
-import { Card, CardTitle, Stat } from '../../ui/page.tsx'
 import { Failed, Skeleton } from '../../ui/states.tsx'
 import { useNow } from '../../ui/time-zone.ts'
-import { modelUseQuery, speedsQuery } from './queries.ts'
+import { LastDay } from './last-day.tsx'
+import { modelUseQuery } from './queries.ts'
 
 const DAY_MS = 86_400_000
 const SERIES = [{ key: 'requests', label: 'Requests' }] as const
@@ -76,32 +76,4 @@ function daysOf(rows: readonly DayRow[], { start, end }: Period): readonly Chart
     const label = formatDate(at, 'utc').replace(/, \d{4}$/, '')
     return { at, label, values: { requests: requests.get(Date.parse(at)) ?? 0 } }
   })
-}
-
-function LastDay({ model }: { readonly model: string }) {
-  const { data } = useQuery(speedsQuery)
-  const speed = data?.byModel.get(model)
-  if (speed === undefined) return null
-  const { first_byte_ms: firstToken, duration_ms: duration, success_rate: success, requests, failed } = speed
-  return (
-    <Card>
-      <CardTitle>Your last 24 hours</CardTitle>
-      <div className="mt-3 grid grid-cols-2 gap-4 sm:grid-cols-3">
-        <Stat
-          label="Uptime"
-          value={success === null ? '—' : formatPercent(success)}
-          hint={`${formatCount(failed)} of ${plural(requests, 'request')} failed`}
-        />
-        <Stat label="Time to first token" {...percentiles(firstToken, 'No streams')} />
-        <Stat label="Whole answer" {...percentiles(duration, 'None completed')} />
-      </div>
-    </Card>
-  )
-}
-
-/** The median, with what 95 % do not exceed below it. */
-function percentiles(times: { readonly p50: number; readonly p95: number } | null, none: string) {
-  return times === null
-    ? { value: '—', hint: none }
-    : { value: formatMs(times.p50), hint: `p95 ${formatMs(times.p95)}` }
 }

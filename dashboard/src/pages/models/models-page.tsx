@@ -6,6 +6,7 @@ import { plural } from '../../lib/format.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Page } from '../../ui/page.tsx'
+import { SearchBox } from '../../ui/search-box.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
 import type { Sort } from '../../ui/table.tsx'
 import type { Consumed } from './calculator.tsx'
@@ -16,7 +17,6 @@ import { comparedOf, FACETS, filtered, rowsOf, sorted } from './listing.ts'
 import { type ModelRow, ModelsTable } from './models-table.tsx'
 import { speedsQuery } from './queries.ts'
 import { listed, MOST_COMPARED, type ModelsSearch, readModelsSearch, SORTS } from './search.ts'
-import { SearchBox } from './search-box.tsx'
 
 export function ModelsPage() {
   const mayList = useCan('models:read')
@@ -107,7 +107,14 @@ interface NarrowingProps {
 function Narrowing({ rows, shown, search, change }: NarrowingProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <SearchBox value={search.q ?? ''} onChange={(q) => change({ q: q || undefined }, true)} />
+      <SearchBox
+        label="Search models"
+        placeholder="Search by name, ID or maker"
+        value={search.q ?? ''}
+        onChange={(q) => change({ q: q || undefined }, true)}
+        pauseMs={120}
+        className="w-full sm:w-72"
+      />
       <Facets rows={rows} search={search} onChange={(changes) => change(changes)} />
       <p role="status" className="ml-auto text-sm text-soft tabular-nums">
         {shown === rows.length ? plural(rows.length, 'model') : `${shown} of ${plural(rows.length, 'model')}`}

@@ -1,7 +1,8 @@
 /** What the pages of models ask of the API: the whole list, once, since it is short and both pages read all of it. */
-import { queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
+import type { Period } from '../../lib/period.ts'
 
 type Answer<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } }
@@ -9,6 +10,7 @@ type Answer<Path extends keyof paths> = paths[Path] extends {
   ? Body
   : never
 
+type Bounds = Pick<Period, 'start' | 'end'>
 export type Speed = Answer<'/v1/usage/performance'>['groups'][number]
 
 /** By the account's own requests. */
@@ -45,8 +47,20 @@ async function readSpeeds(period: { period_start?: string; period_end?: string }
   return { byModel: new Map(groups.map((group) => [group.key, group])), isSampled: sampled }
 }
 
+/** Of every model that was used, since the API tells them together. @param start ISO 8601, as is `end`. */
+export const uptimesQuery = ({ start, end }: Bounds) =>
+  queryOptions({
+    queryKey: ['/v1/usage/performance', 'by model and hour', start, end],
+    queryFn: () => {
+      const query = { period_start: start, period_end: end, group_by: 'model', include: 'hours' } as const
+      return take(api.GET('/v1/usage/performance', { params: { query } }))
+    },
+    placeholderData: keepPreviousData,
+    staleTime: MINUTE_MS,
+  })
+
 /** What the account used of one model, by day. @param start ISO 8601, as is `end`. */
-export const modelUseQuery = (model: string, { start, end }: { readonly start: string; readonly end: string }) =>
+export const modelUseQuery = (model: string, { start, end }: Bounds) =>
   queryOptions({
     queryKey: ['/v1/usage', 'of model', model, start, end],
     queryFn: () => {

@@ -2,10 +2,9 @@ import { X } from 'lucide-react'
 import { Button } from '../../ui/button.tsx'
 import { useRequestsChange } from './address.ts'
 import type { Completion } from './queries.ts'
-import type { RequestFilters } from './search.ts'
-import { askerName, FILTER_NAMES, STATUS_NAMES } from './words.ts'
+import { FILTERS, type RequestFilters } from './search.ts'
+import { FILTER_NAMES, filterText } from './words.ts'
 
-const NAMES = ['status', 'model', 'key_id', 'provider', 'agent_id'] as const
 export const NO_FILTERS = {
   status: undefined,
   model: undefined,
@@ -23,12 +22,12 @@ interface FilterChipsProps {
 /** What narrows the list, one chip each; a press takes it away. */
 export function FilterChips({ filters, rows }: FilterChipsProps) {
   const change = useRequestsChange()
-  const given = NAMES.filter((name) => filters[name] !== undefined)
+  const given = FILTERS.filter((name) => filters[name] !== undefined)
   if (given.length === 0) return null
   return (
     <ul aria-label="Filters" className="flex min-w-0 flex-wrap items-center gap-2">
       {given.map((name) => {
-        const text = valueText(name, filters, rows)
+        const text = filterText(name, filters, rows)
         return (
           <li key={name} className="max-w-full">
             <button
@@ -53,11 +52,4 @@ export function FilterChips({ filters, rows }: FilterChipsProps) {
       )}
     </ul>
   )
-}
-
-function valueText(name: keyof RequestFilters, filters: RequestFilters, rows: readonly Completion[]): string {
-  const value = filters[name] ?? ''
-  if (name === 'status') return filters.status === undefined ? '' : STATUS_NAMES[filters.status]
-  if (name !== 'key_id') return value
-  return askerName(rows.find((row) => row.key_id === value) ?? { key_id: value, key_name: null })
 }

@@ -1,10 +1,18 @@
 /** What the gateway is asked for: one request for the list together with its overview, one for a sheet. */
-import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type QueryKey,
+  queryOptions,
+  useInfiniteQuery,
+} from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
 import type { Period } from '../../lib/period.ts'
 import type { Pages } from '../../ui/paged.tsx'
+import { newestOf } from './live-rows.ts'
 import type { RequestFilters } from './search.ts'
+import type { LiveRequests } from './use-live-requests.ts'
 
 export const LIST = '/v1/usage/completions'
 type ListAnswer = paths[typeof LIST]['get']['responses']['200']['content']['application/json']
@@ -15,15 +23,23 @@ export type WholeCompletion =
   paths['/v1/usage/completions/{id}']['get']['responses']['200']['content']['application/json']
 export type Pricing = NonNullable<WholeCompletion['pricing']>
 
-const PAGE_SIZE = 50
-const LIVE_MS = 5_000
+/** The list as it is in the cache of queries. */
+export type ListPages = InfiniteData<ListAnswer, string | undefined>
+
+export const PAGE_SIZE = 50
 
 export interface RequestsQuestion {
   readonly period: Pick<Period, 'start' | 'end'>
   readonly filters: RequestFilters
   readonly order: 'asc' | 'desc'
-  /** Asked again every few seconds while it is seen, for the first page alone. */
+  /** The first page alone is asked for; what ends from then on comes by itself. */
   readonly isLive: boolean
+}
+
+export interface LiveAdditions {
+  readonly live: LiveRequests
+  /** ISO 8601: where the period begins by now. */
+  readonly since: string
 }
 
 export interface RequestPages extends Pages<Completion> {
@@ -32,10 +48,11 @@ export interface RequestPages extends Pages<Completion> {
   readonly isOutdated: boolean
 }
 
-export function useRequests({ period, filters, order, isLive }: RequestsQuestion): RequestPages {
-  const asked = { period_start: period.start, period_end: period.end, ...filters, order, limit: PAGE_SIZE }
+export function useRequests(question: RequestsQuestion, { live, since }: LiveAdditions): RequestPages {
+  const { isLive } = question
+  const asked = askedOf(question)
   const query = useInfiniteQuery({
-    queryKey: [LIST, asked, isLive],
+    queryKey: listKey(question),
     queryFn: ({ pageParam: cursor }) =>
       take(
         api.GET(LIST, {
@@ -45,10 +62,11 @@ export function useRequests({ period, filters, order, isLive }: RequestsQuestion
     initialPageParam: undefined as string | undefined, // (else it would be of the type that has undefined alone)
     getNextPageParam: (last) => (isLive ? undefined : (last.next_cursor ?? undefined)),
     placeholderData: keepPreviousData,
-    refetchInterval: isLive && LIVE_MS,
+    ...(isLive && { ...COMES_BY_ITSELF, enabled: live.connection !== 'connecting' }),
   })
   const pages = query.data?.pages
-  const data = pages?.flatMap((page) => page.data)
+  const listed = pages?.flatMap((page) => page.data)
+  const data = isLive ? listed && newestOf(live.rows, listed, { limit: PAGE_SIZE, since }) : listed
   const failedMore = query.isFetchNextPageError
   return {
     data,
@@ -64,6 +82,25 @@ export function useRequests({ period, filters, order, isLive }: RequestsQuestion
     moreError: failedMore ? query.error : undefined,
     loadMore: () => void query.fetchNextPage(),
   }
+}
+
+/** Asked for once the stream is open, which tells what ends from then on. */
+const COMES_BY_ITSELF = {
+  staleTime: Number.POSITIVE_INFINITY,
+  refetchOnWindowFocus: false,
+  refetchOnReconnect: false,
+} as const
+
+function askedOf({ period, filters, order }: RequestsQuestion) {
+  return { period_start: period.start, period_end: period.end, ...filters, order, limit: PAGE_SIZE }
+}
+
+export function listKey(question: RequestsQuestion): QueryKey {
+  return [LIST, askedOf(question), question.isLive]
+}
+
+export function isLiveList(key: QueryKey): boolean {
+  return key[0] === LIST && key[2] === true
 }
 
 export function completionQuery(id: string) {

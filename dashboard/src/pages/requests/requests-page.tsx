@@ -5,7 +5,6 @@ import { present } from '../../lib/address.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { Button, IconButton, LinkButton } from '../../ui/button.tsx'
 import { classNames } from '../../ui/class-names.ts'
-import { SwitchField } from '../../ui/field.tsx'
 import { Page } from '../../ui/page.tsx'
 import { LoadMore } from '../../ui/paged.tsx'
 import { PeriodPicker } from '../../ui/period-picker.tsx'
@@ -15,14 +14,18 @@ import { ExportButton } from './export-button.tsx'
 import { FilterChips, NO_FILTERS } from './filter-chips.tsx'
 import { FilterMenu } from './filter-menu.tsx'
 import { Histogram } from './histogram.tsx'
+import { LiveSwitch } from './live-switch.tsx'
 import { type RequestPages, useRequests } from './queries.ts'
 import { RequestSheet } from './request-sheet.tsx'
 import { RequestsTable } from './requests-table.tsx'
-import type { RequestFilters } from './search.ts'
+import { RequestsViews } from './requests-views.tsx'
+import { FALLBACK_RANGE, type RequestFilters } from './search.ts'
 import { useAskedPeriod } from './use-asked-period.ts'
+import { useLiveOverview } from './use-live-overview.ts'
+import { useLiveRequests } from './use-live-requests.ts'
+import { useAnnouncedCount } from './use-live-turn.ts'
 
 const RANGES = ['1h', 'today', '24h', '7d', '30d', 'month', 'custom'] as const
-const FALLBACK = '24h'
 
 export function RequestsPage() {
   if (useCan('usage:read')) return <Requests />
@@ -38,10 +41,13 @@ function Requests() {
   const change = useRequestsChange()
   const { status, model, key_id, provider, agent_id, order = 'desc' } = search
   const filters: RequestFilters = present({ status, model, key_id, provider, agent_id })
-  const isLive = search.live === '1'
-  const { period, renew } = useAskedPeriod(search, { fallback: FALLBACK, isLive })
+  const isLive = search.live === '1' && search.range !== 'custom' // a period that is over does not live
+  const { period, asked, renew } = useAskedPeriod(search, { fallback: FALLBACK_RANGE, isLive })
   const question = { period, filters, order: isLive ? 'desc' : order } as const
-  const pages = useRequests({ ...question, isLive })
+  const live = useLiveRequests(filters, isLive)
+  const pages = useRequests({ ...question, period: asked, isLive }, { live, since: period.start })
+  useLiveOverview({ ...question, period: asked, isLive }, { count: live.count, period })
+  useAnnouncedCount(live.count)
   const refresh = () => {
     renew()
     void pages.refetch()
@@ -57,10 +63,11 @@ function Requests() {
           <PeriodPicker
             search={search}
             ranges={RANGES}
-            fallback={FALLBACK}
+            fallback={FALLBACK_RANGE}
             onChange={(next) => change({ range: undefined, from: undefined, to: undefined, live: undefined, ...next })}
           />
           <IconButton label="Refresh" icon={RefreshCw} variant="secondary" onClick={refresh} />
+          <RequestsViews rows={pages.rows} />
         </>
       }
     >
@@ -68,24 +75,12 @@ function Requests() {
         <FilterMenu filters={filters} period={period} rows={pages.rows} />
         <FilterChips filters={filters} rows={pages.rows} />
         <ExportButton question={question} disabled={pages.rows.length === 0} />
-        <SwitchField
-          label="Live"
-          checked={isLive}
-          onChange={(isOn) => change(isOn ? { ...LIVE, ...movingRange(search.range) } : { live: undefined })}
-          className="items-center"
-        />
+        <LiveSwitch isLive={isLive} live={live} />
       </div>
       <Found pages={pages} filters={filters} isLive={isLive} />
       <RequestSheet id={search.request} />
     </Page>
   )
-}
-
-const LIVE = { live: '1', order: undefined } as const
-
-/** A period that is over does not live. */
-function movingRange(range: string | undefined) {
-  return range === 'custom' ? ({ range: '1h', from: undefined, to: undefined } as const) : {}
 }
 
 interface FoundProps {
@@ -126,7 +121,7 @@ function Found({ pages, filters, isLive }: FoundProps) {
               <RequestsTable rows={rows} />
               {isLive ? (
                 <p className="mt-3 text-center text-sm text-soft">
-                  The newest requests, looked for every 5 seconds. Turn off Live to see older ones.
+                  The newest requests: others come on top when they end. Turn off Live to see older ones.
                 </p>
               ) : (
                 <LoadMore pages={pages} noun="request" />

@@ -1,6 +1,7 @@
 /** What of the view is in its address. */
 import { present, readChoice, readText } from '../../lib/address.ts'
 import { type PeriodSearch, readPeriodSearch } from '../../lib/period.ts'
+import type { ViewSearch } from '../../lib/saved-views.ts'
 
 export const STATUSES = ['completed', 'failed', 'incomplete', 'client_left'] as const
 export type Status = (typeof STATUSES)[number]
@@ -13,6 +14,9 @@ export interface RequestFilters {
   readonly provider?: string
   readonly agent_id?: string
 }
+
+/** In the order in which they are told. */
+export const FILTERS = ['status', 'model', 'key_id', 'provider', 'agent_id'] as const satisfies (keyof RequestFilters)[]
 
 export interface RequestsSearch extends PeriodSearch, RequestFilters {
   /** The completion whose sheet is open. */
@@ -33,4 +37,13 @@ export function readRequestsSearch(raw: Record<string, unknown>): RequestsSearch
     live: readChoice(raw, 'live', ['1']),
   }
   return { ...readPeriodSearch(raw), ...present(others) }
+}
+
+/** The page's period where its address names none. */
+export const FALLBACK_RANGE = '24h'
+
+/** What is kept under a name: neither the sheet that is open nor what is listened to. */
+export function readRequestsView(raw: Record<string, unknown>): ViewSearch {
+  const { request: _, live: __, ...view } = readRequestsSearch(raw)
+  return { range: FALLBACK_RANGE, ...view }
 }

@@ -5,6 +5,8 @@ import { minuteOf } from '../../ui/use-period.ts'
 
 export interface AskedPeriod {
   readonly period: Period
+  /** As it was when it was asked for, also while it is live. */
+  readonly asked: Period
   /** Up to now. */
   readonly renew: () => void
 }
@@ -22,8 +24,10 @@ export function useAskedPeriod(
   const [asked, setAsked] = useState({ question, at: Date.now() })
   if (asked.question !== question) setAsked({ question, at: Date.now() })
   const at = isLive ? Math.max(now, asked.at) : asked.at
+  const resolved = (moment: number) => resolvePeriod(search, minuteOf(moment), fallback)
   return {
-    period: resolvePeriod(search, minuteOf(at), fallback),
+    period: resolved(at),
+    asked: resolved(asked.at),
     renew: () => setAsked({ question, at: Date.now() }),
   }
 }

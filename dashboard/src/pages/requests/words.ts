@@ -1,9 +1,10 @@
 /** What the gateway notes about a request, in words. */
 
 import { shortId } from '../../lib/group-names.ts'
+import { periodWords } from '../../lib/saved-views.ts'
 import type { Tone } from '../../ui/status.tsx'
 import type { Attempt, Completion } from './queries.ts'
-import type { RequestFilters, Status } from './search.ts'
+import { FALLBACK_RANGE, FILTERS, type RequestFilters, type RequestsSearch, type Status } from './search.ts'
 
 export const STATUS_NAMES: Readonly<Record<Status, string>> = {
   completed: 'Completed',
@@ -27,9 +28,27 @@ export const FILTER_NAMES: Readonly<Record<keyof RequestFilters, string>> = {
   agent_id: 'Agent',
 }
 
+type Asker = Pick<Completion, 'key_id' | 'key_name'>
+
 /** Who asked, by name where there still is one. */
-export function askerName({ key_id: id, key_name: name }: Pick<Completion, 'key_id' | 'key_name'>): string {
+export function askerName({ key_id: id, key_name: name }: Asker): string {
   return name ?? shortId(id)
+}
+
+/** What is filtered by, as it is read: who asked is called what it is called in the rows. */
+export function filterText(name: keyof RequestFilters, filters: RequestFilters, rows: readonly Asker[]): string {
+  const value = filters[name] ?? ''
+  if (name === 'status') return filters.status === undefined ? '' : STATUS_NAMES[filters.status]
+  if (name !== 'key_id') return value
+  return askerName(rows.find((row) => row.key_id === value) ?? { key_id: value, key_name: null })
+}
+
+/** A view in words: `Failed, gpt-5.4-mini, last 24 hours`. @param now Unix milliseconds. */
+export function viewWords(search: RequestsSearch, rows: readonly Asker[], now: number): string {
+  const filters = FILTERS.filter((name) => search[name] !== undefined).map((name) => filterText(name, search, rows))
+  const period = periodWords(search, FALLBACK_RANGE, now)
+  const order = search.order === 'asc' ? ['oldest first'] : []
+  return [...(filters.length === 0 ? ['All requests'] : filters), period, ...order].join(', ')
 }
 
 /** `tool_calls` is `Tool calls`. */

@@ -69,3 +69,26 @@ export interface ListSearch {
 export function readListSearch(raw: Record<string, unknown>): ListSearch {
   return present({ selected: readText(raw, 'selected'), tab: readText(raw, 'tab'), q: readText(raw, 'q') })
 }
+
+export interface AccountsSearch {
+  /** The account whose sheet is open. */
+  readonly selected?: string
+  readonly tab?: string
+  /** Part of a name, or a whole id. */
+  readonly search?: string
+}
+
+/** As long as the gateway takes it. */
+const LONGEST_SEARCH = 100
+
+export function readAccountsSearch(raw: Record<string, unknown>): AccountsSearch {
+  const search = Array.from(readText(raw, 'search') ?? '')
+    .slice(0, LONGEST_SEARCH)
+    .join('')
+    .trim()
+  return present({
+    selected: readText(raw, 'selected'),
+    tab: readText(raw, 'tab'),
+    search: search === '' ? undefined : search,
+  })
+}

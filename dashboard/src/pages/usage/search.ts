@@ -3,6 +3,7 @@ import { present, readChoice, readText } from '../../lib/address.ts'
 import { GROUPS, type Group } from '../../lib/group-names.ts'
 import { METRICS, type Metric } from '../../lib/measures.ts'
 import { type PeriodSearch, readPeriodSearch } from '../../lib/period.ts'
+import type { ViewSearch } from '../../lib/saved-views.ts'
 
 export const INTERVALS = ['hour', 'day'] as const
 export type Interval = (typeof INTERVALS)[number]
@@ -57,4 +58,12 @@ export function readUsageSearch(raw: Record<string, unknown>): UsageSearch {
     dir: readChoice(raw, 'dir', ['asc', 'desc']),
   }
   return { ...readPeriodSearch(raw), ...present(others) }
+}
+
+/** The page's period where its address names none. */
+export const FALLBACK_RANGE = '7d'
+
+/** What is kept under a name: all of the address. */
+export function readUsageView(raw: Record<string, unknown>): ViewSearch {
+  return { range: FALLBACK_RANGE, ...readUsageSearch(raw) }
 }

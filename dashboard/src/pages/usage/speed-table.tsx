@@ -1,5 +1,5 @@
 /** How models or providers did: each row leads to its requests, its failures to those alone. */
-import { formatCount, formatPercent } from '../../lib/format.ts'
+import { formatCount, formatSuccess } from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { type Column, type Sort, Table } from '../../ui/table.tsx'
 import { Dash, Ms } from '../../ui/values.tsx'
@@ -55,7 +55,9 @@ function columnsOf(group: SpeedGroup, targetOf: SpeedTableProps['targetOf']): re
     },
     number('requests', 'Requests', ({ requests }) => formatCount(requests)),
     number('failed', 'Failed', (row) => <Failures row={row} target={targetOf(row, 'failed')} />),
-    number('success_rate', 'Success rate', ({ success_rate: rate }) => (rate === null ? <Dash /> : successText(rate))),
+    number('success_rate', 'Success rate', ({ success_rate: rate }) =>
+      rate === null ? <Dash /> : formatSuccess(rate),
+    ),
     number('first_p50', 'First token p50', ({ first_byte_ms: ms }) => <Ms value={ms?.p50} />),
     number('first_p95', 'First token p95', ({ first_byte_ms: ms }) => <Ms value={ms?.p95} />),
     number('duration_p50', 'Duration p50', ({ duration_ms: ms }) => <Ms value={ms?.p50} />),
@@ -79,10 +81,4 @@ function Failures({ row, target }: { readonly row: SpeedRow; readonly target: Li
       {count}
     </AppLink>
   )
-}
-
-/** 100% is for those without a failure. */
-function successText(rate: number): string {
-  const text = formatPercent(rate)
-  return rate < 1 && text === '100%' ? '> 99.9%' : text
 }

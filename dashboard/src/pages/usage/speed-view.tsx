@@ -13,7 +13,7 @@ import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { usePeriod } from '../../ui/use-period.ts'
 import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
 import { type AskedSpeed, speedQuery } from './queries.ts'
-import { SPEED_GROUPS, type SpeedGroup } from './search.ts'
+import { FALLBACK_RANGE, SPEED_GROUPS, type SpeedGroup } from './search.ts'
 import { SpeedChart } from './speed-chart.tsx'
 import { coveredPeriod, type MeasuredPeriod, measuredPeriod, type SpeedRow } from './speed-data.ts'
 import { SPEED_GROUP_NAMES, SpeedTable } from './speed-table.tsx'
@@ -21,7 +21,7 @@ import { Labelled } from './usage-controls.tsx'
 
 export function SpeedView() {
   const { by = 'model', ...search } = useUsageSearch()
-  const { period } = usePeriod(search, '7d')
+  const { period } = usePeriod(search, FALLBACK_RANGE)
   const measured = measuredPeriod(period, useNow())
   const query = useQuery(speedQuery({ period: measured.period, group: by }))
   return (

@@ -19,11 +19,13 @@ import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './
 import { intervalOf } from './chart-data.ts'
 import { monthsOf } from './months.ts'
 import { type AskedReport, downloadReport, type Report, type ReportQuestion, reportQuery } from './queries.ts'
+import { FALLBACK_RANGE } from './search.ts'
 import { SpeedView } from './speed-view.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageControls } from './usage-controls.tsx'
 import { UsageSummary } from './usage-summary.tsx'
 import { UsageTable } from './usage-table.tsx'
+import { UsageViews } from './usage-views.tsx'
 
 const RANGES = ['today', '24h', '7d', '30d', 'month', 'custom'] as const
 
@@ -55,14 +57,17 @@ function Usage() {
       title="Usage"
       description={DESCRIPTIONS[view]}
       actions={
-        <PeriodPicker
-          search={search}
-          ranges={RANGES}
-          fallback="7d"
-          onChange={(next) =>
-            change({ range: undefined, from: undefined, to: undefined, interval: undefined, ...next })
-          }
-        />
+        <>
+          <PeriodPicker
+            search={search}
+            ranges={RANGES}
+            fallback={FALLBACK_RANGE}
+            onChange={(next) =>
+              change({ range: undefined, from: undefined, to: undefined, interval: undefined, ...next })
+            }
+          />
+          <UsageViews />
+        </>
       }
     >
       <Tabs
@@ -80,7 +85,7 @@ function Usage() {
 
 function UsedView() {
   const search = useUsageSearch()
-  const { period, comparedUntil } = usePeriod(search, '7d')
+  const { period, comparedUntil } = usePeriod(search, FALLBACK_RANGE)
   const { group = 'model', metric = 'spend', model, key_id: keyId } = search
   const { interval, canChoose } = intervalOf(period, search.interval)
   const hasSeries = group === 'model' || group === 'key'

@@ -1,13 +1,13 @@
-import { formatCount, formatPercent } from '../../lib/format.ts'
+import { formatCount, formatSuccess } from '../../lib/format.ts'
 import { Dash } from '../../ui/values.tsx'
 import type { Webhook } from './queries.ts'
 
 type Counts = Webhook['deliveries_24h']
 
-/** How many of those that ended were delivered; rounded down, so that 100% means all of them. */
+/** How many of those that ended were delivered. */
 export function successRate({ delivered, failed }: Counts): string | undefined {
   const ended = delivered + failed
-  return ended === 0 ? undefined : formatPercent(Math.floor((delivered / ended) * 1000) / 1000)
+  return ended === 0 ? undefined : formatSuccess(delivered / ended)
 }
 
 /** The rate, and of how many. */

@@ -1,22 +1,24 @@
 /** Every account of the installation: what it has, what it spends, and what its operator does for it. */
 import { Plus, Wallet } from 'lucide-react'
+import { useRef } from 'react'
 import { useCan } from '../../../api/me.ts'
 import { plural } from '../../../lib/format.ts'
 import { Button } from '../../../ui/button.tsx'
-import { SearchField } from '../../../ui/field.tsx'
 import { Page } from '../../../ui/page.tsx'
 import { LoadMore, type Pages } from '../../../ui/paged.tsx'
+import { SearchBox } from '../../../ui/search-box.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../../ui/states.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
-import { readListSearch } from '../search.ts'
+import { readAccountsSearch } from '../search.ts'
 import { AccountSheet } from './account-sheet.tsx'
 import { AccountsTable } from './accounts-table.tsx'
 import { CreateAccount } from './create-account.tsx'
-import { type Account, useAccounts } from './queries.ts'
+import { type Account, useAccounts, useIsSearching } from './queries.ts'
 
 const TITLE = 'Accounts'
 /** In the place of an account's id: one that is being made. */
 const NEW = 'new'
+const PAUSE_MS = 250
 
 export function AccountsPage() {
   if (useCan('operator')) return <Accounts />
@@ -28,9 +30,9 @@ export function AccountsPage() {
 }
 
 function Accounts() {
-  const { q = '', selected, tab } = useSearchOf(readListSearch)
+  const { search, selected, tab } = useSearchOf(readAccountsSearch)
   const change = useSearchChange()
-  const pages = useAccounts()
+  const pages = useAccounts(search)
   const select = (id: string | undefined) => change({ selected: id, tab: undefined })
   return (
     <Page
@@ -43,18 +45,7 @@ function Accounts() {
       }
       wide
     >
-      <Loaded query={pages} what="accounts" skeleton={<SkeletonRows rows={8} />}>
-        {(accounts) => (
-          <div className="flex flex-col gap-4">
-            <Filter pages={pages} q={q} onChange={(next) => change({ q: next }, { replace: true })} />
-            <AccountsTable
-              accounts={accounts.filter((account) => matches(account, q))}
-              empty={<NoAccounts q={q} onClear={() => change({ q: undefined })} />}
-            />
-            <LoadMore pages={pages} noun="account" />
-          </div>
-        )}
-      </Loaded>
+      <AccountList pages={pages} search={search} onSearch={(next) => change({ search: next }, { replace: true })} />
       <AccountSheet
         id={selected === NEW ? undefined : selected}
         tab={tab}
@@ -71,50 +62,66 @@ function Accounts() {
   )
 }
 
-interface FilterProps {
+interface AccountListProps {
   readonly pages: Pages<Account>
-  readonly q: string
-  readonly onChange: (q: string) => void
+  readonly search: string | undefined
+  readonly onSearch: (search: string | undefined) => void
 }
 
-function Filter({ pages, q, onChange }: FilterProps) {
-  const found = pages.rows.filter((account) => matches(account, q)).length
-  const part = pages.hasMore ? ' loaded so far' : ''
+function AccountList({ pages, search, onSearch }: AccountListProps) {
+  const isSearching = useIsSearching(search)
+  const filter = useRef<HTMLDivElement>(null)
+  const clear = () => {
+    onSearch(undefined)
+    filter.current?.querySelector('input')?.focus()
+  }
   return (
-    <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-      <SearchField
-        label="Search accounts"
-        placeholder="Search by name, plan or id"
-        value={q}
-        onChange={onChange}
-        className="w-full sm:w-80"
-      />
-      <p role="status" className="text-sm text-soft tabular-nums">
-        {q === '' ? plural(pages.rows.length, 'account') : `${found} of ${plural(pages.rows.length, 'account')}`}
-        {part}
-      </p>
+    <div className="flex flex-col gap-4">
+      <div ref={filter} className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <SearchBox
+          label="Search accounts"
+          placeholder="Search by name or id"
+          value={search ?? ''}
+          onChange={(text) => onSearch(text === '' ? undefined : text)}
+          pauseMs={PAUSE_MS}
+          className="w-full sm:w-80"
+        />
+        <p role="status" className="text-sm text-soft tabular-nums">
+          {isSearching && pages.data !== undefined ? 'Searching…' : countText(pages, search)}
+        </p>
+      </div>
+      <Loaded query={pages} what="accounts" skeleton={<SkeletonRows rows={8} />}>
+        {(accounts) =>
+          isSearching && accounts.length === 0 ? (
+            <SkeletonRows rows={1} />
+          ) : (
+            <>
+              <AccountsTable accounts={accounts} empty={<NoAccounts search={search ?? ''} onClear={clear} />} />
+              <LoadMore pages={pages} noun="account" />
+            </>
+          )
+        }
+      </Loaded>
     </div>
   )
 }
 
-/** Every word is somewhere in what names the account. */
-function matches({ id, name, plan }: Account, q: string): boolean {
-  const text = `${name} ${plan} ${id}`.toLowerCase()
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word))
+/** Nothing where the list is not there. */
+function countText({ data, hasMore }: Pages<Account>, search: string | undefined): string {
+  if (data === undefined) return ''
+  const found = search === undefined ? '' : ' found'
+  return `${plural(data.length, 'account')}${found}${hasMore ? ' so far' : ''}`
 }
 
-function NoAccounts({ q, onClear }: { readonly q: string; readonly onClear: () => void }) {
+function NoAccounts({ search, onClear }: { readonly search: string; readonly onClear: () => void }) {
   return (
     <Empty
       icon={Wallet}
-      title={`No account is called “${q}”`}
+      title={`No account is called “${search}”`}
       action={<Button onClick={onClear}>Clear search</Button>}
       command="turnpike accounts create --name acme"
     >
-      Names, plans and ids are searched, of the accounts that are loaded.
+      Any part of a name finds an account, and its whole id.
     </Empty>
   )
 }

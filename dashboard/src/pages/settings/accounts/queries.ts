@@ -1,5 +1,5 @@
 /** All accounts of the installation, and what its operator does with them. */
-import { queryOptions, useQueryClient } from '@tanstack/react-query'
+import { type Query, type QueryKey, queryOptions, useIsFetching, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import type { paths } from '../../../api/schema.d.ts'
 import { type Pages, usePages } from '../../../ui/paged.tsx'
@@ -15,14 +15,31 @@ export type CreditEntry =
   paths['/v1/admin/accounts/{id}/credits']['post']['responses'][201]['content']['application/json']
 type AccountBody = paths['/v1/admin/accounts']['post']['requestBody']['content']['application/json']
 
-export function useAccounts(): Pages<Account> {
-  return usePages([ACCOUNTS], (cursor) =>
+/** @param search Part of a name, or a whole id; undefined: all. */
+export function useAccounts(search: string | undefined): Pages<Account> {
+  return usePages(listKey(search), (cursor) =>
     take(
       api.GET('/v1/admin/accounts', {
-        params: { query: { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) } },
+        params: {
+          query: {
+            limit: PAGE_SIZE,
+            ...(search !== undefined && { search }),
+            ...(cursor !== undefined && { cursor }),
+          },
+        },
       }),
     ),
   )
+}
+
+/** Whether the list is still that of another search. */
+export function useIsSearching(search: string | undefined): boolean {
+  const loading = { queryKey: listKey(search), predicate: ({ state }: Query) => state.data === undefined }
+  return useIsFetching(loading) > 0
+}
+
+function listKey(search: string | undefined): QueryKey {
+  return [ACCOUNTS, 'list', search ?? '']
 }
 
 export function accountQuery(id: string) {

@@ -31,6 +31,8 @@ test('an entry is a sentence with the names of those who are known', () => {
     'Ada changed the account: monthly budget, alert thresholds',
   )
   assert.equal(tell({ action: 'session.started', subject: 'sess_1' }), 'Ada signed in')
+  const tested = { provider: 'openai', ok: false, status: 401 }
+  assert.equal(tell({ action: 'provider.tested', details: tested }), 'Ada tested provider “openai”')
   assert.equal(tell({ action: 'credit.given', details: { usd: 5, kind: 'grant' } }), 'Ada entered $5 of credit (grant)')
 })
 

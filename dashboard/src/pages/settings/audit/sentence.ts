@@ -55,6 +55,7 @@ const PHRASES: Readonly<Record<string, Phrase>> = {
   'account.created': ['created', 'create', () => 'the account'],
   'account.changed': ['changed', 'change', (told) => `the account${changesOf(told)}`],
   'credit.given': ['entered', 'enter', (told) => `${amount(told)} of credit${kindOf(told)}`],
+  'provider.tested': ['tested', 'test', ({ named }) => named('provider', 'provider')],
   'webhook.created': ['created', 'create', webhook],
   'webhook.changed': ['changed', 'change', webhook],
   'webhook.deleted': ['deleted', 'delete', webhook],

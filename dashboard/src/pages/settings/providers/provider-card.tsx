@@ -5,6 +5,7 @@ import { formatCount, plural } from '../../../lib/format.ts'
 import { HealthStatus } from '../../../ui/status.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
 import { DeploymentsTable } from './deployments-table.tsx'
+import { ProviderTest } from './provider-test.tsx'
 import { isCooling, untilText } from './provider-words.ts'
 import type { Credential, Provider } from './queries.ts'
 
@@ -25,6 +26,9 @@ export function ProviderCard({ provider }: { readonly provider: Provider }) {
         </div>
         <Load provider={provider} />
       </header>
+      <div className="px-4 pb-3">
+        <ProviderTest name={provider.name} />
+      </div>
       {cooling.length > 0 && <Cooling credentials={cooling} count={provider.credentials.length} />}
       {provider.deployments.length > 0 && <DeploymentsTable provider={provider} />}
     </article>

@@ -1,5 +1,6 @@
 /** Providers as the process that answers knows them. */
 
+import { queryOptions } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import type { paths } from '../../../api/schema.d.ts'
 import { type Pages, usePages } from '../../../ui/paged.tsx'
@@ -8,6 +9,8 @@ type Answer = paths['/v1/admin/providers']['get']['responses'][200]['content']['
 export type Provider = Answer['data'][number]
 export type Deployment = Provider['deployments'][number]
 export type Credential = Provider['credentials'][number]
+export type ProviderTestResult =
+  paths['/v1/admin/providers/{name}/test']['post']['responses'][200]['content']['application/json']
 
 /** As long as the page is seen. */
 const REFRESH_MS = 5_000
@@ -24,4 +27,17 @@ export function useProviders(): Pages<Provider> {
       ),
     { refetchInterval: REFRESH_MS },
   )
+}
+
+/**
+ * One call by the process that answers, which may take 10 s; made when it is asked for and never by itself. What came of it
+ * stays when its place on the page changes.
+ */
+export function providerTestQuery(name: string) {
+  return queryOptions({
+    queryKey: ['/v1/admin/providers/{name}/test', name],
+    queryFn: () => take(api.POST('/v1/admin/providers/{name}/test', { params: { path: { name } } })),
+    enabled: false,
+    retry: false,
+  })
 }

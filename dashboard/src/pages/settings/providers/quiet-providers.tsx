@@ -2,6 +2,7 @@ import { formatCount } from '../../../lib/format.ts'
 import { Section } from '../../../ui/page.tsx'
 import { HealthStatus } from '../../../ui/status.tsx'
 import { type Column, Table } from '../../../ui/table.tsx'
+import { ProviderTest } from './provider-test.tsx'
 import type { Provider } from './queries.ts'
 
 /** Those of which nothing is known yet, in few lines. */
@@ -33,4 +34,5 @@ const COLUMNS: readonly Column<Provider>[] = [
     cell: ({ max_in_flight: most }) => (most === null ? 'No limit' : formatCount(most)),
   },
   { id: 'state', header: 'State', cell: () => <HealthStatus status="unknown" /> },
+  { id: 'test', header: 'Test', cell: ({ name }) => <ProviderTest name={name} /> },
 ]

@@ -1,0 +1,145 @@
+/** Requests as they end: their event stream, opened again where it broke off, from the last one on. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { fetchRaw } from '../../api/client.ts'
+import { readEvents } from '../../api/event-stream.ts'
+import { type ApiProblem, problemOf } from '../../api/problem.ts'
+import { newestOf } from './live-rows.ts'
+import { type Completion, isLiveList, LIST, PAGE_SIZE } from './queries.ts'
+import type { RequestFilters } from './search.ts'
+
+export type LiveConnection = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed'
+
+export interface LiveRequests {
+  /** What has come for these filters, the newest first: as many as a page has. */
+  readonly rows: readonly Completion[]
+  /** How many have ever come, whatever the filters were. */
+  readonly count: number
+  readonly connection: LiveConnection
+  /** Why it cannot be opened; undefined unless it failed. */
+  readonly problem: ApiProblem | undefined
+}
+
+interface Known {
+  readonly question: string | undefined
+  readonly rows: readonly Completion[]
+  /** The id of the last one that was told. */
+  readonly last: string | undefined
+}
+
+type State = LiveRequests & Pick<Known, 'question'>
+
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 15_000
+
+/** While the page is not seen nobody listens; afterwards the stream goes on where it was. */
+export function useLiveRequests(filters: RequestFilters, isOn: boolean): LiveRequests {
+  const client = useQueryClient()
+  const isSeen = useIsSeen()
+  const question = isOn ? new URLSearchParams({ ...filters }).toString() : undefined
+  const count = useRef(0)
+  const known = useRef<Known>({ question: undefined, rows: [], last: undefined })
+  const [state, setState] = useState<State>({ ...offOrConnecting(question), count: 0 })
+  useEffect(() => {
+    if (known.current.question !== question) known.current = { question, rows: [], last: undefined }
+    if (question === undefined) return
+    const leaving = new AbortController()
+    const tell = (connection: LiveConnection, problem?: ApiProblem): void => {
+      const { rows } = known.current
+      if (!leaving.signal.aborted) setState({ question, rows, count: count.current, connection, problem })
+    }
+    const last = () => known.current.last
+    tell(isSeen && last() === undefined ? 'connecting' : 'reconnecting')
+    const push = (row: Completion): void => {
+      const rows = newestOf([row], known.current.rows, { limit: PAGE_SIZE })
+      known.current = { question, rows, last: row.id }
+      count.current++
+      tell('live')
+    }
+    // what ended before is only in the list
+    const begin = () => void client.invalidateQueries({ predicate: ({ queryKey }) => isLiveList(queryKey) })
+    if (isSeen) void follow({ question, last, signal: leaving.signal, push, tell, begin })
+    return () => leaving.abort()
+  }, [question, isSeen, client])
+  return state.question === question ? state : { ...offOrConnecting(question), count: state.count }
+}
+
+function offOrConnecting(question: string | undefined): Omit<State, 'count'> {
+  return { question, rows: [], connection: question === undefined ? 'off' : 'connecting', problem: undefined }
+}
+
+interface Following {
+  readonly question: string
+  readonly last: () => string | undefined
+  readonly signal: AbortSignal
+  readonly push: (row: Completion) => void
+  readonly tell: (connection: LiveConnection, problem?: ApiProblem) => void
+  /** Called where it does not go on after something. */
+  readonly begin: () => void
+}
+
+async function follow({ question, last, signal, push, tell, begin }: Following): Promise<void> {
+  let waitMs = FIRST_WAIT_MS
+  while (!signal.aborted) {
+    try {
+      const from = last()
+      const headers = { accept: 'text/event-stream', ...(from !== undefined && { 'last-event-id': from }) }
+      const response = await fetchRaw(`${LIST}/stream?${question}`, { headers, signal })
+      if (from === undefined) begin()
+      tell('live')
+      await readEvents(
+        response,
+        ({ event, data }) => {
+          waitMs = FIRST_WAIT_MS
+          const row = event === 'completion' ? parseCompletion(data) : undefined
+          if (row !== undefined) push(row)
+        },
+        signal,
+      )
+    } catch (error) {
+      const problem = problemOf(error)
+      if (signal.aborted) return
+      if (isFinal(problem)) return tell('failed', problem)
+      waitMs = Math.max(waitMs, problem.retryAfterMs ?? 0)
+    }
+    tell('reconnecting')
+    await waited(waitMs * (0.75 + Math.random() / 2), signal)
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+  }
+}
+
+/** Undefined for what is none. */
+function parseCompletion(text: string): Completion | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isRow = typeof value === 'object' && value !== null && 'object' in value && value.object === 'completion'
+    return isRow ? (value as Completion) : undefined // which the API says that it is
+  } catch {
+    return undefined
+  }
+}
+
+/** Another try would be answered the same. */
+function isFinal({ status }: ApiProblem): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
+}
+
+function waited(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    const giveUp = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+  })
+}
+
+function useIsSeen(): boolean {
+  return useSyncExternalStore(subscribeSeen, () => document.visibilityState === 'visible')
+}
+
+function subscribeSeen(notify: () => void): () => void {
+  document.addEventListener('visibilitychange', notify)
+  return () => document.removeEventListener('visibilitychange', notify)
+}
