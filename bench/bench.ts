@@ -24,6 +24,7 @@ import { benchJobs } from './jobs.ts'
 import { type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
 import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
 import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
+import { benchRevocation } from './revocation.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const quick = process.argv.includes('--quick')
@@ -270,6 +271,7 @@ const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
   '--dashboard-queries': benchDashboardQueries,
   '--fairness': benchFairness,
   '--jobs': benchJobs,
+  '--revocation': benchRevocation,
   '--webhooks': benchWebhooks,
 }
 const only = process.argv.find((option) => Object.hasOwn(benchOf, option))

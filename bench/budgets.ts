@@ -15,6 +15,8 @@ export const BUDGETS = {
   /** Between the 100 000th and the last request of `--soak`, which garbage collection moves up and down. */
   soakGrowthMib: 16,
   readyMs: 700,
+  /** KEY-4: until a key that was revoked at one process is refused by all, milliseconds. */
+  revokedMs: 1_000,
   /** OVL-4: what an account at ten times its rate limit may do to another's p99. */
   crowdedP99Ratio: 1.2,
   /** What somebody who opens views of the dashboard may do to a chat's p99. */

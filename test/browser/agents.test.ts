@@ -304,9 +304,9 @@ test('failures say what to do, filters are in the address, and what cannot be lo
   const box = page.getByRole('textbox', { name: 'Follow-up' })
   await button(page, 'Try again').click()
   assert.deepEqual([await box.inputValue(), await page.evaluate('document.activeElement?.name')], ['x', 'prompt'])
-  await box.fill('')
+  await box.fill('Mine. ')
   await button(page, 'Ask again').click()
-  assert.equal(await box.inputValue(), 'x')
+  assert.equal(await box.inputValue(), 'Mine.\n\nx') // what was written is not lost
   await page.goBack()
   await page.goto(`${site.url}/app/agents?status=failed&repository=acme/adder`)
   await button(page, 'Show all agents').click()

@@ -214,6 +214,8 @@ test('F13: while Postgres hangs requests are refused and streams go on; when it 
   await assertSound(owner)
 })
 
+const WORKERS_OF_EACH = 3
+
 test('F13, F16: Postgres crashes and a process is killed under load; all is charged once', async () => {
   provider.answer(answerStream(textChunks(8), 5))
   const owner = await account('wide')
@@ -231,7 +233,7 @@ test('F13, F16: Postgres crashes and a process is killed under load; all is char
       else await sleep(20)
     }
   }
-  const workers = Array.from({ length: 9 }, (_, index) => worker(index))
+  const workers = Array.from({ length: gateways.length * WORKERS_OF_EACH }, (_, index) => worker(index))
   const before = provider.calls.length
   await sleep(1000)
   await postgres.restart()
@@ -253,7 +255,11 @@ test('F13, F16: Postgres crashes and a process is killed under load; all is char
   await assertSound(owner)
   const rows = await everyRow<UsageRow>(gateway(0), owner.key, '/v1/usage/completions')
   assert.ok(rows.length >= answered, `${rows.length} rows of ${answered} answers`)
-  assert.ok(rows.length <= provider.calls.length - before, 'no row without a call')
+  const calls = provider.calls.length - before
+  const begun = rows.filter(({ completion_tokens: tokens }) => tokens > 0)
+  assert.ok(begun.length <= calls, `${begun.length} answers of ${calls} calls`)
+  // What the killed process had noted to leave may never have arrived, which nobody can tell afterwards: docs/credit.md.
+  assert.ok(rows.length <= calls + WORKERS_OF_EACH, `${rows.length} rows of ${calls} calls`)
   const names = rows.map(({ client_request_id: name }) => name)
   assert.equal(new Set(names).size, names.length, 'none twice')
 })

@@ -66,10 +66,20 @@ export function processesWith(marker: string): number[] {
     .map(Number)
 }
 
-/** Those that have just been told to end need a moment to be gone. */
+const LOOK_EVERY_MS = 20
+const MOST_LOOKS = 1_000
+/** A process that is just becoming another program has no arguments for a moment. */
+const QUIET_LOOKS = 20
+
+/** Those that have just been told to end need a moment to be gone: none is left when none is seen for a while. */
 export async function assertNoneLeft(marker: string): Promise<void> {
-  for (let tries = 0; tries < 500 && processesWith(marker).length > 0; tries++) await sleep(20)
-  assert.deepEqual(processesWith(marker), [])
+  let left = processesWith(marker)
+  for (let looks = 0, quiet = 0; looks < MOST_LOOKS && quiet < QUIET_LOOKS; looks++) {
+    await sleep(LOOK_EVERY_MS)
+    left = processesWith(marker)
+    quiet = left.length === 0 ? quiet + 1 : 0
+  }
+  assert.deepEqual(left, [])
 }
 
 function readOrNothing(path: string): string {

@@ -1,0 +1,73 @@
+/**
+ * KEY-4: how long after its revocation at one process a key is still taken by another one, on SQLite and on PostgreSQL,
+ * which are told of changes in different ways.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { send } from '../test/support/client.ts'
+import { type Gateway, startGateway } from '../test/support/gateway.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { createSchema } from '../test/support/schemas.ts'
+import { BUDGETS } from './budgets.ts'
+import { percentile } from './processes.ts'
+import { printVerdicts, type Verdict } from './report.ts'
+
+const KEYS = 50
+const LOOK_EVERY_MS = 5
+/** Of a key that is still taken then nothing more is measured. */
+const LONGEST_MS = 10_000
+
+interface Place {
+  readonly name: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+async function revokedAfterMs(one: Gateway, other: Gateway, admin: string): Promise<number> {
+  const made = await send(one, '/v1/keys', { key: admin, body: { name: 'to be revoked' } })
+  const { id, key } = JSON.parse(made.text) as { readonly id: string; readonly key: string }
+  const isTaken = async () => (await send(other, '/v1/models', { key })).status === 200
+  if (!(await isTaken())) throw new Error('The key is not known at the other process.')
+  const { status } = await send(one, `/v1/keys/${id}`, { key: admin, method: 'DELETE' })
+  if (status !== 204) throw new Error(`It could not be revoked: ${status}.`)
+  const revokedAt = performance.now()
+  while (performance.now() - revokedAt < LONGEST_MS && (await isTaken())) await sleep(LOOK_EVERY_MS)
+  return performance.now() - revokedAt
+}
+
+async function measure({ name, env }: Place): Promise<Verdict> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-bench-revocation-'))
+  const one = await startGateway({ dataDir, env, args: ['--migrate'] })
+  const other = await startGateway({ dataDir, env })
+  try {
+    const admin = await one.key()
+    const times: number[] = []
+    for (let round = 0; round < KEYS; round++) times.push(await revokedAfterMs(one, other, admin))
+    const [p50, most] = [percentile(times, 50), Math.max(...times)]
+    console.log(`${name}: ${KEYS} keys, p50 ${p50.toFixed(0)} ms, longest ${most.toFixed(0)} ms`)
+    return {
+      figure: `a key that was revoked is refused by another process, ${name}, ms`,
+      measured: most,
+      budget: BUDGETS.revokedMs,
+    }
+  } finally {
+    await Promise.all([one.stop(), other.stop()])
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** @returns whether the budget holds on both. */
+export async function benchRevocation(): Promise<boolean> {
+  const verdicts = [await measure({ name: 'SQLite', env: {} })]
+  const postgres = await startPostgres()
+  try {
+    const { url } = await createSchema(postgres.url)
+    const env = { DATABASE_URL: url, TURNPIKE_SECRET: 'of the bench, which everybody may know' }
+    verdicts.push(await measure({ name: 'PostgreSQL', env }))
+  } finally {
+    await postgres.stop()
+  }
+  console.log('')
+  return printVerdicts(verdicts)
+}
