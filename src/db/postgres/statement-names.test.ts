@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { PLANNED_ANEW } from '../planned-anew.ts'
 import { createStatementNames } from './statement-names.ts'
 
 test('a text that comes again has a name, the same ever after', () => {
@@ -21,4 +22,10 @@ test('F32: what asks for every column is planned anew each time, since a newer r
   ]) {
     for (let time = 0; time < 3; time++) assert.equal(nameOf(sql), undefined, sql)
   }
+})
+
+test('what says that it is to be planned anew is', () => {
+  const nameOf = createStatementNames()
+  const sql = `select ${PLANNED_ANEW} count(*) from "account" where "id" > $1`
+  for (let time = 0; time < 3; time++) assert.equal(nameOf(sql), undefined)
 })

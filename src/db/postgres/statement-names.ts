@@ -3,6 +3,7 @@
  * would else use the names up.
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
+import { PLANNED_ANEW } from '../planned-anew.ts'
 
 /** Each session keeps at most so many; what comes later is planned anew each time. */
 const MAX_NAMES = 500
@@ -19,6 +20,7 @@ export function createStatementNames(): (sql: string) => string | undefined {
     const known = names.get(sql)
     if (known !== undefined) return known
     if (names.size >= MAX_NAMES || !WORTH_KEEPING.test(sql) || EVERY_COLUMN.test(sql)) return undefined
+    if (sql.includes(PLANNED_ANEW)) return undefined
     if (seenOnce.get(sql) === undefined) {
       seenOnce.set(sql, true)
       return undefined

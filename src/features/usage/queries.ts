@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { dialectOf } from '../../db/dialect.ts'
+import { plannedAnew } from '../../db/planned-anew.ts'
 import type { Database } from '../../db/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
@@ -94,6 +95,7 @@ export async function sumAgents(
 ): Promise<readonly AgentSum[]> {
   const rows = await db
     .selectFrom(agentCalls(db, accountId, period).as('one'))
+    .modifyFront(plannedAnew) // of an hour another index serves than of a year
     .select(sql<string>`client_request_id`.as('reference'))
     .select(({ fn }) => fn.countAll<number>().as('requests'))
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
