@@ -27,7 +27,7 @@ const PATTERNS = [
 const BROWSER = /^test\/browser\//
 /** Files at once. More than the cores of a small machine, since tests wait, too; those of faults most, so both passes go on at once. */
 const CONCURRENCY = { tests: 5, faults: 3 }
-/** Of one file. The longest kills a gateway a hundred times over and waits for what is swept half a minute later. */
+/** Of one file. The longest kills a gateway dozens of times over and waits for what is swept half a minute later. */
 const FILE_TIMEOUT_MS = 600_000
 
 function testFiles(filters: readonly string[]): string[] {
