@@ -1,13 +1,12 @@
 /** An agent as it works: its event stream, opened again where it broke off, from the last event on. */
 import { useEffect, useRef, useState } from 'react'
-import { fetchRaw } from '../../api/client.ts'
-import { readEvents } from '../../api/event-stream.ts'
-import { type ApiProblem, problemOf } from '../../api/problem.ts'
+import { type FollowedConnection, followStream } from '../../api/followed-stream.ts'
+import type { ApiProblem } from '../../api/problem.ts'
 import { type AgentEvent, parseAgentEvent } from './agent-events.ts'
 import { type AgentWork, NO_WORK, withEvents } from './work.ts'
 
 /** `over`: the agent has ended and all is told. */
-export type Connection = 'connecting' | 'live' | 'reconnecting' | 'over' | 'failed'
+export type Connection = FollowedConnection | 'connecting' | 'over'
 
 export interface AgentStream {
   readonly work: AgentWork
@@ -15,9 +14,6 @@ export interface AgentStream {
   /** Why it cannot be opened; undefined unless it failed. */
   readonly problem: ApiProblem | undefined
 }
-
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 15_000
 
 /**
  * For one agent as long as it is mounted.
@@ -64,54 +60,20 @@ interface Following {
 }
 
 async function follow({ agentId, last, signal, push, tell }: Following): Promise<void> {
-  let waitMs = FIRST_WAIT_MS
-  while (!signal.aborted) {
-    let isOver = false
-    try {
-      const headers = last() === 0 ? {} : { 'last-event-id': String(last()) }
-      const path = `/v1/agents/${encodeURIComponent(agentId)}/events`
-      const response = await fetchRaw(path, { headers: { accept: 'text/event-stream', ...headers }, signal })
-      tell('live')
-      await readEvents(
-        response,
-        ({ event, data }) => {
-          waitMs = FIRST_WAIT_MS
-          if (event === 'done') isOver = true
-          const told = parseAgentEvent(data)
-          if (told !== undefined) push(told)
-        },
-        signal,
-      )
-    } catch (error) {
-      const problem = problemOf(error)
-      if (signal.aborted) return
-      if (isFinal(problem)) return tell('failed', problem)
-      waitMs = Math.max(waitMs, problem.retryAfterMs ?? 0)
-    }
-    if (isOver) return tell('over')
-    tell('reconnecting')
-    await waited(waitMs * (0.75 + Math.random() / 2), signal)
-    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
-  }
-}
-
-/** Another try would be answered the same. */
-function isFinal({ status }: ApiProblem): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429
-}
-
-function waited(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
+  let isOver = false
+  await followStream({
+    path: `/v1/agents/${encodeURIComponent(agentId)}/events`,
+    last: () => (last() === 0 ? undefined : String(last())),
+    signal,
+    onEvent({ event, data }) {
+      if (event === 'done') isOver = true
+      const told = parseAgentEvent(data)
+      if (told !== undefined) push(told)
+    },
+    tell,
+    isOver: () => isOver,
   })
+  if (isOver) tell('over')
 }
 
 interface FrameQueue {

@@ -1,14 +1,14 @@
 /** Requests as they end: their event stream, opened again where it broke off, from the last one on. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { fetchRaw } from '../../api/client.ts'
-import { readEvents } from '../../api/event-stream.ts'
-import { type ApiProblem, problemOf } from '../../api/problem.ts'
+import type { StreamEvent } from '../../api/event-stream.ts'
+import { type FollowedConnection, followStream } from '../../api/followed-stream.ts'
+import type { ApiProblem } from '../../api/problem.ts'
 import { newestOf } from './live-rows.ts'
 import { type Completion, isLiveList, LIST, PAGE_SIZE } from './queries.ts'
 import type { RequestFilters } from './search.ts'
 
-export type LiveConnection = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed'
+export type LiveConnection = FollowedConnection | 'off' | 'connecting'
 
 export interface LiveRequests {
   /** What has come for these filters, the newest first: as many as a page has. */
@@ -28,9 +28,6 @@ interface Known {
 }
 
 type State = LiveRequests & Pick<Known, 'question'>
-
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 15_000
 
 /** While the page is not seen nobody listens; afterwards the stream goes on where it was. */
 export function useLiveRequests(filters: RequestFilters, isOn: boolean): LiveRequests {
@@ -56,9 +53,16 @@ export function useLiveRequests(filters: RequestFilters, isOn: boolean): LiveReq
       count.current++
       tell('live')
     }
-    // what ended before is only in the list
-    const begin = () => void client.invalidateQueries({ predicate: ({ queryKey }) => isLiveList(queryKey) })
-    if (isSeen) void follow({ question, last, signal: leaving.signal, push, tell, begin })
+    const onEvent = ({ event, data }: StreamEvent): void => {
+      const row = event === 'completion' ? parseCompletion(data) : undefined
+      if (row !== undefined) push(row)
+    }
+    const onOpen = (from: string | undefined): void => {
+      // what ended before is only in the list
+      if (from === undefined) void client.invalidateQueries({ predicate: ({ queryKey }) => isLiveList(queryKey) })
+    }
+    const path = `${LIST}/stream?${question}`
+    if (isSeen) void followStream({ path, last, signal: leaving.signal, onEvent, tell, onOpen })
     return () => leaving.abort()
   }, [question, isSeen, client])
   return state.question === question ? state : { ...offOrConnecting(question), count: state.count }
@@ -66,46 +70,6 @@ export function useLiveRequests(filters: RequestFilters, isOn: boolean): LiveReq
 
 function offOrConnecting(question: string | undefined): Omit<State, 'count'> {
   return { question, rows: [], connection: question === undefined ? 'off' : 'connecting', problem: undefined }
-}
-
-interface Following {
-  readonly question: string
-  readonly last: () => string | undefined
-  readonly signal: AbortSignal
-  readonly push: (row: Completion) => void
-  readonly tell: (connection: LiveConnection, problem?: ApiProblem) => void
-  /** Called where it does not go on after something. */
-  readonly begin: () => void
-}
-
-async function follow({ question, last, signal, push, tell, begin }: Following): Promise<void> {
-  let waitMs = FIRST_WAIT_MS
-  while (!signal.aborted) {
-    try {
-      const from = last()
-      const headers = { accept: 'text/event-stream', ...(from !== undefined && { 'last-event-id': from }) }
-      const response = await fetchRaw(`${LIST}/stream?${question}`, { headers, signal })
-      if (from === undefined) begin()
-      tell('live')
-      await readEvents(
-        response,
-        ({ event, data }) => {
-          waitMs = FIRST_WAIT_MS
-          const row = event === 'completion' ? parseCompletion(data) : undefined
-          if (row !== undefined) push(row)
-        },
-        signal,
-      )
-    } catch (error) {
-      const problem = problemOf(error)
-      if (signal.aborted) return
-      if (isFinal(problem)) return tell('failed', problem)
-      waitMs = Math.max(waitMs, problem.retryAfterMs ?? 0)
-    }
-    tell('reconnecting')
-    await waited(waitMs * (0.75 + Math.random() / 2), signal)
-    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
-  }
 }
 
 /** Undefined for what is none. */
@@ -117,22 +81,6 @@ function parseCompletion(text: string): Completion | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Another try would be answered the same. */
-function isFinal({ status }: ApiProblem): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429
-}
-
-function waited(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    const giveUp = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    signal.addEventListener('abort', giveUp, { once: true })
-  })
 }
 
 function useIsSeen(): boolean {
