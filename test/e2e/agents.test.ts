@@ -169,12 +169,7 @@ test('JOB-3: a run that is cancelled ends within 10 s, in the middle of a comman
 
 test('a call of the model that is broken off by a cancelling is in the cost of the run', async () => {
   const made = await employer.create(script(calls('shell', { command: 'true' }), 'simulate: delay 60000'))
-  await employer.until(made.id, 'running')
-  await eventually(
-    () => employer.runs(made.id),
-    ([run]) => run.phase === 'working',
-    30_000,
-  )
+  assert.ok(await eventually(employer.asks, Boolean, 30_000))
   await employer.ask('POST', `/v1/agents/${made.id}/cancel`)
   await employer.until(made.id, 'cancelled')
   const [run] = await employer.runs(made.id)

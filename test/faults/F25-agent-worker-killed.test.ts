@@ -35,15 +35,13 @@ interface Phase {
 }
 
 const assistants = async (id: string) => (await employer.messages(id)).filter(({ kind }) => kind === 'assistant').length
-/** Its call is on the books as under way. */
-const asking = async () => (await employer.ask('GET', '/v1/usage')).held_usd > 0
 
 const PHASES: readonly Phase[] = [
   { title: 'before the clone', prompt: QUICK_FIX, point: 'agent_cloning', becomes: 'completed' },
   {
     title: 'in a call of the model',
     prompt: script('simulate: delay 50000', calls('finish', { summary: 'Late.' })),
-    isThere: asking,
+    isThere: () => employer.asks(),
     becomes: 'failed',
   },
   {

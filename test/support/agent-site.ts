@@ -1,6 +1,6 @@
 /** Agents from outside: a gateway with a git server and a repository whose test fails, and a customer who asks for work. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { send } from './client.ts'
@@ -109,6 +109,8 @@ export interface Employer {
   messages(id: string): Promise<readonly Body[]>
   /** All of them, when the agent has ended. */
   events(id: string, lastEventId?: number): Promise<readonly Body[]>
+  /** Whether a call of a model has left and not ended. One that is held for and has not left is not charged. */
+  asks(): Promise<boolean>
 }
 
 export const ENDED = ['completed', 'failed', 'cancelled'] as const
@@ -149,7 +151,23 @@ export function employerAt(gateway: () => Gateway, key: string): Employer {
         .map(([, data = '']) => JSON.parse(data))
         .filter(({ sequence }) => sequence !== undefined)
     },
+    async asks() {
+      const left = callsThatLeft(gateway().dataDir)
+      const ended = new Set((await ask('GET', '/v1/usage/completions?limit=100')).data.map(({ id }: Body) => id))
+      return left.some((id) => !ended.has(id))
+    },
   }
+}
+
+/** Ids of the completions that the spools say left for a provider. */
+function callsThatLeft(dataDir: string): readonly string[] {
+  return globSync(join(dataDir, 'spool', '*', 'dispatched*')).flatMap((log) => {
+    try {
+      return [...readFileSync(log, 'utf8').matchAll(/\["D","([^"]+)"\]/g)].map(([, id = '']) => id)
+    } catch {
+      return [] // deleted meanwhile
+    }
+  })
 }
 
 /** A file as it is at the branch of an agent; undefined: there is no such branch. */
