@@ -4,15 +4,17 @@
  * they need of the machine is looked for, and installed where that is possible.
  * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
- * test, `--sqlite` and `--postgres` run one of the passes alone.
+ * test, `--sqlite` and `--postgres` run one of the passes alone, `--stalls` runs all on a machine that stands still at times.
  */
 import { existsSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
+import { pathToFileURL } from 'node:url'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { findTool, toolNames } from './kit/machine-tools.ts'
+import { startStalls } from './kit/stalls.ts'
 import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
 import { ROOT } from './source-files.ts'
 
@@ -24,6 +26,7 @@ const PATTERNS = [
   'bench/**/*.test.ts',
   'dashboard/src/**/*.test.ts',
 ]
+const WHOLE_OUTPUT = pathToFileURL(join(import.meta.dirname, 'kit', 'whole-output.ts')).href
 const BROWSER = /^test\/browser\//
 /** Files at once. More than the cores of a small machine, since tests wait, too; those of faults most, so both passes go on at once. */
 const CONCURRENCY = { tests: 5, faults: 3 }
@@ -80,19 +83,22 @@ async function runPass(files: readonly string[], env: NodeJS.ProcessEnv): Promis
     concurrency: isFaults ? CONCURRENCY.faults : CONCURRENCY.tests,
     timeout: FILE_TIMEOUT_MS,
     // What a failed test has left open must not hold up all others for ever.
-    execArgv: ['--test-force-exit'],
+    execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
     env,
   })
+  const cut = new Set(files)
   events.on('test:summary', ({ file, duration_ms: ms, counts: { tests, passed, skipped, todo } }) => {
     if (file === undefined) counts = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
     else durations.push({ file: relative(ROOT, file), seconds: Math.round(ms / 1000) })
+    if (file !== undefined) cut.delete(file)
   })
   events.on('test:stdout', ({ message }) => {
     for (const line of message.split('\n')) if (/^recordings\b.*:/.test(line)) said.add(line)
   })
   const listing = isSpec ? events.compose(spec()) : events.compose(dot)
   for await (const piece of listing) process.stdout.write(piece)
-  return counts
+  for (const file of cut) console.log(`✖ ${relative(ROOT, file)} ended before it had said how all its tests went`)
+  return { ...counts, failed: counts.failed + cut.size }
 }
 
 async function runOnPostgres(files: readonly string[], env: NodeJS.ProcessEnv): Promise<Counts> {
@@ -124,11 +130,13 @@ sayRecordings()
 if (options.every((option) => option.startsWith('--'))) bringTools()
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
+const goOn = options.includes('--stalls') ? startStalls() : undefined
 const onSqlite = async () => (options.includes('--postgres') ? NOTHING : runPass(files, env))
 const onPostgres = async () => (options.includes('--sqlite') ? NOTHING : runOnPostgres(again, env))
 const [sqlite, postgres] = isFaults
   ? await Promise.all([onSqlite(), onPostgres()])
   : [await onSqlite(), await onPostgres()]
+goOn?.()
 if (said.size > 0) console.log(`\n${[...said].join('\n')}`)
 const slowest = durations.toSorted((one, other) => other.seconds - one.seconds).slice(0, SHOWN_DURATIONS)
 console.log(`\nslowest: ${slowest.map(({ file, seconds }) => `${file} ${seconds} s`).join(', ')}`)

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { openPlace, temporaryPlace, testIds } from '../test/support/database.ts'
 import { type App, createApp } from './app.ts'
@@ -15,9 +15,12 @@ import type { AccountId } from './domain/ids.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import { createKey, FULL_ACCESS } from './features/keys/queries.ts'
 
-function configOf(t: TestContext, yaml = ''): Promise<Config> {
-  const cwd = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
-  t.after(() => rmSync(cwd, { recursive: true }))
+/** Goes when all applications have ended: what they keep is in it. */
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
+after(() => rmSync(folder, { recursive: true }))
+
+function configOf(yaml = ''): Promise<Config> {
+  const cwd = mkdtempSync(join(folder, 'installation-'))
   writeFileSync(join(cwd, 'turnpike.yaml'), yaml)
   return loadConfig({ env: {}, cwd, builtIn: { builtInProviders: ['simulator'], providerVariables: {} } })
 }
@@ -31,7 +34,7 @@ interface Opened {
 }
 
 async function open(t: TestContext): Promise<Opened> {
-  const config = await configOf(t)
+  const config = await configOf()
   const database = await openPlace(await temporaryPlace(t))
   await migrate(database.db, Date.now)
   const accountId = 'acc_1' as AccountId
@@ -116,15 +119,15 @@ test('no path below /v1 answers without a credential', async (t) => {
 test('a reload brings models that can be called at once', async (t) => {
   const { app, chat, records } = await open(t)
   assert.equal((await chat(OWN.id)).status, 422)
-  await app.reload(await configOf(t, JSON.stringify({ models: [OWN] })))
+  await app.reload(await configOf(JSON.stringify({ models: [OWN] })))
   assert.equal((await chat(OWN.id)).status, 200)
   assert.ok((records[0]?.costNanoUsd ?? 0n) > 0n)
 })
 
 test('a reload that does not fit together is refused, and changes nothing', async (t) => {
   const { app, chat, config } = await open(t)
-  await app.reload(await configOf(t, JSON.stringify({ models: [OWN] })))
-  const [own] = (await configOf(t, JSON.stringify({ models: [OWN] }))).models
+  await app.reload(await configOf(JSON.stringify({ models: [OWN] })))
+  const [own] = (await configOf(JSON.stringify({ models: [OWN] }))).models
   assert.ok(own)
   const pricing = { input_per_million: 0.00000001, output_per_million: 1 }
   await assert.rejects(app.reload({ ...config, models: [{ ...own, pricing }] }), /not exact/)

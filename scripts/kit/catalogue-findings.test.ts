@@ -121,14 +121,24 @@ function run(...options: string[]) {
   return spawnSync(process.execPath, [script, ...options], { encoding: 'utf8' })
 }
 
+/** As JSON and as text, both of one day: which dates are near or past hangs on it. */
+function runBothWays() {
+  for (let again = 0; again < 3; again += 1) {
+    const json = run('--json', '--stale-days', '36500')
+    assert.equal(json.status, 0, json.stdout + json.stderr)
+    const found = JSON.parse(json.stdout)
+    const said = run('--stale-days', '36500').stdout
+    if (found.today === new Date().toISOString().slice(0, 10)) return { found, said }
+  }
+  return assert.fail('the command has another day than today')
+}
+
 test('the command says the same as text and as JSON, and the catalogue is consistent', () => {
-  const { status, stdout, stderr } = run('--json', '--stale-days', '36500')
-  assert.equal(status, 0, stdout + stderr)
-  const { ok, models, findings } = JSON.parse(stdout)
+  const { found, said } = runBothWays()
+  const { ok, models, findings } = found
   assert.equal(ok, true)
   assert.ok(models > 100)
   assert.ok(findings.every(({ level }: Finding) => level === 'warning'))
-  const said = run('--stale-days', '36500').stdout
   assert.match(said, new RegExp(`catalogue: ${models} models, 0 inconsistencies, ${findings.length} warnings`))
   for (const { model, message } of findings as Finding[]) assert.ok(said.includes(model) && said.includes(message))
 })

@@ -94,7 +94,7 @@ interface Seat {
   readonly answers: () => string
   readonly notes: () => string
   /** Resolves when what was said contains it. */
-  readonly seen: (text: string) => Promise<unknown>
+  readonly seen: (text: string) => Promise<void>
   readonly left: Promise<void>
 }
 
@@ -114,11 +114,13 @@ function sit(): Seat {
     ...{ model: 'm1', system: undefined, input, answers, notes, dim: (text) => text },
     ask: (asking) => streamAnswer(client, asking),
   })
-  const seen = (text: string) =>
-    eventually(
+  const seen = async (text: string) => {
+    const all = await eventually(
       async () => answered() + noted(),
-      (all) => all.includes(text),
+      (said) => said.includes(text),
     )
+    assert.ok(all.includes(text), all)
+  }
   return { type: (text) => input.write(text), answers: answered, notes: noted, seen, left }
 }
 
@@ -165,7 +167,7 @@ test('Ctrl-C stops the answer and the provider’s call; twice leaves', async ()
   assert.notEqual(call.abortedAtMs, undefined)
   provider.answer(saying('Yes'))
   seat.type('Still there?\n')
-  await seat.seen('Yes')
+  await seat.seen('10 + 2 tokens') // while it answers, Ctrl-C stops the answer
   assert.match(String(messages(1)[1]?.content), /^ hello hello/, 'what was said until then is remembered')
   seat.type('\u0003')
   await seat.seen('Ctrl-C once more')

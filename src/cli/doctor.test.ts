@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
+import { freePort } from '../../test/support/free-port.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { type Check, checkClock, checkNode } from './doctor-machine.ts'
@@ -56,7 +57,7 @@ function find(report: Report, name: string): Check {
   return check
 }
 
-async function serve(status: number, body: string): Promise<{ server: Server; port: number }> {
+async function serve(status: number, body: string): Promise<{ port: number }> {
   const server = createServer((request, response) => {
     const isRefused = status === 200 && request.headers['authorization'] === 'Bearer wrong'
     response.writeHead(isRefused ? 401 : status, { 'content-type': 'application/json' }).end(body)
@@ -64,7 +65,7 @@ async function serve(status: number, body: string): Promise<{ server: Server; po
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => server.close())
-  return { server, port: (server.address() as AddressInfo).port }
+  return { port: (server.address() as AddressInfo).port }
 }
 
 test('on a fresh machine all is well, and nothing is made', async () => {
@@ -135,13 +136,12 @@ test('a port that another program has is wrong, one that a Turnpike has is not',
 
 test('providers are reachable, refuse the key, limit requests, fail, do not answer, or have no key', async () => {
   const { port } = await serve(200, '{"data":[]}')
-  const gone = await serve(200, '')
-  gone.server.close()
+  const gone = await freePort()
   const [limited, failing] = [await serve(429, ''), await serve(503, '')]
   const yaml = `providers:
   good: { protocol: openai, base_url: "http://127.0.0.1:${port}/v1", api_key: right }
   refused: { protocol: openai, base_url: "http://127.0.0.1:${port}/v1", api_key: wrong }
-  gone: { protocol: openai, base_url: "http://127.0.0.1:${gone.port}/v1" }
+  gone: { protocol: openai, base_url: "http://127.0.0.1:${gone}/v1" }
   limited: { protocol: anthropic, base_url: "http://127.0.0.1:${limited.port}", api_key: right }
   failing: { protocol: gemini, base_url: "http://127.0.0.1:${failing.port}", api_key: right }
   openai: {}

@@ -11,6 +11,7 @@ import {
   startAuthorizationServer,
 } from '../../test/support/authorization-server.ts'
 import { type Ended, type Home, makeHome } from '../../test/support/command-line.ts'
+import { freePort } from '../../test/support/free-port.ts'
 
 const ME = {
   object: 'me',
@@ -132,8 +133,8 @@ test('what is no server, or none of ours, is said at once', async () => {
   assert.match((await login()).stderr, /does not answer like a Turnpike server/)
   server.answers.set('/device/code', [refused('invalid_client')])
   assert.match((await login()).stderr, /does not let devices sign in: No\./)
-  await server.close()
-  const ended = await login()
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+  const ended = await home.run(['login', '--url', nowhere, '--insecure-file'])
   assert.equal(ended.code, 1)
   assert.match(ended.stderr, /cannot be reached: nothing listens there\./)
 })

@@ -86,7 +86,7 @@ test('any JSON of modest size passes, and the walk never throws but its own erro
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
       const parsed: unknown = JSON.parse(JSON.stringify(value))
-      const hostile = JSON.stringify(parsed).includes('__proto__')
+      const hostile = /__proto__|"constructor":\{.*"prototype":/.test(JSON.stringify(parsed)) // chance knows these names
       if (!hostile)
         assert.equal(
           codeOf(() => guardBody(parsed)),

@@ -24,6 +24,8 @@ const NAME = 'hooks.customer.com'
 /** Global unicast to the letter, and given to nobody since 2006 (RFC 3701): nothing there ever answers. */
 const NOBODY = '3ffe::1'
 const HTTPS_PORT = 8443 // of the two that the guard allows, the one that needs no right
+/** Of this process alone (there are less than 2 to the 22nd), so that the fixed port is free. */
+const OWN_ADDRESS = `127.${128 + (process.pid >> 16)}.${(process.pid >> 8) & 255}.${process.pid & 255}`
 
 interface Canary {
   readonly address: string
@@ -38,8 +40,7 @@ async function startCanary(t: TestContext): Promise<Canary> {
     connections++
     socket.destroy()
   })
-  // an address of this process's own, so that the fixed port is free
-  const address = process.platform === 'linux' ? `127.77.${process.pid % 250}.${(process.pid >> 8) % 250}` : '127.0.0.1'
+  const address = process.platform === 'linux' ? OWN_ADDRESS : '127.0.0.1'
   server.listen(HTTPS_PORT, address)
   await once(server, 'listening')
   t.after(() => server.close())

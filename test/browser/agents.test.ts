@@ -99,6 +99,7 @@ test('an agent is started once, watched to its end, told more, and found again',
   await chip(page, 'Completed').waitFor({ timeout: PATIENCE_MS })
   assert.equal((await ask('GET', '')).data.length, 1)
   assert.equal(posts.length, 1)
+  await card(page, 'Finish').waitFor() // that it has ended may be known before all that it did is told
   await transcriptIsWhole(page, id)
   await diffIsWhole(page, id)
   await page.goBack()

@@ -50,6 +50,7 @@ test('search, facets with counts and sort are in the address, and back undoes th
 
   await page.getByRole('searchbox', { name: 'Search models' }).pressSequentially('claude')
   await page.waitForURL(/\?q=claude$/)
+  await status(page).getByText(` of ${all} models`).waitFor() // the address is the first that knows
   await page.getByRole('button', { name: 'Can', exact: true }).click()
   const choice = page.getByRole('checkbox', { name: /^JSON schema/ })
   const count = Number(/\d+/.exec(await choice.locator('..').innerText())?.[0])
@@ -61,6 +62,7 @@ test('search, facets with counts and sort are in the address, and back undoes th
 
   await page.getByRole('button', { name: 'Output', exact: true }).click()
   await page.waitForURL(/sort=output&dir=desc/)
+  await page.locator('th[aria-sort=descending]', { hasText: 'Output' }).waitFor()
   const dearest = await dataRows(page).first().innerText()
   assert.match(dearest, /claude-\S+/)
   const outputs = (await dataRows(page).locator('td:nth-child(5)').allInnerTexts()).map((text) => Number(text.slice(1)))

@@ -56,7 +56,13 @@ const ended = (page: Page) => button(page, /^(Run again|Retry)$/)
 
 async function say(page: Page, text: string): Promise<void> {
   await message(page).fill(text)
-  await page.keyboard.press('Control+Enter')
+  await message(page).press('Control+Enter')
+}
+
+/** Its settings are closed, and the focus, which would be taken from where it went meanwhile, is back. */
+async function settingsAreClosed(page: Page): Promise<void> {
+  await page.getByRole('dialog', { name: 'Settings' }).waitFor({ state: 'detached' })
+  await page.locator(':focus', { hasText: 'Settings' }).waitFor()
 }
 
 /** Answers of the gateway that only a page needs to believe in. */
@@ -70,7 +76,7 @@ const delta = (fields: object) => ({ id: 'chatcmpl-made-up', choices: [{ index: 
 view('two models answer side by side, each goes on with its own answer, and what it took is told', async (page) => {
   await visit(page, `?models=${SIMULATOR},${SIMULATOR}`)
   await page.getByText('Requests are real and billed to this account.').waitFor()
-  await say(page, 'simulate: reasoning I greet.\nsimulate: say Good **morning** to you.')
+  await say(page, 'simulate: reasoning I greet.\nsimulate: say Good **morning** to you.\nsimulate: pace 40')
   await ended(page).nth(1).waitFor()
   for (const number of [1, 2]) {
     const answered = column(page, number)
@@ -91,6 +97,7 @@ view('two models answer side by side, each goes on with its own answer, and what
 
   await say(page, 'simulate: say Once more.\nsimulate: pace 0')
   await column(page, 2).getByText('Once more.', { exact: true }).waitFor()
+  await ended(page).nth(1).waitFor()
   await button(column(page, 2), 'Request and response').click()
   const sheet = page.getByRole('dialog')
   const request = JSON.parse(await sheet.getByRole('group', { name: 'Request' }).innerText())
@@ -135,8 +142,10 @@ view('tools are checked as they are typed, called, answered; a schema is kept to
   await sheet.getByLabel('Functions').fill('')
   await button(sheet, 'Insert example').click()
   await button(sheet, 'Done').click()
+  await settingsAreClosed(page)
   await page.getByText('1 tool', { exact: true }).waitFor()
   await say(page, 'Weather?\nsimulate: tool get_weather {"city": "Lisbon"}\nsimulate: pace 0')
+  await page.getByLabel('Answer the tool').waitFor() // until then, arguments may come in pieces
   assert.match(
     await page.getByRole('group', { name: 'Arguments of get_weather' }).innerText(),
     /^\{\n {2}"city": "Lisbon"\n\}$/,
@@ -159,6 +168,7 @@ view('tools are checked as they are typed, called, answered; a schema is kept to
     .getByLabel('Schema', { exact: true })
     .fill('{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}')
   await page.keyboard.press('Escape')
+  await settingsAreClosed(page)
   await say(page, 'Where?\nsimulate: pace 0')
   await ended(page).waitFor()
   const [answer] = await page.getByRole('group', { name: 'Conversation' }).getByText('"city"').allInnerTexts()
@@ -229,6 +239,7 @@ view(
     await place.getByText('provider_error').waitFor()
     await say(page, 'simulate: say five six seven\nsimulate: cut 2\nsimulate: pace 0')
     await place.getByText('five six', { exact: true }).waitFor()
+    await ended(page).waitFor()
     assert.equal(await place.getByText('Failed', { exact: true }).count(), 3)
 
     await page.route(CHAT, (route) => route.fulfill(events(delta({ content: 'half of it' }))), { times: 1 })
@@ -261,7 +272,7 @@ view('a link fills the view and sends nothing; code, link and history lead out o
   assert.ok(curl.includes(`'${dashboard.url}/v1/chat/completions'`) && curl.includes('Bearer $TURNPIKE_API_KEY'), curl)
   assert.match(curl, /"content": "Hello & welcome"/)
   await sheet.getByRole('tab', { name: 'TypeScript' }).click()
-  assert.match(await sheet.getByRole('group').last().innerText(), /import OpenAI from 'openai'/)
+  assert.match(await sheet.getByRole('group', { name: 'TypeScript code' }).innerText(), /import OpenAI from 'openai'/)
   assert.match(page.url(), /tab=typescript/)
   await page.keyboard.press('Escape')
   await sheet.waitFor({ state: 'detached' })

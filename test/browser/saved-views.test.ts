@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { type Dashboard, frameIsThere, isOfFrame, startDashboard } from '../support/dashboard.ts'
 import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
 
 let browser: Browser
@@ -214,10 +214,11 @@ async function choices(page: Page, name: string): Promise<readonly string[]> {
 
 test('statuses, models and keys are counted, as the API counts them, when the filters are opened', async (t) => {
   const page = await dashboard.open(t, browser, '/no/such/view')
-  await page.waitForLoadState('networkidle')
+  await frameIsThere(page)
   const asked: string[] = []
   page.on('request', (request) => {
-    if (request.url().includes('/v1/usage')) asked.push(request.url().replace(dashboard.url, ''))
+    const url = request.url().replace(dashboard.url, '')
+    if (url.startsWith('/v1/usage') && !isOfFrame(url)) asked.push(url)
   })
   await page.getByRole('link', { name: 'Requests', exact: true }).click()
   await rows(page).first().waitFor()

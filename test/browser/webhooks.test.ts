@@ -85,6 +85,7 @@ test('a webhook is added, its first event is seen to arrive, and what was sent c
   await page.keyboard.press('Escape')
   assert.ok(await made.isVisible(), 'the secret goes only when it was saved')
   await press(made, 'I have saved it')
+  await made.waitFor({ state: 'detached' })
   await page.getByRole('heading', { level: 1, name: `127.0.0.1:${receiver.port}` }).waitFor()
   assert.ok(!(await page.content()).includes(secret))
   await readDelivery(page, sent.bytes.toString())

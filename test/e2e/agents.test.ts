@@ -31,8 +31,11 @@ test('an agent explores, edits, runs the test, mends it: the branch holds the co
   assert.equal(await employer.ask('GET', `/v1/agents/${made.id}/diff`), gitIn(result, ['diff', 'origin/main', 'HEAD']))
   const [run] = await employer.runs(made.id)
   assert.equal(run.commit, gitIn(result, ['rev-parse', 'HEAD']).trim())
-  const usage = await employer.ask('GET', '/v1/usage?group_by=agent')
-  const ofAgent = usage.groups.find(({ key }: { key: string }) => key === made.id)
+  const ofAgent = await eventually(
+    async () =>
+      (await employer.ask('GET', '/v1/usage?group_by=agent')).groups.find(({ key }: Group) => key === made.id),
+    (group) => group?.requests === run.steps, // what was answered is written a moment later
+  )
   assert.deepEqual([ofAgent.cost_usd, ofAgent.tokens], [agent.usage.cost_usd, agent.usage.tokens])
   assert.equal(run.usage.cost_usd, agent.usage.cost_usd)
   assert.equal(
@@ -168,6 +171,7 @@ test('JOB-3: a run that is cancelled ends within 10 s, in the middle of a comman
 })
 
 test('a call of the model that is broken off by a cancelling is in the cost of the run', async () => {
+  assert.equal(await eventually(employer.asks, (asks) => !asks), false, 'calls of runs before are written')
   const made = await employer.create(script(calls('shell', { command: 'true' }), 'simulate: delay 60000'))
   assert.ok(await eventually(employer.asks, Boolean, 30_000))
   await employer.ask('POST', `/v1/agents/${made.id}/cancel`)
@@ -229,6 +233,10 @@ test('a repository that is not there, and a branch that is not, are told in word
     assert.doesNotMatch(agent.error.message, /127\.0\.0\.1|git-token/)
   }
 })
+
+interface Group {
+  readonly key: string
+}
 
 async function completionsOf(runId: string): Promise<readonly { cost_usd: number }[]> {
   const { data } = await employer.ask('GET', '/v1/usage/completions?limit=100')

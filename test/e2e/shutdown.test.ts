@@ -78,9 +78,15 @@ test('R-A15: what is left when the drain time is over gets the in-band error and
     const key = await gateway.key()
     provider.answer(slowStream(5000, 10))
     const answer = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
-    const text = answer.body.text()
-    gateway.signal('SIGTERM')
-    const stream = readStream(await text)
+    let text = ''
+    let isTold = false
+    for await (const bytes of answer.body) {
+      text += String(bytes)
+      if (isTold || !text.includes(' hello')) continue
+      isTold = true
+      gateway.signal('SIGTERM')
+    }
+    const stream = readStream(text)
     assertWireRules(stream, { model: 'm1' })
     assert.equal(stream.error?.type, 'upstream_error')
     assert.match(stream.error?.message ?? '', /incomplete/i)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freePort } from '../support/free-port.ts'
+import { eventually } from '../support/client.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { answers, assertRefused, folder, start, startBlackHole } from '../support/start.ts'
 
@@ -37,10 +37,15 @@ test('a user that the database does not let in ends the start at once, with DATA
 })
 
 test('F17: npm start hands the signal on, and exits with the status of the server', async () => {
-  const port = await freePort()
-  const { child, output, exited } = start({ PORT: String(port), npm_config_update_notifier: 'false' }, ['npm', 'start'])
-  await answers(`http://127.0.0.1:${port}/readyz`)
+  const { child, output, exited } = start({ npm_config_update_notifier: 'false' }, ['npm', 'start'])
+  const said = await eventually(
+    async () => /Turnpike is running at \S+:(\d+)\n/.exec(output()),
+    (match) => match !== null,
+    60_000,
+  )
+  const url = `http://127.0.0.1:${said?.[1] ?? assert.fail(output())}`
+  await answers(`${url}/readyz`)
   child.kill('SIGTERM')
   assert.equal(await exited, 0, output())
-  await assert.rejects(fetch(`http://127.0.0.1:${port}/healthz`), 'the server has ended, too')
+  await assert.rejects(fetch(`${url}/healthz`), 'the server has ended, too')
 })

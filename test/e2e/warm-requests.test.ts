@@ -65,11 +65,13 @@ function counted(database: OpenedDatabase): Counted {
 }
 
 async function serve(t: TestContext) {
+  // Folders go when the application has ended: what is registered first is done first.
+  const removals: (() => unknown)[] = []
   const cwd = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
-  t.after(() => rmSync(cwd, { recursive: true }))
+  removals.push(() => rmSync(cwd, { recursive: true }))
   const builtIn = { builtInProviders: ['simulator'], providerVariables: {} }
   const config = await loadConfig({ env: {}, cwd, builtIn })
-  const opened = await openPlace(await temporaryPlace(t))
+  const opened = await openPlace(await temporaryPlace({ after: (remove: () => unknown) => void removals.push(remove) }))
   await migrate(opened.db, Date.now)
   const accountId = 'acc_1' as AccountId // ids are born here
   const account = { id: accountId, name: 'a', plan: 'unlimited', created_at: 1, changed_at: 1 }
@@ -84,6 +86,7 @@ async function serve(t: TestContext) {
     await app.server.close()
     await app.close()
     await database.close()
+    for (const remove of removals) await remove()
   })
   watch(app.server.server)
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 })

@@ -10,6 +10,7 @@ import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const WORDS = 7
 const SETTLED_WITHIN_MS = 30_000
+const LOCKED_WITHIN_MS = 10_000
 
 const provider = await startFakeProvider(ordinary)
 const gateway = await startGateway({ config: oneModel(provider.url) })
@@ -35,7 +36,8 @@ test('F11: who leaves between the last byte and the commit has had the whole ans
   const next = provider.call(provider.calls.length)
   const answer = open(gateway, CHAT, asked)
   await next // what it may cost is held by now
-  const holder = new DatabaseSync(sqliteFileIn(gateway.dataDir))
+  // What the process writes of itself now and then may be under way.
+  const holder = new DatabaseSync(sqliteFileIn(gateway.dataDir), { timeout: LOCKED_WITHIN_MS })
   holder.exec('begin immediate')
   locked.resolve()
   const { body } = await answer

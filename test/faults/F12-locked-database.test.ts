@@ -7,10 +7,11 @@ import { slowStream } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { creditOf, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
 import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const LOCKED_MS = 30_000
+const LOCK_WITHIN_MS = 5_000
 /** Long before the lock is over. */
 const REFUSED_WITHIN_MS = 15_000
 const BACK_WITHIN_MS = 30_000
@@ -31,7 +32,8 @@ test('F12, LED-10: a database that is locked for 30 s admits nothing, cuts nothi
   const key = await gateway.key('--account', account)
   const streams = Array.from({ length: STREAMS }, () => send(gateway, CHAT, { key, body: hello({ stream: true }) }))
   await provider.call(STREAMS - 1)
-  const holder = new DatabaseSync(sqliteFileIn(gateway.dataDir))
+  // What the process writes of itself now and then may be under way.
+  const holder = new DatabaseSync(sqliteFileIn(gateway.dataDir), { timeout: LOCK_WITHIN_MS })
   holder.exec('begin immediate')
   const lockedAt = performance.now()
   const called = provider.calls.length
@@ -66,7 +68,7 @@ test('F12, LED-10: a database that is locked for 30 s admits nothing, cuts nothi
     rows.map(({ completion_tokens, status, usage_source }) => [completion_tokens, status, usage_source]),
     Array(STREAMS).fill([WORDS, 'completed', 'provider']),
   )
-  assert.equal((await creditOf(gateway, account)).held_usd, 0)
+  assert.equal((await creditAtRest(gateway, { account, key }, BACK_WITHIN_MS)).held_usd, 0)
   assert.equal((await reconcile(gateway, key)).ok, true)
   provider.answer(slowStream(2, 1))
   const again = await eventually(

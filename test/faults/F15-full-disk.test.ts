@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { slowStream } from '../support/answers.ts'
-import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
+import { type Answer, CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
 import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { creditAtRest, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
@@ -25,6 +25,11 @@ after(async () => {
   disk.remove()
 })
 
+/** One that the log still had room for is admitted, and then gets a stream where it wants none: 503 as well. */
+function isRefusedByDatabase(answer: Answer): boolean {
+  return answer.status === 503 && errorOf(answer).code === 'database_unavailable'
+}
+
 test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, and all of it is charged afterwards', async () => {
   const account = await gateway.cli('accounts', 'create', '--name', 'full')
   const key = await gateway.key('--account', account)
@@ -36,7 +41,7 @@ test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, 
       disk.fill() // what a rollback gives back is taken as well
       return send(gateway, CHAT, { key, body: hello() })
     },
-    ({ status }) => status === 503,
+    isRefusedByDatabase,
     WITHIN_MS,
   )
   assert.equal(refused.status, 503, refused.text)

@@ -26,8 +26,14 @@ interface Crowd {
   leave(): void
 }
 
+interface Crowding {
+  readonly accepted: number
+  /** Asked all the time, so that the connections that are there stay: ours, and the gateway's to the provider. */
+  readonly ask: () => Promise<unknown>
+}
+
 /** Connections that ask for nothing. Resolves when each of them is there or was refused. */
-async function crowd({ port }: Gateway, accepted: number): Promise<Crowd> {
+async function crowd({ port }: Gateway, { accepted, ask }: Crowding): Promise<Crowd> {
   let refused = 0
   const sockets: Socket[] = []
   for (let i = 0; i < SOCKETS; i++) {
@@ -41,7 +47,10 @@ async function crowd({ port }: Gateway, accepted: number): Promise<Crowd> {
   }
   const until = performance.now() + WITHIN_MS
   const isOver = (): boolean => refused >= SOCKETS - accepted && refused > SOCKETS - OPEN_FILES
-  while (!isOver() && performance.now() < until) await sleep(10)
+  while (!isOver() && performance.now() < until) {
+    await ask().catch(() => undefined)
+    await sleep(10)
+  }
   return {
     refused: () => refused,
     leave: () => {
@@ -62,7 +71,7 @@ async function surviving(limited: boolean): Promise<void> {
     assert.equal((await ask()).status, 200)
     if (!limited) execFileSync('prlimit', ['--pid', String(gateway.pid), `--nofile=${OPEN_FILES}`])
     const before = residentBytes(gateway)
-    const { refused, leave } = await crowd(gateway, limited ? 80 : OPEN_FILES)
+    const { refused, leave } = await crowd(gateway, { accepted: limited ? 80 : OPEN_FILES, ask })
     assert.ok(refused() > SOCKETS - OPEN_FILES, `${refused()} were refused`)
     // On connections that are there: served, or told to come back where no file is left for the provider.
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask().catch(() => undefined)))

@@ -8,6 +8,8 @@ import { freePort } from '../support/free-port.ts'
 import { answers, assertRefused, folder, start, startBlackHole } from '../support/start.ts'
 
 const TURNPIKE_SECRET = 'known to nobody but this test, 32 bytes'
+/** Neither a service of this machine's nor another test's: those are given ports far above. */
+const NOBODYS_PORT = 1
 const blackHole = await startBlackHole()
 
 const on = (port: number): string => `postgres://u:p@127.0.0.1:${port}/x`
@@ -15,7 +17,7 @@ const on = (port: number): string => `postgres://u:p@127.0.0.1:${port}/x`
 test('a database that does not answer, is not there or has no address ends the start within 10 s', async () => {
   await Promise.all([
     assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(blackHole) }, /DATABASE_URL.*server runs/),
-    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(await freePort()) }, /ECONNREFUSED.*DATABASE_URL is right/),
+    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(NOBODYS_PORT) }, /ECONNREFUSED.*DATABASE_URL is right/),
     assertRefused({ TURNPIKE_SECRET, DATABASE_URL: 'postgres://u:p@db.invalid/x' }, /db\.invalid.*check DATABASE_URL/),
   ])
 })

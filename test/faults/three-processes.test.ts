@@ -159,6 +159,7 @@ test('IDEM-3, F23: 50 equal requests at three processes: one call, one charge', 
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
   assert.equal(provider.calls.length - called, 1)
+  await assertSound(owner) // the charge is written after the answer
   assert.equal((await everyRow<LedgerRow>(gateway(1), owner.key, '/v1/ledger?kind=charge')).length, 1)
 })
 

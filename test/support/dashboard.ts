@@ -1,4 +1,5 @@
 /** The dashboard on a real server: the built one, with models of several providers, people of every role, and use to look at. */
+import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -10,7 +11,7 @@ import { ensureFirstAccount } from '../../src/features/accounts/first-account.ts
 import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
 import { DASHBOARD_FOLDER } from '../../src/http/dashboard.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
-import { openWindow } from './browser.ts'
+import { comesTrue, openWindow } from './browser.ts'
 import { completionRecord, recordCompletions } from './completions.ts'
 import { testIds } from './database.ts'
 import { freePort } from './free-port.ts'
@@ -115,6 +116,21 @@ export async function startDashboard(
     },
     seed: (keys, options) => seed(app, { accountId: firstAccount, keys, ...options }),
   }
+}
+
+/** Of the frame around every view, for an owner of the first account: asked when a page is opened, the first again every 30 s. */
+const ASKED_BY_FRAME = ['/v1/usage', '/v1/admin/agents']
+
+/** Whether a request, by its path with what it asks, is the frame's own and not of the view in it. */
+export const isOfFrame = (address: string): boolean => ASKED_BY_FRAME.includes(address)
+
+/** The frame has all its answers: a heading may be seen before, and a quiet network is one that has not been asked yet, too. */
+export async function frameIsThere(page: Page): Promise<void> {
+  const hasAnswer = "(path) => performance.getEntriesByName(location.origin + path, 'resource').length > 0"
+  assert.ok(
+    await comesTrue(page, `${JSON.stringify(ASKED_BY_FRAME)}.every(${hasAnswer})`),
+    'the frame gets its answers',
+  )
 }
 
 async function cookieOf(app: AppForTests, person: Person) {

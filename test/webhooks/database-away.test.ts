@@ -5,7 +5,7 @@ import { eventually, send } from '../support/client.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { KINDS, type Receiver, startReceiver } from '../support/receiver.ts'
-import { LOOPBACK_ALLOWED, newCustomer } from '../support/webhook-client.ts'
+import { LOOPBACK_ALLOWED, newCustomer, type WireDelivery, type WirePage } from '../support/webhook-client.ts'
 
 /** Where it comes again, that is after a lease. */
 const BACK_WITHIN_MS = 90_000
@@ -46,7 +46,8 @@ test('WH-3, F13: the database goes while a receiver has the event: it is told as
     async () => {
       const page = await customer.ask('GET', `/v1/webhooks/${webhook.id}/deliveries`).catch(() => undefined)
       if (page?.status !== 200) return undefined
-      return (await customer.deliveries(webhook.id)).find(({ event_id: id }) => id === event.id)
+      const { data } = JSON.parse(page.text) as WirePage<WireDelivery>
+      return data.find(({ event_id: id }) => id === event.id)
     },
     (found) => found?.status === 'delivered',
     BACK_WITHIN_MS,

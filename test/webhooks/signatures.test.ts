@@ -101,6 +101,7 @@ test('WH-1: an endpoint gets the types that it asks for, without `events` or wit
   assert.deepEqual([one.events, all.events], [['agent.failed'], null])
   for (const type of ['agent.started', 'agent.failed', 'credit.exhausted']) await customer.trigger(type)
   const toAll = await receiver.until('/null', 4)
+  await receiver.until('/one', 2) // side by side, in whatever order
   await customer.attempted(one.id, 'agent.failed')
   const typesAt = (path: string) => receiver.at(path).map((each) => bodyOf(each).type)
   assert.deepEqual(typesAt('/one').toSorted(), ['agent.failed', 'webhook.test'])

@@ -4,7 +4,6 @@ import { createServer } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { freePort } from '../../../test/support/free-port.ts'
 import { startPostgres } from '../../../test/support/postgres-server.ts'
 import { createSchema } from '../../../test/support/schemas.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -38,22 +37,25 @@ async function msUntil(isSo: () => Promise<boolean>): Promise<number> {
 
 const isUnavailable = (error: unknown) => error instanceof GatewayError && error.code === 'database_unavailable'
 
-/** Everything the server runs: its main process and what that has forked. */
-function processesOf(pid: number): readonly number[] {
-  const parentOf = (each: string) => /\) \S (\d+) /.exec(readFileSync(`/proc/${each}/stat`, 'utf8'))?.[1]
-  const isChild = (each: string) => {
-    try {
-      return parentOf(each) === String(pid)
-    } catch {
-      return false // it has ended
-    }
+/**
+ * Stops everything the server runs: its main process first, which then makes no others, not for connections that are just
+ * being opened either. @returns The processes.
+ */
+function freeze(pid: number): readonly number[] {
+  const statOf = (each: string) => / \((?:.*)\) (?<state>\S) (?<parent>\d+) /.exec(readStat(each))?.groups
+  process.kill(pid, 'SIGSTOP')
+  while (statOf(String(pid))?.['state'] !== 'T');
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && statOf(name)?.['parent'] === String(pid))
+  for (const child of children) process.kill(Number(child), 'SIGSTOP')
+  return [pid, ...children.map(Number)]
+}
+
+function readStat(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return '' // it has ended
   }
-  return [
-    pid,
-    ...readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name) && isChild(name))
-      .map(Number),
-  ]
 }
 
 test('values come back as they do from SQLite', async (t) => {
@@ -149,9 +151,8 @@ test('DUR-1: a server that may lose commits is refused, and the setting is named
 })
 
 test('a server that cannot be had is told of, with the variable and without the password', async () => {
-  const port = await freePort()
   await assert.rejects(
-    openDatabase({ url: `postgres://ada:hidden@127.0.0.1:${port}/books`, startWithinMs: 300 }),
+    openDatabase({ url: 'postgres://ada:hidden@127.0.0.1:1/books', startWithinMs: 300 }),
     ({ message }: Error) =>
       /DATABASE_URL.*postgres:\/\/ada@127\.0\.0\.1:\d+\/books.*ECONNREFUSED/.test(message) &&
       !message.includes('hidden'),
@@ -325,8 +326,7 @@ test('F13: a server that hangs fails what waits for it, within 3 s, and is used 
   database.onChange(() => heard++)
   await msUntil(async () => heard === 1)
   await Promise.all(Array.from({ length: 10 }, () => database.ping()))
-  const all = processesOf(server.pid())
-  for (const pid of all) process.kill(pid, 'SIGSTOP')
+  const all = freeze(server.pid())
   const since = performance.now()
   try {
     const ends = await Promise.allSettled([

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { temporaryDatabase, temporaryPlace, testIds } from '../../../test/support/database.ts'
-import type { AccountId } from '../../domain/ids.ts'
+import { type AccountId, createIdSource } from '../../domain/ids.ts'
 import { type CreateFirstKey, ensureFirstAccount, ensureFirstStart } from './first-account.ts'
 import { createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
 import { createSignInLink, signInUrl } from './sign-in-link.ts'
@@ -11,8 +12,9 @@ const born = { now: () => 1_700_000_000_000, ids: testIds }
 
 test('an account is created, found, listed by age, and shown as the interface says', async (t) => {
   const { db } = await temporaryDatabase(t)
-  const first = await createAccount(db, { name: 'one', plan: 'free' }, { ...born, now: () => 1 })
-  const second = await createAccount(db, { name: 'two', plan: 'pro' }, born)
+  const bornAt = (ms: number) => ({ now: () => ms, ids: createIdSource(() => ms, randomBytes) })
+  const first = await createAccount(db, { name: 'one', plan: 'free' }, bornAt(1))
+  const second = await createAccount(db, { name: 'two', plan: 'pro' }, bornAt(born.now()))
   assert.deepEqual(await listAccounts(db, ALL), [first, second])
   assert.deepEqual(await findAccount(db, first.id), first)
   assert.equal(await findAccount(db, 'acc_none' as AccountId), undefined)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
 import { testIds } from '../../../test/support/ids.ts'
+import { createIdSource } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
 import { auditWriter } from '../audit/write.ts'
 import { createAccount } from './queries.ts'
@@ -15,8 +17,9 @@ async function setUp(t: TestContext, names: readonly string[]) {
   const routes = accountsAdminRoutes({ ...deps, plans, cursorKey: Buffer.alloc(32, 1), changed: () => {} })
   const ask = await serveRoutes(t, desk, [routes])
   const made: string[] = []
+  const ids = createIdSource(now, randomBytes) // in order: a millisecond each
   for (const name of names) {
-    made.push((await createAccount(db, { name, plan: 'pro' }, { now, ids: testIds })).id)
+    made.push((await createAccount(db, { name, plan: 'pro' }, { now, ids })).id)
     clock.now += 1
   }
   const search = async (text: string, more = '') => {

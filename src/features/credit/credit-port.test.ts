@@ -216,8 +216,10 @@ test('an exposure lowers a request without max_tokens like credit does, and can 
 
 test('F14: a hold whose reply was lost and that was then admitted on exposure is charged once, and nothing stays held', async (t) => {
   let lose = true
+  const looked = Promise.withResolvers<void>()
   const store = (real: LedgerStore): LedgerStore => ({
     async commit(batch) {
+      if (!lose) await looked.promise
       const outcomes = await real.commit(batch)
       if (!lose || batch.units.length === 0) return outcomes
       lose = false
@@ -228,6 +230,7 @@ test('F14: a hold whose reply was lost and that was then admitted on exposure is
   const held = await port.hold(holdAsk())
   assert.equal(held.unrecorded, true)
   assert.equal((await standing(database)).held, 100n)
+  looked.resolve() // and not before: it would be given back by now on a machine that stood still
   port.dispatched(held)
   await port.settle(held, recordFor(held))
   await committer.flush()

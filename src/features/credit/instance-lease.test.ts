@@ -6,7 +6,9 @@ import { createInstanceLease, forgetInstances, isGone, LEASE_MS } from './instan
 
 const HOUR_MS = 3_600_000
 
+/** Renewed when the test says so. */
 async function leased(t: TestContext, id = 'ins_a') {
+  t.mock.timers.enable({ apis: ['setInterval'] })
   const database = await temporaryDatabase(t)
   const { db } = database
   const log = recordingLog()
@@ -60,7 +62,6 @@ test('others see a process from its start to its end, by the clock of the databa
 })
 
 test('it renews itself every 5 s, once at a time', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
   const { lease, row, setBack } = await leased(t)
   await lease.start()
   await setBack(HOUR_MS)

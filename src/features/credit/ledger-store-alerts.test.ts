@@ -10,7 +10,7 @@ import type { Database } from '../../db/schema.ts'
 import { monthNumber } from '../../lib/months.ts'
 import { createCommitter } from './committer.ts'
 import { createLedgerStore } from './ledger-store.ts'
-import type { Unit } from './unit.ts'
+import type { Outcome, Unit } from './unit.ts'
 
 const MONTH = monthNumber(NOW)
 const quiet = { warn: () => undefined, error: () => undefined }
@@ -93,6 +93,8 @@ async function refuseAlerts(db: Kysely<Database>): Promise<void> {
 
 const CHARGES = 20
 const COST = 50n
+/** As many as a store has connections: more would only wait for one, and not for ever. */
+const AT_ONCE = 4
 
 test('two stores on one database that charge and refuse at once, each everything, tell everything once, with the figures of one moment', async (t) => {
   const place = await temporaryPlace(t)
@@ -103,12 +105,15 @@ test('two stores on one database that charge and refuse at once, each everything
   const names = Array.from({ length: CHARGES }, (_, index) => index)
   await commit(purchase(credit), settings([25, 50, 100]), ...names.map((name) => hold(name, { outputTokens: 50 })))
   const stores = [createLedgerStore(database), createLedgerStore(second)]
-  const commits = stores.flatMap((store, index) =>
-    names.flatMap((name) => [
-      store.commit({ units: [settle(name, { costNanoUsd: COST })], now: NOW }),
-      store.commit({ units: [hold(`late ${index} ${name}`)], now: NOW }),
-    ]),
-  )
+  const commits = stores.flatMap((store, index) => {
+    const units = names.flatMap((name) => [settle(name, { costNanoUsd: COST }), hold(`late ${index} ${name}`)])
+    return Array.from({ length: AT_ONCE }, async (_, lane) => {
+      const outcomes: Outcome[] = []
+      for (const unit of units.filter((_unit, at) => at % AT_ONCE === lane))
+        outcomes.push(...(await store.commit({ units: [unit], now: NOW })))
+      return outcomes
+    })
+  })
   const outcomes = kinds((await Promise.all(commits)).flat())
   const count = (kind: string) => outcomes.filter((each) => each === kind).length
   assert.deepEqual([count('done'), count('already'), count('refused')], [CHARGES, CHARGES, 2 * CHARGES])

@@ -262,8 +262,10 @@ test('F14: what was committed without an answer is not done twice: a hold is giv
   const { database, db, store, commit } = await openStore(t)
   await commit(purchase(1_000n), hold('running'))
   let isLost = true
+  const looked = Promise.withResolvers<void>()
   const forgetful: LedgerStore = {
     async commit(batch) {
+      if (!isLost) await looked.promise // on a machine that stood still the hold would be given back before it was seen
       const outcomes = await store.commit(batch)
       if (!isLost || batch.units.length === 0) return outcomes
       isLost = false
@@ -274,6 +276,7 @@ test('F14: what was committed without an answer is not done twice: a hold is giv
   const settled = committer.settle(settle('running'))
   await assert.rejects(committer.hold(hold('new')), { code: 'database_unavailable' })
   assert.equal((await db.selectFrom('hold').selectAll().execute()).length, 1, 'it was committed')
+  looked.resolve()
   await settled
   await committer.close()
   assert.deepEqual(await db.selectFrom('hold').selectAll().execute(), [])

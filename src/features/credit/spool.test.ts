@@ -29,9 +29,19 @@ async function spoolIn(t: TestContext, over: Partial<SpoolOptions> = {}) {
   const directory = join(root, instanceId)
   const text = () => {
     const logs = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.log')) : []
-    return logs.map((name) => readFileSync(join(directory, name), 'utf8')).join('')
+    return logs.map((name) => readIfThere(join(directory, name))).join('')
   }
   return { spool, root, directory, log, text }
+}
+
+/** What is resolved is deleted by and by, also after it was listed. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (!existsSync(path)) return ''
+    throw error
+  }
 }
 
 function held(): Spooled {

@@ -242,7 +242,10 @@ test('KEY-3: a key that a person made can do what they can: less after a step do
     readonly data: readonly { readonly name: string; readonly revoked_at: string | null }[]
   }>()
   assert.deepEqual(
-    data.filter(({ revoked_at: at }) => at !== null).map(({ name }) => name),
+    data
+      .filter(({ revoked_at: at }) => at !== null)
+      .map(({ name }) => name)
+      .sort(),
     ['and of mine', 'mine'],
   )
 })
@@ -264,13 +267,10 @@ test('an invitation’s link is told once; the list and the audit log tell the r
   assert.equal(statusOf(await ask('DELETE', `/v1/invitations/${id}`, { token: admin.token })), 204)
   assert.equal(statusOf(await ask('DELETE', `/v1/invitations/${id}`, { token: admin.token })), 404)
   const events = await audited()
-  assert.deepEqual(
-    events.map(({ action, subject, actor_id: actor }) => [action, subject, actor]),
-    [
-      ['invitation.created', id, admin.userId],
-      ['invitation.revoked', id, admin.userId],
-    ],
-  )
+  assert.deepEqual(events.map(({ action, subject, actor_id: actor }) => [action, subject, actor]).sort(), [
+    ['invitation.created', id, admin.userId],
+    ['invitation.revoked', id, admin.userId],
+  ])
   const token = url.split('=')[1]
   const everything = JSON.stringify([events, await database.db.selectFrom('invitation').selectAll().execute()])
   assert.ok(!everything.includes(token) && !list.body.includes(token))
@@ -329,8 +329,11 @@ test('only owners invite owners, and a key invites as an admin, the operator’s
 test('SUP-3: changes of members are in the audit log, and so is what was refused', async (t) => {
   const { signedIn, patch, remove, audited } = await setUp(t)
   const [owner, admin, guest] = [await signedIn('owner'), await signedIn('admin'), await signedIn('developer')]
+  const known = new Set<string>()
   const told = async (person: Person, action: string, result: string, details: object) => {
-    const event = (await audited()).at(-1)
+    const [event, ...more] = (await audited()).filter(({ id }) => !known.has(id))
+    assert.deepEqual(more, [])
+    known.add(event?.id ?? '')
     assert.deepEqual([event?.actor_id, event?.action, event?.result], [person.userId, action, result])
     assert.deepEqual(JSON.parse(event?.details ?? ''), details)
     assert.equal(event?.address, '127.0.0.1')

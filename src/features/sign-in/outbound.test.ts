@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { freePort } from '../../../test/support/free-port.ts'
 import { SignInError } from './failure.ts'
 import { createOutbound } from './outbound.ts'
 
@@ -9,14 +9,13 @@ const MAX_BYTES = 256 * 1024
 
 /** Answers with as many bytes as its path says. */
 async function startProvider(t: TestContext): Promise<string> {
-  const port = await freePort()
   const server = createServer((request, response) => response.end(Buffer.alloc(Number(request.url?.slice(1)), 'x')))
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()
     server.close()
   })
-  return `http://127.0.0.1:${port}`
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
 }
 
 test('an identity provider’s answer of 256 KiB is read, a longer one is none [limit: idp-answer]', async (t) => {

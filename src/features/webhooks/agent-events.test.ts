@@ -25,7 +25,12 @@ async function setUp(t: TestContext) {
     assert.equal(answer.statusCode, 200, answer.body)
     return answer.json<{ data: readonly Listed[]; next_cursor: string | null }>()
   }
-  const work = async (agentId: string, ending?: RunEnding) => api.end(await api.start(agentId), ending)
+  const work = async (agentId: string, ending?: RunEnding) => {
+    const mine = await api.start(agentId)
+    const started = Date.now()
+    while (Date.now() === started) await new Promise(setImmediate) // ids of one millisecond are in no order
+    return api.end(mine, ending)
+  }
   return { ...api, list, work }
 }
 

@@ -66,8 +66,7 @@ const UNIFIED = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find((path) =>
 const skip = UNIFIED === undefined || process.getuid?.() !== 0 ? 'needs root and cgroup v2' : false
 
 function realGroup(t: TestContext): string {
-  const own = join(UNIFIED ?? '', `turnpike-test-${process.pid}`)
-  mkdirSync(own)
+  const own = mkdtempSync(join(UNIFIED ?? '', 'turnpike-test-'))
   t.after(() => {
     for (const name of ['turnpike-runs', 'turnpike-service', '']) {
       if (existsSync(join(own, name))) rmdirSync(join(own, name))
@@ -81,7 +80,8 @@ test('SBX-4 JOB-2: all processes of a group end at once, and the group is remove
   const cgroups = openCgroups(own)
   assert.ok(cgroups !== undefined)
   const cgroup = cgroups.make('run', SANDBOX_LIMITS)
-  const child = spawn('sh', ['-c', 'read x; setsid sleep 1000 & echo begun; sleep 1000'], {
+  // All three are there before it says so.
+  const child = spawn('sh', ['-c', 'read x; setsid sleep 1000 & sleep 1000 & echo begun; wait'], {
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   assert.ok(child.pid !== undefined)

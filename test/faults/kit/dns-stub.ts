@@ -29,7 +29,10 @@ export interface DnsStub {
 export async function startDnsStub(table: DnsTable): Promise<DnsStub> {
   const queries: { name: string; type: string }[] = []
   const turns = new Map<string, number>()
-  /** Turns of questions that were asked already: a resolver that was kept waiting asks the same one again. */
+  /**
+   * Turns of questions that were asked already: a resolver that was kept waiting asks the same one again. Those that do so
+   * from another port, as c-ares does, must be given so long a time-out that they need not.
+   */
   const known = new Map<string, number>()
   const socket = createSocket('udp4')
   socket.on('message', (query, from) => {
