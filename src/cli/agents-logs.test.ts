@@ -45,23 +45,14 @@ test('logs of an agent that has ended are all that it told', async () => {
   assert.deepEqual([code, stdout, stderr], [0, lines.join('\n'), ''])
 })
 
-test('logs of an agent that goes on end where nothing more comes', async () => {
+test('logs of an agent that goes on are what is past, however soon more comes', async () => {
   isA('running')
   server.tell('status', { status: 'running' })
+  server.finish()
   const { code, stdout, stderr } = await logs().ended
   assert.deepEqual([code, stdout], [0, '16:30:00  running\n'])
   assert.equal(stderr, 'agt_1 goes on; -f follows it.\n')
-})
-
-test('logs of an agent that never pauses end where what comes is new', async () => {
-  isA('running')
-  server.tell('status', { status: 'running' })
-  const command = logs()
-  await saw(command.stdout, 'running')
-  const talk = setInterval(() => server.tell('phase', { phase: 'new' }, '2099-01-01T00:00:00.000Z'), 50)
-  const { code, stdout } = await command.ended
-  clearInterval(talk)
-  assert.deepEqual([code, stdout], [0, '16:30:00  running\n'])
+  assert.equal(server.asked.at(-1)?.what, 'GET /v1/agents/agt_1/events?follow=false')
 })
 
 test('half a log does not pass for all of it', async () => {

@@ -61,10 +61,13 @@ function agentOf(t: TestContext, options: GuardedAgentOptions) {
   return agent
 }
 
+/** A resolver that asks again would take the next turn. */
+const ANSWERED_WITHIN_MS = 60_000
+
 async function stubbed(t: TestContext, table: DnsTable) {
   const stub = await startDnsStub(table)
   t.after(() => stub.close())
-  return { stub, resolve: nameServerResolver([stub.server]) }
+  return { stub, resolve: nameServerResolver([stub.server], ANSWERED_WITHIN_MS) }
 }
 
 const always =

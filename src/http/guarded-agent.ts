@@ -202,10 +202,11 @@ async function resolveBySystem(hostname: string): Promise<string[]> {
  * Asks name servers alone: no file of this machine's hosts, no search domains, and none of the few threads that the
  * system's resolver would hold while a tenant's name server takes its time.
  * @param servers `address:port`; those of the machine, as they are at each question, unless said.
+ * @param timeoutMs Until a server is asked again.
  */
-export function nameServerResolver(servers?: readonly string[]): ResolveAddresses {
+export function nameServerResolver(servers?: readonly string[], timeoutMs = NAME_SERVER_TIMEOUT_MS): ResolveAddresses {
   return async (hostname) => {
-    const resolver = new dns.Resolver({ timeout: NAME_SERVER_TIMEOUT_MS, tries: NAME_SERVER_TRIES })
+    const resolver = new dns.Resolver({ timeout: timeoutMs, tries: NAME_SERVER_TRIES })
     if (servers !== undefined) resolver.setServers(servers)
     const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     const addresses = [ipv4, ipv6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))

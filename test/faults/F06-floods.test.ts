@@ -16,10 +16,8 @@ const MIB = 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 const MAX_GROWTH_BYTES = 32 * MIB
 const MAX_DELAY_MS = 200
-/** As long as the process is late because others had its core, or still makes room. */
+/** As long as the process is late because others had its core. */
 const TRIES = 3
-/** Of all tries: V8 makes room for as many young objects as come at once, and keeps it. A stream that is held back takes 150. */
-const MAX_ROOM_BYTES = 64 * MIB
 const WARM_UPS = 300
 
 const faulted = await startFaultedGateway({
@@ -77,23 +75,19 @@ const TOO_LARGE: readonly (readonly [name: string, script: Script])[] = [
 /** What is asked of the process, whatever a provider sends. */
 async function bounded(work: () => Promise<void>): Promise<void> {
   let measured = await figuresWhile(faulted.gateway, work)
-  let room = measured.grownBytes
-  const isLate = (): boolean => measured.delayP99Ms >= MAX_DELAY_MS && measured.waitedMs >= MAX_DELAY_MS
-  for (let tries = 1; tries < TRIES && (isLate() || measured.grownBytes >= MAX_GROWTH_BYTES); tries++) {
-    measured = await figuresWhile(faulted.gateway, work)
-    room += measured.grownBytes
-  }
+  const isHeldUp = (): boolean => measured.delayP99Ms >= MAX_DELAY_MS && measured.waitedMs >= MAX_DELAY_MS
+  for (let tries = 1; tries < TRIES && isHeldUp(); tries++) measured = await figuresWhile(faulted.gateway, work)
   const { grownBytes, delayP99Ms, delayMaxMs, waitedMs } = measured
   const figures = `grown ${Math.round(grownBytes / MIB)} MiB, delay p99 ${delayP99Ms.toFixed(0)} ms, max ${delayMaxMs.toFixed(0)} ms, ${waitedMs.toFixed(0)} ms without a core`
   console.log(`F6: ${figures}`)
-  assert.ok(grownBytes < MAX_GROWTH_BYTES && room < MAX_ROOM_BYTES, figures)
+  assert.ok(grownBytes < MAX_GROWTH_BYTES, figures)
   assert.ok(delayP99Ms < MAX_DELAY_MS + waitedMs, figures)
 }
 
 suite('F6: a provider that floods', () => {
   before(async () => {
     for (let time = 0; time < WARM_UPS; time++) await flood(goodStream({ words: 200 }))
-    await flood([...begun, tiny(EVENT, MANY / 10), fin]) // the first estimate starts the thread that counts
+    await flood([...begun, tiny(EVENT), fin]) // the first estimate starts the thread that counts; memory is given room
   })
 
   for (const [name, script] of TOO_LARGE) {

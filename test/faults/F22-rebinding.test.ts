@@ -47,7 +47,10 @@ async function startCanary(t: TestContext) {
     connections++
     socket.destroy()
   })
-  const address = process.platform === 'linux' ? `127.78.${process.pid % 250}.${(process.pid >> 8) % 250}` : '127.0.0.1'
+  const address =
+    process.platform === 'linux'
+      ? `127.${64 + (process.pid >> 16)}.${(process.pid >> 8) & 255}.${process.pid & 255}`
+      : '127.0.0.1'
   server.listen(PORT, address)
   await once(server, 'listening')
   t.after(() => server.close())

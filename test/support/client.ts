@@ -1,6 +1,7 @@
 /** A plain HTTP client with kept-alive connections, for what the official SDKs hide. */
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Gateway } from './gateway.ts'
 import type { WireError, WireUsage } from './sse.ts'
@@ -103,7 +104,7 @@ export async function usageReport(gateway: Gateway, key: string): Promise<UsageR
 /** Far more than anything takes, also where processes stand still for seconds, since others have the cores. */
 const WITHIN_MS = 20_000
 
-/** Asks again until the answer is as wished, at most `withinMs`; returns the last answer either way. */
+/** Asks again until the answer is as wished. Rejects, and says the last one, when it is not after `withinMs`. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   isThere: (value: T) => boolean,
@@ -112,7 +113,8 @@ export async function eventually<T>(
   const until = performance.now() + withinMs
   for (;;) {
     const value = await ask()
-    if (isThere(value) || performance.now() > until) return value
+    if (isThere(value)) return value
+    if (performance.now() > until) throw new Error(`Not so within ${withinMs} ms; at last: ${inspect(value)}`)
     await sleep(25)
   }
 }
@@ -123,8 +125,7 @@ export async function untilActive(gateway: Gateway, count: number): Promise<void
     const { text } = await send(gateway, '/metrics')
     return Number(/^turnpike_active_completions (\d+)$/m.exec(text)?.[1])
   }
-  const active = await eventually(gauge, (now) => now === count)
-  if (active !== count) throw new Error(`${active} completions are under way, not ${count}`)
+  await eventually(gauge, (now) => now === count)
 }
 
 /** Writes bytes on a socket of its own and returns everything that comes back until the server closes it. */

@@ -5297,11 +5297,14 @@ export interface paths {
         };
         /**
          * Listen to an agent
-         * @description What it has done from the beginning, and what it does, as an event stream: `id` is the event’s number, `event` its type (`status`, `phase`, `message`, `tool_call`, `tool_result`, `usage`, `diff`), `data` a JSON object. With `Last-Event-ID` it goes on after that event. When the agent has ended and all is told, `done` comes, and the stream ends.
+         * @description What it has done from the beginning, and what it does, as an event stream: `id` is the event’s number, `event` its type (`status`, `phase`, `message`, `tool_call`, `tool_result`, `usage`, `diff`), `data` a JSON object. With `Last-Event-ID` it goes on after that event. When the agent has ended and all is told, `done` comes with its status, and the stream ends; with `follow=false` as soon as what it has done so far is told.
          */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Whether to wait for what it does. `true` unless said. */
+                    follow?: "true" | "false";
+                };
                 header?: {
                     /** @description The number of the last event received. */
                     "last-event-id"?: string;

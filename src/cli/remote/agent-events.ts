@@ -17,6 +17,8 @@ export interface AgentFeed extends StreamWatcher {
   readonly agentId: string
   /** The number of the last event that is known; 0 unless said. */
   readonly after?: number
+  /** What has happened so far is all. */
+  readonly isPast?: boolean
   readonly onEvent: (event: AgentEvent) => void
   readonly isPatient?: boolean
 }
@@ -24,12 +26,12 @@ export interface AgentFeed extends StreamWatcher {
 /** As `Last-Event-ID`: nothing of what has happened. */
 export const FROM_NOW_ON = Number.MAX_SAFE_INTEGER
 
-/** Resolves when the agent has ended and all is told, or `signal` says so. Rejects as `keepStream` does. */
+/** Resolves when the agent has ended and all is told, or what is past, or `signal` says so. Rejects as `keepStream` does. */
 export async function followAgent(feed: AgentFeed): Promise<void> {
   let last = feed.after ?? 0
   await keepStream({
     ...feed,
-    path: `/agents/${feed.agentId}/events`,
+    path: `/agents/${feed.agentId}/events${feed.isPast === true ? '?follow=false' : ''}`,
     lastEventId: () => (last === 0 ? undefined : String(last)),
     async onFrame({ event, data }) {
       if (event === 'done') return 'over'

@@ -12,11 +12,8 @@ import { reasonOf, UnreachableError } from './http.ts'
 export interface StreamWatcher {
   /** Ends it. */
   readonly signal: AbortSignal
-  /**
-   * @param lostMs How long there was no connection; undefined: this is the first one.
-   * @param serverTime By the server's clock, to the second; Unix milliseconds, or NaN where it does not say.
-   */
-  readonly onConnected: (lostMs: number | undefined, serverTime: number) => void
+  /** @param lostMs How long there was no connection; undefined: this is the first one. */
+  readonly onConnected: (lostMs: number | undefined) => void
   /** Once for each time without a connection. */
   readonly onLost: (reason: string) => void
   readonly timing?: StreamTiming
@@ -73,7 +70,7 @@ function waitBefore(failures: number, { firstWaitMs, maxWaitMs }: StreamTiming):
 
 /** Tells of the connection, not of each attempt. */
 interface Line {
-  opened(response: Response): void
+  opened(): void
   lost(error: unknown): void
 }
 
@@ -81,9 +78,9 @@ function createLine({ onConnected, onLost, isPatient = false }: KeptStream): Lin
   let state: 'new' | 'open' | 'lost' = 'new'
   let lostAt: number | undefined
   return {
-    opened({ headers }) {
+    opened() {
       const lostMs = lostAt === undefined ? undefined : performance.now() - lostAt
-      onConnected(lostMs, Date.parse(headers.get('date') ?? ''))
+      onConnected(lostMs)
       state = 'open'
     },
     lost(error) {
@@ -122,7 +119,7 @@ async function readFrames(stream: KeptStream, line: Line): Promise<void> {
   try {
     const both = AbortSignal.any([signal, silence.signal])
     const response = await client.listen(path, { lastEventId: lastEventId(), signal: both })
-    line.opened(response)
+    line.opened()
     const decoder = createSseDecoder({ maxEventBytes: MAX_EVENT_BYTES })
     for await (const bytes of piecesOf(response)) {
       const frames: Frame[] = []

@@ -89,6 +89,25 @@ test('a stream goes on after the last event that was received, whether or not th
   }
 })
 
+test('without following, what has happened so far is told, and the stream is over', async (t) => {
+  const { ask, app, create, start } = await openAgentApi(t)
+  const { id } = await create()
+  const claim = await start(id)
+  const many = Array.from({ length: 120 }, (_, index) => ({ type: 'phase', data: { index } }) as const)
+  await appendEvents(app.database.db, claim, { events: many, now: Date.now() })
+  const past = async (headers: Record<string, string>) =>
+    readStream((await ask('GET', `/${id}/events?follow=false`, { headers })).text)
+  const told = await past({})
+  assert.deepEqual(
+    told.map(({ id: number }) => number),
+    [...Array.from({ length: 123 }, (_, index) => index + 1), undefined],
+  )
+  assert.deepEqual([told.at(-1)?.event, told.at(-1)?.data], ['done', { status: 'running' }])
+  assert.deepEqual(typesOf(await past({ 'last-event-id': '122' })), ['phase', 'done'])
+  assert.deepEqual(typesOf(await past({ 'last-event-id': '999' })), ['done'])
+  assert.equal((await ask('GET', `/${id}/events?follow=maybe`)).status, 400)
+})
+
 test('[limit: agent-events-at-once] many events come whole and in order', async (t) => {
   const api = await openAgentApi(t)
   const { id } = await api.create()

@@ -32,9 +32,18 @@ const schema = {
   description:
     'What it has done from the beginning, and what it does, as an event stream: `id` is the event’s number, `event` its ' +
     `type (${AGENT_EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}), \`data\` a JSON object. With \`Last-Event-ID\` it ` +
-    'goes on after that event. When the agent has ended and all is told, `done` comes, and the stream ends.',
+    'goes on after that event. When the agent has ended and all is told, `done` comes with its status, and the stream ends; ' +
+    'with `follow=false` as soon as what it has done so far is told.',
   tags: ['Agents'],
   params: Type.Object({ id: Type.Unsafe<AgentId>({ type: 'string' }) }),
+  querystring: Type.Object({
+    follow: Type.Optional(
+      Type.Unsafe<'true' | 'false'>({
+        enum: ['true', 'false'],
+        description: 'Whether to wait for what it does. `true` unless said.',
+      }),
+    ),
+  }),
   headers: Type.Object({
     'last-event-id': Type.Optional(Type.String({ description: 'The number of the last event received.' })),
   }),
@@ -52,7 +61,8 @@ export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
       const last = parseLastEventId(request.headers['last-event-id'] || undefined) ?? 0
       const standing = await readStanding(db, reference)
       if (standing === undefined) throw unknownAgent()
-      const followed = followAgent(db, reference, Math.min(last, standing.events))
+      const until = request.query.follow === 'false' ? standing.events : undefined
+      const followed = followAgent(db, reference, { last: Math.min(last, standing.events), until })
       const listener = listeners.enter(accountId)
       await followEvents(request, reply, { ...deps, followed, listener, lookEveryMs, scope: SCOPE })
       return reply
@@ -60,19 +70,26 @@ export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
   }
 }
 
-/** @param last The number of the last event that is known. */
-export function followAgent(db: Kysely<Database>, reference: AgentReference, last: number): Followed {
+interface Stretch {
+  /** The number of the last event that is known. */
+  readonly last: number
+  /** The number of the last event to tell; undefined: the last there will be. */
+  readonly until: number | undefined
+}
+
+function followAgent(db: Kysely<Database>, reference: AgentReference, { last, until }: Stretch): Followed {
   let after = last
   let isOver = false
+  const limit = (): number => Math.min(EVENTS_AT_ONCE, (until ?? Number.POSITIVE_INFINITY) - after)
   return {
     async read(): Promise<readonly StreamEvent[]> {
       if (isOver) return []
-      const events = await readEvents(db, reference, { after, limit: EVENTS_AT_ONCE })
+      const events = limit() > 0 ? await readEvents(db, reference, { after, limit: limit() }) : []
       after = events.at(-1)?.sequence ?? after
       if (events.length > 0)
         return events.map((row) => ({ id: String(row.sequence), event: row.type, data: renderEvent(row) }))
       const standing = await readStanding(db, reference)
-      isOver = standing === undefined || (isEnded(standing.status) && standing.events <= after)
+      isOver = standing === undefined || after === until || (isEnded(standing.status) && standing.events <= after)
       if (!isOver || standing === undefined) return []
       return [{ id: undefined, event: 'done', data: JSON.stringify({ status: standing.status }) }]
     },
