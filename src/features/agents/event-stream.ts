@@ -89,7 +89,7 @@ function followAgent(db: Kysely<Database>, reference: AgentReference, { last, un
       if (events.length > 0)
         return events.map((row) => ({ id: String(row.sequence), event: row.type, data: renderEvent(row) }))
       const standing = await readStanding(db, reference)
-      isOver = standing === undefined || after === until || (isEnded(standing.status) && standing.events <= after)
+      isOver = standing === undefined || until !== undefined || (isEnded(standing.status) && standing.events <= after)
       if (!isOver || standing === undefined) return []
       return [{ id: undefined, event: 'done', data: JSON.stringify({ status: standing.status }) }]
     },
