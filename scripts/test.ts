@@ -86,11 +86,15 @@ async function runPass(files: readonly string[], env: NodeJS.ProcessEnv): Promis
     execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
     env,
   })
+  /** Those that have not said how all their tests went. */
   const cut = new Set(files)
   events.on('test:summary', ({ file, duration_ms: ms, counts: { tests, passed, skipped, todo } }) => {
-    if (file === undefined) counts = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
-    else durations.push({ file: relative(ROOT, file), seconds: Math.round(ms / 1000) })
-    if (file !== undefined) cut.delete(file)
+    if (file === undefined) {
+      counts = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
+      return
+    }
+    cut.delete(file)
+    durations.push({ file: relative(ROOT, file), seconds: Math.round(ms / 1000) })
   })
   // One whose tests are all about PostgreSQL has none on SQLite: then it is the file that passes.
   events.on('test:pass', ({ name }) => void (again.includes(name) && cut.delete(name)))

@@ -44,7 +44,7 @@ const isUnavailable = (error: unknown) => error instanceof GatewayError && error
 function freeze(pid: number): readonly number[] {
   const statOf = (each: string) => / \((?:.*)\) (?<state>\S) (?<parent>\d+) /.exec(readStat(each))?.groups
   process.kill(pid, 'SIGSTOP')
-  while (statOf(String(pid))?.['state'] !== 'T');
+  while (!['T', undefined].includes(statOf(String(pid))?.['state']));
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && statOf(name)?.['parent'] === String(pid))
   for (const child of children) process.kill(Number(child), 'SIGSTOP')
   return [pid, ...children.map(Number)]
