@@ -2,7 +2,7 @@
 import type { Caller } from './caller.ts'
 import type { CompletionRecord } from './completion.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
-import type { NanoUsd, Price } from './money.ts'
+import type { NanoUsd } from './money.ts'
 
 /** What a hold must fit, in the order that refusals are told. The one list for check, hold and settlement. */
 export const CREDIT_SCOPES = ['credit', 'account_budget', 'key_budget'] as const
@@ -11,7 +11,16 @@ export type CreditScope = (typeof CREDIT_SCOPES)[number]
 /** A request without `max_tokens` is lowered to what is affordable, but never below this. */
 export const MIN_FLEXIBLE_TOKENS = 256
 
-/** What admission asks for. The hold is ⌈`promptTokens` × input price + `outputTokens` × `choices` × output price⌉. */
+/** The dearest that a request can be charged, whatever tier, class of tokens or deployment it ends at. */
+export interface HoldRates {
+  /** Micro-dollars per million tokens, which is pico-dollars a token. */
+  readonly inputMicroUsd: number
+  readonly outputMicroUsd: number
+  /** Fees that do not depend on tokens: of calls, images and server tools. */
+  readonly fixedNanoUsd: number
+}
+
+/** What admission asks for. The hold is ⌈`promptTokens` × input rate + `outputTokens` × `choices` × output rate⌉ + fees. */
 export interface HoldAsk {
   readonly id: CompletionId
   readonly caller: Caller
@@ -19,10 +28,10 @@ export interface HoldAsk {
   readonly model: string
   /** The first provider that will be tried, by the operator's name. */
   readonly provider: string
-  readonly price: Price
+  readonly rates: HoldRates
   readonly priceVersion: string
   readonly stream: boolean
-  /** Estimated, see `domain/reservation.ts`. */
+  /** An upper bound, see `domain/reservation.ts`. */
   readonly promptTokens: number
   /** Of one choice at most. */
   readonly outputTokens: number

@@ -1,7 +1,7 @@
 /** What a request must pass before anything is held or sent for it: its body, its model, a route, the rate limit. */
 import type { Caller } from '../domain/caller.ts'
 import type { ChatRequest } from '../domain/chat.ts'
-import type { HoldAsk } from '../domain/credit.ts'
+import type { HoldAsk, HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/money.ts'
@@ -76,7 +76,7 @@ function askOf(completion: Completion): HoldAsk {
     caller: completion.caller,
     model: model.aliasOf ?? model.id,
     provider: targets[0]?.upstream.name ?? '',
-    price: completion.price,
+    rates: ratesOf(completion),
     priceVersion: completion.priceVersion,
     stream: request.stream,
     promptTokens: completion.promptTokens,
@@ -86,6 +86,10 @@ function askOf(completion: Completion): HoldAsk {
     createdAt: completion.createdAt,
     clientRequestId: completion.clientRequestId,
   }
+}
+
+function ratesOf({ price }: Completion): HoldRates {
+  return { inputMicroUsd: price.inputMicroUsd, outputMicroUsd: price.outputMicroUsd, fixedNanoUsd: 0 }
 }
 
 /** Where a provider gives one choice a call, every choice pays for the prompt. */

@@ -253,13 +253,14 @@ for (const [name, { body, model, severalChoices, asks }] of Object.entries(ASKS)
   })
 }
 
-test('LED-9: price, version and caller of the hold are those of the charge', async () => {
+test('LED-9: rates, version and caller of the hold are those of the charge', async () => {
   const credit = fakeCredit()
   const { ask, records } = plane(() => ordinary(), { credit, model: { deployments: [deployment('other')] } })
   await ask(STREAM)
   const [asked] = credit.asks
   const { price } = modelOf()
-  assert.deepEqual([asked?.price, asked?.priceVersion, asked?.provider, asked?.stream], [price, 'pv_1', 'other', true])
+  const rates = { inputMicroUsd: price?.inputMicroUsd, outputMicroUsd: price?.outputMicroUsd, fixedNanoUsd: 0 }
+  assert.deepEqual([asked?.rates, asked?.priceVersion, asked?.provider, asked?.stream], [rates, 'pv_1', 'other', true])
   assert.deepEqual([asked?.id, asked?.clientRequestId, asked?.createdAt], [only(records).id, 'mine', 1_760_000_000_000])
   assert.equal(asked?.caller.keyId, only(records).keyId)
 })

@@ -76,6 +76,7 @@ export async function openCreditDesk(t: TestContext, path?: string) {
         flexible: false,
         inputPrice: 1000,
         outputPrice: 0,
+        fixedNanoUsd: 0,
         model,
         provider,
         stream: false,

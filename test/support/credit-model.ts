@@ -153,9 +153,9 @@ function percentReached({ limit }: Pick<AlertRow, 'limit'>, threshold: number, s
 function leastOf({ unit, held }: Written): NanoUsd {
   if (unit.kind === 'extend') return held + unit.nanoUsd
   if (unit.kind !== 'hold') return 0n
-  const { promptTokens: prompt, choices, inputPrice: inputMicroUsd, outputPrice: outputMicroUsd } = unit
+  const { promptTokens: prompt, choices, inputPrice: inputMicroUsd, outputPrice: outputMicroUsd, fixedNanoUsd } = unit
   const completion = Math.min(256, unit.outputTokens) * choices
-  return chargeNanoUsd({ prompt, completion }, { inputMicroUsd, outputMicroUsd })
+  return chargeNanoUsd({ prompt, completion }, { inputMicroUsd, outputMicroUsd }) + BigInt(fixedNanoUsd)
 }
 
 function writeHold(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied): void {
@@ -300,6 +300,7 @@ export function holdUnit(changes: Partial<HoldUnit> = {}): HoldUnit {
     flexible: false,
     inputPrice: 0,
     outputPrice: 1000,
+    fixedNanoUsd: 0,
     model: 'model',
     provider: 'provider',
     stream: false,

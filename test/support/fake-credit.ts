@@ -113,8 +113,9 @@ export function fakeCredit(input: FakeCreditInput = {}): FakeCredit {
   return { port, asks, holds, settled, extensions, events, open: () => open.size }
 }
 
-function worstOf({ promptTokens, choices, price }: HoldAsk, outputTokens: number): bigint {
-  const pico = promptTokens * price.inputMicroUsd + outputTokens * choices * price.outputMicroUsd
+function worstOf({ promptTokens, choices, rates }: HoldAsk, outputTokens: number): bigint {
+  const pico =
+    promptTokens * rates.inputMicroUsd + outputTokens * choices * rates.outputMicroUsd + rates.fixedNanoUsd * 1000
   return (BigInt(pico) + 999n) / 1000n
 }
 

@@ -125,6 +125,7 @@ export async function openHold(database: OpenedDatabase, subjectId: string, inst
     flexible: false,
     inputPrice: 1_000_000,
     outputPrice: 1_000_000,
+    fixedNanoUsd: 0,
     model: 'm1',
     provider: 'p',
     stream: false,

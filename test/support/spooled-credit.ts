@@ -86,7 +86,7 @@ export function holdAsk(over: Partial<HoldAsk> = {}): HoldAsk {
     caller: callerOf(ACCOUNT),
     model: 'm1',
     provider: 'p',
-    price: { inputMicroUsd: 1_000, outputMicroUsd: 1_000 },
+    rates: { inputMicroUsd: 1_000, outputMicroUsd: 1_000, fixedNanoUsd: 0 },
     priceVersion: 'v1',
     stream: false,
     promptTokens: 10,

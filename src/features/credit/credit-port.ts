@@ -179,7 +179,7 @@ function settleExposure(
 }
 
 function holdUnit(ask: HoldAsk, terms: PlanTerms, instanceId: string): HoldUnit {
-  const { caller, price } = ask
+  const { caller, rates } = ask
   return {
     kind: 'hold',
     accountId: caller.accountId,
@@ -192,8 +192,9 @@ function holdUnit(ask: HoldAsk, terms: PlanTerms, instanceId: string): HoldUnit 
     outputTokens: ask.outputTokens,
     choices: ask.choices,
     flexible: ask.flexible,
-    inputPrice: price.inputMicroUsd,
-    outputPrice: price.outputMicroUsd,
+    inputPrice: rates.inputMicroUsd,
+    outputPrice: rates.outputMicroUsd,
+    fixedNanoUsd: rates.fixedNanoUsd,
     model: ask.model,
     provider: ask.provider,
     stream: ask.stream,

@@ -63,10 +63,11 @@ function budgetedKey({ key, keySpentBefore }: World, month: number): KeyState {
 
 /** Prices in micro-dollars per million tokens. */
 function worstCost(unit: HoldUnit, outputTokens: number): NanoUsd {
-  return chargeNanoUsd(
+  const tokens = chargeNanoUsd(
     { prompt: unit.promptTokens, completion: outputTokens * unit.choices },
     { inputMicroUsd: unit.inputPrice, outputMicroUsd: unit.outputPrice },
   )
+  return unit.fixedNanoUsd === 0 ? tokens : tokens + BigInt(unit.fixedNanoUsd)
 }
 
 /** What is left to hold, below zero where more was spent than held; undefined: no limit. */
@@ -97,7 +98,8 @@ function affordableTokens(unit: HoldUnit, standing: Standing): number {
     const room = left(scope, standing)
     if (room !== undefined && (least === undefined || room < least)) least = room
   }
-  const pico = (least ?? 0n) * 1000n - BigInt(unit.promptTokens) * BigInt(unit.inputPrice)
+  const room = (least ?? 0n) - BigInt(unit.fixedNanoUsd)
+  const pico = room * 1000n - BigInt(unit.promptTokens) * BigInt(unit.inputPrice)
   const picoAToken = BigInt(unit.choices) * BigInt(unit.outputPrice)
   return pico < 0n || picoAToken === 0n ? 0 : Number(pico / picoAToken)
 }

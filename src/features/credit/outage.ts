@@ -37,8 +37,9 @@ export function fitExposure(
 ): { readonly outputTokens: number; readonly nanoUsd: NanoUsd } | undefined {
   const asked = worstCost(ask, ask.outputTokens)
   if (asked <= left) return { outputTokens: ask.outputTokens, nanoUsd: asked }
-  const picoAToken = BigInt(ask.price.outputMicroUsd) * BigInt(ask.choices)
-  const pico = left * 1000n - BigInt(ask.promptTokens) * BigInt(ask.price.inputMicroUsd)
+  const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = ask.rates
+  const picoAToken = BigInt(outputMicroUsd) * BigInt(ask.choices)
+  const pico = (left - BigInt(fixedNanoUsd)) * 1000n - BigInt(ask.promptTokens) * BigInt(inputMicroUsd)
   const outputTokens = pico < 0n || picoAToken === 0n ? 0 : Number(pico / picoAToken)
   if (!ask.flexible || outputTokens < MIN_FLEXIBLE_TOKENS) return undefined
   return { outputTokens, nanoUsd: worstCost(ask, outputTokens) }
@@ -73,6 +74,8 @@ export function intentUnit(ask: HoldAsk, terms: PlanTerms): SettleUnit {
   return { kind: 'settle', record, terms, unrecorded: true, kept: undefined }
 }
 
-function worstCost({ promptTokens, choices, price }: HoldAsk, outputTokens: number): NanoUsd {
-  return chargeNanoUsd({ prompt: promptTokens, completion: outputTokens * choices }, price)
+function worstCost({ promptTokens, choices, rates }: HoldAsk, outputTokens: number): NanoUsd {
+  const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = rates
+  const tokens = { prompt: promptTokens, completion: outputTokens * choices }
+  return chargeNanoUsd(tokens, { inputMicroUsd, outputMicroUsd }) + BigInt(fixedNanoUsd)
 }

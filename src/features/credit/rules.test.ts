@@ -122,6 +122,7 @@ test('INV-10: a hold is input and all choices at their prices, rounded up once t
     [{ promptTokens: 3, inputPrice: 333, outputTokens: 1, outputPrice: 1 }, 1n],
     [{ promptTokens: 3, inputPrice: 333, outputTokens: 2, outputPrice: 1 }, 2n],
     [{ promptTokens: 10, inputPrice: 150, outputTokens: 7, outputPrice: 600, choices: 3 }, 15n],
+    [{ promptTokens: 10, inputPrice: 150, outputTokens: 7, outputPrice: 600, choices: 3, fixedNanoUsd: 25 }, 40n],
     [{ promptTokens: 0, outputTokens: 9_000_000, outputPrice: 9_000_000_000, choices: 16 }, 1_296_000_000_000_000n],
   ]
   for (const [asked, amount] of amounts) {
@@ -197,6 +198,8 @@ test('affordable tokens are of one choice, none where the prompt alone is too mu
   }
   assert.equal(affordable({ outputTokens: 1000, choices: 3 }), 33)
   assert.equal(affordable({ outputTokens: 1000, promptTokens: 40, inputPrice: 1000 }), 60)
+  assert.equal(affordable({ outputTokens: 1000, promptTokens: 40, inputPrice: 1000, fixedNanoUsd: 25 }), 35)
+  assert.equal(affordable({ outputTokens: 1000, fixedNanoUsd: 101 }), 0)
   assert.equal(affordable({ outputTokens: 1000, promptTokens: 101, inputPrice: 1000 }), 0)
   assert.equal(affordable({ outputTokens: 1000, promptTokens: 101, inputPrice: 1000, outputPrice: 0 }), 0)
 })
@@ -206,6 +209,7 @@ test('LED-4: one token more than what is affordable never fits, what is affordab
   const asked = fc.record({
     promptTokens: natural(1000),
     inputPrice: natural(3000),
+    fixedNanoUsd: natural(300),
     outputPrice: fc.integer({ min: 1, max: 3000 }),
     choices: fc.integer({ min: 1, max: 16 }),
   })

@@ -14,6 +14,7 @@ const hold = holdUnit({
   choices: 3,
   inputPrice: 4,
   outputPrice: 5,
+  fixedNanoUsd: 8,
   createdAt: 6,
   keyBudgetNanoUsd: 7n,
 })

@@ -46,6 +46,7 @@ function holdRow(unit: HoldUnit) {
     unit.flexible,
     unit.inputPrice,
     unit.outputPrice,
+    unit.fixedNanoUsd,
     unit.model,
     unit.provider,
     unit.stream,
@@ -71,12 +72,13 @@ function holdOf(row: HoldRow): HoldUnit {
     flexible: row[10],
     inputPrice: row[11],
     outputPrice: row[12],
-    model: row[13],
-    provider: row[14],
-    stream: row[15],
-    priceVersion: row[16],
-    createdAt: row[17],
-    clientRequestId: row[18],
+    fixedNanoUsd: row[13],
+    model: row[14],
+    provider: row[15],
+    stream: row[16],
+    priceVersion: row[17],
+    createdAt: row[18],
+    clientRequestId: row[19],
   }
 }
 

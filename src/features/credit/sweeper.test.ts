@@ -237,7 +237,9 @@ test("terms are those of the account's plan", async (t) => {
   const account = 'acc_b' as AccountId
   await db.insertInto('account').values({ id: account, name: 'b', plan: 'own', created_at: 1, changed_at: 1 }).execute()
   await other.port.hold(holdAsk())
-  await other.port.hold(holdAsk({ caller: callerOf(account), price: { inputMicroUsd: 0, outputMicroUsd: 0 } }))
+  await other.port.hold(
+    holdAsk({ caller: callerOf(account), rates: { inputMicroUsd: 0, outputMicroUsd: 0, fixedNanoUsd: 0 } }),
+  )
   await seen(other.instanceId, undefined)
   const plans: string[] = []
   const terms = (plan: string) => {

@@ -32,6 +32,8 @@ export interface HoldUnit {
   /** Micro-dollars per million tokens, which is pico-dollars a token. */
   readonly inputPrice: number
   readonly outputPrice: number
+  /** Fees that do not depend on tokens, in nano-dollars. */
+  readonly fixedNanoUsd: number
   readonly model: string
   readonly provider: string
   readonly stream: boolean
