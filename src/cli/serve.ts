@@ -19,7 +19,7 @@ import { explainStartError } from './start-errors.ts'
 const COPY_MS = 1_000
 
 /**
- * Runs the service until it is told to end. A signal that comes while it starts is obeyed once it has.
+ * Runs the service until it receives a signal to end. A signal that comes while it starts is obeyed once it has.
  * @param version Of the program.
  */
 export async function serve(options: ServeOptions, version: string): Promise<void> {
@@ -30,16 +30,26 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   let running: Service | undefined
   crashOnBrokenInvariants(log, () => running)
   endOnSignals(started.promise, log)
+  reloadOnSignal(started.promise, options, log)
   const service = await startService({ config, log, version, role, mayMigrate }).catch((error: unknown) => {
     throw explainStartError(error, config)
   })
   running = service
   if (role !== 'worker') await welcome(service, config)
   log.log.info({ role, url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
-  process.on('SIGHUP', () => void reload(service, options, log))
   started.resolve(service)
   // Also a process that is killed leaves the next start a warm one.
   flushCompileCache()
+}
+
+/** One that comes while the service starts is obeyed once it has: without a handler it would end the process. */
+function reloadOnSignal(started: Promise<Service>, options: ServeOptions, log: OpenedLog): void {
+  process.on('SIGHUP', () => {
+    started.then(
+      (service) => reload(service, options, log),
+      () => {}, // the start failed, and says so itself
+    )
+  })
 }
 
 async function reload(service: Service, options: ServeOptions, { log }: OpenedLog): Promise<void> {

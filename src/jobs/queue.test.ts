@@ -115,6 +115,24 @@ test('JOB-1: what is leased is nobody else’s until the lease is over; then eve
   assert.equal(await finish(db, { ...second, owner: 'two' }, { kind: 'done' }), true)
 })
 
+test('JOB-1: renew never revives an expired lease, though nobody else has claimed the job', async (t) => {
+  const database = await temporaryDatabase(t)
+  const { db } = database
+  await enqueue(db, mail('ada'), testIds)
+  await enqueue(db, mail('bea'), testIds)
+  const [expired, leased] = await claimAll(database, 'one')
+  assert.ok(expired && leased)
+  await db.updateTable('job').set({ lease_until: databaseNow() }).where('id', '=', expired.id).execute()
+  const before = await rowsOf(database)
+  assert.deepEqual(await renew(db, { jobs: [expired, leased], owner: 'one', leaseMs: 2 * LEASE_MS }), [leased.id])
+  const leases = (rows: Awaited<ReturnType<typeof rowsOf>>) => new Map(rows.map((row) => [row.id, row.lease_until]))
+  assert.equal(leases(await rowsOf(database)).get(expired.id), leases(before).get(expired.id))
+  assert.deepEqual(
+    (await claimAll(database, 'two')).map(({ id, attempt }) => ({ id, attempt })),
+    [{ id: expired.id, attempt: 2 }],
+  )
+})
+
 test('JOB-1: the same owner with an earlier start is refused as well', async (t) => {
   const database = await temporaryDatabase(t)
   await enqueue(database.db, mail('ada'), testIds)
@@ -127,16 +145,16 @@ test('JOB-1: the same owner with an earlier start is refused as well', async (t)
   assert.equal(await finish(database.db, { ...second, owner: 'one' }, { kind: 'failed', error: 'late' }), false)
 })
 
-test('JOB-1: a job that its owner renewed, put off or ended after it was seen as abandoned is not claimed', async (t) => {
+test('JOB-1: a job that another claimed, or its owner put off or ended, after it was seen as abandoned is not claimed', async (t) => {
   const database = await temporaryDatabase(t)
   const { db } = database
-  for (const name of ['renewed', 'put off', 'ended', 'abandoned']) await enqueue(db, mail(name), testIds)
+  for (const name of ['claimed', 'put off', 'ended', 'abandoned']) await enqueue(db, mail(name), testIds)
   const held = new Map((await claimAll(database, 'one', 0)).map((job) => [job.name, job]))
   const jobs = await findDue(database)
   assert.equal(jobs.length, 4)
-  const [renewed, putOff, ended] = ['renewed', 'put off', 'ended'].map((name) => held.get(name))
-  assert.ok(renewed && putOff && ended)
-  await renew(db, { jobs: [renewed], owner: 'one', leaseMs: LEASE_MS })
+  const [taken, putOff, ended] = ['claimed', 'put off', 'ended'].map((name) => held.get(name))
+  assert.ok(taken && putOff && ended)
+  await claim(db, { jobs: [taken], owner: 'three', leaseMs: LEASE_MS })
   await finish(db, { ...putOff, owner: 'one' }, { kind: 'again', inMs: HOUR_MS, error: undefined })
   await finish(db, { ...ended, owner: 'one' }, { kind: 'done' })
   const claimed = await claim(db, { jobs, owner: 'two', leaseMs: LEASE_MS })

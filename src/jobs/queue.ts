@@ -79,13 +79,14 @@ export interface Renewal {
   readonly leaseMs: number
 }
 
-/** @returns The ids of those that are still the owner's. */
+/** A lease that has expired stays so, whoever had it: another may be about to claim it. @returns The ids of those renewed. */
 export async function renew(db: Kysely<Database>, { jobs, owner, leaseMs }: Renewal): Promise<readonly string[]> {
   const rows = listRows(db, inOrder(jobs).map(identityOf))
   const renewed = await sql<{ id: string }>`
     update job set lease_until = ${databaseTimeIn(leaseMs)}
     from (select ${textAt(0)} as held_id, ${numberAt(1)} as held_attempt from ${rows}) as held
-    where id = held_id and attempt = held_attempt and owner = ${owner} and ${isListed(db, jobs)}
+    where id = held_id and attempt = held_attempt and owner = ${owner} and lease_until > ${databaseNow()}
+      and ${isListed(db, jobs)}
     returning id`.execute(db)
   return renewed.rows.map(({ id }) => id)
 }

@@ -39,3 +39,21 @@ test('F17: a SIGTERM in the middle of the start is obeyed, with exit 0', async (
   child.kill('SIGTERM')
   assert.equal(await exited, 0, output())
 })
+
+test('F17: a SIGHUP in the middle of the start does not end the process', async () => {
+  const TURNPIKE_DATA_DIR = join(folder, 'hung-up')
+  const port = await freePort()
+  const { child, output, exited } = start({
+    REDIS_URL: `redis://127.0.0.1:${blackHole}`,
+    TURNPIKE_DATA_DIR,
+    PORT: String(port),
+    LOG_LEVEL: 'info',
+  })
+  while (!existsSync(join(TURNPIKE_DATA_DIR, 'turnpike.db'))) await sleep(5)
+  const hangingUp = setInterval(() => child.kill('SIGHUP'), 10)
+  await answers(`http://127.0.0.1:${port}/healthz`)
+  while (!output().includes('configuration reloaded') && child.exitCode === null) await sleep(5)
+  clearInterval(hangingUp)
+  child.kill('SIGTERM')
+  assert.equal(await exited, 0, output())
+})
