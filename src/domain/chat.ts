@@ -129,15 +129,33 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
  * A snapshot of the whole call so far: a later one replaces an earlier one, field by field. Absent is not zero.
- * `promptTokens` includes cached ones and `completionTokens` reasoning, for every provider.
+ * `promptTokens` includes cached, written and audio ones, `completionTokens` reasoning, audio and images, for every
+ * provider.
  */
 export interface Usage {
   readonly promptTokens?: number
   readonly completionTokens?: number
   readonly cachedTokens?: number
+  /** All lifetimes together. */
   readonly cacheWriteTokens?: number
+  /** Part of `cacheWriteTokens`. */
+  readonly cacheWrite1hTokens?: number
+  /** Part of `cacheWriteTokens`. */
+  readonly cacheWrite12hTokens?: number
+  /** Includes cached ones. */
+  readonly audioInputTokens?: number
+  /** Part of `cachedTokens` and of `audioInputTokens`. */
+  readonly cachedAudioTokens?: number
   readonly reasoningTokens?: number
+  readonly audioOutputTokens?: number
+  readonly imageOutputTokens?: number
+  /** Uses of tools that the provider runs, by their name in prices: `web_search`, … */
+  readonly serverToolUses?: Readonly<Record<string, number>>
+  /** Of the answer, in the provider's words. */
+  readonly serviceTier?: string
 }
+/** The fields of usage that count tokens. */
+export type TokenField = Exclude<keyof Usage, 'serverToolUses' | 'serviceTier'>
 
 export interface TextEvent {
   readonly type: 'text'

@@ -1,4 +1,4 @@
-import type { Price } from './money.ts'
+import type { Price } from './price.ts'
 
 export const CAPABILITIES = ['streaming', 'function_calling', 'vision', 'json_mode'] as const
 export type Capability = (typeof CAPABILITIES)[number]

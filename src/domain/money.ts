@@ -1,45 +1,10 @@
 /**
- * Money is exact: prices are micro-dollars per million tokens, amounts nano-dollars (10⁻⁹ USD), both integers.
+ * Money is exact: rates are micro-dollars per million tokens, amounts nano-dollars (10⁻⁹ USD), both integers.
  * Nothing here is floating point except what JSON is finally given.
  */
 
 /** Nano-dollars. */
 export type NanoUsd = bigint
-
-/** Micro-dollars per million tokens, whole numbers: $0.27 per million tokens is 270000. */
-export interface Price {
-  readonly inputMicroUsd: number
-  readonly outputMicroUsd: number
-  /** For prompt tokens read from the provider's cache; undefined: as input. */
-  readonly cachedInputMicroUsd?: number | undefined
-  /** For prompt tokens written to the provider's cache; undefined: as input. */
-  readonly cacheWriteMicroUsd?: number | undefined
-}
-
-/** Tokens to be charged. `prompt` includes `cached` and `cacheWrite`. */
-export interface ChargeableTokens {
-  readonly prompt: number
-  readonly completion: number
-  readonly cached?: number | undefined
-  readonly cacheWrite?: number | undefined
-}
-
-/**
- * What the tokens cost, rounded up to the next nano-dollar once, over the sum of all parts.
- * Cached and written tokens beyond `prompt` are not charged twice: fresh input never goes below zero.
- */
-export function chargeNanoUsd(tokens: ChargeableTokens, price: Price): NanoUsd {
-  const cached = Math.min(tokens.cached ?? 0, tokens.prompt)
-  const written = Math.min(tokens.cacheWrite ?? 0, tokens.prompt - cached)
-  const fresh = tokens.prompt - cached - written
-  const micro =
-    fresh * price.inputMicroUsd +
-    cached * (price.cachedInputMicroUsd ?? price.inputMicroUsd) +
-    written * (price.cacheWriteMicroUsd ?? price.inputMicroUsd) +
-    tokens.completion * price.outputMicroUsd
-  if (!Number.isSafeInteger(micro)) return chargeLarge([fresh, cached, written, tokens.completion], price)
-  return (BigInt(micro) + 999n) / 1000n
-}
 
 /**
  * Micro-dollars of a decimal number of dollars, exact as written: 0.27 → 270000.
@@ -80,15 +45,4 @@ export function usdText(amount: NanoUsd): string {
   const digits = (amount < 0n ? -amount : amount).toString().padStart(10, '0')
   const fraction = digits.slice(-9).replace(/0+$/, '')
   return `${sign}${digits.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`
-}
-
-function chargeLarge(tokens: readonly [number, number, number, number], price: Price): NanoUsd {
-  const [fresh, cached, written, completion] = tokens
-  const input = BigInt(price.inputMicroUsd)
-  const micro =
-    BigInt(fresh) * input +
-    BigInt(cached) * BigInt(price.cachedInputMicroUsd ?? price.inputMicroUsd) +
-    BigInt(written) * BigInt(price.cacheWriteMicroUsd ?? price.inputMicroUsd) +
-    BigInt(completion) * BigInt(price.outputMicroUsd)
-  return (micro + 999n) / 1000n
 }

@@ -5,7 +5,8 @@
 import type { FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
 import type { KeptResult } from '../domain/credit.ts'
-import { chargeNanoUsd, type NanoUsd } from '../domain/money.ts'
+import type { NanoUsd } from '../domain/money.ts'
+import { chargeNanoUsd } from '../domain/price.ts'
 import { type Completion, endDrain } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import {

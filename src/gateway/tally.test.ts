@@ -175,6 +175,22 @@ const figures = fc.record({
   cachedTokens: count,
   cacheWriteTokens: count,
   reasoningTokens: count,
+  cacheWrite1hTokens: count,
+  audioInputTokens: count,
+  audioOutputTokens: count,
+})
+type Figures = typeof figures extends fc.Arbitrary<infer Value> ? Value : never
+
+test('the sum over calls adds up uses of tools by name, and names the service tier of the last call that has one', () => {
+  const one = { promptTokens: 1, completionTokens: 1, serverToolUses: { web_search: 2 }, serviceTier: 'flex' }
+  const other = { promptTokens: 2, completionTokens: 2, serverToolUses: { web_search: 1, code_execution: 4 } }
+  const branches = [one, other].map((figures) => branchOf(text('a'), usage(figures), finish()))
+  assert.deepEqual((measured(branches) as Measured).usage, {
+    promptTokens: 3,
+    completionTokens: 3,
+    serverToolUses: { web_search: 3, code_execution: 4 },
+    serviceTier: 'flex',
+  })
 })
 
 test('R-C8: the sum over calls is the sum of their last figures, field by field', () => {
@@ -183,7 +199,7 @@ test('R-C8: the sum over calls is the sum of their last figures, field by field'
       const branches = calls.map(([early, late]) => branchOf(usage(early), text('a'), usage(late), finish()))
       const { usage: sum, source } = measured(branches) as Measured
       assert.equal(source, 'provider')
-      for (const field of Object.keys(calls[0]?.[1] ?? {}) as (keyof Usage)[]) {
+      for (const field of Object.keys(calls[0]?.[1] ?? {}) as (keyof Figures)[]) {
         assert.equal(
           sum[field],
           calls.reduce((total, [, late]) => total + late[field], 0),

@@ -2,7 +2,7 @@
  * One meter for whole and streamed answers: what the provider reported, and enough of what was generated to count it
  * ourselves where the provider did not, or said what cannot be.
  */
-import type { ChatEvent, ChatMessage, ChatRequest, FinishReason, Usage } from '../domain/chat.ts'
+import type { ChatEvent, ChatMessage, ChatRequest, FinishReason, TokenField, Usage } from '../domain/chat.ts'
 import type { UsageSource } from '../domain/completion.ts'
 
 /** Generated text kept for an estimate, per call in UTF-16 units; what comes beyond is counted in proportion. */
@@ -152,12 +152,27 @@ function believed({ usage, length }: Branch, { promptTokens, outputTokens, windo
   const canBeGenerated = (usage.completionTokens ?? 0) <= 2 * (length + outputTokens) + hidden + MARGIN_TOKENS
   const canBeRead = (usage.promptTokens ?? 0) <= 2 * (promptTokens + windowTokens) + MARGIN_TOKENS
   if (canBeGenerated && canBeRead) return usage
-  const { promptTokens: read, cachedTokens, cacheWriteTokens, completionTokens, reasoningTokens } = usage
-  return definedOnly({
-    ...(canBeRead ? { promptTokens: read, cachedTokens, cacheWriteTokens } : {}),
-    ...(canBeGenerated ? { completionTokens, reasoningTokens } : {}),
-  })
+  const kept: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...usage }
+  if (!canBeRead) for (const name of PROMPT_FIELDS) delete kept[name]
+  if (!canBeGenerated) for (const name of COMPLETION_FIELDS) delete kept[name]
+  return kept
 }
+
+const PROMPT_FIELDS: readonly TokenField[] = [
+  'promptTokens',
+  'cachedTokens',
+  'cacheWriteTokens',
+  'cacheWrite1hTokens',
+  'cacheWrite12hTokens',
+  'audioInputTokens',
+  'cachedAudioTokens',
+]
+const COMPLETION_FIELDS: readonly TokenField[] = [
+  'completionTokens',
+  'reasoningTokens',
+  'audioOutputTokens',
+  'imageOutputTokens',
+]
 
 function isCounted(usage: Usage): usage is CountedUsage {
   return usage.promptTokens !== undefined && usage.completionTokens !== undefined
@@ -187,29 +202,23 @@ async function countBranch(
   return Math.max(own, usage.completionTokens ?? 0)
 }
 
-type Figures = Record<keyof Usage, number | undefined>
-
 function sum(usages: readonly Usage[]): CountedUsage {
   const [only] = usages
   if (usages.length === 1 && only !== undefined && isCounted(only)) return only
-  const total: Figures = {
-    promptTokens: 0,
-    completionTokens: 0,
-    cachedTokens: undefined,
-    cacheWriteTokens: undefined,
-    reasoningTokens: undefined,
-  }
-  for (const usage of usages) {
+  const total: { -readonly [Name in keyof Usage]: Usage[Name] } = {}
+  for (const { serverToolUses, serviceTier, ...tokens } of usages) {
     // (`Object.keys` forgets whose keys they are)
-    for (const name of Object.keys(usage) as (keyof Usage)[]) total[name] = (total[name] ?? 0) + (usage[name] ?? 0)
+    for (const name of Object.keys(tokens) as TokenField[]) total[name] = (total[name] ?? 0) + (tokens[name] ?? 0)
+    if (serverToolUses !== undefined) total.serverToolUses = sumByName(total.serverToolUses, serverToolUses)
+    if (serviceTier !== undefined) total.serviceTier = serviceTier
   }
-  const { promptTokens, completionTokens } = total
-  return { ...definedOnly(total), promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 }
+  const { promptTokens = 0, completionTokens = 0 } = total
+  return { ...total, promptTokens, completionTokens }
 }
 
-/** Absent is not zero, and not undefined either. */
-function definedOnly(figures: Partial<Figures>): Usage {
-  return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined))
+function sumByName(some: Readonly<Record<string, number>> = {}, more: Readonly<Record<string, number>>) {
+  const names = [...new Set([...Object.keys(some), ...Object.keys(more)])]
+  return Object.fromEntries(names.map((name) => [name, (some[name] ?? 0) + (more[name] ?? 0)]))
 }
 
 /** Everything of the request that a model reads as text. */

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
-import { chargeNanoUsd, type NanoUsd } from '../../src/domain/money.ts'
+import type { NanoUsd } from '../../src/domain/money.ts'
+import { chargeNanoUsd } from '../../src/domain/price.ts'
 import {
   type AccountState,
   type AlertRow,

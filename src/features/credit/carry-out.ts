@@ -2,7 +2,8 @@
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { KeptResult, RunningEstimate } from '../../domain/credit.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
-import { chargeNanoUsd, type NanoUsd } from '../../domain/money.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { chargeNanoUsd } from '../../domain/price.ts'
 import { monthNumber, monthStart } from '../../lib/months.ts'
 import { type KnownAccount, type KnownKey, needCredit, newlyKnown } from './known-accounts.ts'
 import {

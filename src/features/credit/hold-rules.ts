@@ -1,6 +1,7 @@
 /** What a request may hold: within the account's credit, its budget and its key's budget, all in one step. */
 import { CREDIT_SCOPES, type CreditScope, MIN_FLEXIBLE_TOKENS } from '../../domain/credit.ts'
-import { chargeNanoUsd, type NanoUsd } from '../../domain/money.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { chargeNanoUsd } from '../../domain/price.ts'
 import { monthStart } from '../../lib/months.ts'
 import { alertsOfRefusal } from './alert-rules.ts'
 import { ALREADY, changed, NOTHING } from './applied.ts'

@@ -18,7 +18,7 @@ import {
 } from '../../../test/support/credit-model.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
-import { chargeNanoUsd, type Price } from '../../domain/money.ts'
+import { chargeNanoUsd, type Price } from '../../domain/price.ts'
 import type { AccountState } from './rules.ts'
 import type { EntryUnit, HoldUnit, Outcome, PlanTerms } from './unit.ts'
 

@@ -4,7 +4,8 @@
  */
 import { type HoldAsk, MIN_FLEXIBLE_TOKENS } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { chargeNanoUsd, type NanoUsd } from '../../domain/money.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { chargeNanoUsd } from '../../domain/price.ts'
 import type { PlanTerms, SettleUnit } from './unit.ts'
 
 export interface Exposure {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Model } from '../../domain/model.ts'
-import type { Price } from '../../domain/money.ts'
+import type { Price } from '../../domain/price.ts'
 
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Price, parseMicroUsd } from '../../domain/money.ts'
+import { parseMicroUsd } from '../../domain/money.ts'
+import type { Price } from '../../domain/price.ts'
 import type { ModelEntry } from './entry.ts'
 
 /** Exact prices of one entry. Throws for amounts that micro-dollars cannot say; the message names the model. */

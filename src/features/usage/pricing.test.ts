@@ -6,7 +6,7 @@ import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/cred
 import { testIds } from '../../../test/support/database.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { chargeNanoUsd, type Price } from '../../domain/money.ts'
+import { chargeNanoUsd, type Price } from '../../domain/price.ts'
 import { callerOf } from '../../http/caller.ts'
 import { usageRoutes } from './routes.ts'
 

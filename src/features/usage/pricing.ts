@@ -1,7 +1,7 @@
 /** How the cost of one completion came about: the arithmetic of `chargeNanoUsd`, part by part. */
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import { chargeNanoUsd, type Price } from '../../domain/money.ts'
+import { chargeNanoUsd, type Price } from '../../domain/price.ts'
 import type { CompletionRow } from './completion-list.ts'
 
 export const LINE_KINDS = ['input', 'cached_input', 'cache_write', 'output'] as const

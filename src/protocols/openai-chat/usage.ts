@@ -1,5 +1,5 @@
 /** Token counts of every host of this format, read by response and stream alike, so that the two cannot disagree. */
-import type { Usage } from '../../domain/chat.ts'
+import type { TokenField, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 
 /**
@@ -45,6 +45,6 @@ function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
-function put(usage: { -readonly [Key in keyof Usage]: Usage[Key] }, key: keyof Usage, value: number | undefined): void {
+function put(usage: { -readonly [Key in keyof Usage]: Usage[Key] }, key: TokenField, value: number | undefined): void {
   if (value !== undefined) usage[key] = value
 }

@@ -1,0 +1,275 @@
+/**
+ * What a request costs under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all whole
+ * numbers; a sum is rounded up to the next nano-dollar once. The one place that multiplies tokens by prices: settlement,
+ * holds, corrections, audits and the arithmetic that customers are shown all ask here.
+ */
+import { type AppliedRates, applicableRates, rateOf } from './applicable-rates.ts'
+import type { NanoUsd } from './money.ts'
+
+export { dearestRates, type RequestFacts } from './dearest-rates.ts'
+
+/** Rates by class of token, in micro-dollars per million. An absent class costs what the class in brackets costs. */
+export interface TokenRates {
+  readonly inputMicroUsd: number
+  readonly outputMicroUsd: number
+  /** Prompt tokens read from the provider's cache [input]. */
+  readonly cachedInputMicroUsd?: number | undefined
+  /** Prompt tokens written to the provider's cache for 5 minutes, or its only lifetime [input]. */
+  readonly cacheWriteMicroUsd?: number | undefined
+  /** Written for an hour [cacheWrite]. */
+  readonly cacheWrite1hMicroUsd?: number | undefined
+  /** Written for 12 hours [cacheWrite1h]. */
+  readonly cacheWrite12hMicroUsd?: number | undefined
+  /** [input] */
+  readonly audioInputMicroUsd?: number | undefined
+  /** [cachedInput] */
+  readonly cachedAudioInputMicroUsd?: number | undefined
+  /** [output] */
+  readonly audioOutputMicroUsd?: number | undefined
+  /** [output] */
+  readonly imageOutputMicroUsd?: number | undefined
+  /** [output] */
+  readonly reasoningOutputMicroUsd?: number | undefined
+}
+
+/** Rates that take the place of others; absent ones stay as they are. */
+export type RateOverrides = { readonly [Name in keyof TokenRates]?: number | undefined }
+
+/** Rates of requests whose prompt is longer than a threshold. What it does not set stays as below the threshold. */
+export interface PriceTier extends RateOverrides {
+  /** Of one provider call; the prompt has to exceed it. */
+  readonly abovePromptTokens: number
+  /** `request`: prices the whole request. `excess`: the prompt's tokens above the threshold, and the output. */
+  readonly appliesTo: 'request' | 'excess'
+}
+
+export interface ServiceTierRates extends RateOverrides {
+  /** Absent: the price's own tiers apply. Empty: none do. */
+  readonly tiers?: readonly PriceTier[] | undefined
+}
+
+/** Rates of a time of day, in minutes since midnight UTC; wraps midnight where `fromMinute` is the larger one. */
+export interface DiscountRates extends RateOverrides {
+  readonly fromMinute: number
+  /** Exclusive. */
+  readonly untilMinute: number
+}
+
+/** Precedence where several set the same rate, the weakest first: the price, its discount, its service tier, the tier. */
+export interface Price extends TokenRates {
+  /** Ascending by threshold. The highest one that the prompt exceeds applies. */
+  readonly tiers?: readonly PriceTier[] | undefined
+  /** Fee of each provider call. */
+  readonly perRequestNanoUsd?: number | undefined
+  /** Fee of each image in the request. */
+  readonly perImageNanoUsd?: number | undefined
+  /** Fee of each use of a tool that the provider runs, by its name: `web_search`, … */
+  readonly serverToolNanoUsd?: Readonly<Record<string, number>> | undefined
+  /** By the name that the answer gives: `flex`, `priority`, … Any other name costs the price itself. */
+  readonly serviceTiers?: Readonly<Record<string, ServiceTierRates>> | undefined
+  /** The first one that the time of admission falls into applies. */
+  readonly discounts?: readonly DiscountRates[] | undefined
+}
+
+/**
+ * What is charged for; absent is none. `prompt` includes cached, written and audio input, `completion` includes
+ * reasoning, audio and image output. A part beyond its whole is cut to it: no token is charged twice.
+ */
+export interface ChargeableUsage {
+  readonly prompt: number
+  readonly completion: number
+  readonly cached?: number | undefined
+  /** All lifetimes together. */
+  readonly cacheWrite?: number | undefined
+  /** Part of `cacheWrite`. */
+  readonly cacheWrite1h?: number | undefined
+  /** Part of `cacheWrite`. */
+  readonly cacheWrite12h?: number | undefined
+  /** Includes `cachedAudio`. */
+  readonly audioInput?: number | undefined
+  /** Part of `cached` and of `audioInput`. */
+  readonly cachedAudio?: number | undefined
+  readonly audioOutput?: number | undefined
+  readonly imageOutput?: number | undefined
+  readonly reasoning?: number | undefined
+  /** In the request. */
+  readonly images?: number | undefined
+  /** Uses by name. */
+  readonly serverTools?: Readonly<Record<string, number>> | undefined
+  /** As the answer named it. */
+  readonly serviceTier?: string | undefined
+  /** Provider calls that the figures add up, 1 unless given: a prompt's length is that of one. */
+  readonly calls?: number | undefined
+  /** Of admission, Unix milliseconds: which discount applies. Absent: none. */
+  readonly at?: number | undefined
+}
+
+export type TokenKind =
+  | 'input'
+  | 'cached_input'
+  | 'cache_write'
+  | 'cache_write_1h'
+  | 'cache_write_12h'
+  | 'audio_input'
+  | 'cached_audio_input'
+  | 'output'
+  | 'reasoning_output'
+  | 'audio_output'
+  | 'image_output'
+
+/** Tokens of one class at one rate. */
+export interface TokenLine {
+  readonly kind: TokenKind
+  readonly tokens: number
+  /** Per million tokens. */
+  readonly microUsd: number
+  /** The threshold above which these tokens are, of a tier that prices the excess. */
+  readonly abovePromptTokens?: number
+}
+/** Uses of one thing at a fee. */
+export interface FeeLine {
+  readonly kind: 'request' | 'image' | 'server_tool'
+  /** Of a server tool. */
+  readonly name?: string
+  readonly uses: number
+  /** Per use. */
+  readonly nanoUsd: number
+}
+export type ChargeLine = TokenLine | FeeLine
+
+export interface PricedUsage {
+  readonly nanoUsd: NanoUsd
+  /** `base`, or what applied besides: `flex`, `discount`, `above_200000`, `cache_write_1h`, joined by `+`. */
+  readonly rule: string
+  /** Of classes that were used; `input` and `output` always. */
+  readonly lines: readonly ChargeLine[]
+}
+
+const PICO_A_NANO = 1000n
+
+/** The charge, the rule that applied, and the arithmetic line by line. */
+export function priceUsage(usage: ChargeableUsage, price: Price): PricedUsage {
+  const applied = applicableRates(usage, price)
+  const lines = [...inputLines(usage, applied), ...outputLines(usage, applied), ...feeLines(usage, price)]
+  return { nanoUsd: sumOf(lines), rule: ruleOf(usage, applied), lines }
+}
+
+/** The charge alone; cheap where the price has rates only, as most have. */
+export function chargeNanoUsd(usage: ChargeableUsage, price: Price): NanoUsd {
+  return chargePlain(usage, price) ?? priceUsage(usage, price).nanoUsd
+}
+
+/** Undefined where the price or the usage has more to it than fresh, cached, written and generated tokens. */
+function chargePlain(usage: ChargeableUsage, price: Price): NanoUsd | undefined {
+  if (hasConditions(price) || hasSeldomClasses(usage)) return undefined
+  if (usage.reasoning && price.reasoningOutputMicroUsd !== undefined) return undefined
+  const { prompt, completion } = usage
+  const cached = Math.min(usage.cached ?? 0, prompt)
+  const written = Math.min(usage.cacheWrite ?? 0, prompt - cached)
+  const pico =
+    (prompt - cached - written) * price.inputMicroUsd +
+    cached * (price.cachedInputMicroUsd ?? price.inputMicroUsd) +
+    written * (price.cacheWriteMicroUsd ?? price.inputMicroUsd) +
+    completion * price.outputMicroUsd
+  return Number.isSafeInteger(pico) ? (BigInt(pico) + PICO_A_NANO - 1n) / PICO_A_NANO : undefined
+}
+
+function hasConditions({ tiers, perRequestNanoUsd, perImageNanoUsd, serverToolNanoUsd, ...more }: Price): boolean {
+  const fees = perRequestNanoUsd ?? perImageNanoUsd ?? serverToolNanoUsd
+  return (tiers ?? fees ?? more.serviceTiers ?? more.discounts) !== undefined
+}
+
+function hasSeldomClasses({ cacheWrite1h, cacheWrite12h, audioInput, cachedAudio, ...more }: ChargeableUsage): boolean {
+  return Boolean(cacheWrite1h || cacheWrite12h || audioInput || cachedAudio || more.audioOutput || more.imageOutput)
+}
+
+function sumOf(lines: readonly ChargeLine[]): NanoUsd {
+  let pico = 0n
+  for (const line of lines) {
+    pico +=
+      'tokens' in line
+        ? BigInt(line.tokens) * BigInt(line.microUsd)
+        : BigInt(line.uses) * BigInt(line.nanoUsd) * PICO_A_NANO
+  }
+  return (pico + PICO_A_NANO - 1n) / PICO_A_NANO
+}
+
+type ClassCount = readonly [kind: TokenKind, tokens: number]
+
+/** Prompt tokens by class, in the order in which they are above a threshold: fresh ones first, cached ones last. */
+function inputClasses(usage: ChargeableUsage): readonly ClassCount[] {
+  const { prompt } = usage
+  const cached = Math.min(usage.cached ?? 0, prompt)
+  const written = Math.min(usage.cacheWrite ?? 0, prompt - cached)
+  const fresh = prompt - cached - written
+  const written12h = Math.min(usage.cacheWrite12h ?? 0, written)
+  const written1h = Math.min(usage.cacheWrite1h ?? 0, written - written12h)
+  const cachedAudio = Math.min(usage.cachedAudio ?? 0, cached)
+  const audio = Math.min(Math.max(0, (usage.audioInput ?? 0) - cachedAudio), fresh)
+  return [
+    ['input', fresh - audio],
+    ['audio_input', audio],
+    ['cache_write', written - written1h - written12h],
+    ['cache_write_1h', written1h],
+    ['cache_write_12h', written12h],
+    ['cached_input', cached - cachedAudio],
+    ['cached_audio_input', cachedAudio],
+  ]
+}
+
+function inputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): readonly TokenLine[] {
+  const lines: TokenLine[] = []
+  const { prompt, calls = 1 } = usage
+  const thresholdOf = (at: number) => (excess[at]?.tier.abovePromptTokens ?? 0) * calls
+  let end = prompt
+  let next = 0
+  for (const [kind, tokens] of inputClasses(usage)) {
+    if (tokens === 0 && kind === 'input') lines.push({ kind, tokens, microUsd: rateOf(rates, kind) })
+    for (let left = tokens; left > 0; ) {
+      while (next < excess.length && end <= thresholdOf(next)) next++
+      const above = excess[next]
+      const count = Math.min(left, end - thresholdOf(next))
+      const line = { kind, tokens: count, microUsd: rateOf(above?.rates ?? rates, kind) }
+      lines.push(above === undefined ? line : { ...line, abovePromptTokens: above.tier.abovePromptTokens })
+      left -= count
+      end -= count
+    }
+  }
+  return lines
+}
+
+function outputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): readonly TokenLine[] {
+  const { completion } = usage
+  const audio = Math.min(usage.audioOutput ?? 0, completion)
+  const image = Math.min(usage.imageOutput ?? 0, completion - audio)
+  const applied = excess[0]?.rates ?? rates
+  // Without a rate of its own, reasoning is output like any other.
+  const priced = applied.reasoningOutputMicroUsd === undefined ? 0 : (usage.reasoning ?? 0)
+  const reasoning = Math.min(priced, completion - audio - image)
+  const classes: readonly ClassCount[] = [
+    ['output', completion - audio - image - reasoning],
+    ['reasoning_output', reasoning],
+    ['audio_output', audio],
+    ['image_output', image],
+  ]
+  return classes.flatMap(([kind, tokens]) =>
+    tokens > 0 || kind === 'output' ? [{ kind, tokens, microUsd: rateOf(applied, kind) }] : [],
+  )
+}
+
+function feeLines(usage: ChargeableUsage, { perRequestNanoUsd, perImageNanoUsd, serverToolNanoUsd = {} }: Price) {
+  const lines: FeeLine[] = []
+  const { calls = 1, images = 0, serverTools = {} } = usage
+  if (perRequestNanoUsd !== undefined) lines.push({ kind: 'request', uses: calls, nanoUsd: perRequestNanoUsd })
+  if (perImageNanoUsd !== undefined && images > 0) lines.push({ kind: 'image', uses: images, nanoUsd: perImageNanoUsd })
+  for (const [name, uses] of Object.entries(serverTools)) {
+    const nanoUsd = Object.hasOwn(serverToolNanoUsd, name) ? serverToolNanoUsd[name] : undefined
+    if (nanoUsd !== undefined && uses > 0) lines.push({ kind: 'server_tool', name, uses, nanoUsd })
+  }
+  return lines
+}
+
+function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0 }: ChargeableUsage, { names }: AppliedRates): string {
+  const lifetimes = [...(cacheWrite1h > 0 ? ['cache_write_1h'] : []), ...(cacheWrite12h > 0 ? ['cache_write_12h'] : [])]
+  return [...names, ...lifetimes].join('+') || 'base'
+}
