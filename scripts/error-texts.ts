@@ -35,6 +35,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: "The provider refused the request's content; its own message is passed on.",
     action: 'Change what the message names.',
   },
+  method_not_allowed: {
+    meaning: 'The path exists, but not with this method.',
+    action: 'Use one of the methods that the header `Allow` lists.',
+  },
   request_timeout: {
     meaning: 'The head or the body of the request did not arrive in time.',
     action: 'Send the request again, without pauses.',

@@ -6,18 +6,26 @@ import { GatewayError } from '../domain/errors.ts'
 const DEFAULT_RETRY_AFTER_MS = 1_000
 const MAX_RETRY_AFTER_MS = 60_000
 
-/** One error shape everywhere: for what routes throw, for what Fastify refuses, for unknown paths and methods. */
+/** One error shape everywhere: for what routes throw, for what Fastify refuses. */
 export function renderErrors(app: FastifyInstance, onError: (error: GatewayError, requestId: string) => void): void {
   app.setErrorHandler((error: FastifyError | GatewayError, request, reply) => {
     const ours = toGatewayError(error)
     onError(ours, request.id)
     return sendError(reply, ours)
   })
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]?.slice(0, 200) ?? ''
-    const message = `There is no ${request.method} ${path}. GET /openapi.json lists what there is.`
-    return sendError(reply, new GatewayError('not_found', message))
-  })
+}
+
+const MAX_SHOWN_PATH = 200
+
+/** Of a request that no route matches: 405 with `Allow` where the path has other methods, else 404. */
+export function routeNotFound(method: string, path: string, allowed: readonly string[]): GatewayError {
+  const shown = path.slice(0, MAX_SHOWN_PATH)
+  if (allowed.length === 0) {
+    return new GatewayError('not_found', `Unknown path: ${method} ${shown}. GET /openapi.json lists all paths.`)
+  }
+  const allow = allowed.join(', ')
+  const message = `${method} is not allowed on ${shown}. Allowed methods: ${allow}.`
+  return new GatewayError('method_not_allowed', message, { headers: { allow } })
 }
 
 /** For what Fastify refuses before any route and hook: a path that cannot be decoded, an id that is too long. */
@@ -53,7 +61,7 @@ const FASTIFY_CODES: Readonly<Record<string, () => GatewayError>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new GatewayError('invalid_header', 'The body is not as long as its content-length says.'),
   FST_ERR_BAD_URL: () => new GatewayError('not_found', 'The path is not a valid URL path.'),
-  FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError('not_found', 'Nothing has so long an id.'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError('not_found', 'ID exceeds 512 characters.'),
 }
 
 /** What any error of a request comes to: ours as they are, those of the framework in our words. */

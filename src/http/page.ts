@@ -10,6 +10,8 @@ const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 const SIGNATURE_BYTES = 16
 const MAX_CURSOR_LENGTH = 512
+/** What clients send that write out an absent `next_cursor`: no cursor has these values, since all are signed. */
+const FIRST_PAGE: ReadonlySet<string> = new Set(['', 'null'])
 
 /** Properties of a list's query string. */
 export const PAGE_QUERY = {
@@ -19,7 +21,9 @@ export const PAGE_QUERY = {
       description: `Items in the page, 1 to ${MAX_LIMIT}.`,
     }),
   ),
-  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the page before.' })),
+  cursor: Type.Optional(
+    Type.String({ description: '`next_cursor` of the previous page. Empty or `null`: the first page.' }),
+  ),
   order: Type.Optional(
     Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By time.' }),
   ),
@@ -115,7 +119,7 @@ function writeCursor(position: string, order: string, binding: PageBinding): str
 }
 
 function readCursor(cursor: string | undefined, order: string, binding: PageBinding): string | undefined {
-  if (cursor === undefined) return undefined
+  if (cursor === undefined || FIRST_PAGE.has(cursor)) return undefined
   const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
   const position = bytes.subarray(SIGNATURE_BYTES).toString()
   const signature = bytes.subarray(0, SIGNATURE_BYTES)

@@ -6,9 +6,10 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
 import { answerClientError, EDGE_LIMITS, requestFault, SERVER_OPTIONS } from './edge.ts'
-import { frameworkErrors, renderErrors } from './errors.ts'
+import { frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
 import { acceptJsonBodies } from './json-body.ts'
 import { connectionsFor, openFileLimit } from './open-files.ts'
+import { recordPathMethods } from './path-methods.ts'
 import { cutSlowReaders } from './slow-readers.ts'
 
 export interface ServerInput {
@@ -49,6 +50,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     if (error !== OVERLOADED) input.onError(error, requestId) // a line for each would be still more work
   })
   acceptJsonBodies(app)
+  const methodsOf = recordPathMethods(app)
   cutSlowReaders(app.server)
   const { draining, strain = () => undefined } = input
   app.addHook('onRequest', (request, reply, done) => {
@@ -61,9 +63,14 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     }
     if (strain() !== undefined && isShed(request.routeOptions.url)) return done(OVERLOADED)
     const fault = requestFault(request.raw)
-    if (fault === undefined) return done()
-    reply.header('connection', 'close')
-    return done(fault)
+    if (fault !== undefined) {
+      reply.header('connection', 'close')
+      return done(fault)
+    }
+    if (!request.is404) return done()
+    request.raw.resume() // a client that is still writing its body does not read the answer
+    const path = pathOf(request.url)
+    return done(routeNotFound(request.method, path, methodsOf(path)))
   })
   if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
   return app

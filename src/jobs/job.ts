@@ -106,11 +106,11 @@ export function doubling(firstMs: number, maxMs: number): JobKind['backoff'] {
   return (failures) => Math.min(maxMs, firstMs * 2 ** (failures - 1))
 }
 
-/** Of a delay at most, and added to it. */
-const JITTER = 0.2
+/** Share of a delay that is added to it at most. */
+const JITTER = 0.02
 
 /**
- * Tries again after each of the delays in turn, lengthened by up to a fifth, and then no more.
+ * Tries again after each of the delays in turn, lengthened by up to 2 %, and then no more.
  * @param random In [0, 1).
  */
 export function afterDelays(

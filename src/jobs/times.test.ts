@@ -65,8 +65,8 @@ async function staged(t: TestContext, kindOf: (handler: JobHandler) => JobKind, 
 
 for (const [random, factor] of [
   [0, 1],
-  [0.5, 1.1],
-  [0.999_999_999, 1.2],
+  [0.5, 1.01],
+  [0.999_999_999, 1.02],
 ] as const) {
   test(`WH-2: with the random number ${random} each delay of the schedule is ${factor} times as long, to the millisecond`, async (t) => {
     const failing = async () => Promise.reject(new Error('refused'))

@@ -987,7 +987,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -1673,7 +1673,7 @@ export interface paths {
                     format?: "json" | "csv";
                     /** @description Items in the page: 1 to 100, by default 20. Rows of a CSV file: 1 to 10000, by default as many. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -2081,7 +2081,7 @@ export interface paths {
                     period_end?: string;
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -2346,7 +2346,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -2734,7 +2734,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -3203,7 +3203,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By name. */
                     order?: "asc" | "desc";
@@ -3404,7 +3404,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -3654,7 +3654,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -3794,7 +3794,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -3991,7 +3991,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -4204,7 +4204,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -4312,7 +4312,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -4462,7 +4462,7 @@ export interface paths {
                     repository?: string;
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -5038,7 +5038,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -5130,7 +5130,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -5369,7 +5369,7 @@ export interface paths {
                 query?: {
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -5894,7 +5894,7 @@ export interface paths {
                     status?: "pending" | "delivered" | "failed";
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";
@@ -6375,7 +6375,7 @@ export interface paths {
                     include?: "deliveries";
                     /** @description Items in the page, 1 to 100. */
                     limit?: number | string;
-                    /** @description `next_cursor` of the page before. */
+                    /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                     cursor?: string;
                     /** @description By time. */
                     order?: "asc" | "desc";

@@ -53,19 +53,19 @@ test('JWT-2: a token says exactly what the contract lists, and sid', async () =>
   const [header = '', payload = ''] = token.split('.')
   assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), HEADER)
   assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64url').toString()), PAYLOAD)
-  assert.deepEqual(await verify(token), { ...CLAIMS, refusedFrom: NOW + (TOKEN_LIFE_S + 30) * 1000 })
+  assert.deepEqual(await verify(token), { ...CLAIMS, refusedFrom: NOW + TOKEN_LIFE_S * 1000 })
   assert.equal(forge(HEADER, PAYLOAD).split('.').length, 3)
   assert.notEqual(await verify(forge(HEADER, PAYLOAD)), undefined, 'what forge makes is right unless it is made wrong')
 })
 
-test('JWT-2: a token is good for 15 minutes, and 30 s more between clocks that differ', async () => {
+test('JWT-2: a token is valid for 15 minutes and not a second longer; its iat may be 30 s ahead', async () => {
   const token = await signed()
   for (const [afterS, isGood] of [
     [-29, true],
     [-31, false],
-    [929, true],
-    [930, false],
-    [931, false],
+    [899, true],
+    [900, false],
+    [901, false],
   ] as const) {
     assert.equal((await verify(token, { now: NOW + afterS * 1000 })) !== undefined, isGood, String(afterS))
   }
@@ -141,7 +141,7 @@ const VECTORS: Readonly<Record<string, string>> = {
   'no iat': forge(HEADER, { ...PAYLOAD, iat: undefined }),
   'no sub': forge(HEADER, { ...PAYLOAD, sub: undefined }),
   'no sid': forge(HEADER, { ...PAYLOAD, sid: undefined }),
-  'exp past': forge(HEADER, { ...PAYLOAD, iat: IAT - 60, exp: IAT - 31 }),
+  'exp past': forge(HEADER, { ...PAYLOAD, iat: IAT - 60, exp: IAT - 1 }),
   'exp far off, iat too old': forge(HEADER, { ...PAYLOAD, iat: IAT - 1_000, exp: IAT + 86_400 }),
   'exp as text': forge(HEADER, { ...PAYLOAD, exp: String(IAT + 60) }),
   'exp null': forge(HEADER, { ...PAYLOAD, exp: null }),

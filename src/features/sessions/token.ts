@@ -8,8 +8,8 @@ import type { SessionId, UserId } from '../../domain/ids.ts'
 import { ROLES, type Role } from '../../domain/rights.ts'
 
 export const TOKEN_LIFE_S = 15 * 60
-/** Between the clocks of processes that share a secret. */
-const TOLERANCE_S = 30
+/** How far ahead the clock of another process that shares the secret may be: for `iat` alone, never beyond `exp`. */
+const CLOCK_SKEW_S = 30
 export const MAX_TOKEN_LENGTH = 2_048
 /** RFC 5321, 4.5.3.1; a longer one is no address, and would make a token that is too long. */
 const MAX_EMAIL_LENGTH = 254
@@ -68,10 +68,11 @@ export async function createTokenSigner({ keys, now }: TokenSignerInput): Promis
           typ: 'JWT',
           requiredClaims: ['sub', 'email', 'role', 'iat', 'exp', 'sid'],
           maxTokenAge: TOKEN_LIFE_S,
-          clockTolerance: TOLERANCE_S,
+          clockTolerance: CLOCK_SKEW_S,
           currentDate: new Date(now()),
         })
-        return readClaims(payload)
+        const claims = readClaims(payload)
+        return claims !== undefined && now() < claims.refusedFrom ? claims : undefined
       } catch {
         return undefined
       }
@@ -131,6 +132,6 @@ function readClaims({ sub, email, role, sid, iat, exp }: Record<string, unknown>
     sessionId: sid as SessionId,
     email,
     role: known,
-    refusedFrom: (Math.min(exp, iat + TOKEN_LIFE_S) + TOLERANCE_S) * 1000,
+    refusedFrom: Math.min(exp, iat + TOKEN_LIFE_S) * 1000,
   }
 }
