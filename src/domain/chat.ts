@@ -14,7 +14,7 @@ export interface TextPart {
 export interface ImagePart {
   readonly type: 'image_url'
   /** `url` is https or a data URL. */
-  readonly image_url: { readonly url: string; readonly detail?: 'auto' | 'low' | 'high' }
+  readonly image_url: { readonly url: string; readonly detail?: 'auto' | 'low' | 'high' | 'original' }
 }
 export interface AudioPart {
   readonly type: 'input_audio'
@@ -37,6 +37,8 @@ export interface ToolCall {
   readonly type: 'function'
   /** `arguments` is JSON text as the model wrote it; it need not be valid JSON. */
   readonly function: { readonly name: string; readonly arguments: string }
+  /** The call of a custom tool: `arguments` is its `input`, free text. */
+  readonly custom?: true
 }
 
 /** One message of the conversation. Fields that are not listed are kept as the client sent them. */
@@ -61,6 +63,8 @@ export interface Tool {
     readonly parameters?: Readonly<Record<string, unknown>>
     readonly strict?: boolean | null
   }
+  /** A custom tool: its input is free text, or text of a grammar (`format`), in place of JSON arguments. */
+  readonly custom?: { readonly format?: unknown }
 }
 
 export type ToolChoice =
@@ -120,6 +124,8 @@ export interface ChatRequest {
   readonly store?: boolean
   readonly prediction?: unknown
   readonly modalities?: readonly string[]
+  /** The request was made with `functions`, the older form of `tools`: the answer has `function_call`. */
+  readonly legacyFunctions?: boolean
   /** Every other top-level field, under its own name. Passed on to OpenAI-compatible providers only. */
   readonly extra: Readonly<Record<string, unknown>>
 }
@@ -185,6 +191,8 @@ export interface ToolCallEvent {
   readonly id?: string
   readonly name?: string
   readonly arguments: string
+  /** Set on every fragment of a call of a custom tool, whose `arguments` are free text. */
+  readonly custom?: true
 }
 /** Something of the message that we only carry: `annotations`, `audio`, a provider's context. Later ones replace. */
 export interface ExtensionEvent {
@@ -199,6 +207,8 @@ export interface FinishEvent {
   readonly reason: FinishReason
   /** The provider's own word. */
   readonly raw: string
+  /** The provider said `content: null`, where it says content at all: the client is told the same. */
+  readonly contentIsNull?: boolean
 }
 export interface UsageEvent {
   readonly type: 'usage'

@@ -5,6 +5,7 @@ import { withoutCredential } from './redact.ts'
 
 export const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.'
 export const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
+export const UNFINISHED_MESSAGE = 'The provider answered without a finish reason.'
 export const CONNECTION_MESSAGE = 'The connection to the provider failed.'
 export const TIMEOUT_MESSAGES: Readonly<Record<TimeoutKind, string>> = {
   first_byte: 'The provider did not start to answer in time.',
@@ -15,6 +16,7 @@ export const TIMEOUT_MESSAGES: Readonly<Record<TimeoutKind, string>> = {
 const WORDS: Readonly<Record<string, string>> = {
   [TOO_LARGE_MESSAGE]: 'too_large',
   [CUT_MESSAGE]: 'cut',
+  [UNFINISHED_MESSAGE]: 'cut',
   [CONNECTION_MESSAGE]: 'connection',
   [TIMEOUT_MESSAGES.first_byte]: 'timeout',
   [TIMEOUT_MESSAGES.idle]: 'timeout',

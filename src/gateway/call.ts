@@ -9,11 +9,11 @@ import { createDecoder, type FrameDecoder } from '../protocols/framing/index.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocols/protocol.ts'
 import type { UpstreamCall, UpstreamExchange, UpstreamHead } from '../providers/provider.ts'
 import { discardBody, readBodyStart, readBodyText } from './body-text.ts'
-import { CUT_MESSAGE, failed, nameFailure, TOO_LARGE_MESSAGE } from './call-failure.ts'
+import { CUT_MESSAGE, failed, nameFailure, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './call-failure.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import { joinUrl } from './join-url.ts'
 import type { UpstreamProvider } from './ports.ts'
-import { isCompressed, isJson, isRefused, startsAsJson, startsAsJsonBytes } from './response-kind.ts'
+import { endsEveryChoice, isCompressed, isJson, isRefused, startsAsJson, startsAsJsonBytes } from './response-kind.ts'
 
 /** One event of a provider's stream, in bytes. */
 export const MAX_EVENT_BYTES = 1024 * 1024
@@ -262,6 +262,7 @@ async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
   state.finished = true
   state.deadline?.clear()
   state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
+  if (!endsEveryChoice(state.pending)) throw failed(UNFINISHED_MESSAGE)
   tellOver(state, COMPLETE)
 }
 

@@ -26,6 +26,7 @@ export function createDelivery(completion: Completion, ports: GatewayPorts, clie
     created: Math.floor(createdAt / 1000),
     model: request.model,
     includeUsage: request.includeUsage,
+    legacyFunctions: request.legacyFunctions,
   })
   return { completion, ports, client, renderer }
 }

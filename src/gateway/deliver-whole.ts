@@ -37,7 +37,7 @@ export async function deliverWhole(
 }
 
 async function gather(completion: Completion, { calls, spread }: Answering): Promise<Answer> {
-  const answer = createAnswer(completion.request.n)
+  const answer = createAnswer(completion.request.n, completion.request)
   const events: ChatEvent[] = []
   for (let position = 0; position < calls.length; position++) {
     const call = calls[position]

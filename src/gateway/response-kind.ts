@@ -1,4 +1,5 @@
 /** What the first bytes of an answer say of its kind. */
+import type { ChatEvent } from '../domain/chat.ts'
 import type { UpstreamHead } from '../providers/provider.ts'
 
 const JSON_START = /^\s*[{[]/
@@ -23,4 +24,12 @@ export function isCompressed({ headers }: UpstreamHead): boolean {
 
 export function isRefused(head: UpstreamHead): boolean {
   return head.status < 200 || head.status >= 300 || isCompressed(head)
+}
+
+/** Whether each choice of a whole answer has its finish reason: without one nobody knows whether it is complete. */
+export function endsEveryChoice(events: readonly ChatEvent[]): boolean {
+  const open = new Set<number>()
+  for (const event of events) if (event.type !== 'usage') open.add(event.index)
+  for (const event of events) if (event.type === 'finish') open.delete(event.index)
+  return open.size === 0
 }

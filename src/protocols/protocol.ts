@@ -103,7 +103,10 @@ export interface UpstreamProtocol {
    * hints, and thrown as `GatewayError('unsupported_parameter')` with `param` when they change the answer's meaning.
    */
   renderRequest(request: ChatRequest, target: RenderTarget): WireRequest
-  /** Events of a whole answer, in the same vocabulary as a stream. Throws `ProviderError`. */
+  /**
+   * Events of a whole answer, in the same vocabulary as a stream. Throws `ProviderError`. A choice whose ending the
+   * provider left out has no finish event; the caller treats the answer as a stream that was cut.
+   */
   parseResponse(body: string): ChatEvent[]
   streamParser(): StreamParser
   parseError(error: WireError, now: number): ProviderFailure

@@ -7,7 +7,12 @@ const API_VERSION = '2024-10-21'
 /** Of the path for models of other makers, which has no other. */
 const MODELS_API_VERSION = '2024-05-01-preview'
 
-const codec = openaiChat({ maxTokensField: 'max_completion_tokens', reasoningField: 'none' })
+const codec = openaiChat({
+  maxTokensField: 'max_completion_tokens',
+  reasoningField: 'none',
+  customTools: true,
+  originalDetail: true,
+})
 const modelsCodec = openaiChat({ reasoningField: 'none' })
 
 const authorize: Authorize = ({ headers }, credential) => {

@@ -57,7 +57,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
 const compatible: Provider = {
   id: 'openai-compatible',
   name: 'OpenAI-compatible',
-  protocol: openaiChat(),
+  protocol: openaiChat({ originalDetail: true }),
   authorize: bearer,
   source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
 }

@@ -11,6 +11,8 @@ export const openai: Provider = {
     maxTokensField: 'max_completion_tokens',
     developerRole: true,
     allowedTools: true,
+    customTools: true,
+    originalDetail: true,
     refusals: true,
     reasoningField: 'none',
   }),

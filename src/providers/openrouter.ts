@@ -14,6 +14,7 @@ export const openrouter: Provider = {
     maxTokensField: 'max_completion_tokens',
     severalChoices: false,
     developerRole: true,
+    originalDetail: true,
     reasoningField: 'reasoning',
     reasoningDetails: true,
     reasoningEfforts: { max: 'xhigh' },

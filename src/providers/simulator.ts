@@ -17,7 +17,7 @@ export const simulator = {
   id: 'simulator',
   name: 'turnpike',
   baseUrl: 'simulator://built-in',
-  protocol: openaiChat({ developerRole: true, allowedTools: true }),
+  protocol: openaiChat({ developerRole: true, allowedTools: true, originalDetail: true }),
   authorize: noCredential,
   transport: simulatorTransport,
   scripted: true,

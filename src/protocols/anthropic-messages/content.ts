@@ -88,7 +88,7 @@ export function limitBreakpoints({ cached, warnings }: Gathering): void {
 }
 
 function renderImage({ image_url: { url, detail } }: ImagePart, place: string, { warnings }: Gathering): Block {
-  if (detail === 'low' || detail === 'high') warnings.add('messages[].content[].image_url.detail')
+  if (detail !== undefined && detail !== 'auto') warnings.add('messages[].content[].image_url.detail')
   const data = readDataUrl(url)
   if (data !== undefined) return imageBlock(data, place)
   if (!/^https:/i.test(url)) throw unreadable(place, 'an image that is neither at an https address nor a data URL')

@@ -1,6 +1,7 @@
 /** Our request as a Messages request. Nothing is dropped in silence. */
 import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { refuseCustomTools } from '../custom-tools.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import type { Gathering } from './content.ts'
 import { planFormat } from './format.ts'
@@ -40,6 +41,7 @@ interface Rendering {
 
 function renderBody(request: ChatRequest, { target, traits, gathering }: Rendering): Block {
   const { warnings, betas } = gathering
+  refuseCustomTools(request)
   refuseUnsayable(request)
   const format = planFormat(request.responseFormat, traits, warnings)
   const { outputFormat, answerTool } = format

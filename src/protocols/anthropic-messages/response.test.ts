@@ -71,7 +71,6 @@ test('what is no whole answer is an error', () => {
     '<html>',
     '[]',
     'null',
-    answer({ content: [] }),
     answer({ content: 'text', stop_reason: 'end_turn' }),
     answer({ content: [{ type: 'tool_use', id: 'a' }], stop_reason: 'tool_use' }),
   ]

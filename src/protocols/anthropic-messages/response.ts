@@ -16,8 +16,8 @@ interface Reading {
 }
 
 /**
- * Throws `ProviderError` for what is no whole answer: no JSON, an error in its place, no content, no stop reason. An
- * empty content is an answer.
+ * Throws `ProviderError` for what is no answer: no JSON, an error in its place, no content. An empty content is an
+ * answer; one without a stop reason has no finish event.
  */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseAnswer(body)
@@ -26,11 +26,10 @@ export function parseResponse(body: string): ChatEvent[] {
   const reading: Reading = { messageId: textOf(answer['id']), events: [], entries: [], toolCount: 0 }
   for (const block of content) if (isRecord(block)) readBlock(block, reading)
   const raw = textOf(reason)
-  if (raw === '') throw brokenAnswer('The provider answered without a stop reason.')
   const { events, entries, toolCount } = reading
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
-  events.push({ type: 'finish', index: 0, reason: parseFinish(raw, toolCount > 0), raw })
+  if (raw !== '') events.push({ type: 'finish', index: 0, reason: parseFinish(raw, toolCount > 0), raw })
   const usage = usageOf(readCounts(answer['usage']))
   if (usage !== undefined) events.push({ type: 'usage', usage })
   return events

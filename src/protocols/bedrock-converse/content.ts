@@ -86,7 +86,7 @@ function cachePoint(part: ContentPart): Block {
 }
 
 function renderImage({ image_url: { url, detail } }: ImagePart, place: string, { warnings }: Gathering): Block {
-  if (detail === 'low' || detail === 'high') warnings.add('messages[].content[].image_url.detail')
+  if (detail !== undefined && detail !== 'auto') warnings.add('messages[].content[].image_url.detail')
   const data = readDataUrl(url)
   if (data === undefined) throw unreadable(place, 'an image by its address; send it as a data URL')
   return imageBlock(data, place)

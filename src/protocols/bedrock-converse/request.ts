@@ -2,6 +2,7 @@
 import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
+import { refuseCustomTools } from '../custom-tools.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './messages.ts'
 import { familyOf, type ModelFamily, takesPrefill } from './models.ts'
@@ -15,6 +16,7 @@ const LEAST_TOP_P = 0.95
 export function renderRequest(request: ChatRequest, target: RenderTarget): WireRequest {
   const warnings = new Set<string>()
   const family = familyOf(target.model)
+  refuseCustomTools(request)
   refuseUnsaid(request)
   nameDropped(request, warnings)
   const tools = planTools({ request, family, warnings })

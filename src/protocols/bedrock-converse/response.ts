@@ -8,21 +8,20 @@ import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
 import { ANSWER_TOOL, isClientCall, parseFinish } from './wire.ts'
 
-/** Throws `ProviderError` for what is no whole answer: no JSON, no message, no stop reason. */
+/** Throws `ProviderError` for what is no answer: no JSON, no message. Without a stop reason there is no finish event. */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseJson(body)
   if (!isRecord(answer)) throw brokenAnswer('The provider answered with something that is not JSON.')
   const message = isRecord(answer['output']) ? answer['output']['message'] : undefined
   if (!isRecord(message)) throw new ProviderError(failureOf({ status: 200, type: '', body: answer }))
   const raw = textOf(answer['stopReason'])
-  if (raw === '') throw brokenAnswer('The provider answered without a stop reason.')
   const reading: Reading = { events: [], entries: [], textLength: 0, calls: 0 }
   const blocks = Array.isArray(message['content']) ? message['content'] : []
   for (const block of blocks) if (isRecord(block)) readBlock(block, reading)
   const { events, entries, calls } = reading
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
-  events.push({ type: 'finish', index: 0, reason: parseFinish(raw, calls > 0), raw })
+  if (raw !== '') events.push({ type: 'finish', index: 0, reason: parseFinish(raw, calls > 0), raw })
   const usage = parseUsage(answer['usage'])
   if (usage !== undefined) events.push({ type: 'usage', usage })
   return events

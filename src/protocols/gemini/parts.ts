@@ -92,7 +92,7 @@ function percentDecoded(text: string): Buffer | undefined {
 }
 
 function renderImage({ image_url: { url, detail } }: ImagePart, { path, warnings }: PartPlace): Part {
-  if (detail === 'low' || detail === 'high') warnings.add(`${path}.image_url.detail`)
+  if (detail !== undefined && detail !== 'auto') warnings.add(`${path}.image_url.detail`)
   if (/^data:/i.test(url)) return inlineData(url) ?? unreadable(`${path}.image_url.url`)
   if (!/^https:\/\//i.test(url))
     throw unsupported(path, 'an image that is neither at an https address nor in a data URL')

@@ -2,6 +2,7 @@
 import type { ChatRequest, ResponseFormat } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
+import { refuseCustomTools } from '../custom-tools.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './contents.ts'
 import { familyOf } from './models.ts'
@@ -26,6 +27,7 @@ export function renderRequest(request: ChatRequest, target: RenderTarget, option
   const { model } = target
   const warnings = new Set<string>()
   const rendering = { request, model, warnings }
+  refuseCustomTools(request)
   refuseUnsayable(request)
   dropHints(request, warnings)
   const { demandsSignatures } = familyOf(model)

@@ -6,7 +6,7 @@ import { type AnswerState, newAnswer, readAnswer, tellContext } from './candidat
 
 /**
  * Throws `ProviderError` for what is no whole answer: no JSON, an `error` in its place, no candidates, a candidate that
- * broke down or holds nothing. One that holds something and no finish reason ended by itself: the body is whole.
+ * broke down or holds nothing. One without a finish reason gets no finish event: none is ever invented.
  * A prompt that was blocked is an answer with finish reason `content_filter`. A list is a stream that was not asked to
  * come as events: its items are chunks of one answer.
  */
@@ -14,7 +14,7 @@ export function parseResponse(body: string): ChatEvent[] {
   const state = newAnswer()
   const events: ChatEvent[] = []
   for (const answer of answersOf(parseJson(body))) readAnswer(state, answer, { source: body, events })
-  endChoices(state, events)
+  endChoices(state)
   return events
 }
 
@@ -26,16 +26,15 @@ function answersOf(body: unknown): readonly Json[] {
   })
 }
 
-function endChoices(state: AnswerState, events: ChatEvent[]): void {
+function endChoices(state: AnswerState): void {
   if (state.choices.length === 0) throw brokenAnswer('The provider answered without candidates.')
   for (const choice of state.choices) {
     if (choice === undefined) throw brokenAnswer('The provider left out a candidate.')
     if (choice.finish !== undefined) continue
-    const { index, textLength, callCount } = choice
+    const { textLength, callCount } = choice
     if (textLength + callCount + choice.images.length === 0 || choice.open !== undefined) {
       throw brokenAnswer('The provider answered with an unfinished candidate.')
     }
     tellContext(choice)
-    events.push({ type: 'finish', index, reason: callCount > 0 ? 'tool_calls' : 'stop', raw: '' })
   }
 }

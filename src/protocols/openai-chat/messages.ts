@@ -1,5 +1,5 @@
 /** The conversation in the host's words. A message that need not change is the client's own object. */
-import type { ChatMessage, ContentPart } from '../../domain/chat.ts'
+import type { ChatMessage, ContentPart, ImagePart, ToolCall } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { detailsIn, detailsOf } from './context.ts'
@@ -28,6 +28,8 @@ const EDITS: readonly Edit[] = [
   joinText,
   shortenIds,
   dropToolName,
+  sayCustomCalls,
+  lowerDetail,
   keepKnownFields,
 ]
 const NO_IDS: ReadonlyMap<string, string> = new Map()
@@ -67,6 +69,8 @@ function checkMessage(message: ChatMessage, position: number, options: OpenAiCha
   if (name !== undefined && role !== 'tool' && options.namedRoles?.includes(role) === false) {
     throw unsupported(`${place}.name`)
   }
+  const custom = message.tool_calls?.findIndex((call) => call.custom) ?? -1
+  if (custom >= 0 && !options.customTools) throw unsupported(`${place}.tool_calls[${custom}].type`)
   if (!Array.isArray(content)) return
   content.forEach((part: ContentPart, at) => {
     checkPart(part, `${place}.content[${at}]`, options)
@@ -161,6 +165,32 @@ function dropToolName(message: Json, { options }: Rendering): Json {
   if (message.role !== 'tool' || !('name' in message) || options.namedRoles?.includes('tool') !== false) return message
   const { name: _, ...rest } = message
   return rest
+}
+
+function sayCustomCalls(message: Json, { options }: Rendering): Json {
+  const { tool_calls: calls } = message
+  if (!options.customTools || !Array.isArray(calls) || !calls.some((call: ToolCall) => call.custom)) return message
+  return { ...message, tool_calls: calls.map((call: ToolCall) => (call.custom ? customCall(call) : call)) }
+}
+
+function customCall({ id, function: { name, arguments: input } }: ToolCall): Json {
+  return { id, type: 'custom', custom: { name, input } }
+}
+
+/** `original` is the newest word, and `high` the nearest to it. */
+function lowerDetail(message: Json, { options, warnings }: Rendering): Json {
+  const { content } = message
+  if (options.originalDetail || !Array.isArray(content) || !content.some(isOriginal)) return message
+  warnings.add('messages[].content[].image_url.detail')
+  return { ...message, content: content.map((part: unknown) => (isOriginal(part) ? highDetail(part) : part)) }
+}
+
+function isOriginal(part: unknown): part is ImagePart {
+  return isRecord(part) && isRecord(part.image_url) && part.image_url.detail === 'original'
+}
+
+function highDetail(part: ImagePart): ImagePart {
+  return { ...part, image_url: { ...part.image_url, detail: 'high' } }
 }
 
 /** What is left out and holds something is named. */

@@ -58,6 +58,10 @@ export interface OpenAiChatOptions {
   readonly requiredToolChoice?: string
   /** Whether `tool_choice` of type `allowed_tools` is known; unless said, the other tools are left out instead. */
   readonly allowedTools?: boolean
+  /** Whether tools of type `custom` are known; unless said, a request with one is refused. */
+  readonly customTools?: boolean
+  /** Whether images may have `detail: "original"`; unless said, `high` is sent instead. */
+  readonly originalDetail?: boolean
   /** Whether every tool must say its `parameters`; those that say none get those of a tool that has none. */
   readonly toolParameters?: boolean
   /** Fields that go with a demanded tool call instead of an effort, on hosts that cannot think and be forced at once. */

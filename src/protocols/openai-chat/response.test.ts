@@ -102,10 +102,10 @@ test('finish reasons of all hosts become ours, unknown ones `stop`, and the host
   }
 })
 
-test('a whole answer without finish reason ended by itself', () => {
+test('a whole answer without finish reason gets none invented', () => {
   for (const finish of [null, undefined, '']) {
-    const expected = { type: 'finish', index: 0, reason: 'stop', raw: '' }
-    assert.deepEqual(parseResponse(answer({ content: 'x' }, finish)).at(-1), expected)
+    const expected = [{ type: 'text', index: 0, text: 'x' }]
+    assert.deepEqual(parseResponse(answer({ content: 'x' }, finish)), expected)
   }
 })
 

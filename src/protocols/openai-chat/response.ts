@@ -6,11 +6,11 @@ import { ProviderError } from '../protocol.ts'
 import { contextOf, detailsIn } from './context.ts'
 import { failureOf } from './errors.ts'
 import { parseUsage } from './usage.ts'
-import { argumentsText, hasError, isBreakdown, parseFinish, readExtensions, readTexts } from './wire.ts'
+import { argumentsText, calledTool, hasError, isBreakdown, parseFinish, readExtensions, readTexts } from './wire.ts'
 
 /**
  * Throws `ProviderError` for what is no whole answer: no JSON, an `error` in its place, no choices, a choice that
- * broke down or holds nothing. A choice that holds something and no finish reason ended by itself: the body is whole.
+ * broke down or holds nothing. A choice without a finish reason gets no finish event: none is ever invented.
  */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseAnswer(body)
@@ -58,7 +58,12 @@ function readChoice(choice: Json, place: ChoicePlace, events: ChatEvent[]): void
     events.push({ type: 'extension', index, field: 'provider_context', value: contextOf(details) })
   }
   if (raw === '' && events.length === before) throw brokenAnswer('The provider answered with an empty choice.')
-  events.push({ type: 'finish', index, reason: parseFinish(raw, calls.length > 0), raw })
+  if (raw === '') return
+  const reason = parseFinish(raw, calls.length > 0)
+  const isNull = message.content === null && calls.length === 0
+  events.push(
+    isNull ? { type: 'finish', index, reason, raw, contentIsNull: true } : { type: 'finish', index, reason, raw },
+  )
 }
 
 /** Current and legacy (`function_call`) calls alike. */
@@ -74,17 +79,13 @@ interface CallPlace {
 }
 
 function toolCallEvent(call: Json, { index, toolIndex, answerId }: CallPlace): ChatEvent {
-  const called = isRecord(call.function) ? call.function : {}
+  const { called, isCustom } = calledTool(call)
   const name = textOf(called.name)
   if (name === '') throw brokenAnswer('The provider called a tool without a name.')
-  return {
-    type: 'tool-call',
-    index,
-    toolIndex,
-    id: textOf(call.id) || madeUpCallId(answerId, index, toolIndex),
-    name,
-    arguments: argumentsText(called.arguments) || '{}',
-  }
+  const id = textOf(call.id) || madeUpCallId(answerId, index, toolIndex)
+  const event = { type: 'tool-call', index, toolIndex, id, name } as const
+  if (isCustom) return { ...event, arguments: textOf(called.input), custom: true }
+  return { ...event, arguments: argumentsText(called.arguments) || '{}' }
 }
 
 /** For hosts that give calls no id: unique within a conversation as far as the host's answer ids are. */

@@ -2,7 +2,7 @@
  * A streamed answer, read chunk by chunk: the hottest code of the house. One JSON parse a chunk, no closure, and no
  * object but the events themselves.
  */
-import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
+import type { ChatEvent, FinishReason, ToolCallEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { brokenAnswer } from '../broken-answer.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
@@ -36,6 +36,8 @@ interface Call {
   hasArguments: boolean
   /** Its arguments are whole; what would still come is not of them. */
   isClosed: boolean
+  /** Its arguments are free text, which may be empty. */
+  isCustom: boolean
 }
 
 interface Choice extends ChoiceSink {
@@ -180,10 +182,12 @@ function readFinish(choice: Choice, raw: string): void {
 }
 
 function readCall(state: State, choice: Choice, wire: Json): void {
-  const called = isRecord(wire.function) ? wire.function : {}
+  const custom = isRecord(wire.custom) ? wire.custom : undefined
+  const called = custom ?? (isRecord(wire.function) ? wire.function : {})
   const name = textOf(called.name)
-  const text = argumentsText(called.arguments)
+  const text = custom === undefined ? argumentsText(called.arguments) : textOf(custom.input)
   const call = callOf(choice, wire, name)
+  if (custom !== undefined) call.isCustom = true
   if (call.toolIndex !== undefined) {
     if (text !== '' && !call.isClosed) tellArguments(choice, call, text)
     return
@@ -206,10 +210,12 @@ function callOf(choice: Choice, wire: Json, name: string): Call {
   const known = knownCall(choice.calls, wireIndex, id)
   const mayBegin = name !== '' && (wireIndex === undefined || id !== '')
   if (known !== undefined && !(mayBegin && known.name !== '' && known.id !== id)) return known
-  const call: Call = { wireIndex, id, name: '', toolIndex: undefined, held: '', hasArguments: false, isClosed: false }
+  const call: Call = { wireIndex, id, name: '', ...NEW_CALL }
   choice.calls.push(call)
   return call
 }
+
+const NEW_CALL = { toolIndex: undefined, held: '', hasArguments: false, isClosed: false, isCustom: false }
 
 function knownCall(calls: readonly Call[], wireIndex: number | undefined, id: string): Call | undefined {
   for (let at = calls.length - 1; at >= 0; at--) {
@@ -228,19 +234,22 @@ function tellCall(state: State, choice: Choice, call: Call): void {
   if (call.id === '') call.id = madeUpCallId(state.answerId, index, toolIndex)
   const { id, name, held } = call
   call.held = ''
-  choice.events.push({ type: 'tool-call', index, toolIndex, id, name, arguments: held })
+  const event: ToolCallEvent = { type: 'tool-call', index, toolIndex, id, name, arguments: held }
+  choice.events.push(call.isCustom ? { ...event, custom: true } : event)
 }
 
 function tellArguments(choice: Choice, call: Call, text: string): void {
   call.hasArguments = true
-  choice.events.push({ type: 'tool-call', index: choice.index, toolIndex: call.toolIndex ?? 0, arguments: text })
+  const toolIndex = call.toolIndex ?? 0
+  const event: ToolCallEvent = { type: 'tool-call', index: choice.index, toolIndex, arguments: text }
+  choice.events.push(call.isCustom ? { ...event, custom: true } : event)
 }
 
 /** A call of a tool without parameters often comes without any argument text; JSON text it must be all the same. */
 function closeCalls(choice: Choice): void {
   for (const call of choice.calls) {
     if (call.toolIndex === undefined) throw brokenAnswer('The provider called a tool without a name.')
-    if (!call.hasArguments) tellArguments(choice, call, '{}')
+    if (!call.hasArguments && !call.isCustom) tellArguments(choice, call, '{}')
     call.isClosed = true
   }
 }

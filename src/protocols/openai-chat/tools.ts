@@ -1,13 +1,14 @@
 /** The tools on offer, and whether one of them must be called, as far as the host has words for it. */
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
+import type { Json } from '../../lib/json.ts'
 import { unsupported } from './messages.ts'
 import type { OpenAiChatOptions } from './options.ts'
 
 /** Undefined where unsaid. */
 export interface ToolOffer {
-  readonly tools: readonly Tool[] | undefined
+  readonly tools: readonly unknown[] | undefined
   /** `tool_choice` in the host's words. */
-  readonly choice: ToolChoice | string | undefined
+  readonly choice: ToolChoice | string | Json | undefined
 }
 
 interface Offer {
@@ -30,6 +31,10 @@ export function renderTools(
     return { tools: undefined, choice: undefined }
   }
   if (areRefused) throw unsupported('tools')
+  if (tools.some(isCustom)) {
+    if (options.customTools) return customOffer({ tools, choice: toolChoice })
+    throw unsupported(`tools[${tools.findIndex(isCustom)}].type`)
+  }
   const offer = sayChoice(narrowTools({ tools, choice: toolChoice }, options), options)
   const choice = offer.choice === 'required' ? (options.requiredToolChoice ?? 'required') : offer.choice
   return { tools: options.toolParameters ? offer.tools.map(withParameters) : offer.tools, choice }
@@ -63,4 +68,30 @@ function sayChoice({ tools, choice }: Offer, { toolChoices }: OpenAiChatOptions)
 function withParameters(tool: Tool): Tool {
   if (tool.function.parameters !== undefined) return tool
   return { ...tool, function: { ...tool.function, parameters: { type: 'object', properties: {} } } }
+}
+
+export function isCustom({ custom }: Tool): boolean {
+  return custom !== undefined
+}
+
+/** With custom tools, in the words of the only host that has them. */
+function customOffer({ tools, choice }: Offer): ToolOffer {
+  const names = new Set(tools.filter(isCustom).map((tool) => tool.function.name))
+  return { tools: tools.map(renderTool), choice: typeof choice === 'object' ? renderChoice(choice, names) : choice }
+}
+
+function renderTool(tool: Tool): unknown {
+  const { function: described, custom } = tool
+  return custom === undefined ? tool : { type: 'custom', custom: { ...described, ...custom } }
+}
+
+function renderChoice(choice: Exclude<ToolChoice, string>, custom: ReadonlySet<string>): Json {
+  if (choice.type === 'function') return renderNamed(choice.function.name, custom)
+  const { mode, tools } = choice.allowed_tools
+  const named = tools.map((tool) => renderNamed(tool.function.name, custom))
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: named } }
+}
+
+function renderNamed(name: string, custom: ReadonlySet<string>): Json {
+  return custom.has(name) ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
 }

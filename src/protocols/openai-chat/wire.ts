@@ -43,6 +43,14 @@ export function argumentsText(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
+/** What a tool call, or a fragment of one, says of the function or the custom tool that is called. */
+export function calledTool(call: Json): { readonly called: Json; readonly isCustom: boolean } {
+  if (isRecord(call.function)) return { called: call.function, isCustom: false }
+  return isRecord(call.custom) ? { called: call.custom, isCustom: true } : NOTHING_CALLED
+}
+
+const NOTHING_CALLED = { called: {}, isCustom: false }
+
 /** Whether a choice's `logprobs` says anything. */
 export function hasLogprobs(logprobs: unknown): boolean {
   if (!isRecord(logprobs)) return false

@@ -34,7 +34,8 @@ function checkImage(part: JsonObject, place: string): void {
   const url = stringAt(image['url'], param)
   if (!isDataUrl(url) && !isHttpsUrl(url))
     refuse('invalid_value', param, `\`${param}\` must be an https or a data URL.`)
-  if (!isAbsent(image['detail'])) oneOf(image['detail'], `${place}.image_url.detail`, ['auto', 'low', 'high'])
+  if (!isAbsent(image['detail']))
+    oneOf(image['detail'], `${place}.image_url.detail`, ['auto', 'low', 'high', 'original'])
 }
 
 function checkAudio(part: JsonObject, place: string): void {

@@ -29,6 +29,8 @@ interface ToolCallState {
   id: string | undefined
   name: string | undefined
   arguments: string
+  /** Undefined: a function. */
+  readonly custom: true | undefined
 }
 
 interface ChoiceState {
@@ -41,10 +43,16 @@ interface ChoiceState {
   extensions: Map<string, unknown> | undefined
   logprobs: Logprobs | undefined
   finish: FinishReason | undefined
+  contentIsNull: boolean
+}
+
+export interface AnswerForm {
+  /** A tool call is told as `function_call`, to clients that asked with `functions`. */
+  readonly legacyFunctions?: boolean | undefined
 }
 
 /** @param choiceCount How many choices were asked for (`n`). */
-export function createAnswer(choiceCount: number): Answer {
+export function createAnswer(choiceCount: number, { legacyFunctions = false }: AnswerForm = {}): Answer {
   const choices = new Map<number, ChoiceState>()
   const sorted = (): ChoiceState[] => [...choices.values()].sort((a, b) => a.index - b.index)
   const finishReasons = (): (FinishReason | undefined)[] =>
@@ -70,7 +78,7 @@ export function createAnswer(choiceCount: number): Answer {
         object: 'chat.completion',
         created,
         model,
-        choices: sorted().map(renderChoice),
+        choices: sorted().map((choice) => renderChoice(choice, legacyFunctions)),
         usage,
       })
     },
@@ -87,6 +95,7 @@ function newChoice(index: number): ChoiceState {
     extensions: undefined,
     logprobs: undefined,
     finish: undefined,
+    contentIsNull: false,
   }
 }
 
@@ -114,6 +123,7 @@ function gather(choice: ChoiceState, event: Exclude<ChatEvent, { type: 'usage' }
       break
     case 'finish':
       choice.finish = event.reason
+      if (event.contentIsNull) choice.contentIsNull = true
       break
   }
 }
@@ -121,7 +131,8 @@ function gather(choice: ChoiceState, event: Exclude<ChatEvent, { type: 'usage' }
 function gatherToolCall(toolCalls: Map<number, ToolCallState>, event: ToolCallEvent): void {
   const call = toolCalls.get(event.toolIndex)
   if (call === undefined) {
-    toolCalls.set(event.toolIndex, { id: event.id, name: event.name, arguments: event.arguments })
+    const { id, name, custom } = event
+    toolCalls.set(event.toolIndex, { id, name, arguments: event.arguments, custom })
   } else {
     call.arguments += event.arguments
   }
@@ -131,14 +142,17 @@ function finishOf(choice: ChoiceState | undefined): FinishReason | undefined {
   return choice?.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls !== undefined)
 }
 
-function renderChoice(choice: ChoiceState): unknown {
+function renderChoice(choice: ChoiceState, legacyFunctions: boolean): unknown {
   const { toolCalls, extensions } = choice
+  const calls = toolCalls === undefined ? undefined : renderToolCalls(choice)
   const message = {
     role: 'assistant',
-    content: choice.text === '' && toolCalls !== undefined ? null : choice.text,
+    content: choice.text === '' && (toolCalls !== undefined || choice.contentIsNull) ? null : choice.text,
     refusal: choice.refusal === '' ? null : choice.refusal,
     reasoning_content: choice.reasoning === '' ? undefined : choice.reasoning,
-    tool_calls: toolCalls === undefined ? undefined : renderToolCalls(choice),
+    tool_calls: legacyFunctions ? undefined : calls,
+    // The older form has room for one call.
+    function_call: legacyFunctions ? calls?.[0]?.function : undefined,
   }
   return {
     index: choice.index,
@@ -148,13 +162,20 @@ function renderChoice(choice: ChoiceState): unknown {
   }
 }
 
-function renderToolCalls(choice: ChoiceState): unknown[] {
+interface RenderedCall {
+  readonly id: string | undefined
+  readonly type: 'function' | 'custom'
+  readonly function?: unknown
+  readonly custom?: unknown
+}
+
+function renderToolCalls(choice: ChoiceState): RenderedCall[] {
   const empty = emptyArgumentsAreWhole(choice.finish) ? '{}' : ''
-  return orderedCalls(choice).map((call) => ({
-    id: call.id,
-    type: 'function',
-    function: { name: call.name, arguments: call.arguments === '' ? empty : call.arguments },
-  }))
+  return orderedCalls(choice).map(({ id, name, arguments: text, custom }) =>
+    custom
+      ? { id, type: 'custom', custom: { name, input: text } }
+      : { id, type: 'function', function: { name, arguments: text === '' ? empty : text } },
+  )
 }
 
 function orderedCalls({ toolCalls }: ChoiceState): ToolCallState[] {

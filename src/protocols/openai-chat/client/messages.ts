@@ -1,5 +1,5 @@
 /** The conversation: each message's role, and what that role may and must carry. */
-import type { ChatMessage, Role } from '../../../domain/chat.ts'
+import type { ChatMessage, Role, ToolCall } from '../../../domain/chat.ts'
 import {
   arrayAt,
   isAbsent,
@@ -13,7 +13,7 @@ import {
 } from './checks.ts'
 import { checkContentParts } from './content.ts'
 import { modernMessages } from './legacy.ts'
-import { requireFunctionType } from './tools.ts'
+import { toolTypeAt } from './tools.ts'
 
 const ROLES: readonly Role[] = ['system', 'developer', 'user', 'assistant', 'tool']
 /** Fields that the official SDKs write as null, or as an empty list, when they send an answer back. */
@@ -39,6 +39,7 @@ function readMessage(value: unknown, place: string): JsonObject {
   if (message['name'] !== undefined) stringAt(message['name'], `${place}.name`)
   if (role === 'assistant') {
     checkAssistant(message, place)
+    return withPlainCalls(message)
   } else {
     if (role === 'tool') stringAt(message['tool_call_id'], `${place}.tool_call_id`)
     checkContent(message['content'], `${place}.content`, role)
@@ -82,9 +83,31 @@ function checkToolCalls(value: unknown, place: string): void {
   arrayAt(value, place).forEach((entry, at) => {
     const call = objectAt(entry, `${place}[${at}]`)
     stringAt(call['id'], `${place}[${at}].id`)
-    requireFunctionType(call, `${place}[${at}]`)
-    const called = objectAt(call['function'], `${place}[${at}].function`)
-    stringAt(called['name'], `${place}[${at}].function.name`)
-    stringAt(called['arguments'], `${place}[${at}].function.arguments`)
+    const type = toolTypeAt(call, `${place}[${at}]`)
+    const called = objectAt(call[type], `${place}[${at}].${type}`)
+    stringAt(called['name'], `${place}[${at}].${type}.name`)
+    const input = type === 'custom' ? 'input' : 'arguments'
+    stringAt(called[input], `${place}[${at}].${type}.${input}`)
   })
+}
+
+/** Calls of custom tools in the form of the others, marked: `input` becomes `arguments`. */
+function withPlainCalls(message: JsonObject): JsonObject {
+  const { tool_calls: calls } = message
+  if (!Array.isArray(calls) || !calls.some(isCustomCall)) return message
+  return { ...message, tool_calls: calls.map((call) => (isCustomCall(call) ? plainCall(call) : call)) }
+}
+
+interface CustomCall {
+  readonly id: string
+  readonly custom: { readonly name: string; readonly input: string }
+}
+
+/** Of a call that has been checked. */
+function isCustomCall(call: JsonObject | CustomCall): call is CustomCall {
+  return 'type' in call && call.type === 'custom'
+}
+
+function plainCall({ id, custom: { name, input } }: CustomCall): ToolCall {
+  return { id, type: 'function', function: { name, arguments: input }, custom: true }
 }

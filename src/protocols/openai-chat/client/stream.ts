@@ -15,6 +15,8 @@ import { type Bill, renderUsage } from './usage.ts'
 export interface StreamHead extends AnswerHead {
   /** Whether the client asked for usage as a chunk of its own (`stream_options.include_usage`). */
   readonly includeUsage: boolean
+  /** A tool call is told as `function_call`, to clients that asked with `functions`. */
+  readonly legacyFunctions?: boolean | undefined
 }
 
 /** An error inside a stream, where no status can be given any more. */
@@ -51,18 +53,27 @@ interface StreamState {
   /** A chunk up to its `choices`. */
   readonly prefix: string
   readonly includeUsage: boolean
+  readonly legacyFunctions: boolean
   readonly choices: Map<number, ChoiceState>
 }
 
 /** Closes the delta, the choice and the chunk. */
 const UNFINISHED = '},"finish_reason":null}]}\n\n'
 const DONE = 'data: [DONE]\n\n'
+const REFUSAL = '"refusal":'
 const NO_CONTENT = '"role":"assistant","content":null'
 const EMPTY_CONTENT = '"role":"assistant","content":""'
 
-export function createStreamRenderer({ id, created, model, includeUsage }: StreamHead): StreamRenderer {
+export function createStreamRenderer({
+  id,
+  created,
+  model,
+  includeUsage,
+  legacyFunctions = false,
+}: StreamHead): StreamRenderer {
   const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
-  const state: StreamState = { prefix: `data: ${head.slice(0, -1)},"choices":[`, includeUsage, choices: new Map() }
+  const prefix = `data: ${head.slice(0, -1)},"choices":[`
+  const state: StreamState = { prefix, includeUsage, legacyFunctions, choices: new Map() }
   return {
     push: (event) => renderEvent(state, event),
     close: (bill) => renderEnd(state, bill),
@@ -80,9 +91,9 @@ function renderEvent(state: StreamState, event: ChatEvent): string {
     case 'reasoning':
       return renderText(choice, '"reasoning_content":', event)
     case 'refusal':
-      return renderText(choice, '"refusal":', event)
+      return renderText(choice, REFUSAL, event)
     case 'tool-call':
-      return renderToolCall(choice, event)
+      return state.legacyFunctions ? renderFunctionCall(choice, event) : renderToolCall(choice, event)
     case 'extension':
       holdExtension(choice, event)
       return ''
@@ -106,7 +117,7 @@ function addChoice(state: StreamState, index: number): ChoiceState {
 }
 
 function renderText(choice: ChoiceState, field: string, event: { text: string; logprobs?: unknown }): string {
-  const role = choice.hasRole ? '' : renderRole(choice, EMPTY_CONTENT)
+  const role = choice.hasRole ? '' : renderRole(choice, field === REFUSAL ? NO_CONTENT : EMPTY_CONTENT)
   const end = event.logprobs === undefined ? UNFINISHED : endWithLogprobs(event.logprobs)
   return role + choice.prefix + field + JSON.stringify(event.text) + end
 }
@@ -129,8 +140,30 @@ function renderToolCall(choice: ChoiceState, event: ToolCallEvent): string {
   if (isFirst || event.arguments !== '') choice.toolCalls.set(event.toolIndex, event.arguments !== '')
   const call = `${choice.prefix}"tool_calls":[{"index":${event.toolIndex},`
   const name = isFirst ? `"name":${JSON.stringify(event.name)},` : ''
+  if (event.custom) return role + call + renderCustomCall(choice, event, { isFirst, name })
   const identity = isFirst ? `"id":${JSON.stringify(event.id)},"type":"function",` : ''
   return `${role}${call}${identity}"function":{${name}"arguments":${JSON.stringify(event.arguments)}}}]${UNFINISHED}`
+}
+
+/** The call of a custom tool, behind its index. An empty input is one: nothing is to be added at the end. */
+function renderCustomCall(
+  choice: ChoiceState,
+  event: ToolCallEvent,
+  { isFirst, name }: { readonly isFirst: boolean; readonly name: string },
+): string {
+  choice.toolCalls.set(event.toolIndex, true)
+  const identity = isFirst ? `"id":${JSON.stringify(event.id)},"type":"custom",` : ''
+  return `${identity}"custom":{${name}"input":${JSON.stringify(event.arguments)}}}]${UNFINISHED}`
+}
+
+/** The older form of a tool call, which has room for one. */
+function renderFunctionCall(choice: ChoiceState, event: ToolCallEvent): string {
+  if (event.toolIndex !== 0) return ''
+  const role = choice.hasRole ? '' : renderRole(choice, NO_CONTENT)
+  const isFirst = !choice.toolCalls.has(0)
+  if (isFirst || event.arguments !== '') choice.toolCalls.set(0, event.arguments !== '')
+  const name = isFirst ? `"name":${JSON.stringify(event.name)},` : ''
+  return `${role}${choice.prefix}"function_call":{${name}"arguments":${JSON.stringify(event.arguments)}}${UNFINISHED}`
 }
 
 /** Later values replace earlier ones, while clients join what they get in deltas: each is sent once, when it is final. */
@@ -147,28 +180,30 @@ function renderEnd(state: StreamState, bill: Bill): string {
   const last = finished.at(-1)
   let text = ''
   for (const choice of finished) {
-    text += renderFinish(choice) + (choice === last && !state.includeUsage ? usage : '}\n\n')
+    text += renderFinish(choice, state.legacyFunctions) + (choice === last && !state.includeUsage ? usage : '}\n\n')
   }
   return text + (state.includeUsage ? `${state.prefix}]${usage}` : '') + DONE
 }
 
 /** What is left to say of a choice, up to the closing brace of its last chunk. */
-function renderFinish(choice: ChoiceState): string {
+function renderFinish(choice: ChoiceState, legacyFunctions: boolean): string {
   const role = choice.hasRole ? '' : renderRole(choice, EMPTY_CONTENT)
   const reason = JSON.stringify(finishOf(choice))
-  return `${role}${renderEmptyArguments(choice)}${renderExtensions(choice)}${choice.prefix}},"finish_reason":${reason}}]`
+  return `${role}${renderEmptyArguments(choice, legacyFunctions)}${renderExtensions(choice)}${choice.prefix}},"finish_reason":${reason}}]`
 }
 
 function finishOf(choice: ChoiceState): FinishReason | undefined {
   return choice.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls.size > 0)
 }
 
-function renderEmptyArguments({ toolCalls, prefix, finish }: ChoiceState): string {
+function renderEmptyArguments({ toolCalls, prefix, finish }: ChoiceState, legacyFunctions: boolean): string {
   if (toolCalls.size === 0 || !emptyArgumentsAreWhole(finish)) return ''
   let text = ''
   for (const [toolIndex, hasArguments] of toolCalls) {
     if (hasArguments) continue
-    text += `${prefix}"tool_calls":[{"index":${toolIndex},"function":{"arguments":"{}"}}]${UNFINISHED}`
+    text += legacyFunctions
+      ? `${prefix}"function_call":{"arguments":"{}"}${UNFINISHED}`
+      : `${prefix}"tool_calls":[{"index":${toolIndex},"function":{"arguments":"{}"}}]${UNFINISHED}`
   }
   return text
 }

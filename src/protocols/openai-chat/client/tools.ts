@@ -1,11 +1,12 @@
 /**
  * `tools` and `tool_choice`, and their older names `functions` and `function_call`, which become the former.
- * Only function tools have a place in a `ChatRequest`; a custom tool is refused by name, never dropped.
+ * A custom tool becomes a tool marked as such; a tool that runs at the provider is refused by name, never dropped.
  */
 import type { Tool, ToolChoice } from '../../../domain/chat.ts'
 import {
   arrayAt,
   booleanAt,
+  isAbsent,
   type JsonObject,
   nameAt,
   objectAt,
@@ -21,6 +22,7 @@ import { checkOptional } from './formats.ts'
 interface ToolDraft {
   tools?: readonly Tool[]
   toolChoice?: ToolChoice
+  legacyFunctions?: boolean
 }
 
 const MAX_TOOLS = 128
@@ -37,6 +39,7 @@ export function readFunctions(value: unknown, name: string, draft: ToolDraft): v
   const functions = listAt(value, name)
   if (functions.length === 0) return
   if (draft.tools !== undefined) refuse('invalid_value', name, `Send \`tools\` or \`${name}\`, not both.`)
+  draft.legacyFunctions = true
   draft.tools = functions.map((described, at) => {
     const place = `${name}[${at}]`
     return { type: 'function', function: readFunction(objectAt(described, place), place) }
@@ -74,17 +77,37 @@ function listAt(value: unknown, name: string): readonly unknown[] {
 
 function readTool(value: unknown, place: string): Tool {
   const tool = objectAt(value, place)
-  requireFunctionType(tool, place)
+  refuseServerTool(tool, place)
+  if (toolTypeAt(tool, place) === 'custom') return readCustomTool(tool, `${place}.custom`)
   const described = objectAt(tool['function'], `${place}.function`)
   const usable = readFunction(described, `${place}.function`)
   return (usable === (described as unknown) ? tool : { ...tool, function: usable }) as unknown as Tool
 }
 
 /** Shared with the tool calls of messages. */
-export function requireFunctionType(object: JsonObject, place: string): void {
-  const param = `${place}.type`
-  if (oneOf(object['type'], param, ['function', 'custom']) === 'function') return
-  refuse('unsupported_parameter', param, `\`${param}\` must be "function"; custom tools are not supported.`)
+export function toolTypeAt(object: JsonObject, place: string): 'function' | 'custom' {
+  return oneOf(object['type'], `${place}.type`, ['function', 'custom'])
+}
+
+/** A tool that runs at the provider (web search, code execution, …), which bills it apart. */
+function refuseServerTool({ type, function: described }: JsonObject, place: string): void {
+  if (type === 'function' || type === 'custom' || (isAbsent(type) && !isAbsent(described))) return
+  if (!isAbsent(type) && typeof type !== 'string') return
+  const param = isAbsent(type) ? place : `${place}.type`
+  const message = `\`${param}\` is a tool that runs at the provider and has no price; only "function" and "custom" tools are supported.`
+  refuse('unsupported_parameter', param, message)
+}
+
+function readCustomTool({ custom }: JsonObject, place: string): Tool {
+  const described = objectAt(custom, place)
+  const name = nameAt(described['name'], `${place}.name`)
+  checkOptional(described, place, { description: stringAt, format: objectAt })
+  const { description, format } = described
+  return {
+    type: 'function',
+    function: isAbsent(description) ? { name } : { name, description: String(description) },
+    custom: isAbsent(format) ? {} : { format },
+  }
 }
 
 function readFunction(described: JsonObject, place: string): Tool['function'] {
@@ -98,27 +121,35 @@ function choiceAt(value: unknown, name: string, tools: readonly Tool[] | undefin
   if (typeof value !== 'object') refuseType(value, name, '"none", "auto", "required" or an object')
   const choice = objectAt(value, name)
   const type = oneOf(choice['type'], `${name}.type`, ['function', 'allowed_tools', 'custom'])
-  if (type === 'custom') requireFunctionType(choice, name)
-  if (type === 'function') requireNamed(choice, name, tools)
-  if (type === 'allowed_tools') requireAllowed(choice, name, tools)
-  return choice as unknown as ToolChoice
+  if (type === 'allowed_tools') return readAllowed(choice, name, tools)
+  return readNamed(choice, name, { type, tools })
 }
 
-function requireNamed(choice: JsonObject, place: string, tools: readonly Tool[] | undefined): void {
-  const param = `${place}.function`
-  requireTool(stringAt(objectAt(choice['function'], param)['name'], `${param}.name`), tools, `${param}.name`)
+interface NamedTool {
+  readonly type: 'function' | 'custom'
+  readonly tools: readonly Tool[] | undefined
 }
 
-function requireAllowed(choice: JsonObject, place: string, tools: readonly Tool[] | undefined): void {
+/** A custom tool is known by its name among the tools, as a function is. */
+function readNamed(choice: JsonObject, place: string, { type, tools }: NamedTool): Extract<ToolChoice, Tool> {
+  const param = `${place}.${type}`
+  const name = stringAt(objectAt(choice[type], param)['name'], `${param}.name`)
+  requireTool(name, tools, `${param}.name`)
+  return type === 'function' ? (choice as unknown as Tool) : { type: 'function', function: { name } }
+}
+
+function readAllowed(choice: JsonObject, place: string, tools: readonly Tool[] | undefined): ToolChoice {
   const param = `${place}.allowed_tools`
   const allowed = objectAt(choice['allowed_tools'], param)
-  oneOf(allowed['mode'], `${param}.mode`, ['auto', 'required'])
-  arrayAt(allowed['tools'], `${param}.tools`).forEach((entry, at) => {
+  const mode = oneOf(allowed['mode'], `${param}.mode`, ['auto', 'required'])
+  const entries = arrayAt(allowed['tools'], `${param}.tools`)
+  const named = entries.map((entry, at) => {
     const place = `${param}.tools[${at}]`
     const tool = objectAt(entry, place)
-    requireFunctionType(tool, place)
-    requireNamed(tool, place, tools)
+    return readNamed(tool, place, { type: toolTypeAt(tool, place), tools })
   })
+  if (named.every((tool, at) => tool === entries[at])) return choice as unknown as ToolChoice
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: named } }
 }
 
 function requireTool(wanted: string, tools: readonly Tool[] | undefined, param: string): void {
