@@ -68,6 +68,26 @@ test('credit is given and shown, without an account that of the first start, whi
   assert.equal(shown.out, `${first.account} has a balance of ${amounts}.\n`)
 })
 
+test('credit is bought, refunded and taken away, once under a key, and a debit needs a note', async (t) => {
+  const { turnpike, json } = await installation(t)
+  const bought = await json('credits', 'purchase', '--usd', '20', '--note', 'order 1', '--idempotency-key', 'o1')
+  assert.deepEqual([bought.kind, bought.amount_usd, bought.balance_usd], ['purchase', 20, 25])
+  assert.deepEqual(
+    await json('credits', 'purchase', '--usd', '20.0', '--note', 'order 1', '--idempotency-key', 'o1'),
+    bought,
+  )
+  const other = await turnpike('credits', 'purchase', '--usd', '21', '--idempotency-key', 'o1')
+  assert.notEqual(other.code, 0)
+  assert.match(other.error, /was used for another entry/)
+  assert.equal((await json('credits', 'refund', '--usd', '1')).balance_usd, 26)
+  const debit = await json('credits', 'debit', '--usd', '30', '--note', 'chargeback of order 1')
+  assert.deepEqual([debit.kind, debit.amount_usd, debit.balance_usd], ['debit', -30, -4])
+  for (const note of [[], ['--note', ' ']]) {
+    assert.equal((await turnpike('credits', 'debit', '--usd', '1', ...note)).code, 2)
+  }
+  assert.equal((await json('credits', 'show')).balance_usd, -4)
+})
+
 test('an account has the allowance of its plan from its making on, and of a new plan from the change on', async (t) => {
   const { json, turnpike, create, path } = await installation(t)
   const account = await create('tiny')

@@ -1,20 +1,24 @@
-/** `turnpike credits`: credit, given and shown directly in the database, by the same ledger as the service's. */
+/** `turnpike credits`: credit, given, taken and shown directly in the database, by the same ledger as the service's. */
 import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
+import type { EnteredKind } from '../features/credit/entry-limits.ts'
 import { renderEntry } from '../features/credit/ledger-shapes.ts'
 import { auditCommand } from './audit.ts'
 import { chosenAccount, withDatabase } from './database.ts'
-import type { AccountOption, CreditsGrantOptions } from './program.ts'
+import type { AccountOption, CreditsEntryOptions } from './program.ts'
 
 /** The service acts on it at once: it asks the database with every request. */
-export async function creditsGrant({ account: id, usd, note, json }: CreditsGrantOptions): Promise<void> {
+export async function creditsEnter(kind: EnteredKind, options: CreditsEntryOptions): Promise<void> {
+  const { account: id, usd, note, idempotencyKey, json } = options
   await withDatabase(async (context) => {
     const account = await chosenAccount(context, id)
-    const given = { kind: 'grant', nanoUsd: usd, note, adjusts: undefined } as const
-    const entry = await context.credit.enter(account, given)
-    const details = { kind: 'grant', usd: usdNumber(usd), note: note ?? null }
-    const change = { accountId: account.id, action: 'credit.given', subject: account.id, details }
-    await auditCommand(context, context.db, change)
+    const asked = { kind, nanoUsd: usd, note, adjusts: undefined } as const
+    const { entry, isReplay } = await context.credit.enter(account, asked, idempotencyKey)
+    const details = { kind, usd: usdNumber(usd), note: note ?? null }
+    const action = kind === 'debit' ? 'credit.taken' : 'credit.given'
+    if (!isReplay)
+      await auditCommand(context, context.db, { accountId: account.id, action, subject: account.id, details })
     if (json === true) print(JSON.stringify(renderEntry({ ...entry, adjustedAt: undefined })))
+    else if (isReplay) print(`This key was used before: the entry left ${account.id} ${dollars(entry.balanceNanoUsd)}.`)
     else print(`${account.id} has a balance of ${dollars(entry.balanceNanoUsd)}.`)
   })
 }

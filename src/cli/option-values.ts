@@ -51,9 +51,20 @@ export function parseTime(text: string): number {
   )
 }
 
+/** An idempotency key, as the header of the same name takes it. */
+export function parseKey(text: string): string {
+  if (/^[\x20-\x7e]{1,255}$/.test(text)) return text
+  throw new InvalidArgumentError('Allowed: 1 to 255 printable ASCII characters.')
+}
+
 export function parseNote(text: string): string {
   if (text.length > MAX_NOTE_LENGTH) throw new InvalidArgumentError(`Allowed: at most ${MAX_NOTE_LENGTH} characters.`)
   return text
+}
+
+export function parseReason(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('Allowed: a note that is not empty.')
+  return parseNote(text)
 }
 
 export function parseName(text: string): string {

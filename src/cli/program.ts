@@ -1,13 +1,16 @@
 /** Every command and flag there is. Names and flags are a contract with scripts. */
 import { Command, Option } from 'commander'
 import type { NanoUsd } from '../domain/money.ts'
+import { ENTERED_KINDS, type EnteredKind } from '../features/credit/entry-limits.ts'
 import {
   parseAmount,
   parseDurationText,
+  parseKey,
   parseList,
   parseName,
   parseNote,
   parsePort,
+  parseReason,
   parseTime,
   parseUsd,
   parseWholeNumber,
@@ -51,10 +54,11 @@ export interface AccountsCreateOptions extends JsonOption {
   readonly plan?: string
 }
 
-export interface CreditsGrantOptions extends AccountOption {
+export interface CreditsEntryOptions extends AccountOption {
   /** Above zero. */
   readonly usd: NanoUsd
   readonly note?: string
+  readonly idempotencyKey?: string
 }
 
 export interface CreditsRerateOptions extends AccountOption {
@@ -166,14 +170,7 @@ function addAccounts(program: Command): void {
 
 function addCredits(program: Command): void {
   const credits = program.command('credits').description('credit of accounts')
-  credits
-    .command('grant')
-    .description('give an account credit')
-    .requiredOption('--usd <usd>', 'how much, at most 9 decimals', parseAmount)
-    .option('--account <id>', 'account (default: the first)')
-    .option('--note <text>', 'why; the customer sees it', parseNote)
-    .option('--json', 'print the row of the ledger as JSON')
-    .action(async (options: CreditsGrantOptions) => (await import('./credits.ts')).creditsGrant(options))
+  addCreditEntries(credits)
   credits
     .command('show')
     .description('show what an account has')
@@ -191,6 +188,28 @@ function addCredits(program: Command): void {
     .option('--dry-run', 'only say what would be done')
     .option('--json', 'print JSON')
     .action(async (options: CreditsRerateOptions) => (await import('./credits-rerate.ts')).creditsRerate(options))
+}
+
+const CREDIT_ENTRIES: Readonly<Record<EnteredKind, string>> = {
+  grant: 'give an account credit for nothing',
+  purchase: 'enter credit that was paid for',
+  refund: 'give credit back to the customer',
+  debit: 'take credit away: a chargeback or a correction; the balance may go below zero',
+}
+
+function addCreditEntries(credits: Command): void {
+  for (const kind of ENTERED_KINDS) {
+    const note = new Option('--note <text>', 'why; the customer sees it')
+    credits
+      .command(kind)
+      .description(CREDIT_ENTRIES[kind])
+      .requiredOption('--usd <usd>', 'how much, at most 9 decimals', parseAmount)
+      .option('--account <id>', 'account (default: the first)')
+      .addOption(kind === 'debit' ? note.argParser(parseReason).makeOptionMandatory() : note.argParser(parseNote))
+      .option('--idempotency-key <key>', 'makes one entry, however often it is run with this key', parseKey)
+      .option('--json', 'print the row of the ledger as JSON')
+      .action(async (options: CreditsEntryOptions) => (await import('./credits.ts')).creditsEnter(kind, options))
+  }
 }
 
 function addLoginLink(program: Command): void {

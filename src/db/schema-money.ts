@@ -59,8 +59,8 @@ export interface HoldTable {
   client_request_id: string | null
 }
 
-export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'expiry'
-export type LedgerBook = 'credit' | 'revenue' | 'grants' | 'payments' | 'refunds'
+export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'
+export type LedgerBook = 'credit' | 'revenue' | 'grants' | 'payments' | 'refunds' | 'debits'
 
 /** Double entry, append-only: each row takes an amount from one book and gives it to another. `credit` is the customer's. */
 export interface LedgerTable {
@@ -80,4 +80,14 @@ export interface LedgerTable {
   adjusts: number | null
   note: string | null
   created_at: number
+}
+
+/** Idempotency keys of entries that operators make. */
+export interface LedgerEntryKeyTable {
+  account_id: AccountId
+  key: string
+  /** SHA-256 of what was asked for, in hexadecimal digits. */
+  fingerprint: string
+  /** The row of the ledger that was made. */
+  number: number
 }

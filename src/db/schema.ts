@@ -24,7 +24,7 @@ import type {
   PersonTable,
   SessionTable,
 } from './schema-identity.ts'
-import type { CreditTable, HoldTable, KeySpendingTable, LedgerTable } from './schema-money.ts'
+import type { CreditTable, HoldTable, KeySpendingTable, LedgerEntryKeyTable, LedgerTable } from './schema-money.ts'
 import type {
   DeliveryAttemptTable,
   DeliveryTable,
@@ -52,6 +52,7 @@ export interface Database {
   readonly key_spending: KeySpendingTable
   readonly hold: HoldTable
   readonly ledger: LedgerTable
+  readonly ledger_entry_key: LedgerEntryKeyTable
   readonly idempotency: IdempotencyTable
   readonly invoice: InvoiceTable
   readonly usage_alert: UsageAlertTable

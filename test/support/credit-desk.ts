@@ -90,6 +90,7 @@ export async function openCreditDesk(t: TestContext, path?: string) {
 
 export interface Answer {
   readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
   readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
   readonly body: any
@@ -98,6 +99,7 @@ export interface Answer {
 interface Asking {
   readonly method?: 'GET' | 'POST' | 'PATCH'
   readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The credential is the account's id, followed by the scopes where it has not all of them: `acc_a chat,billing`. */
@@ -131,10 +133,15 @@ export async function serveRoutes(
     }
   })
   for (const plugin of routes) await app.register(plugin)
-  return async (url, authorization, { method = 'GET', body } = {}) => {
+  return async (url, authorization, { method = 'GET', body, headers = {} } = {}) => {
     const payload = body === undefined ? {} : { payload: body }
-    const answer = await app.inject({ method, url, headers: { authorization }, ...payload })
+    const answer = await app.inject({ method, url, headers: { ...headers, authorization }, ...payload })
     const isJson = String(answer.headers['content-type']).includes('json')
-    return { status: answer.statusCode, text: answer.body, body: isJson ? answer.json() : undefined }
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      text: answer.body,
+      body: isJson ? answer.json() : undefined,
+    }
   }
 }

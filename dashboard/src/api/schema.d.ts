@@ -2068,7 +2068,7 @@ export interface paths {
             parameters: {
                 query?: {
                     /** @description Only rows of this kind. */
-                    kind?: "grant" | "purchase" | "charge" | "refund" | "expiry";
+                    kind?: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
                     /**
                      * @description ISO 8601 UTC: only rows made at or after it.
                      * @example 2026-01-01T00:00:00Z
@@ -2104,10 +2104,10 @@ export interface paths {
                                 /** @enum {string} */
                                 object: "ledger_entry";
                                 /**
-                                 * @description grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. expiry: what was left of an allowance.
+                                 * @description grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. debit: taken away by the operator, such as a chargeback. expiry: what was left of an allowance.
                                  * @enum {string}
                                  */
-                                kind: "grant" | "purchase" | "charge" | "refund" | "expiry";
+                                kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
                                 /** @description USD, at most 9 decimals; below zero for what is taken away. */
                                 amount_usd: number;
                                 /** @description USD after it. */
@@ -2210,6 +2210,8 @@ export interface paths {
                             purchases_usd: number;
                             /** @description USD, at most 9 decimals. Given back. */
                             refunds_usd: number;
+                            /** @description USD, at most 9 decimals. Taken away by the operator; zero or below. */
+                            debits_usd: number;
                             /** @description USD, at most 9 decimals. For completions, and corrections upwards; zero or below. */
                             charges_usd: number;
                             /** @description USD, at most 9 decimals. What was left of allowances; zero or below. */
@@ -2497,7 +2499,7 @@ export interface paths {
                                 /** @description The row of the ledger. */
                                 id: string;
                                 /** @enum {string} */
-                                kind: "grant" | "purchase" | "charge" | "refund" | "expiry";
+                                kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
                                 /** @description Why. */
                                 note: string | null;
                                 /** @description ISO 8601 UTC. */
@@ -2519,7 +2521,7 @@ export interface paths {
                                 /** @description The row of the ledger. */
                                 id: string;
                                 /** @enum {string} */
-                                kind: "grant" | "purchase" | "charge" | "refund" | "expiry";
+                                kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
                                 /** @description Why. */
                                 note: string | null;
                                 /** @description ISO 8601 UTC. */
@@ -3099,13 +3101,16 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give an account credit
-         * @description Answers with the new row of its ledger. There is no way back but another row.
+         * Give an account credit, or take it away
+         * @description Returns the new row of its ledger. Rows are never changed: a mistake is corrected by another row.
          */
         post: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description At most one entry of the account is made under a key, however often and however late it is sent; a repeat gets the same answer, with `idempotent-replayed: true`. With another body: 409 `idempotency_key_reused`. */
+                    "idempotency-key"?: string;
+                };
                 path: {
                     id: string;
                 };
@@ -3115,13 +3120,13 @@ export interface paths {
                 content: {
                     "application/json": {
                         /**
-                         * @description grant: for nothing. purchase: paid for. refund: given back to the customer.
+                         * @description grant: for nothing. purchase: paid for. refund: given back to the customer. debit: taken away, such as a chargeback or a correction; the balance may go below zero.
                          * @enum {string}
                          */
-                        kind: "grant" | "purchase" | "refund";
-                        /** @description USD, at most 9 decimals. Added to the balance, whatever the kind. */
+                        kind: "grant" | "purchase" | "refund" | "debit";
+                        /** @description USD, at most 9 decimals. Added to the balance; a debit is taken from it. */
                         usd: number;
-                        /** @description Why; the customer sees it. */
+                        /** @description Why; the customer sees it. Required for a debit. */
                         note?: string;
                     };
                 };
@@ -3138,10 +3143,10 @@ export interface paths {
                             /** @enum {string} */
                             object: "ledger_entry";
                             /**
-                             * @description grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. expiry: what was left of an allowance.
+                             * @description grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. debit: taken away by the operator, such as a chargeback. expiry: what was left of an allowance.
                              * @enum {string}
                              */
-                            kind: "grant" | "purchase" | "charge" | "refund" | "expiry";
+                            kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
                             /** @description USD, at most 9 decimals; below zero for what is taken away. */
                             amount_usd: number;
                             /** @description USD after it. */

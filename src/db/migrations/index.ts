@@ -8,6 +8,7 @@ import { identities } from './0006-identities.ts'
 import { jobs } from './0007-jobs.ts'
 import { webhooks } from './0008-webhooks.ts'
 import { agents } from './0009-agents.ts'
+import { creditEntries } from './0010-credit-entries.ts'
 import type { MigrationStatement } from './statement.ts'
 
 export interface Migration {
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0007-jobs', statements: jobs },
   { name: '0008-webhooks', statements: webhooks },
   { name: '0009-agents', statements: agents },
+  { name: '0010-credit-entries', statements: creditEntries },
 ]

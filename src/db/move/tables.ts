@@ -15,6 +15,7 @@ export const MOVED_TABLES: readonly string[] = [
   'usage_rollup',
   'usage_hour',
   'ledger',
+  'ledger_entry_key',
   'invoice',
   'usage_alert',
   'idempotency',

@@ -9,6 +9,7 @@ import {
 } from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { monthNumber } from '../../lib/months.ts'
+import { entryKey } from './keyed-entry.ts'
 import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './unit.ts'
 
 export interface AccountCreditDeps {
@@ -21,9 +22,19 @@ export interface AccountCreditDeps {
   readonly termsOf: (plan: string) => PlanTerms
 }
 
+export interface Entered {
+  readonly entry: LedgerEntry
+  /** It was made before, under the same key. */
+  readonly isReplay: boolean
+}
+
 export interface CreditDesk extends AccountCreditPort {
-  /** Enters a row in the account's ledger. Rejects with `database_unavailable`. */
-  enter(account: CreditedAccount, entry: NewEntry): Promise<LedgerEntry>
+  /**
+   * Enters a row in the account's ledger. Under a key, which the account keeps for ever, one is made however often it is
+   * asked for, and all get the same. Rejects with `idempotency_key_reused` where the key was used for another entry, and
+   * with `database_unavailable`.
+   */
+  enter(account: CreditedAccount, entry: NewEntry, key?: string): Promise<Entered>
 }
 
 export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditDeps): CreditDesk {
@@ -43,9 +54,11 @@ export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditD
       const terms = termsOf(plan)
       return toCredit(viewIn(await submit({ kind: 'settings', accountId: id, terms, ...settings })), terms)
     },
-    async enter({ id, plan }, entry) {
-      const outcome = await submit({ kind: 'entry', accountId: id, terms: termsOf(plan), entry })
-      if (outcome.kind === 'entered') return outcome.entry
+    async enter({ id, plan }, entry, key) {
+      const once = key === undefined ? undefined : entryKey(key, entry)
+      const outcome = await submit({ kind: 'entry', accountId: id, terms: termsOf(plan), entry, once })
+      if (outcome.kind === 'entered') return { entry: outcome.entry, isReplay: outcome.isReplay === true }
+      if (outcome.kind === 'key_reused') throw keyReused()
       throw unexpected(outcome)
     },
   }
@@ -93,6 +106,11 @@ function viewIn(outcome: Outcome): CreditView {
 function unexpected(outcome: Outcome): Error {
   const reason = outcome.kind === 'failed' ? outcome.message : `it answered '${outcome.kind}'`
   return new Error(`The ledger did not take a unit of work: ${reason}`)
+}
+
+function keyReused(): GatewayError {
+  const message = 'This Idempotency-Key was used for another entry of this account. Use a new key for a new entry.'
+  return new GatewayError('idempotency_key_reused', message)
 }
 
 function isUnavailable(error: unknown): boolean {

@@ -16,7 +16,18 @@ import {
   type LedgerRow,
   type World,
 } from './rules.ts'
-import type { ExtendUnit, HoldUnit, Outcome, ReleaseUnit, SettleUnit, Unit } from './unit.ts'
+import type {
+  EntryKey,
+  EntryUnit,
+  ExtendUnit,
+  HoldUnit,
+  KeyedEntry,
+  LedgerEntry,
+  Outcome,
+  ReleaseUnit,
+  SettleUnit,
+  Unit,
+} from './unit.ts'
 
 const DAY_MS = 86_400_000
 const NO_CREDIT = 0n
@@ -24,6 +35,11 @@ const NO_CREDIT = 0n
 export interface HoldPlace {
   readonly accountId: AccountId
   readonly id: CompletionId
+}
+
+export interface EntryPlace {
+  readonly accountId: AccountId
+  readonly key: string
 }
 
 export interface KeyPlace {
@@ -53,6 +69,9 @@ export interface LedgerTransaction {
   /** Only for the request that was charged: one that lost its key to another must not answer for it. */
   keepAnswer(kept: KeptResult, subjectId: CompletionId): void
   insertLedgerRow(accountId: AccountId, row: LedgerRow): void
+  /** The entry that was made under a key. */
+  readEntry(place: EntryPlace): KeyedEntry | undefined
+  insertEntryKey(once: EntryKey, entry: LedgerEntry): void
   insertAlert(accountId: AccountId, alert: AlertRow): void
 }
 
@@ -91,12 +110,11 @@ function perform(work: Work, unit: Unit): Outcome {
       for (const estimate of unit.estimates) work.transaction.noteEstimate(estimate)
       return DONE
     case 'entry':
+      return performEntry(work, unit)
     case 'touch':
     case 'settings': {
       const account = knownAccount(work, unit.accountId)
-      const keyId = unit.kind === 'entry' ? unit.entry.adjusts?.keyId : undefined
-      const key = keyId && knownKey(work, account, keyId)
-      return take(work, { account, key }, applyUnit(unit, worldOf({ account, key }), work.transaction.now))
+      return take(work, { account }, applyUnit(unit, worldOf({ account }), work.transaction.now))
     }
   }
 }
@@ -214,6 +232,23 @@ function performExtend(work: Work, unit: ExtendUnit): Outcome {
   if (raised === undefined || raised === 'ended' || raised.amount === hold.amount) return outcome
   transaction.raiseHold(unit, raised.amount)
   if (unit.terms.billing === 'prepaid') needCredit(account)
+  return outcome
+}
+
+/** Under a key, what was made before is the outcome of every repeat. */
+function performEntry(work: Work, unit: EntryUnit): Outcome {
+  const { transaction } = work
+  const { accountId, once } = unit
+  const made = once && transaction.readEntry({ accountId, key: once.key })
+  if (made !== undefined) {
+    if (made.fingerprint !== once?.fingerprint) return { kind: 'key_reused' }
+    return { kind: 'entered', entry: made.entry, isReplay: true }
+  }
+  const account = knownAccount(work, accountId)
+  const keyId = unit.entry.adjusts?.keyId
+  const key = keyId && knownKey(work, account, keyId)
+  const outcome = take(work, { account, key }, applyUnit(unit, worldOf({ account, key }), transaction.now))
+  if (once !== undefined && outcome.kind === 'entered') transaction.insertEntryKey(once, outcome.entry)
   return outcome
 }
 

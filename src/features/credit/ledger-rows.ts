@@ -26,10 +26,14 @@ const BOOKS: Readonly<Record<LedgerKind, readonly [debit: LedgerBook, credit: Le
   purchase: ['payments', 'credit'],
   charge: ['credit', 'revenue'],
   refund: ['refunds', 'credit'],
+  debit: ['credit', 'debits'],
   expiry: ['credit', 'grants'],
 }
 
-/** A charge also counts as spent this month, and uses the allowance before anything else. */
+/**
+ * A charge also counts as spent this month, and uses the allowance before anything else. A debit takes credit that was
+ * bought or given first: the allowance is only lowered where the balance no longer covers it.
+ */
 export function moveCredit(account: AccountState, movement: Movement, now: number): Moved {
   const { kind, amount } = movement
   const [debit, credit] = BOOKS[kind]
@@ -53,12 +57,17 @@ export function moveCredit(account: AccountState, movement: Movement, now: numbe
   const moved: AccountState = {
     ...account,
     balance,
-    allowance: isCharge ? atLeastZero(account.allowance - amount) : account.allowance,
+    allowance: allowanceAfter(account, movement, balance),
     spent: isCharge ? account.spent + amount : account.spent,
     entries: row.number,
     enteredAt: createdAt,
   }
   return { account: moved, row }
+}
+
+function allowanceAfter({ allowance }: AccountState, { kind, amount }: Movement, balance: NanoUsd): NanoUsd {
+  if (kind === 'charge') return atLeastZero(allowance - amount)
+  return kind === 'debit' && balance < allowance ? atLeastZero(balance) : allowance
 }
 
 export function atLeastZero(amount: NanoUsd): NanoUsd {

@@ -5,7 +5,7 @@ import { ledgerId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import type { ListedEntry } from './ledger-queries.ts'
 
-const KINDS = ['grant', 'purchase', 'charge', 'refund', 'expiry'] as const satisfies readonly LedgerKind[]
+const KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] as const satisfies readonly LedgerKind[]
 
 const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 const time = (description: string) => Type.Optional(Type.String({ description, examples: ['2026-01-01T00:00:00Z'] }))
@@ -22,7 +22,7 @@ export const LedgerEntryView = Type.Object({
   object: Type.Literal('ledger_entry'),
   kind: kindOf(
     'grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. ' +
-      'expiry: what was left of an allowance.',
+      'debit: taken away by the operator, such as a chargeback. expiry: what was left of an allowance.',
   ),
   amount_usd: Type.Number({ description: 'USD, at most 9 decimals; below zero for what is taken away.' }),
   balance_usd: Type.Number({ description: 'USD after it.' }),
@@ -54,5 +54,5 @@ export function renderEntry(entry: ListedEntry): Static<typeof LedgerEntryView> 
 
 /** As the customer's balance sees it. */
 export function signedNanoUsd({ kind, nanoUsd }: Pick<ListedEntry, 'kind' | 'nanoUsd'>): NanoUsd {
-  return kind === 'charge' || kind === 'expiry' ? -nanoUsd : nanoUsd
+  return kind === 'charge' || kind === 'debit' || kind === 'expiry' ? -nanoUsd : nanoUsd
 }

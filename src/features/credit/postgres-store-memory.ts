@@ -1,11 +1,11 @@
 /** A batch's transaction in memory: what was read of the database before, and what is to be written to it afterwards. */
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { KeptResult, RunningEstimate } from '../../domain/credit.ts'
-import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import type { HoldPlace, KeyPlace, LedgerTransaction } from './carry-out.ts'
+import type { EntryPlace, HoldPlace, KeyPlace, LedgerTransaction } from './carry-out.ts'
 import type { AccountState, AlertRow, HoldState, KeyState, LedgerRow } from './rules.ts'
-import type { HoldUnit } from './unit.ts'
+import type { EntryKey, HoldUnit, KeyedEntry } from './unit.ts'
 import { addToHours, type UsageSums } from './usage-sums.ts'
 
 /** All that the units of a batch will ask for. What is not in it is not in the database either. */
@@ -19,6 +19,8 @@ export interface Facts {
   /** By `nameOf` account and completion. */
   readonly holds: ReadonlyMap<string, OpenHold>
   readonly settled: ReadonlySet<string>
+  /** By `nameOf` account and key, of entries that were made under one. */
+  readonly entries: ReadonlyMap<string, KeyedEntry>
 }
 
 export interface OpenHold extends HoldState, HoldPlace {
@@ -41,6 +43,8 @@ export interface Written {
   readonly answers: { readonly kept: KeptResult; readonly subjectId: CompletionId }[]
   readonly rows: OfAccount<LedgerRow>[]
   readonly alerts: OfAccount<AlertRow>[]
+  /** By `nameOf` account and key. */
+  readonly entries: Map<string, KeyedEntry & EntryKey>
 }
 
 export interface OfAccount<Row> {
@@ -52,8 +56,8 @@ export interface MemoryTransaction extends LedgerTransaction {
   readonly written: Written
 }
 
-/** A completion, or a key, among all accounts. */
-export function nameOf(accountId: AccountId, id: CompletionId | KeyId): string {
+/** A completion, or a key of either sort, among all accounts. */
+export function nameOf(accountId: AccountId, id: string): string {
   return `${accountId} ${id}`
 }
 
@@ -78,6 +82,11 @@ export function createMemoryTransaction(facts: Facts): MemoryTransaction {
     },
     keepAnswer: (kept, subjectId) => void written.answers.push({ kept, subjectId }),
     insertLedgerRow: (accountId, row) => void written.rows.push({ accountId, row }),
+    readEntry: ({ accountId, key }: EntryPlace) => {
+      const name = nameOf(accountId, key)
+      return written.entries.get(name) ?? facts.entries.get(name)
+    },
+    insertEntryKey: (once, entry) => void written.entries.set(nameOf(entry.accountId, once.key), { ...once, entry }),
     insertAlert: (accountId, row) => void written.alerts.push({ accountId, row }),
   }
 }
@@ -93,6 +102,7 @@ function nothingWritten(): Written {
     answers: [],
     rows: [],
     alerts: [],
+    entries: new Map(),
   }
 }
 

@@ -3,7 +3,8 @@ import type { PostgresClient, PostgresRows } from '../../db/postgres/client.ts'
 import type { HoldTable, KeySpendingTable } from '../../db/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { firstDayOfMonth, type HoldPlace, type KeyPlace } from './carry-out.ts'
+import { type EntryPlace, firstDayOfMonth, type HoldPlace, type KeyPlace } from './carry-out.ts'
+import { ENTRY_OF_KEY, type EntryOfKeyRow, keyedEntryOf } from './keyed-entry.ts'
 import { ACCOUNT_COLUMNS, type AccountRow, accountState } from './known-accounts.ts'
 import { type Facts, nameOf, type OpenHold } from './postgres-store-memory.ts'
 import { listsOf, type RowsStatement, rowsOf, send, text } from './postgres-store-rows.ts'
@@ -51,6 +52,16 @@ const READ_SETTLED: RowsStatement<HoldPlace> = {
 join completion on completion.account_id = asked.account_id and completion.id = asked.id`,
 }
 
+const ENTRY_PLACES = [
+  text<EntryPlace>('account_id', (place) => place.accountId),
+  text<EntryPlace>('key', (place) => place.key),
+]
+
+const READ_ENTRIES: RowsStatement<EntryPlace> = {
+  columns: ENTRY_PLACES,
+  sql: `${ENTRY_OF_KEY} where (asked.account_id, asked.key) in (select * from ${rowsOf(ENTRY_PLACES, 'given')})`,
+}
+
 const READ_KEY_COSTS = `select asked.account_id, asked.key_id, sum(cost_nano_usd)::bigint as cost_nano_usd
 from ${rowsOf(KEY_PLACES, 'asked')}
 join usage_rollup on usage_rollup.account_id = asked.account_id and usage_rollup.key_id = asked.key_id
@@ -66,10 +77,19 @@ export interface Places {
   readonly budgeted: Map<string, KeyPlace>
   /** Completions that may be charged without a hold. */
   readonly unrecorded: HoldPlace[]
+  /** Entries that are made under a key. */
+  readonly entries: EntryPlace[]
 }
 
 export function placesOf(units: readonly Unit[]): Places {
-  const places: Places = { accounts: new Set(), holds: [], keys: new Map(), budgeted: new Map(), unrecorded: [] }
+  const places: Places = {
+    accounts: new Set(),
+    holds: [],
+    keys: new Map(),
+    budgeted: new Map(),
+    unrecorded: [],
+    entries: [],
+  }
   let hasHolds = false
   let isMixed = false
   for (const unit of units) {
@@ -83,11 +103,12 @@ export function placesOf(units: readonly Unit[]): Places {
   return places
 }
 
-function addPlaces({ accounts, holds, keys, budgeted, unrecorded }: Places, unit: Unit): void {
+function addPlaces({ accounts, holds, keys, budgeted, unrecorded, entries }: Places, unit: Unit): void {
   if (unit.kind === 'estimates') return
   const place = unit.kind === 'settle' ? unit.record : unit
   accounts.add(place.accountId)
   if ('id' in place) holds.push(place)
+  if (unit.kind === 'entry' && unit.once !== undefined) entries.push({ accountId: unit.accountId, key: unit.once.key })
   if (unit.kind === 'settle' && unit.unrecorded) {
     unrecorded.push(unit.record)
     addKey(keys, unit.record)
@@ -105,20 +126,23 @@ function addKey(keys: Map<string, KeyPlace>, place: KeyPlace): void {
 
 /** Locks the accounts, and reads. Every statement after the lock sees what its last holder has committed. */
 export async function readFacts(client: PostgresClient, places: Places, now: number | undefined): Promise<Facts> {
-  const { holds, keys, unrecorded } = places
-  const [begun, accountRows, holdRows, keyRows, settledRows] = await Promise.all([
+  const { holds, keys, unrecorded, entries } = places
+  const [begun, accountRows, holdRows, keyRows, settledRows, entryRows] = await Promise.all([
     client.query<{ readonly now: number }>(BEGIN),
     lockAccounts(client, places),
     holds.length === 0 ? NO_ROWS : send<HoldPlace, HoldRow>(client, READ_HOLDS, holds),
     keys.size === 0 ? NO_ROWS : send<KeyPlace, KeySpendingTable>(client, READ_KEYS, [...keys.values()]),
     unrecorded.length === 0 ? NO_ROWS : send<HoldPlace, HoldPlaceRow>(client, READ_SETTLED, unrecorded),
+    entries.length === 0 ? NO_ROWS : send<EntryPlace, EntryOfKeyRow>(client, READ_ENTRIES, entries),
   ])
   const at = now ?? begun.rows[0]?.now
   if (at === undefined) throw new Error('The database does not tell the time.')
   const facts = { ...openHolds(holdRows.rows), accounts: accountStates(accountRows.rows), now: at }
   for (const row of keyRows.rows) facts.keys.set(nameOf(row.account_id, row.key_id), keyState(row))
   const keyCosts = await readKeyCosts(client, places, facts)
-  return { ...facts, keyCosts, settled: new Set(settledRows.rows.map((row) => nameOf(row.account_id, row.id))) }
+  const settled = new Set(settledRows.rows.map((row) => nameOf(row.account_id, row.id)))
+  const keyed = entryRows.rows.map((row) => [nameOf(row.account_id, row.key), keyedEntryOf(row)] as const)
+  return { ...facts, keyCosts, settled, entries: new Map(keyed) }
 }
 
 interface LockedRow extends AccountRow {

@@ -20,6 +20,7 @@ import {
   whole,
 } from './postgres-store-rows.ts'
 import type { AlertRow, LedgerRow } from './rules.ts'
+import type { EntryKey, KeyedEntry } from './unit.ts'
 import { daysOf, type UsageSum } from './usage-sums.ts'
 
 const HOLD_PLACE: readonly Column<HoldPlace>[] = [
@@ -169,6 +170,16 @@ const INSERT_ALERTS = insertion<OfAccount<AlertRow>>({
   rest: 'on conflict do nothing',
 })
 
+const INSERT_ENTRY_KEYS = insertion<KeyedEntry & EntryKey>({
+  table: 'ledger_entry_key',
+  columns: [
+    text('account_id', ({ entry }) => entry.accountId),
+    text('key', ({ key }) => key),
+    text('fingerprint', ({ fingerprint }) => fingerprint),
+    whole('number', ({ entry }) => entry.number),
+  ],
+})
+
 interface EndedAnswer {
   readonly answer: Written['answers'][number]
   /** Unix milliseconds. */
@@ -205,7 +216,7 @@ export interface BatchEnd {
 
 /** Rejects when the database refuses any of it, with `RaceLost` when something is not as it was read: then nothing may be committed. */
 export async function writeBatch(client: PostgresClient, { written, accounts, now }: BatchEnd): Promise<void> {
-  const { taken, made, raised, estimates, alerts, answers } = written
+  const { taken, made, raised, estimates, alerts, answers, entries } = written
   await inOrder([
     ...writeAccounts(client, accounts),
     sendAll(client, DELETE_HOLDS, taken),
@@ -213,6 +224,7 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
     sendAll(client, RAISE_HOLDS, [...raised.values()]),
     sendSome(client, NOTE_ESTIMATES, [...estimates.values()]),
     sendCharges(client, written),
+    sendSome(client, INSERT_ENTRY_KEYS, [...entries.values()]),
     sendSome(client, INSERT_ALERTS, alerts),
     sendSome(
       client,

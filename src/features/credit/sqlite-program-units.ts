@@ -8,7 +8,7 @@ import { carryOut, firstEstimate, type HoldPlace, type KeyPlace, type LedgerTran
 import { insertCompletion, writeSums } from './completion-statements.ts'
 import type { HoldState } from './rules.ts'
 import { readAccount, readKey, writeAccount } from './sqlite-program-accounts.ts'
-import { insertAlert, insertLedgerRow } from './sqlite-program-entries.ts'
+import { insertAlert, insertEntryKey, insertLedgerRow, readEntry } from './sqlite-program-entries.ts'
 import type { HoldUnit, Outcome, Unit } from './unit.ts'
 import { addToHours, type UsageSums } from './usage-sums.ts'
 
@@ -42,6 +42,8 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     },
     keepAnswer: (kept, subjectId) => keepAnswer(connection, kept, { subjectId, now }),
     insertLedgerRow: (accountId, row) => insertLedgerRow(connection, accountId, row),
+    readEntry: (place) => readEntry(connection, place),
+    insertEntryKey: (once, entry) => insertEntryKey(connection, once, entry),
     insertAlert: (accountId, alert) => insertAlert(connection, accountId, alert),
   }
 }

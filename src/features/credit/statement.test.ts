@@ -42,6 +42,7 @@ test('a statement of the month has what was there, what moved it, what is there,
     grants_usd: 5,
     purchases_usd: 20.000000001,
     refunds_usd: 5e-9,
+    debits_usd: 0,
     charges_usd: -12e-9,
     expiries_usd: -4,
     closing_usd: 24.999999994,
@@ -60,7 +61,7 @@ test('an account that nothing has moved yet has a statement of nothing', async (
   const { account, ask } = await setUp(t)
   const { body } = await ask('/ledger/statement', (await account('pro')).id)
   const { object, period_start, period_end, by_model, ...amounts } = body
-  assert.deepEqual(Object.values(amounts), [0, 0, 0, 0, 0, 0, 0])
+  assert.deepEqual(Object.values(amounts), [0, 0, 0, 0, 0, 0, 0, 0])
   assert.deepEqual(by_model, [])
 })
 
@@ -124,6 +125,7 @@ test('opening and movements are closing, each the sum of its rows, and statement
           grant: nano(body.grants_usd),
           purchase: nano(body.purchases_usd),
           refund: nano(body.refunds_usd),
+          debit: nano(body.debits_usd),
           charge: nano(body.charges_usd),
           expiry: nano(body.expiries_usd),
           closing: nano(body.closing_usd),
@@ -133,6 +135,7 @@ test('opening and movements are closing, each the sum of its rows, and statement
           grant: sumOf('grant'),
           purchase: sumOf('purchase'),
           refund: sumOf('refund'),
+          debit: -sumOf('debit'),
           charge: -sumOf('charge'),
           expiry: -sumOf('expiry'),
         })

@@ -36,11 +36,12 @@ export async function readStatement(db: Kysely<Database>, accountId: AccountId, 
   const closing = await lastBefore(db, accountId, end)
   const others = await sumsByKind(db, accountId, { start, end: closing.number + 1 })
   const of = (kind: LedgerKind): NanoUsd => others.get(kind) ?? 0n
-  const [grant, purchase, refund, expiry] = [of('grant'), of('purchase'), of('refund'), -of('expiry')]
-  const charge = closing.balance - opening.balance - grant - purchase - refund - expiry
+  const [grant, purchase, refund] = [of('grant'), of('purchase'), of('refund')]
+  const [debit, expiry] = [-of('debit'), -of('expiry')]
+  const charge = closing.balance - opening.balance - grant - purchase - refund - debit - expiry
   return {
     openingNanoUsd: opening.balance,
-    movements: { grant, purchase, refund, expiry, charge },
+    movements: { grant, purchase, refund, debit, expiry, charge },
     closingNanoUsd: closing.balance,
     models: await usageByModel(db, accountId, period),
   }
@@ -59,7 +60,7 @@ async function lastBefore(db: Kysely<Database>, accountId: AccountId, number: nu
   return { number: row?.number ?? 0, balance: row?.balance_nano_usd ?? 0n }
 }
 
-const NOT_CHARGES = ['grant', 'purchase', 'refund', 'expiry'] as const satisfies readonly LedgerKind[]
+const NOT_CHARGES = ['grant', 'purchase', 'refund', 'debit', 'expiry'] as const satisfies readonly LedgerKind[]
 
 /** Through the index of what is not a charge: see `listLedger`. */
 async function sumsByKind(

@@ -80,6 +80,21 @@ export interface EntryUnit {
   readonly accountId: AccountId
   readonly terms: PlanTerms
   readonly entry: NewEntry
+  /** Undefined: each such unit makes an entry. */
+  readonly once?: EntryKey | undefined
+}
+
+/** A key of the account under which one entry is made, however often it is asked for. */
+export interface EntryKey {
+  readonly key: string
+  /** SHA-256 of what is asked for, in hexadecimal digits. */
+  readonly fingerprint: string
+}
+
+/** An entry that was made under a key. */
+export interface KeyedEntry {
+  readonly fingerprint: string
+  readonly entry: LedgerEntry
 }
 
 export interface NewEntry {
@@ -166,7 +181,10 @@ export type Outcome =
   | Refusal
   | { readonly kind: 'done' }
   | { readonly kind: 'already' }
-  | { readonly kind: 'entered'; readonly entry: LedgerEntry }
+  /** `isReplay`: it was made before, under the same key. */
+  | { readonly kind: 'entered'; readonly entry: LedgerEntry; readonly isReplay?: true }
+  /** The key was used for another entry. */
+  | { readonly kind: 'key_reused' }
   | { readonly kind: 'touched'; readonly view: CreditView }
   /** The database will never take this unit: a broken constraint. Nothing of it was written, the others were. */
   | { readonly kind: 'failed'; readonly message: string }

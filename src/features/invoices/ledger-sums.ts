@@ -100,7 +100,7 @@ async function otherEntries(db: Kysely<Database>, stretch: Stretch): Promise<rea
 }
 
 function takesCredit(kind: LedgerKind): boolean {
-  return kind === 'charge' || kind === 'expiry'
+  return kind === 'charge' || kind === 'debit' || kind === 'expiry'
 }
 
 function createSection() {

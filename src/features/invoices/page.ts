@@ -84,6 +84,7 @@ const CREDIT_NAMES: Readonly<Record<InvoiceEntry['kind'], string>> = {
   grant: 'Credit granted',
   purchase: 'Credit purchased',
   refund: 'Refund',
+  debit: 'Credit taken away',
   expiry: 'Allowance expired',
   charge: 'Charge',
 }

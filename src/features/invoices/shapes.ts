@@ -38,7 +38,7 @@ export const InvoiceSummaryView = Type.Object(SUMMARY)
 
 const ENTRY = {
   id: Type.String({ description: 'The row of the ledger.' }),
-  kind: Type.Unsafe<LedgerKind>({ type: 'string', enum: ['grant', 'purchase', 'charge', 'refund', 'expiry'] }),
+  kind: Type.Unsafe<LedgerKind>({ type: 'string', enum: ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] }),
   note: nullableText('Why.'),
   created_at: time(''),
 }

@@ -1,5 +1,5 @@
 /** Kinds of movements in words, and amounts with their sign. */
-import { Ban, CreditCard, Gift, type LucideIcon, Minus, Undo2 } from 'lucide-react'
+import { Ban, CircleMinus, CreditCard, Gift, type LucideIcon, Minus, Undo2 } from 'lucide-react'
 import { formatUsd } from '../../lib/format.ts'
 import type { LedgerKind } from './search.ts'
 
@@ -15,6 +15,7 @@ export const KIND_WORDS: Readonly<Record<LedgerKind, KindWords>> = {
   purchase: { one: 'Purchase', several: 'Purchases', icon: CreditCard, meaning: 'Credit that was paid for' },
   charge: { one: 'Charge', several: 'Charges', icon: Minus, meaning: 'Requests, and corrections upwards' },
   refund: { one: 'Refund', several: 'Refunds', icon: Undo2, meaning: 'What was given back, and corrections downwards' },
+  debit: { one: 'Debit', several: 'Debits', icon: CircleMinus, meaning: 'Chargebacks, and what was taken away' },
   expiry: { one: 'Expiry', several: 'Expiries', icon: Ban, meaning: 'What was left of a monthly allowance' },
 }
 

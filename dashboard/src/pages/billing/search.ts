@@ -5,7 +5,7 @@ import { readMonth } from './months.ts'
 export const BILLING_TABS = ['statement', 'ledger', 'invoices', 'budget'] as const
 export type BillingTab = (typeof BILLING_TABS)[number]
 
-export const LEDGER_KINDS = ['grant', 'purchase', 'charge', 'refund', 'expiry'] as const
+export const LEDGER_KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] as const
 export type LedgerKind = (typeof LEDGER_KINDS)[number]
 
 export interface BillingSearch {

@@ -66,6 +66,7 @@ function Movements({ statement, month, isOpen }: MonthStatement & { readonly isO
     ['grant', statement.grants_usd],
     ['purchase', statement.purchases_usd],
     ['refund', statement.refunds_usd],
+    ['debit', statement.debits_usd],
     ['charge', statement.charges_usd],
     ['expiry', statement.expiries_usd],
   ]

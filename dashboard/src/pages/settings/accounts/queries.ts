@@ -75,8 +75,9 @@ export function useAccountActions() {
       await take(api.PATCH('/v1/admin/accounts/{id}', { params: { path: { id } }, body: { plan } }))
       await changed()
     },
-    async giveCredit(id: string, body: CreditBody): Promise<CreditEntry> {
-      const entry = await take(api.POST('/v1/admin/accounts/{id}/credits', { params: { path: { id } }, body }))
+    async enterCredit(id: string, body: CreditBody, key: string): Promise<CreditEntry> {
+      const params = { path: { id }, header: { 'idempotency-key': key } }
+      const entry = await take(api.POST('/v1/admin/accounts/{id}/credits', { params, body }))
       await changed()
       return entry
     },
