@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { openPlace, temporaryPlace, testIds } from '../test/support/database.ts'
+import { currentPlace, openPlace, testIds } from '../test/support/database.ts'
 import { type App, createApp } from './app.ts'
 import { loadConfig } from './config/load.ts'
 import type { Config } from './config/schema.ts'
@@ -35,7 +35,7 @@ interface Opened {
 
 async function open(t: TestContext): Promise<Opened> {
   const config = await configOf()
-  const database = await openPlace(await temporaryPlace(t))
+  const database = await openPlace(await currentPlace(t))
   await migrate(database.db, Date.now)
   const accountId = 'acc_1' as AccountId
   await database.db

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { callerOf } from '../../test/support/data-plane.ts'
-import { temporaryPlace } from '../../test/support/database.ts'
+import { currentPlace } from '../../test/support/database.ts'
 import { openApp } from '../../test/support/signed-in.ts'
 import type { Caller } from '../domain/caller.ts'
 import { createDispatcher } from './authentication.ts'
@@ -85,7 +85,7 @@ test('JWT-4: a token of 64 kB is refused with the head of the request, before an
 })
 
 test('JWT-1: while the secret is being changed, tokens of the one before are good; without it they are not', async (t) => {
-  const place = await temporaryPlace(t)
+  const place = await currentPlace(t)
   const [old, next] = ['the old secret of this installation', 'the next secret of this installation']
   const before = await openApp(t, { place, secret: Buffer.from(old) })
   const access = await before.token(await before.browser(await before.person(await before.account(), 'owner')))

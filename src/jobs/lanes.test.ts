@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { temporaryDatabase, temporaryPlace, testIds } from '../../test/support/database.ts'
+import { currentPlace, temporaryDatabase, testIds } from '../../test/support/database.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { enqueueAll, type NewJob } from './enqueue.ts'
 import type { JobHandler } from './job.ts'
@@ -167,7 +167,7 @@ function otherRunner(t: TestContext, path: string) {
 }
 
 test('JOB-1: of two runners on one database one is killed: no attempt is run by both, every job comes to its end', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const database = await temporaryDatabase(t, path)
   await enqueueAll(
     database.db,

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { type KyselyPlugin, sql } from 'kysely'
-import { temporaryDatabase, temporaryPlace, testIds } from '../../test/support/database.ts'
+import { currentPlace, temporaryDatabase, testIds } from '../../test/support/database.ts'
 import { databaseUnavailable } from '../db/failure.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { databaseNow } from './clock.ts'
@@ -356,7 +356,7 @@ function takingOver(t: TestContext, database: OpenedDatabase) {
 }
 
 test('JOB-2: a process that is killed in a job loses it after the lease to another, which alone runs it then [limit: job-lease]', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)
   const { child, line } = otherProcess(t, { path, leaseMs: HOUR_MS })
@@ -378,7 +378,7 @@ test('JOB-2: a process that is killed in a job loses it after the lease to anoth
 })
 
 test('JOB-1, JOB-2: a process that was frozen beyond its lease finds its job taken, and its late writes refused', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)
   const { child, line } = otherProcess(t, { path, leaseMs: 700, freezes: true })
@@ -395,7 +395,7 @@ test('JOB-1, JOB-2: a process that was frozen beyond its lease finds its job tak
 })
 
 test('two processes share a queue: every job is run once, none by both', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const database = await temporaryDatabase(t, path)
   const names = Array.from({ length: 40 }, (_, index) => `m${index}`)
   const { child, line } = otherProcess(t, { path, leaseMs: 60_000 })

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { OpenedDatabase } from '../../src/db/open.ts'
 import { enqueueAll, type NewJob } from '../../src/jobs/enqueue.ts'
-import { dialect, temporaryDatabase, temporaryPlace, testIds } from '../support/database.ts'
+import { currentPlace, dialect, temporaryDatabase, testIds } from '../support/database.ts'
 import { KIND, LANE_CONCURRENCY, LEASE_MS, type Work } from '../support/jobs-victim.ts'
 import { type Random, seeded } from './kit/scenario.ts'
 
@@ -128,7 +128,7 @@ async function untilDone({ db }: OpenedDatabase): Promise<void> {
 }
 
 async function play(t: TestContext, random: Random) {
-  const place = await temporaryPlace(t)
+  const place = await currentPlace(t)
   const database = await temporaryDatabase(t, place)
   for (const statement of BOOKS[dialect]) await rawSql(statement).execute(database.db)
   const jobs = [...crowd(random)]

@@ -13,7 +13,7 @@ import type { Outcome, PlanTerms, Unit } from '../../src/features/credit/unit.ts
 import { requireCaller } from '../../src/http/caller.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { completionRecord } from './completions.ts'
-import { openPlace, temporaryPlace, testIds } from './database.ts'
+import { currentPlace, openPlace, testIds } from './database.ts'
 
 const PLANS = {
   free: { billing: 'prepaid', monthly_credit_usd: 5 },
@@ -27,7 +27,7 @@ export type CreditDeskForTests = Awaited<ReturnType<typeof openCreditDesk>>
 
 /** `clock.now` is the time of everything that is done through it. */
 export async function openCreditDesk(t: TestContext, path?: string) {
-  const file = path ?? (await temporaryPlace(t))
+  const file = path ?? (await currentPlace(t))
   const database = await openPlace(file)
   t.after(() => database.close())
   await migrate(database.db, Date.now)

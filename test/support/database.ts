@@ -1,5 +1,5 @@
 /**
- * Databases of a test's own, gone when the test ends: SQLite files in temporary folders, or schemas of the PostgreSQL that
+ * Databases of a test's own, gone when the test ends: SQLite files in temporary folders, or databases of the PostgreSQL that
  * `npm test` starts. Test files that use them, from here or through others of this folder, run once for each dialect; tests
  * about SQLite itself are files that use `sqlite-file.ts` instead, or `sqliteTest`.
  */
@@ -8,8 +8,9 @@ import type { DialectName } from '../../src/db/dialect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
-import { createSchema, type TestSchema } from './schemas.ts'
-import { sqliteFileIn, temporaryPath } from './sqlite-file.ts'
+import { createCurrentDatabase, type TestDatabase } from './current-databases.ts'
+import { createSchema } from './schemas.ts'
+import { currentFile, sqliteFileIn, temporaryPath } from './sqlite-file.ts'
 
 export { testIds } from './ids.ts'
 export { temporaryPath }
@@ -32,16 +33,17 @@ export const postgresTest: typeof sqliteTest = dialect === 'postgres' ? test : (
  * and so does what is handed to other processes.
  */
 export async function temporaryPlace(test: Pick<TestContext, 'after'>): Promise<string> {
-  return SERVER === undefined ? temporaryPath(test) : temporarySchema(test, SERVER)
+  return SERVER === undefined ? temporaryPath(test) : gone(test, await createSchema(SERVER))
 }
 
-/** Where the database of an installation is: in its data directory, not made yet, or a schema that is current. */
+/** The same with the current schema, which is copied: `migrate` finds nothing to do there. */
+export async function currentPlace(test: Pick<TestContext, 'after'>): Promise<string> {
+  return SERVER === undefined ? currentFile(test) : gone(test, await createCurrentDatabase(SERVER))
+}
+
+/** Where the database of an installation is: in its data directory, not made yet, or one on the server that is current. */
 export async function placeFor(test: TestContext, dataDirectory: string): Promise<string> {
-  if (SERVER === undefined) return sqliteFileIn(dataDirectory)
-  const place = await temporarySchema(test, SERVER)
-  const { db, close } = await openPlace(place)
-  await migrate(db, Date.now).finally(close)
-  return place
+  return SERVER === undefined ? sqliteFileIn(dataDirectory) : currentPlace(test)
 }
 
 /** What a program of ours needs in its environment to use the place; a SQLite file is found by its data directory. */
@@ -57,19 +59,21 @@ export function openPlace(place: string): Promise<OpenedDatabase> {
 
 /** Opened with the current schema, and with the ledger's program; closed after the test. */
 export async function temporaryDatabase(test: TestContext, place?: string): Promise<OpenedDatabase> {
-  const database = await openPlace(place ?? (await temporaryPlace(test)))
+  const database = await openPlace(place ?? (await currentPlace(test)))
   test.after(() => database.close())
   await migrate(database.db, Date.now)
   return database
 }
 
-/** Those of tests that have ended. What such a test opened is closed after it, so they are dropped when the next one begins. */
-const ended: TestSchema[] = []
+/** Those of tests that have ended. What such a test opened is closed after it, so they are dropped when the next one begins; the last ones, when the next process of tests does. */
+const ended: Pick<TestDatabase, 'drop'>[] = []
 
-/** A URL whose sessions see nothing but a schema of their own. */
-export async function temporarySchema(test: Pick<TestContext, 'after'>, server: string): Promise<string> {
+async function dropEnded(): Promise<void> {
   for (const { drop } of ended.splice(0)) await drop()
-  const schema = await createSchema(server)
-  test.after(() => void ended.push(schema))
-  return schema.url
+}
+
+async function gone(test: Pick<TestContext, 'after'>, database: TestDatabase): Promise<string> {
+  await dropEnded()
+  test.after(() => void ended.push(database))
+  return database.url
 }

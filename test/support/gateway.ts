@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { createCurrentDatabase, type TestDatabase } from './current-databases.ts'
 import { freePort } from './free-port.ts'
-import { createSchema, type TestSchema } from './schemas.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
 const READY_WITHIN_MS = 90_000
@@ -77,17 +77,17 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 
 /** Of this pass's PostgreSQL; undefined: this is the pass of SQLite. */
 const SERVER = process.env['TURNPIKE_TEST_DATABASE_URL']
-const schemas = new Map<string, Promise<TestSchema>>()
+const schemas = new Map<string, Promise<TestDatabase>>()
 
 /** A data directory that goes on has the schema that it had. */
-function schemaOf(dataDir: string, server: string): Promise<TestSchema> {
-  const known = schemas.get(dataDir) ?? createSchema(server)
+function schemaOf(dataDir: string, server: string): Promise<TestDatabase> {
+  const known = schemas.get(dataDir) ?? createCurrentDatabase(server)
   schemas.set(dataDir, known)
   return known
 }
 
 /** Processes that share data share the secret, too. */
-function databaseVariables(schema: TestSchema | undefined): Readonly<Record<string, string>> {
+function databaseVariables(schema: TestDatabase | undefined): Readonly<Record<string, string>> {
   if (schema === undefined) return {}
   return { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
 }
@@ -151,7 +151,7 @@ function handle(parts: {
   folder: string
   env: Record<string, string>
   launched: Launched
-  schema: TestSchema | undefined
+  schema: TestDatabase | undefined
 }): Gateway {
   const { port, dataDir, folder, env, launched, schema } = parts
   const { child, exited, output } = launched

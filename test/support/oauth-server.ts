@@ -10,7 +10,7 @@ import { createClients } from '../../src/features/oauth/clients.ts'
 import { type OAuthDeps, oauthRoutes } from '../../src/features/oauth/routes.ts'
 import { createTokenAuthenticator } from '../../src/features/oauth/token-authenticator.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { temporaryDatabase, temporaryPlace, testIds } from './database.ts'
+import { currentPlace, temporaryDatabase, testIds } from './database.ts'
 import { freePort } from './free-port.ts'
 
 export const ACCOUNT = 'acc_a' as AccountId
@@ -34,7 +34,7 @@ export async function startOAuthServer(
   test: TestContext,
   over: Partial<OAuthDeps> & { place?: string; skewMs?: number } = {},
 ) {
-  const place = over.place ?? (await temporaryPlace(test))
+  const place = over.place ?? (await currentPlace(test))
   const database = await temporaryDatabase(test, place)
   const { db, batch, onChange } = database
   if (over.place === undefined) await fill(db)

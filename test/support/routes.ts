@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Right } from '../../src/domain/rights.ts'
 import { openLog } from '../../src/http/log.ts'
-import { openPlace, temporaryPlace } from './database.ts'
+import { currentPlace, openPlace } from './database.ts'
 
 export interface TableRow {
   readonly method: string
@@ -45,7 +45,7 @@ export async function collectRoutes<Made>(
 
 /** @param folder Where the application may keep what it keeps. */
 export async function routesOfTheService(test: TestContext, folder: string): Promise<readonly TableRow[]> {
-  const { routes, close } = await readRoutes(folder, await temporaryPlace(test))
+  const { routes, close } = await readRoutes(folder, await currentPlace(test))
   test.after(close)
   return routes
 }

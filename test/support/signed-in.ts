@@ -14,7 +14,7 @@ import { createAccount } from '../../src/features/accounts/queries.ts'
 import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
 import { insertSession } from '../../src/features/sessions/queries.ts'
 import { openLog } from '../../src/http/log.ts'
-import { openPlace, temporaryPath, temporaryPlace, testIds } from './database.ts'
+import { currentPlace, openPlace, temporaryPath, testIds } from './database.ts'
 
 export const OWN_PAGE = { 'sec-fetch-site': 'same-origin' }
 const SECRET = Buffer.alloc(32, 9)
@@ -75,7 +75,7 @@ export async function openApp(t: Pick<TestContext, 'after'>, options: AppOptions
   const folder = dirname(await temporaryPath(afterwards))
   const env = { TURNPIKE_DATA_DIR: folder, ...settings }
   const config = await loadConfig({ env, cwd: folder, builtIn })
-  const database = await openPlace(place ?? (await temporaryPlace(afterwards)))
+  const database = await openPlace(place ?? (await currentPlace(afterwards)))
   await migrate(database.db, Date.now)
   const { log } = await openLog({ level: 'silent', terminal: false })
   let app: App | undefined

@@ -6,12 +6,20 @@ import type { TestContext } from 'node:test'
 import { migrate } from '../../src/db/migrate.ts'
 import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+import { copyCurrentFile } from './current-databases.ts'
 
 /** A path for a database in a folder that is removed after the test. */
 export async function temporaryPath(test: Pick<TestContext, 'after'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
   test.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return join(folder, 'turnpike.db')
+}
+
+/** The path of a database with the current schema, in a folder that is removed after the test. */
+export async function currentFile(test: Pick<TestContext, 'after'>): Promise<string> {
+  const path = await temporaryPath(test)
+  await copyCurrentFile(path)
+  return path
 }
 
 /** The database of a data directory. */
@@ -21,7 +29,7 @@ export function sqliteFileIn(dataDirectory: string): string {
 
 /** Opened with the current schema, and with the ledger's program; closed after the test. */
 export async function temporarySqlite(test: TestContext, path?: string): Promise<OpenedDatabase> {
-  const database = await openDatabase({ path: path ?? (await temporaryPath(test)), programs: LEDGER_PROGRAMS })
+  const database = await openDatabase({ path: path ?? (await currentFile(test)), programs: LEDGER_PROGRAMS })
   test.after(() => database.close())
   await migrate(database.db, Date.now)
   return database

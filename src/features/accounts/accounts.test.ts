@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { temporaryDatabase, temporaryPlace, testIds } from '../../../test/support/database.ts'
+import { currentPlace, temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import { type AccountId, createIdSource } from '../../domain/ids.ts'
 import { type CreateFirstKey, ensureFirstAccount, ensureFirstStart } from './first-account.ts'
 import { createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
@@ -37,7 +37,7 @@ test('a plan is changed, and the change can be seen by its changed_at even when 
 })
 
 test('the first start makes one account and tells one secret; later ones none', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const { db } = await temporaryDatabase(t, path)
   let keys = 0
   const createFirstKey: CreateFirstKey = async () => ({ id: `key_${++keys}`, secret: `secret ${keys}` })

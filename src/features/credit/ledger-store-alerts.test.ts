@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import { PREPAID } from '../../../test/support/credit-model.ts'
-import { dialect, openPlace, temporaryDatabase, temporaryPlace } from '../../../test/support/database.ts'
+import { currentPlace, dialect, openPlace, temporaryDatabase } from '../../../test/support/database.ts'
 import { A, creditOf, hold, KEY, kinds, NOW, purchase, settle, storeOn } from '../../../test/support/ledger-store.ts'
 import { lossyLine, postgresTest } from '../../../test/support/postgres-ledger.ts'
 import type { Database } from '../../db/schema.ts'
@@ -97,7 +97,7 @@ const COST = 50n
 const AT_ONCE = 4
 
 test('two stores on one database that charge and refuse at once, each everything, tell everything once, with the figures of one moment', async (t) => {
-  const place = await temporaryPlace(t)
+  const place = await currentPlace(t)
   const { database, db, commit } = await openStore(t, place)
   const second = await openPlace(place)
   t.after(() => second.close())
@@ -135,7 +135,7 @@ test('two stores on one database that charge and refuse at once, each everything
 })
 
 postgresTest('F14: a charge whose answer was lost is told once, however often it is asked for', async (t) => {
-  const place = await temporaryPlace(t)
+  const place = await currentPlace(t)
   const store = await openStore(t, place)
   await store.commit(purchase(100n), settings([]), hold('running'))
   const line = await lossyLine(t, place)

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { completionId } from '../../../test/support/credit-model.ts'
-import { temporaryDatabase, temporaryPlace } from '../../../test/support/database.ts'
+import { currentPlace, temporaryDatabase } from '../../../test/support/database.ts'
 import {
   A,
   creditOf,
@@ -233,7 +233,7 @@ function otherProcess(t: TestContext, { place, name, count }: { place: string; n
 }
 
 test('INV-3, F24: of 200 holds at once from three processes on one database, exactly the 10 that fit are granted', async (t) => {
-  const place = await temporaryPlace(t)
+  const place = await currentPlace(t)
   const { database, db, commit } = await openStore(t, place)
   await commit(purchase(1_099n))
   const others = ['x', 'y', 'z'].map((name, index) => otherProcess(t, { place, name, count: index === 0 ? 68 : 66 }))

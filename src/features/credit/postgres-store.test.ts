@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import { ensureAccounts } from '../../../test/support/completions.ts'
 import { PREPAID } from '../../../test/support/credit-model.ts'
-import { openPlace, temporaryDatabase, temporaryPlace } from '../../../test/support/database.ts'
+import { currentPlace, openPlace, temporaryDatabase } from '../../../test/support/database.ts'
 import { assertSums } from '../../../test/support/ledger-batches.ts'
 import { A, creditOf, hold, KEY, kinds, NOW, purchase, settle, storeOn } from '../../../test/support/ledger-store.ts'
 import { lossyLine, postgresTest, rolledBack, watched } from '../../../test/support/postgres-ledger.ts'
@@ -171,7 +171,7 @@ postgresTest('TIME-1: the time of a batch is the database’s', async (t) => {
 postgresTest(
   'F14: the answer to a commit is lost: the settlement is charged once, and the hold is given back',
   async (t) => {
-    const place = await temporaryPlace(t)
+    const place = await currentPlace(t)
     const { database, db, commit } = await storeOn(await temporaryDatabase(t, place))
     await commit(purchase(1_000n), hold('running'))
     const line = await lossyLine(t, place)
@@ -250,7 +250,7 @@ function unitOf(pick: (below: number) => number, at: readonly [lane: number, rou
 postgresTest(
   'INV-1, INV-2, INV-3, INV-6: batches of three processes over the same accounts never wait in a circle, and their sums are right',
   async (t) => {
-    const place = await temporaryPlace(t)
+    const place = await currentPlace(t)
     const { database, db } = await storeOn(await temporaryDatabase(t, place))
     await ensureAccounts(database, HOT)
     const others = await Promise.all([openPlace(place), openPlace(place)])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { type CreditDeskForTests, openCreditDesk, termsOf } from '../../../test/support/credit-desk.ts'
-import { temporaryPlace } from '../../../test/support/database.ts'
+import { currentPlace } from '../../../test/support/database.ts'
 import { chargeNanoUsd, type Price } from '../../domain/price.ts'
 import { ALL_TIME } from '../../http/period.ts'
 import type { Account } from '../accounts/queries.ts'
@@ -126,7 +126,7 @@ test('only charges of the period are re-rated, and those without usage rows are 
 })
 
 test('INV-4: two at the same time correct each charge once', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const desk = await openCreditDesk(t, path)
   const other = await openCreditDesk(t, path)
   const payer = await desk.account('pro')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { temporaryPlace } from '../../../test/support/database.ts'
+import { currentPlace } from '../../../test/support/database.ts'
 import {
   answer,
   ask,
@@ -24,7 +24,7 @@ import { MAX_KEPT_BODY_BYTES } from './idempotency.ts'
 const HOUR_MS = 60 * 60 * 1000
 
 async function twoProcesses(test: TestContext): Promise<[KeyProcess, KeyProcess]> {
-  const path = await temporaryPlace(test)
+  const path = await currentPlace(test)
   return [await keyProcess(test, path), await keyProcess(test, path)]
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { completionRecord } from '../../../test/support/completions.ts'
-import { temporaryPlace } from '../../../test/support/database.ts'
+import { currentPlace } from '../../../test/support/database.ts'
 import {
   ACCOUNT,
   ask as askOf,
@@ -28,7 +28,7 @@ const STREAM: KeptAnswer = {
 }
 
 async function twoProcesses(t: TestContext): Promise<[owner: KeyProcess, other: KeyProcess]> {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   return [await keyProcess(t, path), await keyProcess(t, path, { instanceId: 'ins_b' })]
 }
 
@@ -109,7 +109,7 @@ test('IDEM-7: charged without a word for its key: who asks first writes that, as
 })
 
 async function kept(t: TestContext, keepStreamMs: number) {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const { port, database } = await keyProcess(t, path, { keepStreamMs: () => keepStreamMs })
   const request = ask()
   const run = await beginRun(port, request)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { ensureAccounts } from '../../../test/support/completions.ts'
-import { openPlace, temporaryDatabase, temporaryPlace, testIds } from '../../../test/support/database.ts'
+import { currentPlace, openPlace, temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import { type LedgerDays, ledgerDays } from '../../../test/support/ledger-days.ts'
 import { DatabaseError } from '../../db/failure.ts'
 import type { OpenedDatabase } from '../../db/open.ts'
@@ -184,7 +184,7 @@ test('a row that a clock put into a closed month is on the next invoice', async 
 })
 
 test('many that close at once, in several processes, make each invoice once and leave no gap', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const database = await temporaryDatabase(t, path)
   const accounts = Array.from({ length: 4 }, (_, index) => `acc_${index}` as AccountId)
   for (const account of accounts) {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { openPlace, sqliteTest, temporaryDatabase, temporaryPlace, testIds } from '../../../test/support/database.ts'
+import { currentPlace, openPlace, sqliteTest, temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -17,7 +17,7 @@ const ACCOUNT = 'acc_a' as AccountId
 
 async function setUp(t: TestContext) {
   let time = Date.UTC(2026, 0, 1)
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   const database = await temporaryDatabase(t, path)
   const now = () => time
   await database.db
@@ -262,7 +262,7 @@ test('the last use is written when the authenticator closes, and never goes back
 })
 
 test('a database that is away is 503 for unknown keys, while known ones go on', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await currentPlace(t)
   await temporaryDatabase(t, path)
   const it = await setUp(t)
   const known = await it.create()

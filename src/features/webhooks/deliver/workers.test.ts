@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { temporaryPlace } from '../../../../test/support/database.ts'
+import { currentPlace } from '../../../../test/support/database.ts'
 import { openDeliveryDesk, until } from '../../../../test/support/deliveries.ts'
 
 interface Receiver {
@@ -186,7 +186,7 @@ function victim(t: TestContext, place: string) {
 
 test('WH-3: killed between the answer and the commit, the event comes again with the same id, and is in the log once', async (t) => {
   const receiver = await startReceiver(t, (response) => response.writeHead(204).end())
-  const place = await temporaryPlace(t)
+  const place = await currentPlace(t)
   const desk = await openDeliveryDesk(t, { place })
   const endpoint = await desk.endpoint(receiver.url)
   const eventId = await desk.event(endpoint)
