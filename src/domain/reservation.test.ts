@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ChatRequest } from './chat.ts'
-import type { Model } from './model.ts'
-import { estimateInputTokens, worstOutputTokens } from './reservation.ts'
-
-const BASE: ChatRequest = { model: 'm', messages: [], stream: false, includeUsage: false, n: 1, extra: {} }
-const MODEL = { contextWindow: 1000, maxOutputTokens: 200 } as Model
+import { estimateInputTokens } from './reservation.ts'
 
 test('a third of the UTF-8 bytes, 8 a message, 1100 an image', () => {
   assert.equal(estimateInputTokens({ messages: [{ role: 'user', content: 'abcd' }] }), 2 + 8)
@@ -22,12 +17,4 @@ test('earlier calls, their reasoning and the tools count as text', () => {
   const tools = [{ type: 'function', function: { name: 'f' } } as const]
   const bytes = JSON.stringify(tools).length
   assert.equal(estimateInputTokens({ messages: [], tools }), Math.ceil(bytes / 3))
-})
-
-test('LED-4: output of a choice at worst: what was asked for, within the model’s maximum', () => {
-  assert.equal(worstOutputTokens(BASE, MODEL, 10), 200)
-  assert.equal(worstOutputTokens({ ...BASE, maxTokens: 50, n: 3 }, MODEL, 10), 50)
-  assert.equal(worstOutputTokens({ ...BASE, maxTokens: 5000 }, MODEL, 10), 200)
-  assert.equal(worstOutputTokens(BASE, { ...MODEL, maxOutputTokens: undefined }, 10), 990)
-  assert.equal(worstOutputTokens(BASE, { ...MODEL, maxOutputTokens: undefined }, 1001), 0)
 })

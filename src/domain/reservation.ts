@@ -3,7 +3,6 @@
  * with the square of hostile text.
  */
 import type { ChatMessage, ChatRequest, ContentPart } from './chat.ts'
-import type { Model } from './model.ts'
 
 const BYTES_A_TOKEN = 3
 const TOKENS_A_MESSAGE = 8
@@ -18,12 +17,6 @@ export function estimateInputTokens({ messages, tools }: Pick<ChatRequest, 'mess
     if (Array.isArray(message.content)) images += message.content.filter(isImage).length
   }
   return Math.ceil(bytes / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * messages.length + TOKENS_AN_IMAGE * images
-}
-
-/** Tokens of one choice at worst. Where the model's maximum is not known, what the prompt leaves of its window. */
-export function worstOutputTokens(request: ChatRequest, model: Model, inputTokens: number): number {
-  const most = model.maxOutputTokens ?? Math.max(0, model.contextWindow - inputTokens)
-  return Math.min(request.maxTokens ?? most, most)
 }
 
 function messageBytes({ content, tool_calls: calls, reasoning_content: reasoning }: ChatMessage): number {

@@ -5,12 +5,13 @@ import type { HoldAsk, HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price.ts'
-import { estimateInputTokens, worstOutputTokens } from '../domain/reservation.ts'
+import { estimateInputTokens } from '../domain/reservation.ts'
 import { reach } from '../lib/crash-point.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
 import { checkCapabilities } from './capabilities.ts'
 import { type Completion, createCompletion, isOver } from './completion.ts'
 import { requireKey } from './idempotent.ts'
+import { planOutput } from './output-limit.ts'
 import type { GatewayPorts } from './ports.ts'
 import { routeRequest } from './route.ts'
 import { type Candidate, spreads } from './routing/candidate.ts'
@@ -35,8 +36,9 @@ export function admit(ports: GatewayPorts, incoming: Incoming): Completion | Pro
   checkCapabilities(request, model)
   const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
   const inputTokens = estimateInputTokens(request)
-  const outputTokens = worstOutputTokens(request, model, inputTokens)
-  const promptTokens = inputTokens * callsAtWorst(request, route.targets)
+  const { targets } = route
+  const { tokens: outputTokens, ...limit } = planOutput({ request, model, promptTokens: inputTokens, targets })
+  const promptTokens = inputTokens * callsAtWorst(request, targets)
   const { price, priceVersion } = model
   const input = {
     caller,
@@ -47,6 +49,7 @@ export function admit(ports: GatewayPorts, incoming: Incoming): Completion | Pro
     route,
     promptTokens,
     outputTokens,
+    ...limit,
     receivedAt,
     requestId,
     clientRequestId,
@@ -66,7 +69,6 @@ export async function holdCredit(completion: Completion, { credit }: GatewayPort
   if (hold.outputTokens >= completion.outputTokens) return
   completion.outputTokens = hold.outputTokens
   completion.lowered = true
-  completion.request = { ...completion.request, maxTokens: hold.outputTokens }
 }
 
 function askOf(completion: Completion): HoldAsk {
@@ -88,8 +90,10 @@ function askOf(completion: Completion): HoldAsk {
   }
 }
 
-function ratesOf({ price }: Completion): HoldRates {
-  return { inputMicroUsd: price.inputMicroUsd, outputMicroUsd: price.outputMicroUsd, fixedNanoUsd: 0 }
+function ratesOf({ price, reasoningTokens, request }: Completion): HoldRates {
+  const { inputMicroUsd, outputMicroUsd } = price
+  const fixedNanoUsd = Math.ceil((reasoningTokens * request.n * outputMicroUsd) / 1000)
+  return { inputMicroUsd, outputMicroUsd, fixedNanoUsd }
 }
 
 /** Where a provider gives one choice a call, every choice pays for the prompt. */

@@ -73,6 +73,8 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
       priceVersion: 'pv_1',
       promptTokens: 10,
       outputTokens: 1000,
+      reasoningTokens: 0,
+      lowered: false,
       requestId: 'req_1',
       route: routeRequest({ accountId: caller.accountId, model, request }, ports),
       receivedAt,

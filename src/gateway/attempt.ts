@@ -86,7 +86,7 @@ function startCalls(
   passage: Passage,
 ): Pick<Answering, 'calls' | 'spread'> {
   const { now, clock, health } = ports
-  const { request, model, receivedAt } = completion
+  const { request, model, outputTokens, receivedAt } = completion
   const { lane, candidate } = passage
   const spread = spreads(candidate, request.n)
   const asked = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
@@ -97,7 +97,8 @@ function startCalls(
   passage.open = requests.length
   try {
     for (const each of requests) {
-      calls.push(startCall({ target: lane, request: each, model, now, clock, receivedAt, onSend, onOver }))
+      const input = { target: lane, request: each, model, outputTokens, now, clock, receivedAt, onSend, onOver }
+      calls.push(startCall(input))
     }
     return { calls, spread }
   } catch (error) {

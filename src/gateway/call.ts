@@ -34,6 +34,7 @@ export interface CallInput {
   readonly target: Target
   readonly request: ChatRequest
   readonly model: Model
+  readonly outputTokens?: number | undefined
   /** Unix milliseconds. */
   readonly now: () => number
   /** Monotonic milliseconds. */
@@ -75,9 +76,10 @@ export interface Call {
 
 /** Starts a call. Throws `GatewayError` when the request cannot be said in the provider's protocol. */
 export function startCall(input: CallInput): Call {
-  const { target, request, model } = input
+  const { target, request, model, outputTokens } = input
   const { provider, baseUrl } = target.upstream
-  const wire = provider.protocol.renderRequest(request, { model: target.model, maxOutputTokens: model.maxOutputTokens })
+  const facts = { model: target.model, maxOutputTokens: model.maxOutputTokens, outputTokens }
+  const wire = provider.protocol.renderRequest(request, facts)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: request.stream ? 'text/event-stream' : 'application/json',

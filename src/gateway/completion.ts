@@ -28,6 +28,10 @@ export interface CompletionInput {
   readonly promptTokens: number
   /** Of one choice at most. */
   readonly outputTokens: number
+  /** Of one choice at most, that a provider may count beside `outputTokens`. */
+  readonly reasoningTokens: number
+  /** The client's limit was above the model's maximum. */
+  readonly lowered: boolean
   /** Monotonic milliseconds of the request's arrival. */
   readonly receivedAt: number
   readonly requestId: string
@@ -35,7 +39,7 @@ export interface CompletionInput {
 }
 
 /** One request on its way through the pipeline. */
-export interface Completion extends Omit<CompletionInput, 'request' | 'outputTokens'> {
+export interface Completion extends Omit<CompletionInput, 'request' | 'outputTokens' | 'lowered'> {
   /** Its place within the rate limits. */
   readonly admission: Admission
   readonly id: CompletionId
@@ -43,10 +47,10 @@ export interface Completion extends Omit<CompletionInput, 'request' | 'outputTok
   readonly targets: readonly Candidate[]
   /** Unix milliseconds. */
   readonly createdAt: number
-  /** As it is sent: what is affordable may have lowered its length. */
   request: ChatRequest
+  /** As it is sent: what is affordable may have lowered it. */
   outputTokens: number
-  /** The client named no length, and what it asked for did not fit its credit. */
+  /** The answer may be less long than the client's words allow: by the model's maximum, or by its credit. */
   lowered: boolean
   hold: Hold | undefined
   /** Its answer is kept for repeats of its `Idempotency-Key`. */
@@ -109,7 +113,8 @@ export function createCompletion(input: CompletionInput, admission: Admission, {
     outputTokens: input.outputTokens,
     requestId: input.requestId,
     clientRequestId: input.clientRequestId,
-    lowered: false,
+    reasoningTokens: input.reasoningTokens,
+    lowered: input.lowered,
     hold: undefined,
     run: undefined,
     stream: undefined,

@@ -227,8 +227,8 @@ const ASKS: Readonly<Record<string, AskCase>> = {
   'its newer name too': { body: { max_completion_tokens: 7 }, asks: { outputTokens: 7, flexible: false } },
   'never more than the model gives': { body: { max_tokens: 70_000 }, asks: { outputTokens: 1000, flexible: false } },
   'what the prompt leaves of the window, where no maximum is known': {
-    model: { maxOutputTokens: undefined, contextWindow: 512 },
-    asks: { outputTokens: 512 - INPUT },
+    model: { maxOutputTokens: undefined, contextWindow: 50_000 },
+    asks: { outputTokens: 50_000 - INPUT },
   },
   'every choice': { body: { n: 3, max_tokens: 7 }, asks: { outputTokens: 7, choices: 3, promptTokens: INPUT } },
   'the prompt of every call, where a choice is a call': {
@@ -286,10 +286,8 @@ test('what was lowered is named beside what was dropped, and not where nothing w
   assert.equal(client.headers?.['x-turnpike-warnings'], 'max_tokens, temperature')
   const plain = plane(() => ordinary())
   assert.equal((await plain.ask(STREAM)).client.headers?.['x-turnpike-warnings'], undefined)
-  assert.equal(
-    bodyOf({ body: plain.network.exchanges[0]?.call.body ?? '' } as Parameters<typeof bodyOf>[0]).max_tokens,
-    undefined,
-  )
+  const sent = bodyOf({ body: plain.network.exchanges[0]?.call.body ?? '' } as Parameters<typeof bodyOf>[0])
+  assert.equal(sent.max_tokens, 1000, 'the limit is always sent, and no warning says so')
 })
 
 test('an error after admission tells the state of the limits, whoever made it', async () => {

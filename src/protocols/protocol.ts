@@ -22,6 +22,8 @@ export interface RenderTarget {
   readonly model: string
   /** The model's largest answer in tokens, where known. */
   readonly maxOutputTokens: number | undefined
+  /** What is held for one answer, in tokens. Every protocol sends it as the answer's limit, unless the client's is lower. */
+  readonly outputTokens?: number | undefined
 }
 
 /** One event of a framed stream, whatever the framing. */

@@ -1,9 +1,21 @@
-import type { ReasoningEffort } from '../domain/chat.ts'
+import type { ChatRequest, ReasoningEffort } from '../domain/chat.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /** Tokens of thinking; efforts that are not here think as long as the model will. */
 const BUDGETS: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 1024, low: 2048, medium: 10_000 }
+
+/** The longest chain of thought of any model here; `max_tokens` limits the answer behind it alone. */
+const LONGEST_THOUGHT = 81_920
+
+/** As much as the budget says that is sent, and nothing where thinking is switched off. */
+function reasoningOutside({ reasoningEffort: effort, extra }: ChatRequest): number {
+  const budget = extra['thinking_budget']
+  if (extra['enable_thinking'] === false) return 0
+  if (Number.isSafeInteger(budget) && Number(budget) > 0) return Math.min(Number(budget), LONGEST_THOUGHT)
+  if (effort === 'none') return 0
+  return (effort === undefined ? undefined : BUDGETS[effort]) ?? LONGEST_THOUGHT
+}
 
 /** Model Studio: thinking is a switch and a budget, not an effort. */
 export const alibaba: Provider = {
@@ -21,5 +33,6 @@ export const alibaba: Provider = {
     refusedParts: ['file'],
   }),
   authorize: bearer,
+  outputLimit: { refusesMore: true, reasoningOutside },
   source: { url: 'https://www.alibabacloud.com/help/en/model-studio/deep-thinking', read: '2026-11-20' },
 }

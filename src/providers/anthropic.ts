@@ -12,5 +12,6 @@ export const anthropic: Provider = {
   apiKeyVariable: 'ANTHROPIC_API_KEY',
   protocol: anthropicMessages(),
   authorize,
+  outputLimit: { refusesMore: true },
   source: { url: 'https://platform.claude.com/docs/en/api/messages', read: '2026-11-20' },
 }

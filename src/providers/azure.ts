@@ -29,6 +29,7 @@ export const azure: Provider = {
   name: 'Azure OpenAI',
   protocol: deployments('/openai', API_VERSION),
   authorize,
+  outputLimit: { refusesMore: true },
   settings: ['api_version'],
   settingVariables: { base_url: 'AZURE_OPENAI_ENDPOINT', api_key: 'AZURE_OPENAI_API_KEY' },
   configure,

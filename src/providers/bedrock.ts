@@ -15,6 +15,7 @@ export const bedrock: Provider = {
   name: 'Amazon Bedrock',
   protocol: bedrockConverse(),
   authorize: bearer,
+  outputLimit: { refusesMore: true },
   settings: ['region'],
   settingVariables: { region: 'AWS_REGION', api_key: 'AWS_BEARER_TOKEN_BEDROCK' },
   configure,

@@ -24,5 +24,6 @@ export const deepseek: Provider = {
     joinedText: true,
   }),
   authorize: bearer,
+  outputLimit: { refusesMore: true },
   source: { url: 'https://api-docs.deepseek.com/guides/thinking_mode', read: '2026-11-20' },
 }

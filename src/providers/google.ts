@@ -13,5 +13,6 @@ export const google: Provider = {
   apiKeyVariable: 'GEMINI_API_KEY',
   protocol: gemini(),
   authorize: apiKeyHeader,
+  outputLimit: { refusesMore: true },
   source: { url: 'https://ai.google.dev/api/generate-content', read: '2026-11-20' },
 }

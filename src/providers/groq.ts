@@ -22,5 +22,6 @@ export const groq: Provider = {
     refusedParts: ['input_audio', 'file'],
   }),
   authorize: bearer,
+  outputLimit: { refusesMore: true },
   source: { url: 'https://console.groq.com/docs/api-reference', read: '2026-11-20' },
 }

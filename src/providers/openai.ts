@@ -17,5 +17,6 @@ export const openai: Provider = {
     reasoningField: 'none',
   }),
   authorize: bearer,
+  outputLimit: { refusesMore: true },
   source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-20' },
 }

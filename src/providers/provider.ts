@@ -2,6 +2,8 @@
  * Where to talk and who we are there: a provider is data over a protocol. It must not know HTTP clients, requests of
  * ours, or other providers; what differs between hosts is an option of the protocol or a wrap in the host's own file.
  */
+import type { ChatRequest } from '../domain/chat.ts'
+import type { Model } from '../domain/model.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 
 /** What a transport sends. */
@@ -45,6 +47,17 @@ export interface ProviderSettings extends Readonly<Partial<Record<SettingName, s
   readonly base_url?: string
 }
 
+/** How a host takes the limit of an answer's length. */
+export interface OutputLimitFacts {
+  /** Whether it refuses a limit above the model's maximum. */
+  readonly refusesMore?: boolean
+  /**
+   * The most tokens that a model reasons beside the limit, for one answer to this request. Absent: none, the limit is of
+   * everything that is generated.
+   */
+  readonly reasoningOutside?: (request: ChatRequest, model: Pick<Model, 'contextWindow' | 'maxOutputTokens'>) => number
+}
+
 export interface Provider {
   readonly id: string
   /** Shown as `owned_by` of models that say no other, and in the documentation. */
@@ -55,6 +68,8 @@ export interface Provider {
   readonly apiKeyVariable?: string
   readonly protocol: UpstreamProtocol
   readonly authorize: Authorize
+  /** Unless said, a limit above the model's maximum is lowered to it, and reasoning counts within the limit. */
+  readonly outputLimit?: OutputLimitFacts
   /** Only for providers that are not reached over HTTP. */
   readonly transport?: Transport
   /** It does what its clients ask it to, failures included: how it fares says nothing about it. */

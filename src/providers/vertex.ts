@@ -16,6 +16,7 @@ export const vertex: Provider = {
   name: 'Google Vertex AI',
   protocol: gemini({ pathPrefix: '', serviceTier: false }),
   authorize: bearer,
+  outputLimit: { refusesMore: true },
   settings: ['region', 'project', 'credentials_file'],
   settingVariables: { project: 'GOOGLE_CLOUD_PROJECT', region: 'GOOGLE_CLOUD_LOCATION' },
   configure,

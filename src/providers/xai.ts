@@ -1,6 +1,9 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
+/** In tokens; what is more than that is topped up while the answer runs. */
+const LONGEST_THOUGHT = 32_768
+
 /** Counts reasoning beside the completion, which its totals show. */
 export const xai: Provider = {
   id: 'xai',
@@ -16,5 +19,10 @@ export const xai: Provider = {
     refusedParts: ['input_audio'],
   }),
   authorize: bearer,
+  outputLimit: {
+    // Its documentation does not say that the limit covers reasoning, and its usage counts it beside the completion.
+    reasoningOutside: ({ reasoningEffort }, { contextWindow, maxOutputTokens = contextWindow }) =>
+      reasoningEffort === 'none' ? 0 : Math.min(maxOutputTokens, LONGEST_THOUGHT),
+  },
   source: { url: 'https://docs.x.ai/developers/model-capabilities/text/reasoning', read: '2026-11-20' },
 }

@@ -2,6 +2,7 @@
 import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { refuseCustomTools } from '../custom-tools.ts'
+import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import type { Gathering } from './content.ts'
 import { planFormat } from './format.ts'
@@ -39,14 +40,15 @@ interface Rendering {
   readonly gathering: Gathering
 }
 
-function renderBody(request: ChatRequest, { target, traits, gathering }: Rendering): Block {
+function renderBody(request: ChatRequest, rendering: Rendering): Block {
+  const { target, traits, gathering } = rendering
   const { warnings, betas } = gathering
   refuseCustomTools(request)
   refuseUnsayable(request)
   const format = planFormat(request.responseFormat, traits, warnings)
   const { outputFormat, answerTool } = format
   const tools = planTools(request, { traits, answerTool, warnings })
-  const asked = limitAsked(request, target, warnings)
+  const asked = limitAsked(request, rendering)
   const limit = asked ?? target.maxOutputTokens ?? traits.maxOutputTokens
   const plan = planThinking(request, { traits, limit, isForced: tools.isForced, warnings, betas })
   const conversation = renderConversation(request.messages, {
@@ -71,13 +73,13 @@ function renderBody(request: ChatRequest, { target, traits, gathering }: Renderi
   }
 }
 
-function limitAsked(
-  { maxTokens }: ChatRequest,
-  { maxOutputTokens: most }: RenderTarget,
-  warnings: Set<string>,
-): number | undefined {
-  if (maxTokens === undefined || most === undefined || maxTokens <= most) return maxTokens
-  warnings.add('max_tokens')
+/** Where only the gateway said how long the answer may be, what is known of the model counts as well. */
+function limitAsked(request: ChatRequest, { target, traits, gathering }: Rendering): number | undefined {
+  const isNamed = request.maxTokens !== undefined
+  const most = target.maxOutputTokens ?? (isNamed ? undefined : traits.maxOutputTokens)
+  const limit = outputLimitOf(request, target)
+  if (limit === undefined || most === undefined || limit <= most) return limit
+  if (isNamed) gathering.warnings.add('max_tokens')
   return most
 }
 

@@ -6,6 +6,7 @@ import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../domain/cha
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
 import type { ModelTraits } from '../anthropic-messages/models.ts'
+import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget } from '../protocol.ts'
 import { contextOf } from './context.ts'
 import type { ModelFamily } from './models.ts'
@@ -19,6 +20,8 @@ export interface ReasoningPlan {
   readonly thinks: boolean
   /** The limit of the answer where the client gave none and thinking needs one. */
   readonly maxTokens?: number
+  /** The model takes no limit with this plan: it goes on to its own maximum, for which all is held. */
+  readonly unlimited?: boolean
 }
 
 export interface PlanInput {
@@ -81,7 +84,8 @@ function planClaude(input: PlanInput, traits: ModelTraits): ReasoningPlan {
 
 /** Thinking is off unless asked for, and once on it wants every call of the running tool loop behind its thinking. */
 function planBudget({ request, target, forced, warnings }: PlanInput): ReasoningPlan {
-  const { reasoningEffort: effort, maxTokens: asked } = request
+  const { reasoningEffort: effort } = request
+  const asked = outputLimitOf(request, target)
   if (effort === undefined || effort === 'none') return NOTHING
   const limit = asked ?? target.maxOutputTokens ?? BUDGETS[effort] + ANSWER_TOKENS
   if (forced || limit <= MIN_BUDGET || lostReasoning(request.messages)) {
@@ -127,15 +131,24 @@ function nearestEffort(effort: ReasoningEffort, { efforts }: ModelTraits): strin
   return efforts.find((level) => level === effort) ?? efforts.at(-1) ?? 'high'
 }
 
-/** At the highest level the model takes neither a limit nor sampling parameters: what the client said of them counts more. */
-function planNova({ request, warnings }: PlanInput): ReasoningPlan {
+/**
+ * At the highest level the model takes neither a limit nor sampling parameters: what the client said of them counts more,
+ * and so does a limit that is below the model's own maximum.
+ */
+function planNova({ request, target, warnings }: PlanInput): ReasoningPlan {
   const { reasoningEffort: effort, maxTokens, temperature, topP } = request
   if (effort === undefined) return NOTHING
   if (effort === 'none') return { ...NOTHING, fields: { reasoningConfig: { type: 'disabled' } } }
-  const isLimited = maxTokens !== undefined || temperature !== undefined || topP !== undefined
+  const isLimited = maxTokens !== undefined || temperature !== undefined || topP !== undefined || isLowered(target)
   const level = THREE_LEVELS[effort] === 'high' && isLimited ? 'medium' : THREE_LEVELS[effort]
   if (level !== effort) warnings.add('reasoning_effort')
-  return { ...NOTHING, fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } } }
+  const fields = { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } }
+  return { ...NOTHING, fields, unlimited: level === 'high' }
+}
+
+/** Less is held than the longest answer of the model, or it is not known how long that is. */
+function isLowered({ outputTokens, maxOutputTokens }: RenderTarget): boolean {
+  return outputTokens !== undefined && (maxOutputTokens === undefined || outputTokens < maxOutputTokens)
 }
 
 function planLevel({ request, warnings }: PlanInput): ReasoningPlan {

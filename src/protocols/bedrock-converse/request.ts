@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
 import { refuseCustomTools } from '../custom-tools.ts'
+import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './messages.ts'
 import { familyOf, type ModelFamily, takesPrefill } from './models.ts'
@@ -21,7 +22,7 @@ export function renderRequest(request: ChatRequest, target: RenderTarget): WireR
   nameDropped(request, warnings)
   const tools = planTools({ request, family, warnings })
   const reasoning = planReasoning({ request, target, family, forced: tools.forced, warnings })
-  const body = renderBody({ request, family, tools, reasoning, warnings })
+  const body = renderBody({ request, target, family, tools, reasoning, warnings })
   const operation = request.stream ? 'converse-stream' : 'converse'
   return {
     path: `/model/${encodeURIComponent(target.model)}/${operation}`,
@@ -33,6 +34,7 @@ export function renderRequest(request: ChatRequest, target: RenderTarget): WireR
 
 interface Rendering {
   readonly request: ChatRequest
+  readonly target: RenderTarget
   readonly family: ModelFamily
   readonly tools: ToolPlan
   readonly reasoning: ReasoningPlan
@@ -59,18 +61,25 @@ function renderBody(rendering: Rendering): Json {
   }
 }
 
-function renderInference({ request, family, reasoning, warnings }: Rendering): Json {
+function renderInference({ request, target, family, reasoning, warnings }: Rendering): Json {
   const sampling = renderSampling({ request, family, reasoning, warnings })
   const stop = request.stop?.filter((sequence) => sequence !== '') ?? []
   return {
-    maxTokens: request.maxTokens ?? reasoning.maxTokens,
+    maxTokens: reasoning.unlimited === true ? undefined : (limitOf(request, target, family) ?? reasoning.maxTokens),
     ...sampling,
     stopSequences: stop.length === 0 ? undefined : stop,
   }
 }
 
+/** Where only the gateway said how long the answer may be, what is known of the model counts as well. */
+function limitOf(request: ChatRequest, target: RenderTarget, family: ModelFamily): number | undefined {
+  const limit = outputLimitOf(request, target)
+  const isGuess = request.maxTokens === undefined && target.maxOutputTokens === undefined && family.kind === 'claude'
+  return limit === undefined || !isGuess ? limit : Math.min(limit, family.traits.maxOutputTokens)
+}
+
 /** Temperatures end at 1 here. Some models take no sampling parameter, some only one, and none with thinking. */
-function renderSampling({ request, family, reasoning, warnings }: Omit<Rendering, 'tools'>): Json {
+function renderSampling({ request, family, reasoning, warnings }: Omit<Rendering, 'tools' | 'target'>): Json {
   const traits = family.kind === 'claude' ? family.traits : undefined
   let temperature = request.temperature === undefined ? undefined : Math.min(request.temperature, 1)
   let topP = request.topP

@@ -3,6 +3,7 @@ import type { ChatRequest, ResponseFormat } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
 import { refuseCustomTools } from '../custom-tools.ts'
+import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './contents.ts'
 import { familyOf } from './models.ts'
@@ -17,6 +18,7 @@ type Body = Record<string, unknown>
 
 interface Rendering {
   readonly request: ChatRequest
+  readonly target: RenderTarget
   readonly model: string
   /** Names of parameters that were dropped or bent. */
   readonly warnings: Set<string>
@@ -26,7 +28,7 @@ interface Rendering {
 export function renderRequest(request: ChatRequest, target: RenderTarget, options: GeminiOptions): WireRequest {
   const { model } = target
   const warnings = new Set<string>()
-  const rendering = { request, model, warnings }
+  const rendering = { request, target, model, warnings }
   refuseCustomTools(request)
   refuseUnsayable(request)
   dropHints(request, warnings)
@@ -70,11 +72,11 @@ function dropHints({ user, metadata, store, prediction, parallelToolCalls }: Cha
 }
 
 function renderGeneration(rendering: Rendering): Body {
-  const { request } = rendering
+  const { request, target } = rendering
   const logprobs = request.logprobs === true
   return {
     candidateCount: request.n > 1 ? request.n : undefined,
-    maxOutputTokens: request.maxTokens,
+    maxOutputTokens: outputLimitOf(request, target),
     temperature: request.temperature,
     topP: request.topP,
     stopSequences: request.stop,

@@ -1,5 +1,6 @@
 /** Our request in the host's words. Nothing is copied that need not change, and nothing is dropped in silence. */
 import type { ChatRequest } from '../../domain/chat.ts'
+import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderMessages, unsupported } from './messages.ts'
 import type { Hint, OpenAiChatOptions, Refusable } from './options.ts'
@@ -39,7 +40,7 @@ function renderBody(request: ChatRequest, target: RenderTarget, options: OpenAiC
     if (streamOptions) body['stream_options'] = { include_usage: true }
   }
   if (severalChoices && request.n > 1) body['n'] = request.n
-  put(body, maxTokensField, request.maxTokens)
+  put(body, maxTokensField, outputLimitOf(request, target))
   put(body, 'temperature', request.temperature)
   put(body, 'top_p', request.topP)
   put(body, 'stop', request.stop)

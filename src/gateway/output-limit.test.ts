@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Network, playNetwork, refusal, upstreamOf } from '../../test/support/data-plane.ts'
+import { fakeCredit } from '../../test/support/fake-credit.ts'
+import { hello, plane } from '../../test/support/plane.ts'
+import type { HoldAsk } from '../domain/credit.ts'
+import type { GatewayError } from '../domain/errors.ts'
+import type { Model } from '../domain/model.ts'
+import { PROTOCOLS, PROVIDERS } from '../providers/index.ts'
+import { bearer, type Provider } from '../providers/provider.ts'
+
+const SETTINGS = { region: 'eu-west-1', project: 'p', base_url: 'https://host.example' }
+/** Names of what limits an answer, in any of the formats. */
+const LIMITS = ['max_tokens', 'max_completion_tokens', 'maxOutputTokens', 'maxTokens']
+/** The provider's own names, whose rules of what goes with a limit differ. */
+const MODELS = [
+  'gpt-6-sol',
+  'claude-opus-5-5',
+  'claude-sonnet-4-5',
+  'gemini-2.5-pro',
+  'amazon.nova-2-lite-v1:0',
+  'other',
+]
+
+interface Case {
+  readonly name: string
+  readonly body: object
+  readonly model: Partial<Model>
+}
+const KNOWN = { contextWindow: 100_000, maxOutputTokens: 2000 }
+const UNKNOWN = { contextWindow: 100_000, maxOutputTokens: undefined }
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const CASES: readonly Case[] = [
+  { name: 'no limit', body: {}, model: KNOWN },
+  { name: 'no limit, streamed', body: { stream: true }, model: KNOWN },
+  { name: 'a limit', body: { max_tokens: 300 }, model: KNOWN },
+  { name: 'a limit by its newer name', body: { max_completion_tokens: 300 }, model: KNOWN },
+  { name: 'a limit above the maximum', body: { max_tokens: 50_000 }, model: KNOWN },
+  { name: 'a limit above the window', body: { max_tokens: 5_000_000 }, model: UNKNOWN },
+  { name: 'no limit, unknown maximum', body: {}, model: UNKNOWN },
+  { name: 'a limit, unknown maximum', body: { max_tokens: 300 }, model: UNKNOWN },
+  { name: 'several choices', body: { n: 3, max_tokens: 300 }, model: KNOWN },
+  { name: 'several choices without a limit', body: { n: 3 }, model: UNKNOWN },
+  ...EFFORTS.map((effort) => ({ name: `effort ${effort}`, body: { reasoning_effort: effort }, model: KNOWN })),
+  ...EFFORTS.map((effort) => ({
+    name: `effort ${effort}, unknown`,
+    body: { reasoning_effort: effort },
+    model: UNKNOWN,
+  })),
+  { name: 'effort and limit', body: { reasoning_effort: 'high', max_tokens: 1500 }, model: KNOWN },
+]
+
+interface Tried {
+  readonly ask: HoldAsk | undefined
+  readonly held: number | undefined
+  readonly error: GatewayError | undefined
+  readonly warnings: string
+  readonly network: Network
+}
+
+/** @param affordable What a request without a limit is lowered to. */
+async function tryOut(provider: Provider, { body, model }: Case, theirs: string, affordable?: number): Promise<Tried> {
+  const network = playNetwork(() => refusal(400))
+  const upstream = {
+    ...upstreamOf({ transport: network.transport }),
+    provider: { ...provider, ...provider.configure?.(SETTINGS), authorize: bearer },
+  }
+  const credit = fakeCredit(affordable === undefined ? {} : { nanoUsd: BigInt(affordable) })
+  const deployments = [{ provider: 'up', model: theirs, priority: 0, weight: 1 }]
+  const { ask } = plane(() => assert.fail(), { credit, upstreams: [upstream], model: { ...model, deployments } })
+  const { client, error } = await ask(hello(body))
+  const warnings = String(client.headers?.['x-turnpike-warnings'] ?? error?.headers?.['x-turnpike-warnings'] ?? '')
+  return { ask: credit.asks[0], held: credit.holds[0]?.outputTokens, error, warnings, network }
+}
+
+interface Sent {
+  readonly limit: number
+  readonly choices: number
+}
+
+/** What one call may generate, as its bytes say it; the model's maximum where it takes no limit. */
+function sentOf(body: string, { maxOutputTokens }: Partial<Model>): Sent {
+  const wire = JSON.parse(body)
+  const places = [wire, wire.generationConfig, wire.inferenceConfig].filter((place) => place !== undefined)
+  const found = places.flatMap((place) => LIMITS.flatMap((name) => (name in place ? [Number(place[name])] : [])))
+  const choices = wire.n ?? wire.generationConfig?.candidateCount ?? 1
+  const effort = wire.additionalModelRequestFields?.reasoningConfig?.maxReasoningEffort
+  if (effort === 'high') return { limit: found[0] ?? maxOutputTokens ?? assert.fail('no limit'), choices }
+  assert.equal(found.length, 1, `one limit in ${body}`)
+  return { limit: found[0] ?? assert.fail(), choices }
+}
+
+const HOSTS: Readonly<Record<string, Provider>> = {
+  ...PROVIDERS,
+  ...Object.fromEntries(Object.entries(PROTOCOLS).map(([id, provider]) => [`any host of ${id}`, provider])),
+}
+for (const [id, provider] of Object.entries(HOSTS)) {
+  test(`LED-4: what ${id} is sent as the limit of an answer is what is held for it`, async () => {
+    for (const model of MODELS) {
+      for (const each of CASES) await checkCase(provider, each, model)
+    }
+  })
+}
+
+async function checkCase(provider: Provider, each: Case, model: string): Promise<void> {
+  const place = `${provider.id} ${model}: ${each.name}`
+  const { ask, held, network, error } = await tryOut(provider, each, model)
+  if (held === undefined || ask === undefined) {
+    assert.ok(['invalid_value', 'unsupported_parameter'].includes(error?.code ?? ''), `${place}: ${error?.message}`)
+    return
+  }
+  if (network.exchanges.length === 0) return void assert.equal(error?.code, 'unsupported_parameter', place)
+  let generated = 0
+  const calls = network.exchanges.map(({ call }) => sentOf(call.body, each.model))
+  for (const { limit, choices } of calls) {
+    assert.ok(limit >= 1 && limit <= held, `${place}: ${limit} of ${held}`)
+    generated += limit * choices
+  }
+  assert.ok(generated <= held * ask.choices, `${place}: ${generated} of ${held} × ${ask.choices}`)
+}
+
+const NO_THOUGHT: Case = { name: 'x', body: { reasoning_effort: 'none' }, model: KNOWN }
+
+test('what is affordable is sent as the limit, and a request that named none is told so', async () => {
+  for (const [id, provider] of Object.entries(HOSTS)) {
+    const { held, network } = await tryOut(provider, NO_THOUGHT, 'other', 2_500_000)
+    assert.ok(held !== undefined && held < 2000, id)
+    for (const { call } of network.exchanges) assert.ok(sentOf(call.body, KNOWN).limit <= held, id)
+  }
+})
+
+test('a limit above the maximum is refused where the host refuses it, naming the maximum, and nothing is held', async () => {
+  const above = { name: 'above', body: { max_tokens: 2001 }, model: KNOWN }
+  const { error, ask, network } = await tryOut(PROVIDERS['openai'] ?? assert.fail(), above, 'other')
+  assert.deepEqual([error?.code, error?.status, error?.param], ['invalid_value', 400, 'max_tokens'])
+  assert.match(error?.message ?? '', /at most 2000.*not 2001/)
+  assert.deepEqual([ask, network.exchanges.length], [undefined, 0])
+  const { error: none } = await tryOut(
+    PROVIDERS['openai'] ?? assert.fail(),
+    { ...above, body: { max_tokens: 2000 } },
+    'o',
+  )
+  assert.notEqual(none?.code, 'invalid_value')
+})
+
+test('reasoning that a host counts beside the limit is held for', async () => {
+  const alibaba = PROVIDERS['alibaba'] ?? assert.fail()
+  const fixed = async (body: object): Promise<number | undefined> =>
+    (await tryOut(alibaba, { name: 'x', body, model: KNOWN }, 'qwen')).ask?.rates.fixedNanoUsd
+  const rate = (await tryOut(alibaba, { name: 'x', body: {}, model: KNOWN }, 'qwen')).ask?.rates.outputMicroUsd ?? 0
+  assert.equal(await fixed({ reasoning_effort: 'none' }), 0)
+  assert.equal(await fixed({ reasoning_effort: 'low' }), (2048 * rate) / 1000)
+  assert.equal(await fixed({ thinking_budget: 500, n: 2 }), (2 * 500 * rate) / 1000)
+  assert.equal(await fixed({}), (81_920 * rate) / 1000)
+})
