@@ -99,7 +99,8 @@ function toolCalls(request: SimulatorRequest): { name: string; arguments: string
   const { tools, requiredTools, directives, toolResults } = request
   if (!request.mayCallTools) return []
   const asked = toolResults.length === 0 ? directives.tools : []
-  const allowed = requiredTools === undefined ? asked : asked.filter(({ name }) => requiredTools.includes(name))
+  const required = requiredTools && new Set(requiredTools)
+  const allowed = required === undefined ? asked : asked.filter(({ name }) => required.has(name))
   const [first] = requiredTools ?? []
   const chosen = allowed.length === 0 && first !== undefined ? [{ name: first, arguments: undefined }] : allowed
   return chosen

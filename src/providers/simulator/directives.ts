@@ -117,10 +117,14 @@ export function parseMessage(message: string): Message {
   let turns: string[][] = []
   let hasDirectives = false
   for (const line of message.split('\n')) {
-    const [whole, name = '', rest = ''] = /^\s*simulate:\s*(\S*)\s*(.*?)\s*$/.exec(line) ?? []
-    hasDirectives ||= whole !== undefined
-    if (whole === undefined) prompt.push(line)
-    else if (name === 'then') turns.push([rest])
+    const directive = readLine(line)
+    if (directive === undefined) {
+      prompt.push(line)
+      continue
+    }
+    hasDirectives = true
+    const { name, rest } = directive
+    if (name === 'then') turns.push([rest])
     else if (name === 'and') lastTurn(turns).push(rest)
     else if (name === 'anew') [lines, turns] = [[], []]
     else lines.push(`${name} ${rest}`.trimEnd())
@@ -133,10 +137,29 @@ export function parseMessage(message: string): Message {
 export function parseLines(lines: readonly string[], prompt: string): Directives {
   const changes: Changes = { ...NOTHING, tools: [], prompt }
   for (const line of lines) {
-    const [, name = '', rest = ''] = /^(\S*)\s*(.*)$/.exec(line) ?? []
-    readDirective({ name, rest }, changes)
+    readDirective(splitName(line), changes)
   }
   return changes
+}
+
+const PREFIX = 'simulate:'
+
+interface Directive {
+  readonly name: string
+  readonly rest: string
+}
+
+/** Undefined for a line that is part of the prompt. */
+export function readLine(line: string): Directive | undefined {
+  const text = line.trim()
+  return text.startsWith(PREFIX) ? splitName(text.slice(PREFIX.length)) : undefined
+}
+
+/** The first word, and the rest in one line. Without regular expressions over the rest: they would be quadratic. */
+function splitName(text: string): Directive {
+  const words = text.trim().replace(/[\r\u2028\u2029]/g, ' ')
+  const end = words.search(/\s/)
+  return end < 0 ? { name: words, rest: '' } : { name: words.slice(0, end), rest: words.slice(end).trimStart() }
 }
 
 function lastTurn(turns: readonly string[][]): string[] {
@@ -170,7 +193,7 @@ const NOTHING: Directives = {
   prompt: '',
 }
 
-function readDirective({ name, rest }: { name: string; rest: string }, changes: Changes): void {
+function readDirective({ name, rest }: Directive, changes: Changes): void {
   const reader = Object.hasOwn(READERS, name) ? READERS[name] : undefined
   if (reader === undefined) {
     const known = DIRECTIVE_NAMES.join(', ')

@@ -2,7 +2,7 @@
  * Which directives an answer follows: those of the last user message; where that has none, the script of an earlier one goes
  * on. What has been played of a script are the assistant's messages after it: nothing is remembered from request to request.
  */
-import { type Directives, type Message, parseLines, parseMessage } from './directives.ts'
+import { type Directives, type Message, parseLines, parseMessage, readLine } from './directives.ts'
 
 export interface Played {
   readonly directives: Directives
@@ -33,7 +33,7 @@ export function played(messages: readonly Said[], offersTools: boolean): Played 
 }
 
 function hasScript(text: string): boolean {
-  return /^\s*simulate:\s*then\s/m.test(text)
+  return text.includes('simulate:') && text.split('\n').some((line) => readLine(line)?.name === 'then')
 }
 
 function callsTools({ turns }: Message): boolean {

@@ -5,8 +5,12 @@
  */
 import { asObject, type JsonObject } from './request.ts'
 
-/** Values made for one schema; then everything is null, so that hostile schemas end too. */
-const MAX_VALUES = 2_000
+/**
+ * Work for one schema: values made, fields and branches read, and text copied (`CHARACTERS_OF_WORK` for one). When it is
+ * used up everything is null, so that hostile schemas end too, and answers stay in proportion.
+ */
+const MAX_WORK = 20_000
+const CHARACTERS_OF_WORK = 64
 /** From this depth on, alternatives that end at once are preferred. */
 const DEEP = 6
 const MAX_DEPTH = 40
@@ -32,20 +36,34 @@ interface Walk {
 }
 
 export function exampleOf(schema: unknown): unknown {
-  return make(schema, { root: schema, depth: 0, budget: { left: MAX_VALUES } })
+  return make(schema, { root: schema, depth: 0, budget: { left: MAX_WORK } })
 }
 
 function make(given: unknown, walk: Walk): unknown {
-  walk.budget.left -= 1
-  if (walk.budget.left < 0 || walk.depth > MAX_DEPTH) return null
+  if (!spend(walk, 1) || walk.depth > MAX_DEPTH) return null
   const schema = resolve(given, walk)
   const { const: constant, enum: choices, anyOf, oneOf } = schema
-  if (constant !== undefined) return constant
-  if (Array.isArray(choices) && choices.length > 0) return choices[0]
+  if (constant !== undefined) return copyOf(constant, walk)
+  if (Array.isArray(choices) && choices.length > 0) return copyOf(choices[0], walk)
   const branches = Array.isArray(anyOf) ? anyOf : oneOf
   if (!Array.isArray(branches) || branches.length === 0) return makeTyped(schema, walk)
   const { anyOf: _anyOf, oneOf: _oneOf, ...common } = schema
-  return make(merge(common, resolve(chooseBranch(branches, walk), walk)), deeper(walk))
+  return make(merge(common, resolve(chooseBranch(branches, walk), walk), walk), deeper(walk))
+}
+
+/** @returns false once the budget is used up. */
+function spend({ budget }: Walk, work: number): boolean {
+  budget.left -= work
+  return budget.left >= 0
+}
+
+/** A value of the schema; null where the answer would repeat large ones too often. */
+function copyOf(value: unknown, walk: Walk): unknown {
+  return spend(walk, sizeOf(value) / CHARACTERS_OF_WORK) ? value : null
+}
+
+function sizeOf(value: unknown): number {
+  return typeof value === 'object' ? JSON.stringify(value).length : String(value).length
 }
 
 /** Follows references and folds `allOf` in; a chain of references longer than any honest one is given up. */
@@ -53,12 +71,17 @@ function resolve(given: unknown, walk: Walk): JsonObject {
   let schema = asObject(given)
   for (let hops = 0; typeof schema['$ref'] === 'string' && hops < 20; hops++) {
     const { $ref: reference, ...siblings } = schema
-    schema = merge(asObject(lookUp(String(reference), walk.root)), siblings)
+    if (!spend(walk, String(reference).length / CHARACTERS_OF_WORK)) return {}
+    schema = merge(asObject(lookUp(String(reference), walk.root)), siblings, walk)
   }
   const { allOf, ...rest } = schema
-  if (!Array.isArray(allOf) || walk.budget.left < 0) return schema
-  walk.budget.left -= allOf.length
-  return allOf.reduce<JsonObject>((sum, part) => merge(sum, resolve(part, deeper(walk))), rest)
+  if (!Array.isArray(allOf)) return schema
+  let sum: JsonObject = rest
+  for (const part of allOf) {
+    if (walk.budget.left < 0 || walk.depth > MAX_DEPTH) break
+    sum = merge(sum, resolve(part, deeper(walk)), walk)
+  }
+  return sum
 }
 
 /** @param reference A JSON pointer behind `#`. */
@@ -74,15 +97,18 @@ function lookUp(reference: string, root: unknown): unknown {
   }, root)
 }
 
-function merge(one: JsonObject, other: JsonObject): JsonObject {
-  const properties = { ...asObject(one['properties']), ...asObject(other['properties']) }
-  const required = [...new Set([...namesIn(one['required']), ...namesIn(other['required'])])]
-  return { ...one, ...other, properties, required }
+/** Every merge copies all fields of both, so that is what it costs. */
+function merge(one: JsonObject, other: JsonObject, walk: Walk): JsonObject {
+  const properties = [asObject(one['properties']), asObject(other['properties'])] as const
+  const required = [namesIn(one['required']), namesIn(other['required'])].flat()
+  const fields = [one, other, ...properties].reduce((sum, each) => sum + Object.keys(each).length, required.length)
+  if (!spend(walk, fields)) return {}
+  return { ...one, ...other, properties: { ...properties[0], ...properties[1] }, required: [...new Set(required)] }
 }
 
 function chooseBranch(branches: readonly unknown[], walk: Walk): unknown {
   if (walk.depth < DEEP) return branches[0]
-  return branches.find((branch) => endsAtOnce(resolve(branch, walk))) ?? branches[0]
+  return branches.find((branch) => !spend(walk, 1) || endsAtOnce(resolve(branch, walk))) ?? branches[0]
 }
 
 function endsAtOnce(schema: JsonObject): boolean {
@@ -97,7 +123,7 @@ function makeTyped(schema: JsonObject, walk: Walk): unknown {
     case 'array':
       return makeArray(schema, walk)
     case 'string':
-      return makeString(schema)
+      return copyOf(makeString(schema), walk)
     case 'integer':
       return makeNumber(schema, 1)
     case 'number':
@@ -118,8 +144,9 @@ function typeOf({ type, properties, required, items, prefixItems }: JsonObject):
 
 function makeObject({ properties, required }: JsonObject, walk: Walk): JsonObject {
   const schemas = asObject(properties)
-  const entries = namesIn(required).map((name) => [name, make(schemas[name], deeper(walk))])
-  return Object.fromEntries(entries)
+  const names = namesIn(required)
+  if (!spend(walk, names.length)) return {}
+  return Object.fromEntries(names.map((name) => [name, make(schemas[name], deeper(walk))]))
 }
 
 function makeArray({ items, prefixItems, minItems }: JsonObject, walk: Walk): unknown[] {

@@ -35,17 +35,43 @@ function asFields(parsed: unknown): Json {
   return isRecord(parsed) ? parsed : { value: parsed }
 }
 
+const FENCE = '```'
+
+/** One pass over the text: libraries for this (jsonrepair 3.15) are quadratic on hostile input, and forgive by guessing. */
 function repaired(text: string): string {
-  const bare = text
-    .trim()
-    .replace(/^```(?:json)?\s*/, '')
-    .replace(/\s*```$/, '')
-  const strings = bare.replace(/"(?:[^"\\]|\\[\s\S])*"/g, (string) =>
-    string.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1)),
-  )
-  return strings.replace(/("(?:[^"\\]|\\.)*")|,(\s*[}\]])/g, (_whole, string: string | undefined, end: string) =>
-    string === undefined ? end : string,
-  )
+  const bare = withoutFences(text.trim())
+  const pieces: string[] = []
+  let isString = false
+  let comma = -1 // of a comma after which nothing but white space came, its place in `pieces`
+  for (let at = 0; at < bare.length; at++) {
+    const character = bare.charAt(at)
+    if (isString) {
+      if (character === '\\') pieces.push(character, escapeControl(bare.charAt(++at)))
+      else pieces.push(escapeControl(character))
+      isString = character !== '"'
+      continue
+    }
+    if ((character === '}' || character === ']') && comma >= 0) pieces[comma] = ''
+    if (character === ',') comma = pieces.length
+    else if (!WHITE_SPACE.has(character)) comma = -1
+    isString = character === '"'
+    pieces.push(character)
+  }
+  return pieces.join('')
+}
+
+const WHITE_SPACE: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
+
+function withoutFences(text: string): string {
+  const body = text.startsWith(FENCE)
+    ? text.slice(text.startsWith(`${FENCE}json`) ? FENCE.length + 4 : FENCE.length)
+    : text
+  return (body.endsWith(FENCE) ? body.slice(0, -FENCE.length) : body).trim()
+}
+
+/** A control character within a string, as JSON wants it written. */
+function escapeControl(character: string): string {
+  return character < ' ' ? JSON.stringify(character).slice(1, -1) : character
 }
 
 /** Undefined where it is absent. */

@@ -1,4 +1,5 @@
 /** Exact replacement in a text, and what is said when it is not exact. Pure. */
+import { occurrencesOf, positionOf } from '../../lib/sequence-search.ts'
 import { ToolError } from './arguments.ts'
 import { numberedLines } from './view-tool.ts'
 
@@ -27,11 +28,11 @@ export function replaced(text: string, replacement: Replacement): Replaced {
   const by = isCrLf ? withCrLf(replacement.new) : replacement.new
   if (old === '') throw new ToolError('`old` is empty. Use create for a new file.')
   if (old === by) throw new ToolError('`old` and `new` are the same.')
-  const places = placesOf(text, old)
+  const places = occurrencesOf(text, old)
   const [first] = places
   if (first === undefined) throw new ToolError(notFound(text, replacement.old))
   if (places.length > 1 && !replacement.replacesAll) throw new ToolError(ambiguous(text, places))
-  return { text: text.split(old).join(by), count: places.length, line: lineAt(text, first) }
+  return { text: replaceAt(text, places, { length: old.length, by }), count: places.length, line: lineAt(text, first) }
 }
 
 /** Every line ends so; or some do, and only so the text is found. */
@@ -44,11 +45,15 @@ function withCrLf(text: string): string {
   return text.replace(/\r?\n/g, '\r\n')
 }
 
-/** As `split` finds them: they do not overlap. */
-function placesOf(text: string, part: string): number[] {
-  const places: number[] = []
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) places.push(at)
-  return places
+function replaceAt(text: string, starts: readonly number[], { length, by }: { length: number; by: string }): string {
+  const pieces: string[] = []
+  let end = 0
+  for (const start of starts) {
+    pieces.push(text.slice(end, start), by)
+    end = start + length
+  }
+  pieces.push(text.slice(end))
+  return pieces.join('')
 }
 
 function lineAt(text: string, place: number): number {
@@ -83,7 +88,8 @@ function placeIgnoringSpace(lines: readonly string[], wanted: readonly string[])
   const looked = wanted.map(bare).filter((line) => line !== '')
   if (looked.length === 0) return undefined
   const full = lines.map((line, at) => ({ line: bare(line), at })).filter(({ line }) => line !== '')
-  const place = full.findIndex((_, start) => looked.every((line, at) => full[start + at]?.line === line))
+  const lineTexts = full.map(({ line }) => line)
+  const place = positionOf(lineTexts, looked)
   return full[place]?.at
 }
 
