@@ -1,21 +1,29 @@
 /**
  * `npm test`: every test of the project but the slow ones among the fault tests, each file in a process of its own, with
- * totals at the end. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is started here. What
- * they need of the machine is looked for, and installed where that is possible.
+ * progress and totals. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is started here.
+ * What they need of the machine is looked for, and installed where that is possible.
  * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
- * test, `--sqlite` and `--postgres` run one of the passes alone, `--stalls` runs all on a machine that stands still at times.
+ * test, `--sqlite` and `--postgres` run one database alone, `--stalls` runs all on a machine that stands still at times.
  */
-import { existsSync, globSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative, resolve } from 'node:path'
-import { run } from 'node:test'
-import { dot, spec } from 'node:test/reporters'
-import { pathToFileURL } from 'node:url'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { globSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts'
+import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/recordings-folder.ts'
 import { findTool, toolNames } from './kit/machine-tools.ts'
 import { startStalls } from './kit/stalls.ts'
+import { type FileResult, runTestFile } from './kit/test-file-run.ts'
 import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
+import {
+  keyOf,
+  nextTask,
+  planTasks,
+  progressLine,
+  readDurations,
+  type TestTask,
+  writeDurations,
+} from './kit/test-progress.ts'
 import { ROOT } from './source-files.ts'
 
 const PATTERNS = [
@@ -26,129 +34,149 @@ const PATTERNS = [
   'bench/**/*.test.ts',
   'dashboard/src/**/*.test.ts',
 ]
-const WHOLE_OUTPUT = pathToFileURL(join(import.meta.dirname, 'kit', 'whole-output.ts')).href
-const BROWSER = /^test\/browser\//
-/** Files at once. More than the cores of a small machine, since tests wait, too; those of faults most, so both passes go on at once. */
-const CONCURRENCY = { tests: 5, faults: 3 }
+/** Files at once: more than there are cores, since tests wait, too. */
+const CONCURRENCY = 2 * availableParallelism() + 1
 /** Of one file. The longest kills a gateway dozens of times over and waits for what is swept half a minute later. */
 const FILE_TIMEOUT_MS = 600_000
-
-function testFiles(filters: readonly string[]): string[] {
-  const files = PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
-  const wanted = files.filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-  return slowestFirst(wanted)
-    .map((file) => join(ROOT, file))
-    .filter((file) => (isFaults ? isFaultTest(file) && (filters.length > 0 || isSlowTest(file)) : !isSlowTest(file)))
-}
-
-/**
- * Whole-app tests take longest: begun first, they do not hold up the end. Browsers fill every core they get: those tests are
- * spread out, so that they run beside such as wait.
- */
-function slowestFirst(files: readonly string[]): string[] {
-  const [whole, others] = [
-    files.filter((file) => file.startsWith('test')),
-    files.filter((file) => !file.startsWith('test')),
-  ]
-  const [browsers, rest] = [whole.filter((file) => BROWSER.test(file)), whole.filter((file) => !BROWSER.test(file))]
-  const share = Math.ceil(rest.length / Math.max(1, browsers.length))
-  const spread = browsers.flatMap((file, index) => [file, ...rest.slice(index * share, (index + 1) * share)])
-  return [...spread, ...rest.slice(browsers.length * share), ...others]
-}
-
-function sayRecordings(): void {
-  const folder = resolve(ROOT, process.env['TURNPIKE_RECORDINGS'] ?? '../shared/fixtures')
-  const found = existsSync(join(folder, 'manifest.json'))
-  console.log(`recordings: ${found ? folder : `not found in ${folder}`}`)
-}
-
-interface Counts {
-  readonly passed: number
-  readonly failed: number
-  readonly skipped: number
-}
-
-const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 }
-const said = new Set<string>()
-const durations: { readonly file: string; readonly seconds: number }[] = []
+const DURATIONS = join(ROOT, 'node_modules', '.cache', 'turnpike-test-durations.json')
+/** Between lines of progress where they are not written over each other. */
+const LINE_EVERY_MS = 20_000
 /** Of the files that took longest, so that it is seen where the time goes. */
 const SHOWN_DURATIONS = 8
 
-async function runPass(files: readonly string[], env: NodeJS.ProcessEnv): Promise<Counts> {
-  if (files.length === 0) return NOTHING
-  let counts = NOTHING
-  const events = run({
-    files: [...files],
-    cwd: ROOT,
-    concurrency: isFaults ? CONCURRENCY.faults : CONCURRENCY.tests,
-    timeout: FILE_TIMEOUT_MS,
-    // What a failed test has left open must not hold up all others for ever.
-    execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
-    env,
-  })
-  /** Those that have not said how all their tests went. */
-  const cut = new Set(files)
-  events.on('test:summary', ({ file, duration_ms: ms, counts: { tests, passed, skipped, todo } }) => {
-    if (file === undefined) {
-      counts = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
-      return
-    }
-    cut.delete(file)
-    durations.push({ file: relative(ROOT, file), seconds: Math.round(ms / 1000) })
-  })
-  // One whose tests are all about PostgreSQL has none on SQLite: then it is the file that passes.
-  events.on('test:pass', ({ name }) => void (again.includes(name) && cut.delete(name)))
-  events.on('test:stdout', ({ message }) => {
-    for (const line of message.split('\n')) if (/^recordings\b.*:/.test(line)) said.add(line)
-  })
-  const listing = isSpec ? events.compose(spec()) : events.compose(dot)
-  for await (const piece of listing) process.stdout.write(piece)
-  for (const file of cut) console.log(`✖ ${relative(ROOT, file)} ended before it had said how all its tests went`)
-  return { ...counts, failed: counts.failed + cut.size }
-}
-
-async function runOnPostgres(files: readonly string[], env: NodeJS.ProcessEnv): Promise<Counts> {
-  if (files.length === 0) return NOTHING
-  const server = await startPostgres()
-  console.log(`\npostgres: ${files.length} files again, on ${server.url}`)
-  try {
-    return await runPass(files, { ...env, TURNPIKE_TEST_DATABASE_URL: server.url })
-  } finally {
-    await server.stop()
-  }
-}
-
-/** Before any test waits for it. Where only some files run, each brings what it needs. */
-function bringTools(): void {
-  for (const name of toolNames()) findTool(name)
+interface Done {
+  readonly task: TestTask
+  readonly result: FileResult
 }
 
 const options = process.argv.slice(2)
-const isSpec = options.includes('--spec')
 const isFaults = options.includes('--faults')
-const files = testFiles(options.filter((option) => !option.startsWith('--')))
-const again = files.filter(createDialectScan())
+const filters = options.filter((option) => !option.startsWith('--'))
+const files = testFiles()
 if (files.length === 0) {
   console.error(isFaults ? 'No fault test matches.' : 'No test file matches; slow ones are in npm run test:faults.')
   process.exit(1)
 }
-sayRecordings()
-if (options.every((option) => option.startsWith('--'))) bringTools()
+const usesBoth = createDialectScan()
+const known = readDurations(DURATIONS)
+const tasks = planTasks(
+  files.flatMap((file) => [
+    ...(options.includes('--postgres') ? [] : [{ file, dialect: 'sqlite' as const }]),
+    ...(options.includes('--sqlite') || !usesBoth(join(ROOT, file)) ? [] : [{ file, dialect: 'postgres' as const }]),
+  ]),
+  known,
+)
+console.log(`recordings: ${areRecordingsHere() ? RECORDINGS_FOLDER : `not found in ${RECORDINGS_FOLDER}`}`)
+// Before any test waits for it. Where only some files run, each brings what it needs.
+if (filters.length === 0) for (const name of toolNames()) findTool(name)
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
-const goOn = options.includes('--stalls') ? startStalls() : undefined
-const onSqlite = async () => (options.includes('--postgres') ? NOTHING : runPass(files, env))
-const onPostgres = async () => (options.includes('--sqlite') ? NOTHING : runOnPostgres(again, env))
-const [sqlite, postgres] = isFaults
-  ? await Promise.all([onSqlite(), onPostgres()])
-  : [await onSqlite(), await onPostgres()]
-goOn?.()
-if (said.size > 0) console.log(`\n${[...said].join('\n')}`)
-const slowest = durations.toSorted((one, other) => other.seconds - one.seconds).slice(0, SHOWN_DURATIONS)
-console.log(`\nslowest: ${slowest.map(({ file, seconds }) => `${file} ${seconds} s`).join(', ')}`)
-const passed = sqlite.passed + postgres.passed
-const skipped = sqlite.skipped + postgres.skipped
-const notPassed = sqlite.failed + postgres.failed + skipped
-const passes = `sqlite: ${sqlite.passed} of ${files.length} files, postgres: ${postgres.passed} of ${again.length} files`
-console.log(`\ntests: ${passed} passed, ${notPassed} failed (${skipped} skipped); ${passes}`)
-process.exitCode = notPassed === 0 && passed > 0 ? 0 : 1
+
+const startedAt = performance.now()
+let lastLineAt: number | undefined
+const done: Done[] = []
+const total = (count: (result: FileResult) => number) => done.reduce((sum, { result }) => sum + count(result), 0)
+const secondsOf = (some: Iterable<TestTask>) => [...some].reduce((sum, { seconds }) => sum + seconds, 0)
+const endStalls = options.includes('--stalls') ? startStalls() : undefined
+const failedFiles = await runAll()
+endStalls?.()
+if (filters.length === 0) writeDurations(DURATIONS, durations())
+finish()
+
+function testFiles(): readonly string[] {
+  const all = PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
+  return all.filter((file) => {
+    if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) return false
+    const path = join(ROOT, file)
+    return isFaults ? isFaultTest(path) && (filters.length > 0 || isSlowTest(path)) : !isSlowTest(path)
+  })
+}
+
+/** @returns The files that failed, with their database. */
+async function runAll(): Promise<readonly string[]> {
+  const waiting = [...tasks]
+  const running = new Map<TestTask, Promise<void>>()
+  const failed: string[] = []
+  let server: Promise<PostgresServer> | undefined
+  const begin = async (task: TestTask): Promise<void> => {
+    if (task.dialect === 'postgres') server ??= startPostgres()
+    const result = await runTask(task, (await (task.dialect === 'postgres' ? server : undefined))?.url)
+    running.delete(task)
+    done.push({ task, result })
+    if (result.failed > 0) failed.push(`${task.file} (${task.dialect})`)
+    show(result.report === '' ? '' : `\n── ${task.file} (${task.dialect})\n${result.report}`)
+  }
+  try {
+    while (waiting.length + running.size > 0) {
+      const next = running.size < CONCURRENCY ? nextTask(waiting, running.keys()) : -1
+      const task = next === -1 ? undefined : waiting.splice(next, 1)[0]
+      if (task === undefined) await Promise.race(running.values())
+      else running.set(task, begin(task))
+    }
+  } finally {
+    await (await server)?.stop()
+  }
+  return failed
+}
+
+function runTask({ file, dialect }: TestTask, server: string | undefined): Promise<FileResult> {
+  const path = join(ROOT, file)
+  return runTestFile({
+    file: path,
+    root: ROOT,
+    env: server === undefined ? env : { ...env, TURNPIKE_TEST_DATABASE_URL: server },
+    timeoutMs: FILE_TIMEOUT_MS,
+    namesAll: options.includes('--spec'),
+    mayBeEmpty: dialect === 'postgres' || usesBoth(path),
+  })
+}
+
+/** Writes what a file reported and how far the run is: on a terminal in one line that is written over. */
+function show(report: string): void {
+  const line = progressLine({
+    files: tasks.length,
+    filesDone: done.length,
+    passed: total(({ passed }) => passed),
+    failed: total(({ failed }) => failed),
+    skipped: total(({ skipped }) => skipped.length),
+    secondsOfAll: secondsOf(tasks),
+    secondsDone: secondsOf(done.map(({ task }) => task)),
+    elapsedSeconds: (performance.now() - startedAt) / 1000,
+  })
+  if (process.stdout.isTTY) return void process.stdout.write(`\r\x1b[K${report}${line}`)
+  process.stdout.write(report)
+  const now = performance.now()
+  if (now - (lastLineAt ?? startedAt) < LINE_EVERY_MS && done.length < tasks.length) return
+  lastLineAt = now
+  console.log(line)
+}
+
+function durations(): Readonly<Record<string, number>> {
+  const measured = done.map(({ task, result }) => [keyOf(task), Math.round(result.seconds * 10) / 10])
+  return { ...known, ...Object.fromEntries(measured) }
+}
+
+function finish(): void {
+  if (process.stdout.isTTY) console.log()
+  const notes = new Set(done.flatMap(({ result }) => result.notes))
+  if (notes.size > 0) console.log(`\n${[...notes].join('\n')}`)
+  const skips = done.flatMap(({ task, result }) => result.skipped.map((skip) => ({ ...skip, file: task.file })))
+  if (skips.length > 0) console.log(`\nskipped:`)
+  for (const { file, name, reason } of skips) console.log(`  ${file}: ${name}: ${reason}`)
+  const slowest = done.toSorted((one, other) => other.result.seconds - one.result.seconds).slice(0, SHOWN_DURATIONS)
+  const shown = slowest.map(({ task, result }) => `${task.file} ${Math.round(result.seconds)} s`)
+  console.log(`\nslowest: ${shown.join(', ')}`)
+  if (failedFiles.length > 0) console.log(`\nfailed:\n${failedFiles.map((file) => `  ${file}`).join('\n')}`)
+  const passed = total((result) => result.passed)
+  // Only recordings, which are not part of the project, may be absent: any other test that is not run counts as failed.
+  const unexplained = skips.filter(({ reason }) => !reason.startsWith(NO_RECORDINGS)).length
+  const failed = total((result) => result.failed) + unexplained
+  const passes = (['sqlite', 'postgres'] as const).map((dialect) => passOf(dialect)).join(', ')
+  console.log(`\ntests: ${passed} passed, ${failed} failed, ${skips.length} skipped; ${passes}`)
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1
+}
+
+function passOf(dialect: TestTask['dialect']): string {
+  const those = done.filter(({ task }) => task.dialect === dialect)
+  return `${dialect}: ${those.reduce((sum, { result }) => sum + result.passed, 0)} of ${those.length} files`
+}

@@ -1,7 +1,11 @@
 /** The recorded answers of real providers, which live beside the project and not in it, and our own, which are in it. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
 import { awsStream } from './aws-events.ts'
+import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from './recordings-folder.ts'
+
+export { RECORDINGS_FOLDER }
 
 export interface Recording {
   /** `provider/case.ext`; `own-<protocol>/case.ext` for our own. */
@@ -46,14 +50,20 @@ const FOLDERS: Readonly<Record<string, string>> = {
 export const PROTOCOL_NAMES = Object.keys(FOLDERS)
 const ROOT = join(import.meta.dirname, '..', '..')
 
-export const RECORDINGS_FOLDER = resolve(ROOT, process.env['TURNPIKE_RECORDINGS'] ?? '../shared/fixtures')
-
-/** Those of one protocol, or of all, in the order of the manifest; undefined where there is no such folder. */
+/**
+ * Those of one protocol, or of all, in the order of the manifest. Where there is no such folder: undefined, and the test
+ * file that asks says that it skips what needs them.
+ */
 export function loadRecordings(protocol?: string): Recording[] | undefined {
+  if (!areRecordingsHere()) return skipRecordings(protocol ?? 'all protocols')
   const manifest = join(RECORDINGS_FOLDER, 'manifest.json')
-  if (!existsSync(manifest)) return undefined
   const { entries } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly entries: readonly ManifestEntry[] }
   return entries.filter((entry) => protocol === undefined || entry.protocol === protocol).map(load)
+}
+
+/** A test in the name of those that are not there: it is reported as skipped. */
+export function skipRecordings(what: string): undefined {
+  test(`recorded answers of providers (${what})`, { skip: NO_RECORDINGS })
 }
 
 /** The publisher's mock gave this error status 200; the manifest's notes say what it was. */

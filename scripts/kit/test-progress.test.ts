@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nextTask, planTasks, progressLine, type TestTask } from './test-progress.ts'
+
+const task = (file: string, seconds = 1): TestTask => ({ file, dialect: 'sqlite', seconds })
+
+test('the longest files come first, as they took last time or as their kind takes', () => {
+  const files = ['src/lib/a.test.ts', 'test/browser/b.test.ts', 'src/lib/slow.test.ts', 'test/e2e/c.test.ts']
+  const plan = planTasks(
+    files.map((file) => ({ file, dialect: 'sqlite' })),
+    { 'sqlite:src/lib/slow.test.ts': 90, 'postgres:src/lib/a.test.ts': 500 },
+  )
+  assert.deepEqual(
+    plan.map(({ file }) => file),
+    ['src/lib/slow.test.ts', 'test/browser/b.test.ts', 'test/e2e/c.test.ts', 'src/lib/a.test.ts'],
+  )
+})
+
+test('no more than two browser tests run at once, and others run meanwhile', () => {
+  const browser = task('test/browser/a.test.ts')
+  assert.equal(nextTask([browser, task('src/a.test.ts')], [browser]), 0)
+  assert.equal(nextTask([browser, task('src/a.test.ts')], [browser, browser]), 1)
+  assert.equal(nextTask([browser], [browser, browser]), -1)
+  assert.equal(nextTask([], []), -1)
+})
+
+test('a line of progress has totals and the time left by what the files that are done took', () => {
+  const progress = { files: 400, filesDone: 100, passed: 1234, failed: 1, skipped: 2, secondsOfAll: 1000 }
+  assert.equal(
+    progressLine({ ...progress, secondsDone: 250, elapsedSeconds: 125 }),
+    '25 % · 100 of 400 files · 1234 passed, 1 failed, 2 skipped · 2:05, about 6:15 left',
+  )
+  assert.equal(
+    progressLine({ ...progress, filesDone: 0, passed: 0, secondsDone: 0, elapsedSeconds: 3 }),
+    '0 % · 0 of 400 files · 0 passed, 1 failed, 2 skipped · 0:03',
+    'nothing is guessed from nothing',
+  )
+})

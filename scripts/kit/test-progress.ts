@@ -1,0 +1,96 @@
+/** Progress of a test run: how much is done, how long the rest takes, and which file is to be begun next. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { DialectName } from '../../src/db/dialect.ts'
+
+/** A test file on one of the databases. */
+export interface TestTask {
+  /** Relative path. */
+  readonly file: string
+  readonly dialect: DialectName
+  /** Seconds that it took last time, or takes as a rule. */
+  readonly seconds: number
+}
+
+export interface Totals {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/** Seconds by `dialect:file`. */
+export type Durations = Readonly<Record<string, number>>
+
+/** The first that matches; of files that have not run on this machine. */
+const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
+  [/^test\/browser\//, 20],
+  [/^test\/(?:e2e|faults|webhooks|sandbox|recordings)/, 15],
+  [/^src\/cli\//, 10],
+  [/^src\/(?:features|jobs|app)\b/, 4],
+  [/./, 1],
+]
+
+export const keyOf = ({ file, dialect }: Pick<TestTask, 'file' | 'dialect'>): string => `${dialect}:${file}`
+
+/** Longest first, so that no long one is left alone at the end. */
+export function planTasks(tasks: readonly Omit<TestTask, 'seconds'>[], known: Durations): readonly TestTask[] {
+  const usual = (file: string) => USUAL_SECONDS.find(([pattern]) => pattern.test(file))?.[1] ?? 1
+  return tasks
+    .map((task) => ({ ...task, seconds: known[keyOf(task)] ?? usual(task.file) }))
+    .sort((one, other) => other.seconds - one.seconds)
+}
+
+/** Browsers use every core they get; more at once than this only make each other slow. */
+const BROWSERS_AT_ONCE = 2
+export const isBrowserTest = (file: string): boolean => file.startsWith('test/browser/')
+
+/** @returns The index of the waiting task to begin now; -1: none may be begun beside those that are running. */
+export function nextTask(waiting: readonly TestTask[], running: Iterable<TestTask>): number {
+  const browsers = [...running].filter(({ file }) => isBrowserTest(file)).length
+  return waiting.findIndex(({ file }) => browsers < BROWSERS_AT_ONCE || !isBrowserTest(file))
+}
+
+export interface Progress extends Totals {
+  readonly files: number
+  readonly filesDone: number
+  readonly secondsOfAll: number
+  readonly secondsDone: number
+  readonly elapsedSeconds: number
+}
+
+/** One line: `42 % · 120 of 571 files · 3120 passed, 0 failed, 0 skipped · 4:10, about 5:40 left`. */
+export function progressLine(progress: Progress): string {
+  const { files, filesDone, passed, failed, skipped, secondsOfAll, secondsDone, elapsedSeconds } = progress
+  const share = secondsOfAll === 0 ? 1 : secondsDone / secondsOfAll
+  const left = share < LEAST_SHARE ? '' : `, about ${clock((elapsedSeconds * (1 - share)) / share)} left`
+  const totals = `${passed} passed, ${failed} failed, ${skipped} skipped`
+  return `${Math.floor(share * 100)} % · ${filesDone} of ${files} files · ${totals} · ${clock(elapsedSeconds)}${left}`
+}
+
+/** Before this share is done nothing can be said about the rest. */
+const LEAST_SHARE = 0.02
+
+/** @returns `minutes:seconds`. */
+function clock(seconds: number): string {
+  const whole = Math.round(seconds)
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
+}
+
+/** Nothing known where there is no such file, or another's. */
+export function readDurations(path: string): Durations {
+  try {
+    const entries = Object.entries(JSON.parse(readFileSync(path, 'utf8')))
+    return Object.fromEntries(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+  } catch {
+    return {}
+  }
+}
+
+export function writeDurations(path: string, durations: Durations): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, JSON.stringify(durations))
+  } catch {
+    // the next run knows less about the time it takes, nothing else
+  }
+}
