@@ -5,10 +5,11 @@ import { PROVIDERS } from '../providers/index.ts'
 
 /** The configuration of this process: its environment, working directory and flags. Throws `ConfigError`. */
 export function loadCliConfig(flags: ConfigFlags = {}): Promise<Config> {
-  return loadConfig({ env: processEnvironment, cwd: process.cwd(), builtIn: registry(), flags })
+  return loadConfig({ env: processEnvironment, cwd: process.cwd(), builtIn: builtIn(), flags })
 }
 
-function registry(): BuiltIn {
+/** What the program itself brings to a configuration. */
+export function builtIn(): BuiltIn {
   const variables = Object.entries(PROVIDERS).flatMap(([name, { apiKeyVariable }]) =>
     apiKeyVariable === undefined ? [] : [[apiKeyVariable, name] as const],
   )

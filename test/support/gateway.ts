@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createCurrentDatabase, type TestDatabase } from './current-databases.ts'
 import { freePort } from './free-port.ts'
+import type { WantedKey } from './gateway-keys.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
 const READY_WITHIN_MS = 90_000
@@ -163,7 +164,13 @@ function handle(parts: {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env, cwd: folder })
     return stdout.trim()
   }
-  const key = (...flags: string[]): Promise<string> => cli('keys', 'create', '--name', 'test', ...flags)
+  const installation = { env, cwd: folder }
+  const key = async (...flags: string[]): Promise<string> => {
+    const wanted = wantedKey(flags)
+    if (wanted === undefined) return cli('keys', 'create', '--name', 'test', ...flags)
+    const { makeKey } = await import('./gateway-keys.ts') // most of the program: only where it is used
+    return makeKey(installation, wanted)
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -177,7 +184,7 @@ function handle(parts: {
     },
     cli,
     key,
-    keyOfNewAccount: async () => key('--account', await cli('accounts', 'create', '--name', 'test')),
+    keyOfNewAccount: () => key('--account', 'new'),
     signal: (name) => child.kill(name),
     exited,
     stop: async () => {
@@ -192,6 +199,16 @@ function handle(parts: {
       return code
     },
   }
+}
+
+/** Undefined: only the command itself makes keys with such flags. */
+function wantedKey(flags: readonly string[]): WantedKey | undefined {
+  const [first, account, ...rest] = flags
+  if (first === undefined) return {}
+  if (first === '--operator' && account === undefined) return { operator: true }
+  if (first !== '--account' || account === undefined) return undefined
+  if (rest.length === 0) return { account }
+  return rest.length === 1 && rest[0] === '--operator' ? { account, operator: true } : undefined
 }
 
 const atExit = new Set<() => void>()
