@@ -7,6 +7,7 @@ import type { CompletionRecord } from '../../src/domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
 import type { NanoUsd } from '../../src/domain/money.ts'
 import { chargeNanoUsd } from '../../src/domain/price.ts'
+import { LATE_SETTLEMENT } from '../../src/features/credit/ledger-rows.ts'
 import {
   type AccountState,
   type AlertRow,
@@ -77,9 +78,19 @@ export function worldOf(ledger: MemoryLedger, unit: AppliedUnit, now: number): W
     account,
     key: keyId === undefined ? undefined : ledger.keys.get(keyId),
     hold,
-    settled: id !== undefined && ledger.completions.has(id),
+    charged: id === undefined ? undefined : priorChargeOf(ledger, id),
     keySpentBefore: keyId === undefined ? 0n : chargedTo(rowsOf(ledger, accountId), keyId, month),
   }
+}
+
+function priorChargeOf(ledger: MemoryLedger, id: CompletionId): World['charged'] {
+  const record = ledger.completions.get(id)
+  if (record === undefined) return undefined
+  const rows = rowsOf(ledger, record.accountId)
+  const charge = rows.find(({ completionId, adjusts }) => completionId === id && adjusts === undefined)
+  let last = charge
+  for (let next = charge; next !== undefined; next = rows.find(({ adjusts }) => adjusts === next?.number)) last = next
+  return { ...record, entry: charge && last && { number: last.number, createdAt: charge.createdAt } }
 }
 
 /** What a unit came to is written as a whole, or not at all where a key refuses it. */
@@ -90,6 +101,9 @@ export function write(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied)
     const { record } = unit
     if (ledger.completions.has(record.id)) return { kind: 'failed', message: 'unique: completion' }
     ledger.completions.set(record.id, record)
+  }
+  if (applied.corrects !== undefined && unit.kind === 'settle') {
+    ledger.completions.set(unit.record.id, { ...unit.record, createdAt: applied.corrects.createdAt })
   }
   if (applied.account !== undefined) ledger.accounts.set(accountId, Object.freeze(applied.account))
   writeHold(ledger, unit, applied)
@@ -193,8 +207,16 @@ function keyOf(unit: AppliedUnit): KeyId | undefined {
 
 function chargedTo(rows: readonly EnteredRow[], keyId: KeyId, month: number): NanoUsd {
   let sum = 0n
-  for (const row of rows) if (row.kind === 'charge' && row.keyId === keyId && row.month === month) sum += row.amount
+  for (const row of rows) if (row.keyId === keyId && row.month === month) sum += spentBy(row, rows)
   return sum
+}
+
+/** What an entry adds to what is spent in its month: a late settlement takes back what an estimate had added in the same. */
+function spentBy({ kind, amount, note, adjusts, month }: EnteredRow, rows: readonly EnteredRow[]): NanoUsd {
+  if (kind === 'charge') return amount
+  let corrected = note === LATE_SETTLEMENT && adjusts !== undefined ? rows[adjusts - 1] : undefined
+  while (corrected?.adjusts !== undefined) corrected = rows[corrected.adjusts - 1]
+  return corrected !== undefined && monthNumber(corrected.createdAt) === month ? -amount : 0n
 }
 
 /** INV-1, INV-2, INV-4, INV-6, INV-9 and INV-14 of everything that is there, and its alerts. Throws for the first that is broken. */
@@ -247,7 +269,7 @@ function checkReplay(rows: readonly EnteredRow[], state: AccountState): void {
     assert.equal(row.balance, balance, 'INV-2: the balance after each row')
     assert.ok(row.createdAt >= at, 'INV-9: time does not go back')
     at = row.createdAt
-    if (row.kind === 'charge' && row.month === state.month) spent += row.amount
+    if (row.month === state.month) spent += spentBy(row, rows)
     if (row.note !== 'monthly allowance') return
     assert.ok(!granted.has(row.month), 'a month is granted once')
     granted.add(row.month)
@@ -259,8 +281,12 @@ function checkReplay(rows: readonly EnteredRow[], state: AccountState): void {
 function checkCharges(ledger: MemoryLedger, accountId: AccountId): void {
   const charged = new Map<CompletionId, NanoUsd>()
   for (const row of rowsOf(ledger, accountId)) {
-    if (row.kind !== 'charge') continue
+    if (row.kind !== 'charge' && row.note !== LATE_SETTLEMENT) continue
     assert.ok(row.completionId && row.keyId && row.priceVersion, 'INV-14: whose, for what, at which price')
+    if (row.note === LATE_SETTLEMENT) {
+      const more = row.kind === 'charge' ? row.amount : -row.amount
+      charged.set(row.completionId, (charged.get(row.completionId) ?? 0n) + more)
+    }
     if (row.adjusts !== undefined) continue
     assert.ok(!charged.has(row.completionId), 'INV-4: charged twice')
     charged.set(row.completionId, row.amount)
@@ -313,8 +339,8 @@ export function holdUnit(changes: Partial<HoldUnit> = {}): HoldUnit {
 }
 
 export function settleUnit(record: Partial<CompletionRecord>, changes: Partial<SettleUnit> = {}): SettleUnit {
-  const { unrecorded = false, terms = PREPAID } = changes
-  return { kind: 'settle', record: { ...RECORD, ...record }, terms, unrecorded, kept: undefined }
+  const unit = { unrecorded: false, terms: PREPAID, kept: undefined, ...changes }
+  return { ...unit, kind: 'settle', record: { ...RECORD, ...record } }
 }
 
 const RECORD: CompletionRecord = {

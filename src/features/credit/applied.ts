@@ -9,6 +9,7 @@ export const NOTHING: Applied = {
   rows: [],
   alerts: [],
   completion: false,
+  corrects: undefined,
   outcome: { kind: 'done' },
 }
 

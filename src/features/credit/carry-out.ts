@@ -14,6 +14,7 @@ import {
   type HoldState,
   type KeyState,
   type LedgerRow,
+  type PriorCharge,
   type World,
 } from './rules.ts'
 import type {
@@ -63,9 +64,12 @@ export interface LedgerTransaction {
   raiseHold(place: HoldPlace, amount: NanoUsd): void
   /** Ignored where the hold is gone. */
   noteEstimate(estimate: RunningEstimate): void
-  isSettled(place: HoldPlace): boolean
+  /** Asked only where a settlement finds no hold. */
+  readCharged(place: HoldPlace): PriorCharge | undefined
   /** The row and what it adds to the sums. */
   insertCompletion(record: CompletionRecord): void
+  /** Replaces the row of a completion that is there, and adds the difference to the sums. */
+  correctCompletion(record: CompletionRecord, charged: PriorCharge): void
   /** Only for the request that was charged: one that lost its key to another must not answer for it. */
   keepAnswer(kept: KeptResult, subjectId: CompletionId): void
   insertLedgerRow(accountId: AccountId, row: LedgerRow): void
@@ -123,12 +127,12 @@ interface Known {
   readonly account: KnownAccount
   readonly key?: KnownKey | undefined
   readonly hold?: HoldState | undefined
-  readonly settled?: boolean
+  readonly charged?: PriorCharge | undefined
   readonly keySpentBefore?: NanoUsd
 }
 
-function worldOf({ account, key, hold, settled = false, keySpentBefore = NO_CREDIT }: Known): World {
-  return { account: account.state, key: key?.state, hold, settled, keySpentBefore }
+function worldOf({ account, key, hold, charged, keySpentBefore = NO_CREDIT }: Known): World {
+  return { account: account.state, key: key?.state, hold, charged, keySpentBefore }
 }
 
 /** Makes what the rules said the state of things, and writes the rows that come of it. */
@@ -198,14 +202,15 @@ function performSettle(work: Work, unit: SettleUnit): Outcome {
   const { record, kept } = unit
   const account = knownAccount(work, record.accountId)
   const hold = transaction.takeHold(record)
-  const settled = hold === undefined && unit.unrecorded && transaction.isSettled(record)
+  const charged = hold === undefined ? transaction.readCharged(record) : undefined
   const key = knownKey(work, account, hold?.keyId ?? record.keyId)
-  const applied = applyUnit(unit, worldOf({ account, key, hold, settled }), transaction.now)
+  const applied = applyUnit(unit, worldOf({ account, key, hold, charged }), transaction.now)
   assertEnded(hold, applied)
   if (applied.completion) {
     transaction.insertCompletion(record)
     if (kept !== undefined) transaction.keepAnswer(kept, record.id)
   }
+  if (applied.corrects !== undefined) transaction.correctCompletion(record, applied.corrects)
   return take(work, { account, key }, applied)
 }
 

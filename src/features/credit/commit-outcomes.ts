@@ -23,11 +23,13 @@ export function answerAsk(delivery: Delivery, ask: Ask, outcome: Outcome = NONE)
 /** Settlements and releases, and the estimates behind them. */
 export function answerLandings(delivery: Delivery, taken: Taken, outcomes: readonly Outcome[]): void {
   const found: CompletionId[] = []
+  const corrected: CompletionId[] = []
   let isRetry = false
   let at = 0
   for (const landing of taken.landings) {
     const outcome = outcomes[at++] ?? NONE
     if (outcome.kind === 'failed') noteFailure(delivery, landing, outcome.message)
+    if (outcome.kind === 'corrected' && landing.unit.kind === 'settle') corrected.push(landing.unit.record.id)
     if (outcome.kind === 'already' && landing.unit.kind === 'settle') {
       found.push(landing.unit.record.id)
       isRetry ||= landing.tried
@@ -35,6 +37,8 @@ export function answerLandings(delivery: Delivery, taken: Taken, outcomes: reado
     resolveGroup(landing.group)
   }
   if (found.length > 0) delivery.log.warn({ completions: found, isRetry }, 'settled before: nothing was charged again')
+  if (corrected.length > 0)
+    delivery.log.warn({ completions: corrected }, 'charged at an estimate before: corrected to what they came to')
   const estimates = taken.estimates.length > 0 ? outcomes[at] : undefined
   if (estimates?.kind === 'failed') delivery.log.error({ reason: estimates.message }, 'running estimates were refused')
 }

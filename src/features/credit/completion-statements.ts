@@ -2,7 +2,7 @@
 import type { ProgramConnection } from '../../db/program.ts'
 import { attemptLogText } from '../../domain/attempt-log.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import { daysOf, type UsageSum, type UsageSums } from './usage-sums.ts'
+import { addCorrection, type CountedUsage, daysOf, type UsageSum, type UsageSums } from './usage-sums.ts'
 
 /** In the order of the table's columns. */
 const INSERT_COMPLETION = `insert into completion
@@ -39,6 +39,35 @@ export function insertCompletion(connection: ProgramConnection, record: Completi
       record.clientRequestId ?? null,
       attemptLogText(record.attemptLog) ?? null,
     )
+}
+
+const DELETE_COMPLETION = 'delete from completion where account_id = ? and id = ?'
+
+/** The row that is there makes room for the one of `record`; the sums must have been written before. */
+export function replaceCompletion(connection: ProgramConnection, record: CompletionRecord, before: CountedUsage): void {
+  connection.prepare(DELETE_COMPLETION).run(record.accountId, record.id)
+  insertCompletion(connection, record)
+  const hours: UsageSums = new Map()
+  addCorrection(hours, record, before)
+  for (const change of hours.values()) changeSum(connection, CHANGE_HOUR, change)
+  for (const change of daysOf(hours).values()) changeSum(connection, CHANGE_DAY, change)
+}
+
+const CHANGE_HOUR = changeOfSum('usage_hour', 'hour')
+const CHANGE_DAY = changeOfSum('usage_rollup', 'day')
+
+function changeOfSum(table: string, unit: string): string {
+  return `update ${table} set prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?,
+  cost_nano_usd = cost_nano_usd + ?
+where account_id = ? and ${unit} = ? and key_id = ? and model = ?`
+}
+
+function changeSum(connection: ProgramConnection, sql: string, change: UsageSum): void {
+  const { accountId, unit, keyId, model, promptTokens, completionTokens, costNanoUsd } = change
+  const changes = connection
+    .prepare(sql)
+    .run(promptTokens, completionTokens, costNanoUsd, accountId, unit, keyId, model)
+  if (changes !== 1) throw new Error(`A completion of ${accountId} is in no sum.`)
 }
 
 /** Afterwards there is nothing left to write. */

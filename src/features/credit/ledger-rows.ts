@@ -13,7 +13,12 @@ export interface Movement {
   readonly priceVersion?: string | undefined
   readonly adjusts?: number | undefined
   readonly note?: string | undefined
+  /** A refund of what counts as spent this month: it does not any more. */
+  readonly unspent?: boolean
 }
+
+/** The note of entries that correct the charge of an estimate to what the request came to. */
+export const LATE_SETTLEMENT = 'late settlement'
 
 export interface Moved {
   readonly account: AccountState
@@ -37,7 +42,6 @@ const BOOKS: Readonly<Record<LedgerKind, readonly [debit: LedgerBook, credit: Le
 export function moveCredit(account: AccountState, movement: Movement, now: number): Moved {
   const { kind, amount } = movement
   const [debit, credit] = BOOKS[kind]
-  const isCharge = kind === 'charge'
   const balance = credit === 'credit' ? account.balance + amount : account.balance - amount
   const createdAt = Math.max(now, account.enteredAt)
   const row: LedgerRow = {
@@ -58,7 +62,7 @@ export function moveCredit(account: AccountState, movement: Movement, now: numbe
     ...account,
     balance,
     allowance: allowanceAfter(account, movement, balance),
-    spent: isCharge ? account.spent + amount : account.spent,
+    spent: spentAfter(account, movement),
     entries: row.number,
     enteredAt: createdAt,
   }
@@ -68,6 +72,11 @@ export function moveCredit(account: AccountState, movement: Movement, now: numbe
 function allowanceAfter({ allowance }: AccountState, { kind, amount }: Movement, balance: NanoUsd): NanoUsd {
   if (kind === 'charge') return atLeastZero(allowance - amount)
   return kind === 'debit' && balance < allowance ? atLeastZero(balance) : allowance
+}
+
+function spentAfter({ spent }: AccountState, { kind, amount, unspent = false }: Movement): NanoUsd {
+  if (kind === 'charge') return spent + amount
+  return unspent ? atLeastZero(spent - amount) : spent
 }
 
 export function atLeastZero(amount: NanoUsd): NanoUsd {

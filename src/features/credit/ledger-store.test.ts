@@ -74,11 +74,17 @@ test('INV-4, LED-6: a settlement that comes again finds itself done, whether its
     'done',
     'already',
     'done',
-    'already',
+    'done',
   ])
   assert.deepEqual(kinds(await commit(settle(2, { status: 'incomplete', usageSource: 'estimated' }))), ['done'])
-  assert.deepEqual(kinds(await commit(settle(2), settle(1), release(2))), ['already', 'already', 'already'])
-  assert.deepEqual(await creditOf(database), { balance: 920n, held: 0n, charges: 2, completions: 2 })
+  assert.deepEqual(kinds(await commit(settle(2), settle(1), settle(3), release(2))), [
+    'corrected',
+    'already',
+    'already',
+    'already',
+  ])
+  assert.deepEqual(kinds(await commit(settle(2))), ['already'])
+  assert.deepEqual(await creditOf(database), { balance: 880n, held: 0n, charges: 3, completions: 3 })
 })
 
 test('LED-6: two settlements of one completion cannot both be written, even with a second hold of the same id', async (t) => {

@@ -19,6 +19,7 @@ import {
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
 import { chargeNanoUsd, type Price } from '../../domain/price.ts'
+import { LATE_SETTLEMENT } from './ledger-rows.ts'
 import type { AccountState } from './rules.ts'
 import type { EntryUnit, HoldUnit, Outcome, PlanTerms } from './unit.ts'
 
@@ -131,7 +132,7 @@ interface Run {
   readonly ledger: MemoryLedger
   readonly admitted: Map<CompletionId, Admitted>
   readonly sent: AppliedUnit[]
-  readonly resolved: Map<CompletionId, number>
+  readonly resolved: Map<string, number>
   readonly plans: PlanTerms[]
   readonly keyBudgets: (bigint | undefined)[]
   version: number
@@ -176,7 +177,7 @@ function unitOf(run: Run, step: Step): AppliedUnit | undefined {
     }
     case 'sweep': {
       const admitted = pickAdmitted(run, step.pick, false)
-      return admitted && settlement(run, admitted, { prompt: admitted.unit.promptTokens, completion: 0, cached: 0 })
+      return admitted && sweep(run, admitted)
     }
     case 'release': {
       const admitted = pickAdmitted(run, step.pick, true)
@@ -311,6 +312,12 @@ function settlement(run: Run, { unit, version }: Admitted, { prompt, completion,
   return settleUnit(record, { terms: termsOf(run, unit.accountId) })
 }
 
+/** By another process: all that is known is the prompt. */
+function sweep(run: Run, admitted: Admitted): AppliedUnit {
+  const { record, terms } = settlement(run, admitted, { prompt: admitted.unit.promptTokens, completion: 0, cached: 0 })
+  return settleUnit({ ...record, status: 'incomplete', usageSource: 'estimated' }, { terms, provisional: true })
+}
+
 /** Names an earlier charge, up or down. */
 function correction(run: Run, { pick, kind, amount: size }: Extract<Step, { do: 'correct' }>): EntryUnit | undefined {
   const accountId = at(ACCOUNTS, pick)
@@ -351,7 +358,7 @@ const SCOPES = ['credit', 'account_budget', 'key_budget']
 const REACHABLE = [
   ...SCOPES.flatMap((scope) => [`hold refused ${scope}`, `extend refused ${scope}`]),
   ...['hold held', 'extend held', 'settle done', 'release done', 'entry entered', 'touch touched', 'settings touched'],
-  ...['hold already', 'settle already', 'release already', 'lowered', 'overrun'],
+  ...['hold already', 'settle already', 'release already', 'lowered', 'overrun', 'settle corrected'],
   ...['grant', 'purchase', 'charge', 'refund', 'expiry'],
   ...['settle usage.alert', 'settle credit.exhausted', 'hold credit.exhausted', 'extend credit.exhausted'],
   ...['entry credit.exhausted', 'exhausted within a budget', 'exhausted in another month', 'exhausted again'],
@@ -506,9 +513,13 @@ function checkHeld(
 /** INV-4 and INV-10: once, and for what the tokens cost at the price of admission. */
 function checkResolved(run: Run, unit: Extract<AppliedUnit, { kind: 'settle' | 'release' }>, before: Before): void {
   const id = unit.kind === 'settle' ? unit.record.id : unit.id
-  const times = (run.resolved.get(id) ?? 0) + 1
-  run.resolved.set(id, times)
-  assert.equal(times, 1, 'INV-4: resolved once')
+  const isFinal = unit.kind === 'settle' && !unit.provisional
+  assert.ok(isFinal || before.held !== undefined, 'INV-4: what is no settlement needs a hold')
+  for (const what of [isFinal ? ['settled'] : [], before.held === undefined ? [] : ['hold ended']].flat()) {
+    const times = (run.resolved.get(`${id} ${what}`) ?? 0) + 1
+    run.resolved.set(`${id} ${what}`, times)
+    assert.equal(times, 1, `INV-4: ${what} once`)
+  }
   assert.ok(!run.ledger.holds.has(id), 'INV-4: the hold has ended')
   if (unit.kind === 'release') return
   const { promptTokens, completionTokens, cachedTokens, priceVersion } = unit.record
@@ -521,10 +532,12 @@ function checkResolved(run: Run, unit: Extract<AppliedUnit, { kind: 'settle' | '
     BigInt(promptTokens - cachedTokens) * BigInt(inputMicroUsd) +
     BigInt(cachedTokens) * BigInt(cachedInputMicroUsd) +
     BigInt(completionTokens) * BigInt(outputMicroUsd)
-  const charges = rowsOf(run.ledger, accountOf(unit))
-    .slice(before.rows.length)
-    .filter(({ kind }) => kind === 'charge')
-  assert.equal(charges[0]?.amount ?? 0n, (pico + 999n) / 1000n, 'INV-10: the charge is its formula')
+  const charged = rowsOf(run.ledger, accountOf(unit))
+    .filter(
+      ({ completionId: whose, adjusts, note }) => whose === id && (adjusts === undefined || note === LATE_SETTLEMENT),
+    )
+    .reduce((sum, { kind, amount: size }) => (kind === 'charge' ? sum + size : sum - size), 0n)
+  assert.equal(charged, (pico + 999n) / 1000n, 'INV-10: the charge is its formula, also after an estimate')
 }
 
 /** INV-6: when everything has ended, nothing is held. */

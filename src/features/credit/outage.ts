@@ -72,7 +72,7 @@ export function intentUnit(ask: HoldAsk, terms: PlanTerms): SettleUnit {
     attemptLog: undefined,
     clientRequestId: ask.clientRequestId,
   }
-  return { kind: 'settle', record, terms, unrecorded: true, kept: undefined }
+  return { kind: 'settle', record, terms, unrecorded: true, provisional: true, kept: undefined }
 }
 
 function worstCost({ promptTokens, choices, rates }: HoldAsk, outputTokens: number): NanoUsd {

@@ -4,9 +4,9 @@ import type { KeptResult, RunningEstimate } from '../../domain/credit.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { EntryPlace, HoldPlace, KeyPlace, LedgerTransaction } from './carry-out.ts'
-import type { AccountState, AlertRow, HoldState, KeyState, LedgerRow } from './rules.ts'
+import type { AccountState, AlertRow, HoldState, KeyState, LedgerRow, PriorCharge } from './rules.ts'
 import type { EntryKey, HoldUnit, KeyedEntry } from './unit.ts'
-import { addToHours, type UsageSums } from './usage-sums.ts'
+import { addCorrection, addToHours, type UsageSums } from './usage-sums.ts'
 
 /** All that the units of a batch will ask for. What is not in it is not in the database either. */
 export interface Facts {
@@ -18,7 +18,8 @@ export interface Facts {
   readonly keyCosts: ReadonlyMap<string, NanoUsd>
   /** By `nameOf` account and completion. */
   readonly holds: ReadonlyMap<string, OpenHold>
-  readonly settled: ReadonlySet<string>
+  /** Completions of the batch's settlements that have no hold. */
+  readonly charged: ReadonlyMap<string, PriorCharge>
   /** By `nameOf` account and key, of entries that were made under one. */
   readonly entries: ReadonlyMap<string, KeyedEntry>
 }
@@ -40,6 +41,9 @@ export interface Written {
   readonly estimates: Map<string, RunningEstimate>
   readonly completions: CompletionRecord[]
   readonly hours: UsageSums
+  /** Completions whose rows make room for others among `completions`, and what that changes of the sums. */
+  readonly replaced: HoldPlace[]
+  readonly corrections: UsageSums
   readonly answers: { readonly kept: KeptResult; readonly subjectId: CompletionId }[]
   readonly rows: OfAccount<LedgerRow>[]
   readonly alerts: OfAccount<AlertRow>[]
@@ -73,13 +77,12 @@ export function createMemoryTransaction(facts: Facts): MemoryTransaction {
     costSince: (place, day) =>
       (facts.keyCosts.get(nameOf(place.accountId, place.keyId)) ?? 0n) + newCost(written, place, day),
     ...holdsOf(facts, written),
-    isSettled: ({ accountId, id }) =>
-      facts.settled.has(nameOf(accountId, id)) ||
-      written.completions.some((each) => each.id === id && each.accountId === accountId),
+    readCharged: (place) => chargedHere(written, place) ?? facts.charged.get(nameOf(place.accountId, place.id)),
     insertCompletion(record) {
       written.completions.push(record)
       addToHours(written.hours, record)
     },
+    correctCompletion: (record, charged) => correct(written, record, charged),
     keepAnswer: (kept, subjectId) => void written.answers.push({ kept, subjectId }),
     insertLedgerRow: (accountId, row) => void written.rows.push({ accountId, row }),
     readEntry: ({ accountId, key }: EntryPlace) => {
@@ -99,11 +102,32 @@ function nothingWritten(): Written {
     estimates: new Map(),
     completions: [],
     hours: new Map(),
+    replaced: [],
+    corrections: new Map(),
     answers: [],
     rows: [],
     alerts: [],
     entries: new Map(),
   }
+}
+
+/** What this batch itself has charged a completion. */
+function chargedHere({ completions, rows }: Written, { accountId, id }: HoldPlace): PriorCharge | undefined {
+  const record = completions.find((each) => each.id === id && each.accountId === accountId)
+  if (record === undefined) return undefined
+  const entries = rows.filter(({ accountId: whose, row }) => whose === accountId && row.completionId === id)
+  const [charge, last] = [entries[0]?.row, entries.at(-1)?.row]
+  return { ...record, entry: charge && last && { number: last.number, createdAt: charge.createdAt } }
+}
+
+function correct(written: Written, record: CompletionRecord, charged: PriorCharge): void {
+  const { completions, replaced, corrections } = written
+  const at = completions.findIndex(({ id, accountId }) => id === record.id && accountId === record.accountId)
+  if (at >= 0) completions.splice(at, 1)
+  else replaced.push(record)
+  const corrected = { ...record, createdAt: charged.createdAt }
+  completions.push(corrected)
+  addCorrection(corrections, corrected, charged)
 }
 
 /** What this batch has charged a key since a day. */

@@ -1,14 +1,16 @@
 /** What a batch must know before its units are carried out, in one round trip; its accounts are locked from then on. */
 import type { PostgresClient, PostgresRows } from '../../db/postgres/client.ts'
 import type { HoldTable, KeySpendingTable } from '../../db/schema.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { type EntryPlace, firstDayOfMonth, type HoldPlace, type KeyPlace } from './carry-out.ts'
+import { type ChargedRow, priorCharge } from './charged-row.ts'
 import { ENTRY_OF_KEY, type EntryOfKeyRow, keyedEntryOf } from './keyed-entry.ts'
 import { ACCOUNT_COLUMNS, type AccountRow, accountState } from './known-accounts.ts'
 import { type Facts, nameOf, type OpenHold } from './postgres-store-memory.ts'
 import { listsOf, type RowsStatement, rowsOf, send, text } from './postgres-store-rows.ts'
-import type { AccountState, KeyState } from './rules.ts'
+import type { AccountState, KeyState, PriorCharge } from './rules.ts'
 import type { Unit } from './unit.ts'
 
 /**
@@ -46,10 +48,25 @@ from ${rowsOf(KEY_PLACES, 'asked')}
 join key_spending on key_spending.account_id = asked.account_id and key_spending.key_id = asked.key_id`,
 }
 
-const READ_SETTLED: RowsStatement<HoldPlace> = {
+/** With the last entry of its charge, where that is an estimate's. Entries are looked for from the newest on. */
+const READ_CHARGED: RowsStatement<HoldPlace> = {
   columns: HOLD_PLACES,
-  sql: `select completion.account_id, completion.id from ${rowsOf(HOLD_PLACES, 'asked')}
-join completion on completion.account_id = asked.account_id and completion.id = asked.id`,
+  sql: `select completion.account_id, completion.id, completion.key_id, model, completion.created_at, prompt_tokens,
+  completion_tokens, cost_nano_usd, status, usage_source, entry.number, entry.created_at as entered_at
+from ${rowsOf(HOLD_PLACES, 'asked')}
+join completion on completion.account_id = asked.account_id and completion.id = asked.id
+left join lateral (
+  with recursive chain (number, created_at) as (
+    (select number, created_at from ledger
+      where completion.status = 'incomplete' and completion.usage_source = 'estimated' and completion.cost_nano_usd > 0
+        and ledger.account_id = asked.account_id and ledger.completion_id = asked.id and kind = 'charge' and adjusts is null
+      order by number desc limit 1)
+    union all
+    select ledger.number, chain.created_at from chain
+      join ledger on ledger.account_id = asked.account_id and ledger.adjusts = chain.number
+  )
+  select number, created_at from chain order by number desc limit 1
+) as entry on true`,
 }
 
 const ENTRY_PLACES = [
@@ -75,8 +92,8 @@ export interface Places {
   readonly keys: Map<string, KeyPlace>
   /** Keys whose costs are asked for where they have no row. */
   readonly budgeted: Map<string, KeyPlace>
-  /** Completions that may be charged without a hold. */
-  readonly unrecorded: HoldPlace[]
+  /** Of settlements: what of it has no hold may have been charged already. */
+  readonly settlements: CompletionRecord[]
   /** Entries that are made under a key. */
   readonly entries: EntryPlace[]
 }
@@ -87,7 +104,7 @@ export function placesOf(units: readonly Unit[]): Places {
     holds: [],
     keys: new Map(),
     budgeted: new Map(),
-    unrecorded: [],
+    settlements: [],
     entries: [],
   }
   let hasHolds = false
@@ -103,16 +120,14 @@ export function placesOf(units: readonly Unit[]): Places {
   return places
 }
 
-function addPlaces({ accounts, holds, keys, budgeted, unrecorded, entries }: Places, unit: Unit): void {
+function addPlaces({ accounts, holds, keys, budgeted, settlements, entries }: Places, unit: Unit): void {
   if (unit.kind === 'estimates') return
   const place = unit.kind === 'settle' ? unit.record : unit
   accounts.add(place.accountId)
   if ('id' in place) holds.push(place)
   if (unit.kind === 'entry' && unit.once !== undefined) entries.push({ accountId: unit.accountId, key: unit.once.key })
-  if (unit.kind === 'settle' && unit.unrecorded) {
-    unrecorded.push(unit.record)
-    addKey(keys, unit.record)
-  } else if (unit.kind === 'hold' && unit.keyBudgetNanoUsd !== undefined) {
+  if (unit.kind === 'settle') settlements.push(unit.record)
+  else if (unit.kind === 'hold' && unit.keyBudgetNanoUsd !== undefined) {
     addKey(keys, unit)
     addKey(budgeted, unit)
   } else if (unit.kind === 'entry' && unit.entry.adjusts?.keyId !== undefined) {
@@ -126,30 +141,27 @@ function addKey(keys: Map<string, KeyPlace>, place: KeyPlace): void {
 
 /** Locks the accounts, and reads. Every statement after the lock sees what its last holder has committed. */
 export async function readFacts(client: PostgresClient, places: Places, now: number | undefined): Promise<Facts> {
-  const { holds, keys, unrecorded, entries } = places
-  const [begun, accountRows, holdRows, keyRows, settledRows, entryRows] = await Promise.all([
+  const { holds, keys, entries } = places
+  const [begun, accountRows, holdRows, keyRows, entryRows] = await Promise.all([
     client.query<{ readonly now: number }>(BEGIN),
     lockAccounts(client, places),
     holds.length === 0 ? NO_ROWS : send<HoldPlace, HoldRow>(client, READ_HOLDS, holds),
     keys.size === 0 ? NO_ROWS : send<KeyPlace, KeySpendingTable>(client, READ_KEYS, [...keys.values()]),
-    unrecorded.length === 0 ? NO_ROWS : send<HoldPlace, HoldPlaceRow>(client, READ_SETTLED, unrecorded),
     entries.length === 0 ? NO_ROWS : send<EntryPlace, EntryOfKeyRow>(client, READ_ENTRIES, entries),
   ])
   const at = now ?? begun.rows[0]?.now
   if (at === undefined) throw new Error('The database does not tell the time.')
   const facts = { ...openHolds(holdRows.rows), accounts: accountStates(accountRows.rows), now: at }
   for (const row of keyRows.rows) facts.keys.set(nameOf(row.account_id, row.key_id), keyState(row))
+  const charged = await readCharged(client, places, facts)
   const keyCosts = await readKeyCosts(client, places, facts)
-  const settled = new Set(settledRows.rows.map((row) => nameOf(row.account_id, row.id)))
   const keyed = entryRows.rows.map((row) => [nameOf(row.account_id, row.key), keyedEntryOf(row)] as const)
-  return { ...facts, keyCosts, settled, entries: new Map(keyed) }
+  return { ...facts, keyCosts, charged, entries: new Map(keyed) }
 }
 
 interface LockedRow extends AccountRow {
   readonly account_id: AccountId
 }
-
-type HoldPlaceRow = Pick<HoldTable, 'account_id' | 'id'>
 
 interface HoldRow extends Pick<HoldTable, 'account_id' | 'id' | 'key_id' | 'amount_nano_usd' | 'of_key_budget'> {
   readonly month: number | null
@@ -183,6 +195,33 @@ function openHolds(rows: readonly HoldRow[]): { holds: Map<string, OpenHold>; ke
 
 function keyState(row: Pick<KeySpendingTable, 'month' | 'spent_nano_usd' | 'held_nano_usd'>): KeyState {
   return { month: row.month, spent: row.spent_nano_usd, held: row.held_nano_usd }
+}
+
+interface PriorRow extends ChargedRow, Pick<HoldTable, 'account_id' | 'id'> {
+  readonly number: number | null
+  readonly entered_at: number | null
+}
+
+/** A second round trip, where settlements have no hold: they were charged before, or are late. With their keys. */
+async function readCharged(
+  client: PostgresClient,
+  { settlements }: Places,
+  { holds, keys }: { readonly holds: ReadonlyMap<string, OpenHold>; readonly keys: Map<string, KeyState> },
+): Promise<ReadonlyMap<string, PriorCharge>> {
+  const charged = new Map<string, PriorCharge>()
+  const late = settlements.filter(({ accountId, id }) => !holds.has(nameOf(accountId, id)))
+  if (late.length === 0) return charged
+  const [rows, keyRows] = await Promise.all([
+    send<HoldPlace, PriorRow>(client, READ_CHARGED, late),
+    send<KeyPlace, KeySpendingTable>(client, READ_KEYS, late),
+  ])
+  for (const row of keyRows.rows) keys.set(nameOf(row.account_id, row.key_id), keyState(row))
+  for (const row of rows.rows) {
+    const { number, entered_at: createdAt } = row
+    const entry = number === null || createdAt === null ? undefined : { number, createdAt }
+    charged.set(nameOf(row.account_id, row.id), priorCharge(row, entry))
+  }
+  return charged
 }
 
 /** A second round trip, the first time that a key with a budget is used. */

@@ -109,20 +109,24 @@ const COMPLETION_COLUMNS: readonly Column<CompletionRecord>[] = [
 
 const ADDED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
 
+function sumColumns(unit: 'hour' | 'day'): readonly Column<UsageSum>[] {
+  return [
+    text('account_id', (sum) => sum.accountId),
+    whole(unit, (sum) => sum.unit),
+    text('key_id', (sum) => sum.keyId),
+    text('model', (sum) => sum.model),
+    whole('requests', (sum) => sum.requests),
+    whole('prompt_tokens', (sum) => sum.promptTokens),
+    whole('completion_tokens', (sum) => sum.completionTokens),
+    whole('cost_nano_usd', (sum) => sum.costNanoUsd),
+  ]
+}
+
 function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
   const changes = ADDED.map((name) => `${name} = ${table}.${name} + excluded.${name}`)
   return {
     table,
-    columns: [
-      text('account_id', (sum) => sum.accountId),
-      whole(unit, (sum) => sum.unit),
-      text('key_id', (sum) => sum.keyId),
-      text('model', (sum) => sum.model),
-      whole('requests', (sum) => sum.requests),
-      whole('prompt_tokens', (sum) => sum.promptTokens),
-      whole('completion_tokens', (sum) => sum.completionTokens),
-      whole('cost_nano_usd', (sum) => sum.costNanoUsd),
-    ],
+    columns: sumColumns(unit),
     rest: `on conflict (account_id, ${unit}, key_id, model) do update set ${changes.join(', ')}`,
   }
 }
@@ -145,6 +149,27 @@ const LEDGER_COLUMNS: readonly Column<OfAccount<LedgerRow>>[] = [
   text('note', ({ row }) => row.note),
   whole('created_at', ({ row }) => row.createdAt),
 ]
+
+const DELETE_COMPLETIONS: RowsStatement<HoldPlace> = {
+  columns: HOLD_PLACE,
+  sql: `delete from completion using ${rowsOf(HOLD_PLACE, 'replaced')}
+where completion.account_id = replaced.account_id and completion.id = replaced.id`,
+}
+
+/** What corrections change of sums that are there. */
+function changesBy(table: string, unit: 'hour' | 'day'): RowsStatement<UsageSum> {
+  const columns = sumColumns(unit)
+  const changes = ADDED.map((name) => `${name} = ${table}.${name} + changed.${name}`)
+  return {
+    columns,
+    sql: `update ${table} set ${changes.join(', ')} from ${rowsOf(columns, 'changed')}
+where ${table}.account_id = changed.account_id and ${table}.${unit} = changed.${unit}
+  and ${table}.key_id = changed.key_id and ${table}.model = changed.model`,
+  }
+}
+
+const CHANGE_HOURS = changesBy('usage_hour', 'hour')
+const CHANGE_DAYS = changesBy('usage_rollup', 'day')
 
 /** What a charge writes, in one statement: each more would cost every batch as much again. */
 const INSERT_CHARGES = insertionsTogether([
@@ -216,14 +241,17 @@ export interface BatchEnd {
 
 /** Rejects when the database refuses any of it, with `RaceLost` when something is not as it was read: then nothing may be committed. */
 export async function writeBatch(client: PostgresClient, { written, accounts, now }: BatchEnd): Promise<void> {
-  const { taken, made, raised, estimates, alerts, answers, entries } = written
+  const { taken, made, raised, estimates, alerts, answers, entries, replaced, corrections } = written
   await inOrder([
     ...writeAccounts(client, accounts),
     sendAll(client, DELETE_HOLDS, taken),
     sendAll(client, INSERT_HOLDS, [...made.values()]),
     sendAll(client, RAISE_HOLDS, [...raised.values()]),
     sendSome(client, NOTE_ESTIMATES, [...estimates.values()]),
+    sendAll(client, DELETE_COMPLETIONS, replaced),
     sendCharges(client, written),
+    sendAll(client, CHANGE_HOURS, [...corrections.values()]),
+    sendAll(client, CHANGE_DAYS, [...daysOf(corrections).values()]),
     sendSome(client, INSERT_ENTRY_KEYS, [...entries.values()]),
     sendSome(client, INSERT_ALERTS, alerts),
     sendSome(

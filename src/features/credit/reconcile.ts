@@ -4,13 +4,14 @@ import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
+import { LATE_SETTLEMENT } from './ledger-rows.ts'
 
 export interface Reconciled {
   /** What completions cost, those included whose rows retention has deleted. */
   readonly rowsNanoUsd: NanoUsd
   /** What the sums by day say that they cost. */
   readonly rollupsNanoUsd: NanoUsd
-  /** What was charged for them, before corrections. */
+  /** What was charged for them, before price corrections. */
   readonly ledgerNanoUsd: NanoUsd
   readonly balanceNanoUsd: NanoUsd
   /** The sum of all movements of credit. */
@@ -25,7 +26,11 @@ export async function reconcile(db: Kysely<Database>, accountId: AccountId): Pro
     sql<bigint>`(select coalesce(sum(${sql.ref(column)}), 0) from ${sql.table(table)} where account_id = ${accountId})`
   const ofCredit = (column: 'balance_nano_usd' | 'held_nano_usd' | 'retired_nano_usd') =>
     sql<bigint>`coalesce((select ${sql.ref(column)} from credit where account_id = ${accountId}), 0)`
-  const charged = sql`case when kind = 'charge' and adjusts is null then amount_nano_usd else 0 end`
+  const charged = sql`case
+    when adjusts is not null and note is distinct from ${LATE_SETTLEMENT} then 0
+    when kind = 'charge' then amount_nano_usd
+    when kind = 'refund' and adjusts is not null then -amount_nano_usd
+    else 0 end`
   const signed = sql`case when credit = 'credit' then amount_nano_usd when debit = 'credit' then -amount_nano_usd else 0 end`
   const movements = db
     .selectFrom('ledger')

@@ -50,7 +50,8 @@ export function createRecoverySink(submit: (unit: Unit) => Promise<Outcome>): Re
 }
 
 function count(recovered: Recovered, { unit, line }: Item, outcome: Outcome | undefined): void {
-  if (outcome?.kind === 'done') recovered[unit.kind === 'settle' ? 'settled' : 'released'] += 1
+  if (outcome?.kind === 'done' || outcome?.kind === 'corrected')
+    recovered[unit.kind === 'settle' ? 'settled' : 'released'] += 1
   else if (outcome?.kind === 'failed') recovered.unusable.push(line)
   else recovered.already += 1
 }

@@ -537,7 +537,7 @@ test('settings change what they name; null takes the budget away; the answer is 
 
 test('a unit that changes nothing of the account says so, and is not written', () => {
   const on = bench(10n)
-  const world = { account: on.account(), key: undefined, hold: undefined, settled: false, keySpentBefore: 0n }
+  const world = { account: on.account(), key: undefined, hold: undefined, charged: undefined, keySpentBefore: 0n }
   assert.equal(applyUnit(touch(), world, JUNE).account, undefined)
   assert.equal(applyUnit(holdUnit(), world, JUNE).account, undefined, 'refused')
   assert.equal(applyUnit(settleUnit({ costNanoUsd: 3n }), world, JULY).account, undefined, 'resolved before')
@@ -576,7 +576,7 @@ test('a charge beyond a threshold that was reached before asks for no alert', ()
   spend(on, 1, 500)
   on.run(holdUnit())
   const hold = { keyId: KEY, amount: 100n, ofKeyBudget: false }
-  const world = { account: on.account(), key: undefined, hold, settled: false, keySpentBefore: 0n }
+  const world = { account: on.account(), key: undefined, hold, charged: undefined, keySpentBefore: 0n }
   assert.deepEqual(applyUnit(settleUnit({ costNanoUsd: 1n }), world, JUNE).alerts, [])
 })
 

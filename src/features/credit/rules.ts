@@ -3,6 +3,7 @@
  * what is to be written and what is to be answered come out. The stores load, ask, and write; they decide nothing.
  */
 import type { LedgerBook, LedgerKind } from '../../db/schema.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
 import type { CompletionId, KeyId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { applyEntry, applySettings } from './entry-rules.ts'
@@ -48,10 +49,23 @@ export interface World {
   readonly key: KeyState | undefined
   /** The unit's hold; undefined: there is none. */
   readonly hold: HoldState | undefined
-  /** Whether the unit's completion was charged already; looked up only where a settlement finds no hold. */
-  readonly settled: boolean
+  /** What the unit's completion was charged already; looked up only where a settlement finds no hold. */
+  readonly charged: PriorCharge | undefined
   /** Charged this month by a key that has a budget but no row yet; looked up only for a hold in that case. */
   readonly keySpentBefore: NanoUsd
+}
+
+/** What a completion was charged before, as its row says. */
+export interface PriorCharge
+  extends Pick<
+    CompletionRecord,
+    'keyId' | 'model' | 'createdAt' | 'promptTokens' | 'completionTokens' | 'costNanoUsd' | 'status' | 'usageSource'
+  > {
+  /**
+   * The number of its charge in the ledger, or of the last correction of that, and when it was charged; undefined: it cost
+   * nothing, or is exact.
+   */
+  readonly entry: { readonly number: number; readonly createdAt: number } | undefined
 }
 
 /** A row of `ledger` without its account. */
@@ -91,6 +105,8 @@ export interface Applied {
   readonly alerts: readonly AlertRow[]
   /** Whether the unit's completion row is to be written. */
   readonly completion: boolean
+  /** What the completion row that is there is to be replaced for; undefined: it stays. */
+  readonly corrects: PriorCharge | undefined
   readonly outcome: Outcome
 }
 

@@ -2,18 +2,21 @@
 import type { CompletionRecord } from '../../domain/completion.ts'
 import { alertsOfCharge } from './alert-rules.ts'
 import { ALREADY, changed, NOTHING } from './applied.ts'
+import { applyLateSettlement, isToBeCharged } from './late-settlement.ts'
 import { moveCredit } from './ledger-rows.ts'
 import { keyInMonth, turnMonth } from './month-turn.ts'
 import type { AccountState, Applied, HoldState, KeyState, LedgerRow, World } from './rules.ts'
 import type { SettleUnit } from './unit.ts'
 
 /**
- * The whole cost is charged, also what is above the hold: that alone takes a balance below zero (LED-7). Without a hold
- * only what was admitted unrecorded is charged, and only once.
+ * The whole cost is charged, also what is above the hold: that alone takes a balance below zero (LED-7). A settlement that
+ * finds no hold corrects what the completion was charged meanwhile, or charges it where nobody has.
  */
-export function applySettle({ record, terms, unrecorded }: SettleUnit, world: World, now: number): Applied {
-  const { hold } = world
-  if (hold === undefined && (!unrecorded || world.settled)) return ALREADY
+export function applySettle(unit: SettleUnit, world: World, now: number): Applied {
+  const { record, terms } = unit
+  const { hold, charged } = world
+  if (hold === undefined && charged !== undefined) return applyLateSettlement(unit, { ...world, charged }, now)
+  if (hold === undefined && !isToBeCharged(unit, now)) return ALREADY
   const turned = turnMonth(world.account, terms, now)
   const before = hold === undefined ? turned.account : withoutHold(turned.account, hold)
   const cost = record.costNanoUsd

@@ -17,7 +17,7 @@ function unitOf(over: Partial<CompletionRecord> = {}): SettleUnit {
 test('a settlement is read as it was written, with and without a log of its attempts', () => {
   for (const unit of [unitOf(), unitOf({ attemptLog, attempts: 2 })]) {
     assert.deepEqual(parseRecord(unitText('settled', unit)), { kind: 'settled', unit })
-    assert.deepEqual(parseRecord(unitText('intent', unit)), { kind: 'intent', unit })
+    assert.deepEqual(parseRecord(unitText('intent', unit)), { kind: 'intent', unit: { ...unit, provisional: true } })
   }
 })
 

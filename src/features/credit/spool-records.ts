@@ -55,7 +55,7 @@ export function parseRecord(text: string): SpoolRecord | undefined {
   const unit = parseUnit(content)
   if (unit === undefined) return undefined
   if (letter === 'S') return { kind: 'settled', unit }
-  return letter === 'I' ? { kind: 'intent', unit } : undefined
+  return letter === 'I' ? { kind: 'intent', unit: { ...unit, provisional: true } } : undefined
 }
 
 function parseUnit(content: unknown): SettleUnit | undefined {

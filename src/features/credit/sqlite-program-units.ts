@@ -5,8 +5,9 @@ import type { KeptResult, RunningEstimate } from '../../domain/credit.ts'
 import type { CompletionId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { carryOut, firstEstimate, type HoldPlace, type KeyPlace, type LedgerTransaction } from './carry-out.ts'
-import { insertCompletion, writeSums } from './completion-statements.ts'
-import type { HoldState } from './rules.ts'
+import { type ChargedRow, type ChargeEntry, mayBeCorrected, priorCharge } from './charged-row.ts'
+import { insertCompletion, replaceCompletion, writeSums } from './completion-statements.ts'
+import type { HoldState, PriorCharge } from './rules.ts'
 import { readAccount, readKey, writeAccount } from './sqlite-program-accounts.ts'
 import { insertAlert, insertEntryKey, insertLedgerRow, readEntry } from './sqlite-program-entries.ts'
 import type { HoldUnit, Outcome, Unit } from './unit.ts'
@@ -35,10 +36,14 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     insertHold: (unit, amount) => insertHold(connection, unit, amount),
     raiseHold: ({ accountId, id }, amount) => void connection.prepare(RAISE_HOLD).run(amount, accountId, id),
     noteEstimate: (estimate) => noteEstimate(connection, estimate),
-    isSettled: ({ accountId, id }) => connection.prepare(SELECT_COMPLETION).get(accountId, id) !== undefined,
+    readCharged: (place) => readCharged(connection, place),
     insertCompletion(record) {
       insertCompletion(connection, record)
       addToHours(hours, record)
+    },
+    correctCompletion(record, charged) {
+      writeSums(connection, hours)
+      replaceCompletion(connection, { ...record, createdAt: charged.createdAt }, charged)
     },
     keepAnswer: (kept, subjectId) => keepAnswer(connection, kept, { subjectId, now }),
     insertLedgerRow: (accountId, row) => insertLedgerRow(connection, accountId, row),
@@ -104,7 +109,26 @@ function noteEstimate(connection: ProgramConnection, estimate: RunningEstimate):
   connection.prepare(NOTE_ESTIMATE).run(provider, promptTokens, completionTokens, costNanoUsd, accountId, id)
 }
 
-const SELECT_COMPLETION = 'select 1 as found from completion where account_id = ? and id = ?'
+/** Entries are looked for from the newest on: an estimate is seldom corrected long after it was charged. */
+const SELECT_CHARGED = `select key_id, model, created_at, prompt_tokens, completion_tokens, cost_nano_usd, status, usage_source
+from completion where account_id = ? and id = ?`
+
+const SELECT_CHARGE = `with recursive entry (number, created_at) as (
+  select number, created_at from (select number, created_at from ledger
+    where account_id = ?1 and completion_id = ?2 and kind = 'charge' and adjusts is null order by number desc limit 1)
+  union all
+  select ledger.number, entry.created_at from entry
+    join ledger on ledger.account_id = ?1 and ledger.adjusts = entry.number
+)
+select number, created_at from entry order by number desc limit 1`
+
+function readCharged(connection: ProgramConnection, { accountId, id }: HoldPlace): PriorCharge | undefined {
+  const row = connection.prepare<ChargedRow>(SELECT_CHARGED).get(accountId, id)
+  if (row === undefined) return undefined
+  if (!mayBeCorrected(row)) return priorCharge(row, undefined)
+  const entry = connection.prepare<ChargeEntry>(SELECT_CHARGE).get(accountId, id)
+  return priorCharge(row, entry && { number: entry.number, createdAt: entry.created_at })
+}
 
 const KEEP_ANSWER = `update idempotency set state = ?, status = ?, headers = ?, body = ?, ended_at = ?
 where account_id = ? and endpoint = ? and key = ? and subject_id = ? and state = 'running'`

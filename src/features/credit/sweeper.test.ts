@@ -119,7 +119,7 @@ test('after an outage, when everybody looks dead, nobody is swept', async (t) =>
   assert.equal((await now()).held, 100n)
 })
 
-test('INV-4: two that sweep at once, and a settlement that comes late, charge once', async (t) => {
+test('INV-4, INV-10: two that sweep at once charge once, and settlements that come late make the charge exact', async (t) => {
   const { other, sweep, now, seen, dataDirectory, database, log } = await sweeping(t)
   const third = openSpooledCredit(database, { dataDirectory })
   t.after(() => Promise.all([third.committer.close(), third.spool.close()]))
@@ -130,7 +130,10 @@ test('INV-4: two that sweep at once, and a settlement that comes late, charge on
   assert.equal((swept[0] ?? 0) + (swept[1] ?? 0), 50)
   await Promise.all(holds.map((held) => other.port.settle(held, recordFor(held))))
   const after = await now()
-  assert.deepEqual([after.balance, after.held, after.completions.length], [START - 500n, 0n, 50])
+  assert.deepEqual([after.balance, after.held, after.completions.length], [START - 50n * 60n, 0n, 50])
+  assert.ok(
+    after.completions.every(({ cost_nano_usd, usage_source }) => cost_nano_usd === 60n && usage_source === 'provider'),
+  )
   assert.deepEqual(
     log.lines.filter(({ level }) => level === 'error'),
     [],

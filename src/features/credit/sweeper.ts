@@ -89,7 +89,14 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
 async function sweep({ committer, terms, outcomeOf, now, log }: SweepInput, hold: AbandonedHold): Promise<Outcome> {
   const record = sweptRecord(hold, now())
   const kept = await outcomeOf?.(record)
-  const unit: SettleUnit = { kind: 'settle', record, terms: terms(hold.plan), unrecorded: false, kept }
+  const unit: SettleUnit = {
+    kind: 'settle',
+    record,
+    terms: terms(hold.plan),
+    unrecorded: false,
+    provisional: true,
+    kept,
+  }
   const outcome = await committer.submit(unit)
   if (outcome.kind === 'failed') log.error({ id: hold.id, reason: outcome.message }, 'a hold could not be swept')
   return outcome

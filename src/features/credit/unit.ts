@@ -49,6 +49,11 @@ export interface SettleUnit {
   readonly terms: PlanTerms
   /** True: there may be no hold, because it was admitted while the database was away. */
   readonly unrecorded: boolean
+  /**
+   * True: an estimate in place of a process that cannot say what the request came to. It ends a hold and nothing else: it
+   * corrects no charge, and is corrected by the settlement of that process, should that arrive after all.
+   */
+  readonly provisional?: true
   readonly kept: KeptResult | undefined
 }
 
@@ -181,6 +186,8 @@ export type Outcome =
   | Refusal
   | { readonly kind: 'done' }
   | { readonly kind: 'already' }
+  /** A late settlement corrected the charge of an estimate; below zero: by a refund. */
+  | { readonly kind: 'corrected'; readonly nanoUsd: NanoUsd }
   /** `isReplay`: it was made before, under the same key. */
   | { readonly kind: 'entered'; readonly entry: LedgerEntry; readonly isReplay?: true }
   /** The key was used for another entry. */

@@ -23,6 +23,27 @@ export function addToHours(hours: UsageSums, record: CompletionRecord): void {
   add(hours, { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd })
 }
 
+/** What a correction changes of the sums that its completion is in; parts may be below zero. */
+export function addCorrection(changes: UsageSums, record: CompletionRecord, before: CountedUsage): void {
+  const { accountId } = record
+  const { keyId, model, createdAt } = before
+  add(changes, {
+    accountId,
+    keyId,
+    model,
+    unit: Math.floor(createdAt / HOUR_MS),
+    requests: 0,
+    promptTokens: record.promptTokens - before.promptTokens,
+    completionTokens: record.completionTokens - before.completionTokens,
+    costNanoUsd: record.costNanoUsd - before.costNanoUsd,
+  })
+}
+
+export type CountedUsage = Pick<
+  CompletionRecord,
+  'keyId' | 'model' | 'createdAt' | 'promptTokens' | 'completionTokens' | 'costNanoUsd'
+>
+
 export function daysOf(hours: UsageSums): UsageSums {
   const days: UsageSums = new Map()
   for (const sum of hours.values()) add(days, { ...sum, unit: Math.floor(sum.unit / HOURS_A_DAY) })
