@@ -4,14 +4,76 @@
  */
 import type { Capability } from '../src/domain/model.ts'
 
-/** US dollars per million tokens; at most six decimals. */
-export interface CataloguePricing {
+/** US dollars per million tokens of a class; at most six decimals. An absent class costs what the class in brackets costs. */
+export interface CatalogueRates {
+  readonly input_per_million?: number | undefined
+  readonly output_per_million?: number | undefined
+  /** Prompt tokens read from the provider's cache [input]. */
+  readonly cached_input_per_million?: number | undefined
+  /** Prompt tokens written to the provider's cache for 5 minutes, or its only lifetime [input]. */
+  readonly cache_write_per_million?: number | undefined
+  /** [cache_write] */
+  readonly cache_write_1h_per_million?: number | undefined
+  /** [cache_write_1h] */
+  readonly cache_write_12h_per_million?: number | undefined
+  /** [input] */
+  readonly audio_input_per_million?: number | undefined
+  /** [cached_input] */
+  readonly cached_audio_input_per_million?: number | undefined
+  /** [output] */
+  readonly audio_output_per_million?: number | undefined
+  /** [output] */
+  readonly image_output_per_million?: number | undefined
+  /** [output] */
+  readonly reasoning_output_per_million?: number | undefined
+}
+
+/** Of requests with a long prompt; rates that it does not set stay as below the threshold. */
+export interface CatalogueTier extends CatalogueRates {
+  /** The prompt of one call, cached tokens included, has to exceed it. */
+  readonly above_prompt_tokens: number
+  /** `request` (absent: this): the whole request. `excess`: the prompt's tokens above the threshold, and the output. */
+  readonly applies_to?: 'request' | 'excess' | undefined
+}
+
+/** Of a service tier that the answer names; rates that it does not set are those of the price. */
+export interface CatalogueServiceTier extends CatalogueRates {
+  /** Absent: those of the price. Empty: none. */
+  readonly tiers?: readonly CatalogueTier[] | undefined
+}
+
+/** Rates at a time of day, UTC; those that it does not set are those of the price. */
+export interface CatalogueDiscount extends CatalogueRates {
+  /** `16:30` */
+  readonly from: string
+  /** `00:30`, not included; before `from`: of the next day. */
+  readonly until: string
+}
+
+/** One price: rates, what changes them, and fees. `docs/prices.md` has the rules. */
+export interface CatalogueTariff extends CatalogueRates {
   readonly input_per_million: number
   readonly output_per_million: number
-  /** Prompt tokens read from the provider's cache; absent: as input. */
-  readonly cached_input_per_million?: number
-  /** Prompt tokens written to the provider's cache; absent: as input. */
-  readonly cache_write_per_million?: number
+  readonly tiers?: readonly CatalogueTier[] | undefined
+  /** By the name in the answer: `flex`, `priority`, … */
+  readonly service_tiers?: Readonly<Record<string, CatalogueServiceTier>> | undefined
+  readonly discounts?: readonly CatalogueDiscount[] | undefined
+  /** US dollars for each call of the provider; at most nine decimals. */
+  readonly per_request_usd?: number | undefined
+  /** US dollars for each image in the request; at most nine decimals. */
+  readonly per_image_usd?: number | undefined
+  /** US dollars per 1,000 uses of a tool that the provider runs: `web_search`, …; at most six decimals. */
+  readonly server_tools?: Readonly<Record<string, number>> | undefined
+  /** ISO date or time: the first day (UTC) or moment of this price. Absent: it applies already. */
+  readonly starts?: string | undefined
+  /** ISO date: the last day (UTC) of this price; or a time, not included. Absent: until its successor, or further notice. */
+  readonly ends?: string | undefined
+}
+
+/** A price and those that are announced to follow it. */
+export interface CataloguePricing extends CatalogueTariff {
+  /** In order; each starts at its `starts`, else when the one before it ends. */
+  readonly successors?: readonly CatalogueTariff[] | undefined
 }
 
 /** Where a model can be had. Lower priorities are tried first; absent: 0, and weight 1. */
@@ -38,7 +100,7 @@ export interface CatalogueEntry {
   readonly max_output_tokens: number | null
   /** Null: no price with a source; the model may not be called until the operator sets one. */
   readonly pricing: CataloguePricing | null
-  /** ISO date: the last day of a price that the provider has limited in time; absent: it stands until further notice. */
+  /** ISO date: the last day of a price that the provider has limited in time; absent: it stands until further notice. The same as `pricing.ends`. */
   readonly price_ends?: string
   /** Other IDs of the same release: undated for dated and the other way round. */
   readonly aliases: readonly string[]

@@ -1,6 +1,6 @@
 /** What is wrong in the catalogue, and what wants a look. The day it is comes in. */
 import type { CatalogueEntry, CataloguePricing } from '../../catalogue/entry.ts'
-import { parseMicroUsd } from '../../src/domain/money.ts'
+import { pricePeriods } from '../../src/features/models/price.ts'
 import { type Calendar, type CatalogueWarning, catalogueWarnings, isDay } from './catalogue-warnings.ts'
 
 export interface Finding {
@@ -53,13 +53,20 @@ function nameProblems({ id, aliases }: CatalogueEntry, owners: ReadonlyMap<strin
   )
 }
 
-function priceProblems({ pricing, price_ends: ends }: CatalogueEntry): string[] {
+function priceProblems(entry: CatalogueEntry): string[] {
+  const { pricing, price_ends: ends } = entry
   if (pricing === null) return ends === undefined ? [] : ['price_ends is set, but there is no price']
-  const problems = Object.entries(pricing).flatMap(([name, usd]) =>
-    parseMicroUsd(usd) === undefined ? [`${name} is ${usd}, which is no amount with at most six decimals`] : [],
-  )
   const dear = dearerThanInput(pricing) ? ['cached input costs more than input'] : []
-  return [...problems, ...dear]
+  return [...unreadable(entry), ...dear]
+}
+
+function unreadable(entry: CatalogueEntry): string[] {
+  try {
+    pricePeriods(entry)
+    return []
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
 }
 
 function dearerThanInput({ cached_input_per_million: cached, input_per_million: input }: CataloguePricing): boolean {

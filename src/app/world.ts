@@ -105,5 +105,5 @@ const SIMULATOR = {
 } as const
 
 function buildBook({ models }: Config, providers: ReadonlySet<string>): ModelBook {
-  return buildModelBook({ catalogue: CATALOGUE, models, providers })
+  return buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
 }

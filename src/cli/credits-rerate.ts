@@ -49,7 +49,7 @@ async function chosenAccounts(context: CommandContext, options: CreditsRerateOpt
 function pricedModel({ models }: Config, name: string): PricedModel {
   const deployments = [...CATALOGUE, ...models].flatMap((entry) => entry.deployments ?? [])
   const providers = new Set(deployments.map(({ provider }) => provider))
-  const book: ModelBook = buildModelBook({ catalogue: CATALOGUE, models, providers })
+  const book: ModelBook = buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
   const found = book.find(name)
   if (found === undefined)
     throw new Error(`There is no model '${name}'; near it are ${book.nearest(name, 3).join(', ')}.`)

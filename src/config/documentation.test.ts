@@ -7,6 +7,10 @@ import { CONFIG_SCHEMA_TREE } from './schema.ts'
 
 const DOCUMENT = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
 
+/** Settings that are those of `models[].pricing` once more: one row, or none, stands for them. */
+const ONE_ROW = /pricing\.(successors|service_tiers\.<name>\.tiers)$/
+const NO_ROW = /pricing\.(tiers\[\]|service_tiers\.<name>|discounts\[\])\.\w+_per_million$/
+
 /** One row of the document's tables for each setting below `path`. */
 function rows(schema: SchemaNode, path: string, isRequired: boolean): string[] {
   const something = schema.anyOf?.find((choice) => choice.type !== 'null') ?? schema
@@ -18,7 +22,8 @@ function rows(schema: SchemaNode, path: string, isRequired: boolean): string[] {
   }
   const [free] = Object.values(something.patternProperties ?? {})
   if (free !== undefined) return rows(free, `${path}.<name>`, false)
-  if (something.items?.properties !== undefined) return rows(something.items, `${path}[]`, false)
+  if (NO_ROW.test(path)) return []
+  if (something.items?.properties !== undefined && !ONE_ROW.test(path)) return rows(something.items, `${path}[]`, false)
   const missing = isRequired ? 'required' : 'not set'
   const standard = schema.default === undefined ? missing : `\`${JSON.stringify(schema.default).replaceAll('"', '')}\``
   const items = schema.items === undefined ? '' : `, each ${describeAllowed(schema.items)}`

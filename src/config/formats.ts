@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { parseMicroUsd } from '../domain/money.ts'
+import { parseIsoTime } from '../lib/iso-time.ts'
 
 interface TextFormat {
   /** What is allowed, for messages. */
@@ -22,6 +23,8 @@ const TEXT_FORMATS: ReadonlyMap<string, TextFormat> = new Map([
   ['host', { allowed: 'a host name or an IP address', parse: parseHost }],
   ['cidr', { allowed: 'an IP address or a CIDR range such as 10.0.0.0/8', parse: parseRange }],
   ['date', { allowed: 'a date such as 2026-12-31', parse: parseDate }],
+  ['moment', { allowed: 'a date such as 2026-12-31, or a time such as 2026-12-31T08:00:00Z', parse: parseMoment }],
+  ['time-of-day', { allowed: 'a time of day (UTC) such as 16:30', parse: parseTimeOfDay }],
   ['origin', { allowed: '* or an origin such as https://app.example.com', parse: parseOrigin }],
   [
     'http-url',
@@ -73,6 +76,14 @@ function parseDate(text: string): string | undefined {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined
   const date = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) ? text : undefined
+}
+
+function parseMoment(text: string): string | undefined {
+  return parseIsoTime(text) === undefined ? undefined : text
+}
+
+function parseTimeOfDay(text: string): string | undefined {
+  return /^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? text : undefined
 }
 
 function parseOrigin(text: string): string | undefined {

@@ -6,6 +6,8 @@ import { type TProperties, Type } from 'typebox'
 
 /** The longest delay that a timer of Node.js can wait. */
 const LONGEST_DELAY_MS = 2_147_483_647
+/** Fees are numbers of nano-dollars, which are exact up to here. */
+const MOST_FEE_USD = 1_000_000
 
 /** Refuses names it does not know. */
 export function section<Properties extends TProperties>(properties: Properties, options: { description: string }) {
@@ -43,6 +45,11 @@ export function port(description: string, options: { default?: number } = {}) {
 /** Dollars, as money counts them: not negative, at most 6 decimals. */
 export function usd(description: string, options: { default?: number } = {}) {
   return Type.Number({ minimum: 0, format: 'usd', ...options, description })
+}
+
+/** Dollars of a single fee: at most 9 decimals. */
+export function fee(description: string) {
+  return Type.Number({ minimum: 0, maximum: MOST_FEE_USD, format: 'fee', description })
 }
 
 export function flag(description: string, standard: boolean) {

@@ -244,6 +244,62 @@ models: [ { pricing: { input_per_million: -1, output_per_million: 0.0000001 } } 
   )
 })
 
+test('a whole tariff is written in the file, and what is wrong in it is named by its place', async () => {
+  const pricing = (more: string) => `
+models:
+  - id: m
+    deployments: [ { provider: openai, model: x } ]
+    pricing:
+      input_per_million: 2
+      output_per_million: 8
+${more}
+`
+  const config = await load({
+    yaml: pricing(`      tiers:
+        - { above_prompt_tokens: 200000, input_per_million: 4, cached_input_per_million: 0.4 }
+        - { above_prompt_tokens: 400000, applies_to: excess, input_per_million: 8 }
+      service_tiers: { flex: { input_per_million: 1, tiers: [] } }
+      discounts: [ { from: 16:30, until: 00:30, input_per_million: 1 } ]
+      per_image_usd: 0.000000129
+      server_tools: { web_search: 10 }
+      ends: 2026-12-31
+      successors: [ { input_per_million: 3, output_per_million: 9, starts: "2027-01-01T08:00:00Z" } ]`),
+  })
+  assert.deepEqual(JSON.parse(JSON.stringify(config.models[0]?.pricing)), {
+    input_per_million: 2,
+    output_per_million: 8,
+    tiers: [
+      { above_prompt_tokens: 200_000, applies_to: 'request', input_per_million: 4, cached_input_per_million: 0.4 },
+      { above_prompt_tokens: 400_000, applies_to: 'excess', input_per_million: 8 },
+    ],
+    service_tiers: { flex: { input_per_million: 1, tiers: [] } },
+    discounts: [{ from: '16:30', until: '00:30', input_per_million: 1 }],
+    per_image_usd: 0.000000129,
+    server_tools: { web_search: 10 },
+    ends: '2026-12-31',
+    successors: [{ input_per_million: 3, output_per_million: 9, starts: '2027-01-01T08:00:00Z' }],
+  })
+  const wrong = load({
+    yaml: pricing(`      per_image_usd: 0.0000000001
+      tiers: [ { input_per_million: 4, applies_to: all } ]
+      discounts: [ { from: 24:00, until: 00:30 } ]
+      server_tools: { web_search: 0.0000001 }
+      ends: soon`),
+  })
+  await assert.rejects(wrong, (error: Error) => {
+    for (const place of [
+      'per_image_usd: found 1e-10, allowed: a number with at most 9 decimals',
+      'tiers[0].above_prompt_tokens: found nothing',
+      'tiers[0].applies_to: found "all"',
+      'discounts[0].from: found "24:00"',
+      'server_tools.web_search: found 1e-7',
+      'ends: found "soon"',
+    ])
+      assert.ok(error.message.includes(`models[0].pricing.${place}`), `${place} in ${error.message}`)
+    return true
+  })
+})
+
 test('settings that do not fit each other are told where they stand', async () => {
   const yaml = `providers:
   opnai: {}

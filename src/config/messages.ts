@@ -53,7 +53,8 @@ function describeScalar({ value, template }: SourceScalar, isSecret: boolean): s
 
 function describeNumber(schema: SchemaNode): string {
   const kind = schema.type === 'integer' ? 'a whole number' : 'a number'
-  const decimals = schema.format === 'usd' ? ' with at most 6 decimals' : ''
+  const most = schema.format === 'usd' ? 6 : schema.format === 'fee' ? 9 : undefined
+  const decimals = most === undefined ? '' : ` with at most ${most} decimals`
   const low = schema.exclusiveMinimum === undefined ? ` from ${schema.minimum}` : ` above ${schema.exclusiveMinimum}`
   const isCapped = schema.maximum !== undefined && schema.maximum < Number.MAX_SAFE_INTEGER
   return `${kind}${decimals}${low}${isCapped ? ` to ${schema.maximum}` : ''}`

@@ -1,3 +1,4 @@
+import { parseNanoUsd } from '../domain/money.ts'
 import { isUsd, textFormat } from './formats.ts'
 import type { SchemaNode } from './messages.ts'
 import type { SourceScalar } from './source-tree.ts'
@@ -32,5 +33,6 @@ function isAllowedNumber(schema: SchemaNode, value: number): boolean {
   if (schema.minimum !== undefined && value < schema.minimum) return false
   if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return false
   if (schema.maximum !== undefined && value > schema.maximum) return false
+  if (schema.format === 'fee') return parseNanoUsd(value) !== undefined
   return schema.format !== 'usd' || isUsd(value)
 }

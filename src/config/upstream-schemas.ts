@@ -1,7 +1,8 @@
 /** Settings of what is behind the gateway: providers, models, routing. */
 import { Type } from 'typebox'
 import type { Capability } from '../domain/model.ts'
-import { count, defaultedSection, milliseconds, secret, section, text, usd } from './leaf-schemas.ts'
+import { count, defaultedSection, milliseconds, secret, section, text } from './leaf-schemas.ts'
+import { PRICING_SCHEMA } from './pricing-schemas.ts'
 
 /** Names of providers and plans. */
 export const NAME_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
@@ -64,20 +65,6 @@ const deployment = section(
   { description: 'One place where the model can be had.' },
 )
 
-const pricing = section(
-  {
-    input_per_million: usd('USD per million prompt tokens.'),
-    output_per_million: usd('USD per million completion tokens.'),
-    cached_input_per_million: Type.Optional(
-      usd("USD per million prompt tokens read from the provider's cache. Not set: as input."),
-    ),
-    cache_write_per_million: Type.Optional(
-      usd("USD per million prompt tokens written to the provider's cache. Not set: as input."),
-    ),
-  },
-  { description: 'Price; null: not known, and then the model may not be called.' },
-)
-
 const capabilities = section(
   {
     streaming: Type.Optional(Type.Boolean({ description: 'Can stream its answer.' })),
@@ -102,8 +89,9 @@ export const MODEL_SCHEMA = section(
       }),
     ),
     pricing: Type.Optional(
-      Type.Union([pricing, Type.Null()], {
-        description: 'Price in USD per million tokens; null: not known, and then the model may not be called.',
+      Type.Union([PRICING_SCHEMA, Type.Null()], {
+        description:
+          'Price, replacing that of the catalogue as a whole; docs/prices.md has the rules. null: not known, and then the model may not be called.',
       }),
     ),
     deprecation_date: Type.Optional(text('Day on which the model goes away.', 'date')),

@@ -146,6 +146,8 @@ export interface CompletionTable {
   attempts: number
   client_request_id: string | null
   attempt_log: string | null // see `attemptLogText`; null: one call, which answered, or a row older than the column
+  usage_detail: string | null // see `usageDetailText`; null: no seldom class of usage, or a row older than the column
+  price_rule: string | null // see `priceUsage`; null: the price itself, or a row older than the column
 }
 
 /** Sums over `completion`, written in the same transaction. */
@@ -179,6 +181,7 @@ export interface PriceVersionTable {
   cached_input_micro_usd: number | null
   cache_write_micro_usd: number | null
   first_seen_at: number
+  tariff: string | null // see `storePrice`; null: these four rates are all
 }
 
 export interface SignInLinkTable {

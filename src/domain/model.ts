@@ -14,6 +14,16 @@ export interface Deployment {
   readonly weight: number
 }
 
+/** A price of a model and when it applies, in Unix milliseconds. */
+export interface PricePeriod {
+  readonly price: Price
+  readonly version: string
+  /** `-Infinity`: always did. */
+  readonly startsAt: number
+  /** Not included; `Infinity`: until further notice. */
+  readonly endsAt: number
+}
+
 /** A model of the price list, as it can be called and as it is listed. */
 export interface Model {
   readonly id: string
@@ -26,10 +36,12 @@ export interface Model {
   readonly contextWindow: number
   /** Undefined: not known. */
   readonly maxOutputTokens: number | undefined
-  /** Undefined: not known, and then the model may not be called. */
+  /** Of the moment at which the model was looked up. Undefined: not known, and then the model may not be called. */
   readonly price: Price | undefined
   /** Names exactly this price, for ever; undefined without a price. */
   readonly priceVersion: string | undefined
+  /** All its prices, the earliest first, where it is not one without an end. */
+  readonly pricePeriods?: readonly PricePeriod[] | undefined
   /** Where the price was read, and on which day, as an ISO date; absent: it is the operator's own, or there is none. */
   readonly priceSource?: { readonly url: string; readonly read: string } | undefined
   /** Set on an alias: the ID it stands for. */

@@ -61,7 +61,7 @@ test('every model of the catalogue can be had from hosts that are built in, and 
   for (const { id, deployments } of CATALOGUE) {
     for (const { provider } of deployments) {
       assert.ok(provider in PROVIDERS, `${id}: ${provider}`)
-      const book = buildModelBook({ catalogue: CATALOGUE, models: [], providers: new Set([provider]) })
+      const book = buildModelBook({ catalogue: CATALOGUE, models: [], providers: new Set([provider]), now: Date.now })
       assert.equal(book.find(id)?.deployments[0]?.provider, provider, id)
     }
   }

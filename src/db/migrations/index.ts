@@ -9,6 +9,7 @@ import { jobs } from './0007-jobs.ts'
 import { webhooks } from './0008-webhooks.ts'
 import { agents } from './0009-agents.ts'
 import { creditEntries } from './0010-credit-entries.ts'
+import { tariffs } from './0011-tariffs.ts'
 import type { MigrationStatement } from './statement.ts'
 
 export interface Migration {
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0008-webhooks', statements: webhooks },
   { name: '0009-agents', statements: agents },
   { name: '0010-credit-entries', statements: creditEntries },
+  { name: '0011-tariffs', statements: tariffs },
 ]

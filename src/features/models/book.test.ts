@@ -8,8 +8,11 @@ import { priceVersion } from './price.ts'
 
 const EVERY_PROVIDER = new Set(CATALOGUE.flatMap(({ deployments }) => deployments.map(({ provider }) => provider)))
 
+/** Before the end of any price of the catalogue. */
+const NOW = Date.parse('2026-11-20')
+
 function book(models: readonly ConfiguredModel[] = [], input: Partial<ModelBookInput> = {}) {
-  return buildModelBook({ catalogue: CATALOGUE, models, providers: EVERY_PROVIDER, ...input })
+  return buildModelBook({ catalogue: CATALOGUE, models, providers: EVERY_PROVIDER, now: () => NOW, ...input })
 }
 
 test('a dated ID and its undated alias find the same model at the same price', () => {

@@ -3,10 +3,10 @@
  * configured. Built at start and on reload, then only read; it knows no HTTP and no database.
  */
 import type { CatalogueEntry } from '../../../catalogue/entry.ts'
-import type { Deployment, Model } from '../../domain/model.ts'
+import type { Deployment, Model, PricePeriod } from '../../domain/model.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { type ConfiguredModel, type ModelEntry, mergeEntry } from './entry.ts'
-import { priceVersion, toPrice } from './price.ts'
+import { pricePeriods } from './price.ts'
 
 export interface ModelBookInput {
   readonly catalogue: readonly CatalogueEntry[]
@@ -14,34 +14,68 @@ export interface ModelBookInput {
   readonly models: readonly ConfiguredModel[]
   /** Names of the providers that are configured and whose protocol is spoken here. */
   readonly providers: ReadonlySet<string>
+  /** Unix milliseconds: which of several prices applies. */
+  readonly now: () => number
 }
 
 export interface ModelBook {
-  /** By ID or alias. */
+  /** By ID or alias, at the price of this moment. */
   find(id: string): Model | undefined
   /** The `count` nearest IDs, nearest first, for error messages. */
   nearest(id: string, count: number): readonly string[]
-  /** Aliases too, each behind what it stands for. */
+  /** Aliases too, each behind what it stands for; at the prices of this moment. */
   readonly all: readonly Model[]
 }
 
 /** Throws when two entries of the file claim one name, or a price is not exact in micro-dollars. */
-export function buildModelBook({ catalogue, models, providers }: ModelBookInput): ModelBook {
+export function buildModelBook({ catalogue, models, providers, now }: ModelBookInput): ModelBook {
   const entries = [...configuredEntries(models, catalogue), ...catalogueEntries(catalogue, models)]
-  const byName = new Map<string, Model>()
+  const byName = new Map<string, ListedAtTimes>()
   for (const entry of entries) {
     const deployments = usableDeployments(entry, providers)
     if (deployments.length === 0) continue
     const model = toModel(entry, deployments)
-    byName.set(model.id, model)
-    for (const alias of entry.aliases) byName.set(alias, { ...model, id: alias, aliasOf: model.id })
+    const periods = pricePeriods(entry)
+    byName.set(model.id, atTimes(model, periods))
+    for (const alias of entry.aliases) byName.set(alias, atTimes({ ...model, id: alias, aliasOf: model.id }, periods))
   }
   const ids = [...byName.keys()]
   return {
-    find: (id) => byName.get(id),
+    find: (id) => {
+      const listed = byName.get(id)
+      return listed && modelAt(listed, now)
+    },
     nearest: (id, count) => nearest(id, ids, count),
-    all: [...byName.values()],
+    get all() {
+      return Array.from(byName.values(), (listed) => modelAt(listed, now))
+    },
   }
+}
+
+/** A model with each of its prices, made once: looking one up makes nothing. */
+interface ListedAtTimes {
+  /** Of prices with a start or an end, the earliest first. */
+  readonly periods: readonly { readonly startsAt: number; readonly endsAt: number; readonly model: Model }[]
+  /** At its one price without an end, else without any. */
+  readonly otherwise: Model
+}
+
+function atTimes(model: Model, periods: readonly PricePeriod[]): ListedAtTimes {
+  const priced = ({ price, version }: PricePeriod): Model => ({ ...model, price, priceVersion: version })
+  const [only] = periods
+  if (only === undefined) return { periods: [], otherwise: { ...model, priceSource: undefined } }
+  if (periods.length === 1 && only.startsAt === Number.NEGATIVE_INFINITY && only.endsAt === Number.POSITIVE_INFINITY)
+    return { periods: [], otherwise: priced(only) }
+  return {
+    periods: periods.map((period) => ({ ...period, model: { ...priced(period), pricePeriods: periods } })),
+    otherwise: { ...model, pricePeriods: periods },
+  }
+}
+
+function modelAt({ periods, otherwise }: ListedAtTimes, now: () => number): Model {
+  if (periods.length === 0) return otherwise
+  const at = now()
+  return periods.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt)?.model ?? otherwise
 }
 
 /** Throws when the file gives one name to two models; an alias that comes from the catalogue gives way instead. */
@@ -75,8 +109,8 @@ function usableDeployments({ deployments }: ModelEntry, providers: ReadonlySet<s
     .map(({ provider, model, priority = 0, weight = 1 }) => ({ provider, model, priority, weight }))
 }
 
+/** Without a price yet. */
 function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
-  const price = toPrice(entry)
   return {
     id: entry.id,
     name: entry.name,
@@ -85,9 +119,9 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
     capabilities: entry.capabilities,
     contextWindow: entry.context_window,
     maxOutputTokens: entry.max_output_tokens ?? undefined,
-    price,
-    priceVersion: price === undefined ? undefined : priceVersion(entry.id, price),
-    priceSource: price === undefined ? undefined : entry.source,
+    price: undefined,
+    priceVersion: undefined,
+    priceSource: entry.source,
     aliasOf: undefined,
     deprecationDate: entry.deprecation_date ?? undefined,
     inputModalities: entry.input_modalities,

@@ -11,21 +11,15 @@ export interface ConfiguredModel {
   readonly capabilities?: { readonly [name in Capability]?: boolean | undefined } | undefined
   readonly context_window?: number | undefined
   readonly max_output_tokens?: number | null | undefined
-  readonly pricing?: ConfiguredPricing | null | undefined
+  readonly pricing?: CataloguePricing | null | undefined
   readonly deprecation_date?: string | undefined
   readonly deployments?: readonly CatalogueDeployment[] | undefined
 }
 
-export interface ConfiguredPricing {
-  readonly input_per_million: number
-  readonly output_per_million: number
-  readonly cached_input_per_million?: number | undefined
-  readonly cache_write_per_million?: number | undefined
-}
-
 /** What the catalogue and the file say of one model, together. */
-export interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'pricing'> {
-  readonly pricing: CataloguePricing | ConfiguredPricing | null
+export interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'price_ends'> {
+  /** Undefined: as the price itself says. */
+  readonly price_ends?: string | undefined
   /** Of the price; undefined: the catalogue knows none, or the file has its own. */
   readonly source?: CatalogueEntry['source'] | undefined
 }
@@ -55,6 +49,7 @@ export function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefi
     context_window: model.context_window ?? known.context_window,
     max_output_tokens: model.max_output_tokens === undefined ? known.max_output_tokens : model.max_output_tokens,
     pricing: model.pricing === undefined ? known.pricing : model.pricing,
+    price_ends: model.pricing === undefined ? base?.price_ends : undefined,
     source: model.pricing === undefined ? base?.source : undefined,
     aliases: model.aliases ?? (base?.id === model.id ? base.aliases : []),
     deprecation_date: model.deprecation_date ?? known.deprecation_date,

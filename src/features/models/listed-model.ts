@@ -1,22 +1,8 @@
 import { Type } from 'typebox'
 import type { Model } from '../../domain/model.ts'
-import type { Price } from '../../domain/price.ts'
+import { listPricing, PricingView } from './listed-price.ts'
 
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
-
-const Pricing = Type.Object(
-  {
-    input_per_million: Type.Number({ description: 'USD per million prompt tokens.' }),
-    output_per_million: Type.Number({ description: 'USD per million completion tokens.' }),
-    cached_input_per_million: Type.Optional(
-      Type.Number({ description: 'USD per million prompt tokens read from the cache. Absent: as input.' }),
-    ),
-    cache_write_per_million: Type.Optional(
-      Type.Number({ description: 'USD per million prompt tokens written to the cache. Absent: as input.' }),
-    ),
-  },
-  { description: 'Null: not known, and then the model cannot be called.' },
-)
 
 /** The wire shape of a model: the service interface's fields, and those that other tools read. */
 export const ListedModelSchema = Type.Object(
@@ -35,7 +21,7 @@ export const ListedModelSchema = Type.Object(
     context_window: Type.Integer({ description: 'Tokens of prompt and answer together.' }),
     context_length: Type.Integer({ description: 'The same as context_window, under the name that other tools read.' }),
     max_output_tokens: orNull(Type.Integer({ description: 'Tokens. Null: not known.' })),
-    pricing: orNull(Pricing),
+    pricing: orNull(PricingView),
     alias_of: Type.Optional(Type.String({ description: 'The ID that this one stands for.' })),
     architecture: Type.Object({
       input_modalities: Type.Array(Type.String()),
@@ -81,7 +67,7 @@ export function listModel(model: Model, providers: ListedModel['providers']): Li
     context_window: model.contextWindow,
     context_length: model.contextWindow,
     max_output_tokens: model.maxOutputTokens ?? null,
-    pricing: model.price === undefined ? null : listPrice(model.price),
+    pricing: listPricing(model),
     ...(model.aliasOf === undefined ? {} : { alias_of: model.aliasOf }),
     architecture: { input_modalities: [...model.inputModalities], output_modalities: ['text'] },
     supported_parameters: [...model.supportedParameters],
@@ -89,14 +75,5 @@ export function listModel(model: Model, providers: ListedModel['providers']): Li
     price_overridden: model.price !== undefined && model.priceSource === undefined,
     providers,
     deprecation_date: model.deprecationDate ?? null,
-  }
-}
-
-function listPrice({ inputMicroUsd, outputMicroUsd, cachedInputMicroUsd, cacheWriteMicroUsd }: Price) {
-  return {
-    input_per_million: inputMicroUsd / 1e6,
-    output_per_million: outputMicroUsd / 1e6,
-    ...(cachedInputMicroUsd === undefined ? {} : { cached_input_per_million: cachedInputMicroUsd / 1e6 }),
-    ...(cacheWriteMicroUsd === undefined ? {} : { cache_write_per_million: cacheWriteMicroUsd / 1e6 }),
   }
 }

@@ -22,6 +22,7 @@ const FREE_CALLER: Caller = {
 }
 let caller = FREE_CALLER
 let models = buildModelBook({
+  now: Date.now,
   catalogue: CATALOGUE,
   providers: new Set(['openai', 'openrouter', 'simulator', 'local']),
   models: [
@@ -110,6 +111,7 @@ test('a price that the operator has set says so, and has no source; none at all 
   const pricing = { input_per_million: 1, output_per_million: 2 }
   const deployments = [{ provider: 'local', model: 'own' }]
   models = buildModelBook({
+    now: Date.now,
     catalogue: CATALOGUE,
     providers: new Set(['openai', 'local']),
     models: [
@@ -138,7 +140,7 @@ test('UP-4: providers are in the order in which they are tried, those that are l
     { provider: 'often', model: 'm', weight: 9 },
   ]
   const providers = new Set(['first', 'second', 'often'])
-  models = buildModelBook({ catalogue: [], providers, models: [{ id: 'own', deployments }] })
+  models = buildModelBook({ now: Date.now, catalogue: [], providers, models: [{ id: 'own', deployments }] })
   const seen = async (...known: readonly ProviderStatus[]) => {
     statuses = known
     const answers = [(await get('/models/own')).body, (await get('/models')).body.data[0]]
@@ -233,7 +235,7 @@ test('a key that is limited to some models sees those alone, also in error messa
 
 test('a reload is seen at once', async () => {
   const before = models
-  models = buildModelBook({ catalogue: CATALOGUE, models: [], providers: new Set(['simulator']) })
+  models = buildModelBook({ now: Date.now, catalogue: CATALOGUE, models: [], providers: new Set(['simulator']) })
   assert.deepEqual(await listed('/models'), ['turnpike-simulator'])
   models = before
 })

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { chargeNanoUsd, type Price } from '../../domain/price.ts'
+import { readStoredPrice } from '../../domain/stored-price.ts'
 import type { CompletionRow } from './completion-list.ts'
 
 export const LINE_KINDS = ['input', 'cached_input', 'cache_write', 'output'] as const
@@ -58,13 +59,7 @@ async function findPrice(
 ): Promise<Price | undefined> {
   const query = db.selectFrom('price_version').selectAll().where('id', '=', id).where('model', '=', model)
   const found = await query.executeTakeFirst()
-  if (found === undefined) return undefined
-  return {
-    inputMicroUsd: found.input_micro_usd,
-    outputMicroUsd: found.output_micro_usd,
-    cachedInputMicroUsd: found.cached_input_micro_usd ?? undefined,
-    cacheWriteMicroUsd: found.cache_write_micro_usd ?? undefined,
-  }
+  return found && readStoredPrice(found)
 }
 
 /** Through the index of corrections: most accounts have none. */

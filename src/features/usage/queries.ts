@@ -5,6 +5,7 @@ import type { Database } from '../../db/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import { storePrice } from '../../domain/stored-price.ts'
 import type { Period } from '../../http/period.ts'
 import { firstAgentAfter, idsBornIn } from './id-range.ts'
 import { DAY_MS, HOUR_MS, NEVER, splitPeriod } from './period.ts'
@@ -137,12 +138,10 @@ function agentCalls(db: Kysely<Database>, accountId: AccountId, period: Period) 
 
 /** Notes each price the first time it is seen: usage rows name it for ever. `now` is Unix milliseconds. */
 export async function recordPriceVersions(db: Kysely<Database>, models: readonly Model[], now: number): Promise<void> {
-  const rows = models.flatMap(({ id: model, price, priceVersion: id }) => {
-    if (price === undefined || id === undefined) return []
-    const cached = { cached_input_micro_usd: price.cachedInputMicroUsd ?? null }
-    const written = { cache_write_micro_usd: price.cacheWriteMicroUsd ?? null }
-    const fresh = { input_micro_usd: price.inputMicroUsd, output_micro_usd: price.outputMicroUsd }
-    return [{ id, model, ...fresh, ...cached, ...written, first_seen_at: now }]
+  const rows = models.flatMap(({ id: model, price, priceVersion, pricePeriods }) => {
+    const current = price === undefined || priceVersion === undefined ? [] : [{ price, version: priceVersion }]
+    const all = pricePeriods ?? current
+    return all.map((each) => ({ id: each.version, model, ...storePrice(each.price), first_seen_at: now }))
   })
   const known = await db.selectFrom('price_version').select('id').execute()
   const knownIds = new Set(known.map(({ id }) => id))

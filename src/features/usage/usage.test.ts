@@ -64,6 +64,8 @@ test('UP-1: a completion is kept with every field, its attempts among them', asy
     attempts: 2,
     client_request_id: 'mine',
     attempt_log: JSON.stringify([FAILED, ANSWERED]),
+    usage_detail: null,
+    price_rule: null,
   })
 })
 
