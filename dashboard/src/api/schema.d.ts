@@ -799,6 +799,309 @@ export interface paths {
                                     cached_input_per_million?: number;
                                     /** @description USD per million prompt tokens written to the cache. Absent: as input. */
                                     cache_write_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                    cache_write_1h_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                    cache_write_12h_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                    audio_input_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                    cached_audio_input_per_million?: number;
+                                    /** @description USD per million completion tokens of audio. Absent: as output. */
+                                    audio_output_per_million?: number;
+                                    /** @description USD per million completion tokens of images. Absent: as output. */
+                                    image_output_per_million?: number;
+                                    /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                    reasoning_output_per_million?: number;
+                                    /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                    tiers?: {
+                                        /** @description What the prompt has to exceed, cached tokens included. */
+                                        above_prompt_tokens: number;
+                                        /**
+                                         * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                         * @enum {unknown}
+                                         */
+                                        applies_to: "request" | "excess";
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million?: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million?: number;
+                                        /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Absent: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Absent: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                        reasoning_output_per_million?: number;
+                                    }[];
+                                    /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                    service_tiers?: {
+                                        [key: string]: {
+                                            /** @description USD per million prompt tokens. */
+                                            input_per_million?: number;
+                                            /** @description USD per million completion tokens. */
+                                            output_per_million?: number;
+                                            /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                            cached_input_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                            cache_write_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                            cache_write_1h_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                            cache_write_12h_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                            audio_input_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                            cached_audio_input_per_million?: number;
+                                            /** @description USD per million completion tokens of audio. Absent: as output. */
+                                            audio_output_per_million?: number;
+                                            /** @description USD per million completion tokens of images. Absent: as output. */
+                                            image_output_per_million?: number;
+                                            /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                            reasoning_output_per_million?: number;
+                                            /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                            tiers?: {
+                                                /** @description What the prompt has to exceed, cached tokens included. */
+                                                above_prompt_tokens: number;
+                                                /**
+                                                 * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                                 * @enum {unknown}
+                                                 */
+                                                applies_to: "request" | "excess";
+                                                /** @description USD per million prompt tokens. */
+                                                input_per_million?: number;
+                                                /** @description USD per million completion tokens. */
+                                                output_per_million?: number;
+                                                /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                                cached_input_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                                cache_write_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                                cache_write_1h_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                                cache_write_12h_per_million?: number;
+                                                /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                                audio_input_per_million?: number;
+                                                /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                                cached_audio_input_per_million?: number;
+                                                /** @description USD per million completion tokens of audio. Absent: as output. */
+                                                audio_output_per_million?: number;
+                                                /** @description USD per million completion tokens of images. Absent: as output. */
+                                                image_output_per_million?: number;
+                                                /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                                reasoning_output_per_million?: number;
+                                            }[];
+                                        };
+                                    };
+                                    /** @description Rates by the time of day at which a request is admitted. */
+                                    discounts?: {
+                                        /** @description Time of day, UTC. */
+                                        from: string;
+                                        /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                        until: string;
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million?: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million?: number;
+                                        /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Absent: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Absent: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                        reasoning_output_per_million?: number;
+                                    }[];
+                                    /** @description USD for each call of a provider. */
+                                    per_request_usd?: number;
+                                    /** @description USD for each image in the request. */
+                                    per_image_usd?: number;
+                                    /** @description USD per 1,000 uses of a tool that the provider runs. */
+                                    server_tools?: {
+                                        [key: string]: number;
+                                    };
+                                    /** @description ISO 8601 UTC: when the price starts. */
+                                    starts?: string;
+                                    /** @description ISO 8601 UTC: when the price ends, not included. */
+                                    ends?: string;
+                                    /** @description The prices that are announced to follow, in order. */
+                                    successors?: {
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million: number;
+                                        /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Absent: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Absent: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                        reasoning_output_per_million?: number;
+                                        /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                        tiers?: {
+                                            /** @description What the prompt has to exceed, cached tokens included. */
+                                            above_prompt_tokens: number;
+                                            /**
+                                             * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                             * @enum {unknown}
+                                             */
+                                            applies_to: "request" | "excess";
+                                            /** @description USD per million prompt tokens. */
+                                            input_per_million?: number;
+                                            /** @description USD per million completion tokens. */
+                                            output_per_million?: number;
+                                            /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                            cached_input_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                            cache_write_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                            cache_write_1h_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                            cache_write_12h_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                            audio_input_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                            cached_audio_input_per_million?: number;
+                                            /** @description USD per million completion tokens of audio. Absent: as output. */
+                                            audio_output_per_million?: number;
+                                            /** @description USD per million completion tokens of images. Absent: as output. */
+                                            image_output_per_million?: number;
+                                            /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                            reasoning_output_per_million?: number;
+                                        }[];
+                                        /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                        service_tiers?: {
+                                            [key: string]: {
+                                                /** @description USD per million prompt tokens. */
+                                                input_per_million?: number;
+                                                /** @description USD per million completion tokens. */
+                                                output_per_million?: number;
+                                                /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                                cached_input_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                                cache_write_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                                cache_write_1h_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                                cache_write_12h_per_million?: number;
+                                                /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                                audio_input_per_million?: number;
+                                                /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                                cached_audio_input_per_million?: number;
+                                                /** @description USD per million completion tokens of audio. Absent: as output. */
+                                                audio_output_per_million?: number;
+                                                /** @description USD per million completion tokens of images. Absent: as output. */
+                                                image_output_per_million?: number;
+                                                /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                                reasoning_output_per_million?: number;
+                                                /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                                tiers?: {
+                                                    /** @description What the prompt has to exceed, cached tokens included. */
+                                                    above_prompt_tokens: number;
+                                                    /**
+                                                     * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                                     * @enum {unknown}
+                                                     */
+                                                    applies_to: "request" | "excess";
+                                                    /** @description USD per million prompt tokens. */
+                                                    input_per_million?: number;
+                                                    /** @description USD per million completion tokens. */
+                                                    output_per_million?: number;
+                                                    /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                                    cached_input_per_million?: number;
+                                                    /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                                    cache_write_per_million?: number;
+                                                    /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                                    cache_write_1h_per_million?: number;
+                                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                                    cache_write_12h_per_million?: number;
+                                                    /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                                    audio_input_per_million?: number;
+                                                    /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                                    cached_audio_input_per_million?: number;
+                                                    /** @description USD per million completion tokens of audio. Absent: as output. */
+                                                    audio_output_per_million?: number;
+                                                    /** @description USD per million completion tokens of images. Absent: as output. */
+                                                    image_output_per_million?: number;
+                                                    /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                                    reasoning_output_per_million?: number;
+                                                }[];
+                                            };
+                                        };
+                                        /** @description Rates by the time of day at which a request is admitted. */
+                                        discounts?: {
+                                            /** @description Time of day, UTC. */
+                                            from: string;
+                                            /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                            until: string;
+                                            /** @description USD per million prompt tokens. */
+                                            input_per_million?: number;
+                                            /** @description USD per million completion tokens. */
+                                            output_per_million?: number;
+                                            /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                            cached_input_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                            cache_write_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                            cache_write_1h_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                            cache_write_12h_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                            audio_input_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                            cached_audio_input_per_million?: number;
+                                            /** @description USD per million completion tokens of audio. Absent: as output. */
+                                            audio_output_per_million?: number;
+                                            /** @description USD per million completion tokens of images. Absent: as output. */
+                                            image_output_per_million?: number;
+                                            /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                            reasoning_output_per_million?: number;
+                                        }[];
+                                        /** @description USD for each call of a provider. */
+                                        per_request_usd?: number;
+                                        /** @description USD for each image in the request. */
+                                        per_image_usd?: number;
+                                        /** @description USD per 1,000 uses of a tool that the provider runs. */
+                                        server_tools?: {
+                                            [key: string]: number;
+                                        };
+                                        /** @description ISO 8601 UTC: when the price starts. */
+                                        starts?: string;
+                                        /** @description ISO 8601 UTC: when the price ends, not included. */
+                                        ends?: string;
+                                    }[];
                                 } | null;
                                 /** @description The ID that this one stands for. */
                                 alias_of?: string;
@@ -915,6 +1218,309 @@ export interface paths {
                                 cached_input_per_million?: number;
                                 /** @description USD per million prompt tokens written to the cache. Absent: as input. */
                                 cache_write_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                cache_write_1h_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                cache_write_12h_per_million?: number;
+                                /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                audio_input_per_million?: number;
+                                /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                cached_audio_input_per_million?: number;
+                                /** @description USD per million completion tokens of audio. Absent: as output. */
+                                audio_output_per_million?: number;
+                                /** @description USD per million completion tokens of images. Absent: as output. */
+                                image_output_per_million?: number;
+                                /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                reasoning_output_per_million?: number;
+                                /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                tiers?: {
+                                    /** @description What the prompt has to exceed, cached tokens included. */
+                                    above_prompt_tokens: number;
+                                    /**
+                                     * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                     * @enum {unknown}
+                                     */
+                                    applies_to: "request" | "excess";
+                                    /** @description USD per million prompt tokens. */
+                                    input_per_million?: number;
+                                    /** @description USD per million completion tokens. */
+                                    output_per_million?: number;
+                                    /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                    cached_input_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                    cache_write_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                    cache_write_1h_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                    cache_write_12h_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                    audio_input_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                    cached_audio_input_per_million?: number;
+                                    /** @description USD per million completion tokens of audio. Absent: as output. */
+                                    audio_output_per_million?: number;
+                                    /** @description USD per million completion tokens of images. Absent: as output. */
+                                    image_output_per_million?: number;
+                                    /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                    reasoning_output_per_million?: number;
+                                }[];
+                                /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                service_tiers?: {
+                                    [key: string]: {
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million?: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million?: number;
+                                        /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Absent: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Absent: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                        reasoning_output_per_million?: number;
+                                        /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                        tiers?: {
+                                            /** @description What the prompt has to exceed, cached tokens included. */
+                                            above_prompt_tokens: number;
+                                            /**
+                                             * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                             * @enum {unknown}
+                                             */
+                                            applies_to: "request" | "excess";
+                                            /** @description USD per million prompt tokens. */
+                                            input_per_million?: number;
+                                            /** @description USD per million completion tokens. */
+                                            output_per_million?: number;
+                                            /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                            cached_input_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                            cache_write_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                            cache_write_1h_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                            cache_write_12h_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                            audio_input_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                            cached_audio_input_per_million?: number;
+                                            /** @description USD per million completion tokens of audio. Absent: as output. */
+                                            audio_output_per_million?: number;
+                                            /** @description USD per million completion tokens of images. Absent: as output. */
+                                            image_output_per_million?: number;
+                                            /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                            reasoning_output_per_million?: number;
+                                        }[];
+                                    };
+                                };
+                                /** @description Rates by the time of day at which a request is admitted. */
+                                discounts?: {
+                                    /** @description Time of day, UTC. */
+                                    from: string;
+                                    /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                    until: string;
+                                    /** @description USD per million prompt tokens. */
+                                    input_per_million?: number;
+                                    /** @description USD per million completion tokens. */
+                                    output_per_million?: number;
+                                    /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                    cached_input_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                    cache_write_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                    cache_write_1h_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                    cache_write_12h_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                    audio_input_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                    cached_audio_input_per_million?: number;
+                                    /** @description USD per million completion tokens of audio. Absent: as output. */
+                                    audio_output_per_million?: number;
+                                    /** @description USD per million completion tokens of images. Absent: as output. */
+                                    image_output_per_million?: number;
+                                    /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                    reasoning_output_per_million?: number;
+                                }[];
+                                /** @description USD for each call of a provider. */
+                                per_request_usd?: number;
+                                /** @description USD for each image in the request. */
+                                per_image_usd?: number;
+                                /** @description USD per 1,000 uses of a tool that the provider runs. */
+                                server_tools?: {
+                                    [key: string]: number;
+                                };
+                                /** @description ISO 8601 UTC: when the price starts. */
+                                starts?: string;
+                                /** @description ISO 8601 UTC: when the price ends, not included. */
+                                ends?: string;
+                                /** @description The prices that are announced to follow, in order. */
+                                successors?: {
+                                    /** @description USD per million prompt tokens. */
+                                    input_per_million: number;
+                                    /** @description USD per million completion tokens. */
+                                    output_per_million: number;
+                                    /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                    cached_input_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                    cache_write_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                    cache_write_1h_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                    cache_write_12h_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                    audio_input_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                    cached_audio_input_per_million?: number;
+                                    /** @description USD per million completion tokens of audio. Absent: as output. */
+                                    audio_output_per_million?: number;
+                                    /** @description USD per million completion tokens of images. Absent: as output. */
+                                    image_output_per_million?: number;
+                                    /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                    reasoning_output_per_million?: number;
+                                    /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                    tiers?: {
+                                        /** @description What the prompt has to exceed, cached tokens included. */
+                                        above_prompt_tokens: number;
+                                        /**
+                                         * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                         * @enum {unknown}
+                                         */
+                                        applies_to: "request" | "excess";
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million?: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million?: number;
+                                        /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Absent: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Absent: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                        reasoning_output_per_million?: number;
+                                    }[];
+                                    /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                    service_tiers?: {
+                                        [key: string]: {
+                                            /** @description USD per million prompt tokens. */
+                                            input_per_million?: number;
+                                            /** @description USD per million completion tokens. */
+                                            output_per_million?: number;
+                                            /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                            cached_input_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                            cache_write_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                            cache_write_1h_per_million?: number;
+                                            /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                            cache_write_12h_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                            audio_input_per_million?: number;
+                                            /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                            cached_audio_input_per_million?: number;
+                                            /** @description USD per million completion tokens of audio. Absent: as output. */
+                                            audio_output_per_million?: number;
+                                            /** @description USD per million completion tokens of images. Absent: as output. */
+                                            image_output_per_million?: number;
+                                            /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                            reasoning_output_per_million?: number;
+                                            /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
+                                            tiers?: {
+                                                /** @description What the prompt has to exceed, cached tokens included. */
+                                                above_prompt_tokens: number;
+                                                /**
+                                                 * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
+                                                 * @enum {unknown}
+                                                 */
+                                                applies_to: "request" | "excess";
+                                                /** @description USD per million prompt tokens. */
+                                                input_per_million?: number;
+                                                /** @description USD per million completion tokens. */
+                                                output_per_million?: number;
+                                                /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                                cached_input_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                                cache_write_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                                cache_write_1h_per_million?: number;
+                                                /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                                cache_write_12h_per_million?: number;
+                                                /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                                audio_input_per_million?: number;
+                                                /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                                cached_audio_input_per_million?: number;
+                                                /** @description USD per million completion tokens of audio. Absent: as output. */
+                                                audio_output_per_million?: number;
+                                                /** @description USD per million completion tokens of images. Absent: as output. */
+                                                image_output_per_million?: number;
+                                                /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                                reasoning_output_per_million?: number;
+                                            }[];
+                                        };
+                                    };
+                                    /** @description Rates by the time of day at which a request is admitted. */
+                                    discounts?: {
+                                        /** @description Time of day, UTC. */
+                                        from: string;
+                                        /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                        until: string;
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million?: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million?: number;
+                                        /** @description USD per million prompt tokens read from the cache. Absent: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache. Absent: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Absent: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Absent: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Absent: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Absent: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Absent: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Absent: as output. */
+                                        reasoning_output_per_million?: number;
+                                    }[];
+                                    /** @description USD for each call of a provider. */
+                                    per_request_usd?: number;
+                                    /** @description USD for each image in the request. */
+                                    per_image_usd?: number;
+                                    /** @description USD per 1,000 uses of a tool that the provider runs. */
+                                    server_tools?: {
+                                        [key: string]: number;
+                                    };
+                                    /** @description ISO 8601 UTC: when the price starts. */
+                                    starts?: string;
+                                    /** @description ISO 8601 UTC: when the price ends, not included. */
+                                    ends?: string;
+                                }[];
                             } | null;
                             /** @description The ID that this one stands for. */
                             alias_of?: string;
