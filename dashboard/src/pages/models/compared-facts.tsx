@@ -51,7 +51,7 @@ export function measuredFacts({ day, week }: MeasuredSpans): readonly Fact[] {
   ]
 }
 
-type PriceField = keyof NonNullable<ModelRow['pricing']>
+type PriceField = Extract<keyof NonNullable<ModelRow['pricing']>, `${string}_per_million`>
 
 /** What has no price of its own costs as much as other input. */
 function priceText({ pricing }: ModelRow, field: PriceField): string | undefined {
