@@ -152,7 +152,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   provider_credentials: {
     meaning: "The provider refuses the operator's credential, or its account there is empty.",
-    action: 'Tell the operator.',
+    action: 'Tell the operator; a repeat gets the same answer.',
   },
   database_unavailable: {
     meaning: 'The database cannot be reached, and nothing is admitted without it.',

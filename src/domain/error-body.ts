@@ -15,7 +15,7 @@ export function retryAfterSeconds(error: GatewayError): number | undefined {
 }
 
 /**
- * `{"error":{type, message, code, param?, retry_after?, request_id}}` and the error's own details, as JSON text. Where there is a wait, the message
+ * `{"error":{type, message, code, param?, retry_after?, request_id}}` and the error's own details, as JSON text. Where a repeat may help after a wait, the message
  * says "try again in N s", which some clients read instead of the header.
  */
 export function renderErrorBody(error: GatewayError, requestId: string): string {
@@ -23,7 +23,7 @@ export function renderErrorBody(error: GatewayError, requestId: string): string 
   return JSON.stringify({
     error: {
       type: error.type,
-      message: withWait(withoutSecrets(error.message), seconds),
+      message: withWait(withoutSecrets(error.message), error.retryable ? seconds : undefined),
       code: error.code,
       param: error.param && withoutSecrets(error.param),
       retry_after: seconds,

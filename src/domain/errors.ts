@@ -43,7 +43,7 @@ const CATALOGUE = {
   internal_error: { status: 500, type: 'internal_error', retryable: true },
   provider_error: { status: 503, type: 'service_unavailable', retryable: true },
   provider_rate_limited: { status: 503, type: 'service_unavailable', retryable: true },
-  provider_credentials: { status: 503, type: 'service_unavailable', retryable: true },
+  provider_credentials: { status: 503, type: 'service_unavailable', retryable: false },
   database_unavailable: { status: 503, type: 'service_unavailable', retryable: true },
   overloaded: { status: 503, type: 'service_unavailable', retryable: true },
   agents_unavailable: { status: 503, type: 'service_unavailable', retryable: true },
@@ -60,6 +60,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined
   /** Fields of the body beside the usual ones: plain JSON values. */
   readonly details?: Readonly<Record<string, string | number | null>> | undefined
+  /** False: no repeat mends it, though the code alone does not say so. */
+  readonly retryable?: boolean | undefined
   /** Response headers that belong to this error beside the usual ones. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -71,6 +73,7 @@ export class GatewayError extends Error {
   readonly retryAfterMs: number | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly details: Readonly<Record<string, string | number | null>> | undefined
+  readonly #retryable: boolean | undefined
 
   /** @param message Shown to clients. Secrets and upstream bodies go in `options.cause`, which is only logged. */
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -80,6 +83,7 @@ export class GatewayError extends Error {
     this.retryAfterMs = options.retryAfterMs
     this.headers = options.headers
     this.details = options.details
+    this.#retryable = options.retryable
   }
   get status(): number {
     return CATALOGUE[this.code].status
@@ -89,7 +93,12 @@ export class GatewayError extends Error {
   }
   /** Whether the same request may succeed later. */
   get retryable(): boolean {
-    return CATALOGUE[this.code].retryable
+    return this.#retryable ?? CATALOGUE[this.code].retryable
+  }
+  /** The same error with other headers. */
+  withHeaders(headers: Readonly<Record<string, string>>): GatewayError {
+    const { code, message, cause, param, retryAfterMs, details } = this
+    return new GatewayError(code, message, { cause, param, retryAfterMs, details, headers, retryable: this.#retryable })
   }
   /** What the client may be told: our own errors as they are, anything else as `internal_error`. */
   static from(error: unknown): GatewayError {

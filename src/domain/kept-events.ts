@@ -34,9 +34,16 @@ export function eventsAfter(text: string, after: number | undefined): string {
   return lastEnd < 0 ? text : text.slice(lastEnd + BLOCK_END.length)
 }
 
+export interface BrokenEnd {
+  readonly code: string
+  readonly message: string
+  /** Undefined where the process that had the request is gone. */
+  readonly requestId?: string | undefined
+}
+
 /** How a stream ends that broke off, where no status can be given any more. */
-export function brokenEnd({ code, message }: { readonly code: string; readonly message: string }): string {
-  return `data: ${JSON.stringify({ error: { type: 'upstream_error', message, code } })}\n\n${DONE}`
+export function brokenEnd({ code, message, requestId }: BrokenEnd): string {
+  return `data: ${JSON.stringify({ error: { type: 'upstream_error', message, code, request_id: requestId } })}\n\n${DONE}`
 }
 
 export function isEventStream({ headers }: Pick<KeptAnswer, 'headers'>): boolean {

@@ -43,7 +43,7 @@ export async function answerKept(
     const turn = await turnOf(completion, surroundings, { ...ask, goneSubjectId })
     const end = await follow(completion, surroundings, { turn, after: ask.lastEventId })
     if (end.kind === 'whole') return undefined
-    if (end.kind === 'answer') return give(surroundings, end.answer)
+    if (end.kind === 'answer') return give(completion, surroundings, end.answer)
     if (end.kind === 'gone') goneSubjectId = end.subjectId
     else if (ports.clock() >= deadline) throw stillRunning()
     else await pause(completion, lookMs)
@@ -141,7 +141,7 @@ async function listenTo(
 async function heard(completion: Completion, listening: Listening): Promise<void> {
   completion.wake = () => {
     const { interruption } = completion
-    if (interruption !== undefined) listening.cut(interruption, lastWords(interruption))
+    if (interruption !== undefined) listening.cut(interruption, lastWords(interruption, completion))
   }
   try {
     await listening.done
@@ -157,14 +157,7 @@ function headersOf({ admission }: Completion, ofStream: Readonly<Record<string, 
 }
 
 function ownError(completion: Completion, error: GatewayError): GatewayError {
-  const { code, message, cause, param, retryAfterMs, details, headers = {} } = error
-  return new GatewayError(code, message, {
-    cause,
-    param,
-    retryAfterMs,
-    details,
-    headers: headersOf(completion, headers),
-  })
+  return error.withHeaders(headersOf(completion, error.headers ?? {}))
 }
 
 async function followElsewhere(
@@ -177,14 +170,14 @@ async function followElsewhere(
   const end = await relay(completion, surroundings, following)
   if (completion.left) return { kind: 'whole' }
   if (completion.interruption !== undefined) {
-    failClient(client, completion.interruption)
+    failClient(completion, client, completion.interruption)
     return { kind: 'whole' }
   }
   if (end.kind === 'answer') return { kind: 'answer', answer: replayed(completion, end.answer) }
   if (end.kind === 'unreachable') throw ownError(completion, unreachable())
   if (end.kind === 'cut') {
     if (!client.streaming()) return { kind: 'gone', subjectId }
-    failClient(client, lost(subjectId))
+    failClient(completion, client, lost(subjectId))
     return { kind: 'whole' }
   }
   return end.kind === 'gone' ? { kind: 'gone', subjectId } : { kind: end.kind }
@@ -211,9 +204,9 @@ async function relay(
 }
 
 /** An answer that is kept, also to a client whose head is out already. */
-function give({ client }: KeptSurroundings, answer: KeptAnswer): KeptAnswer | undefined {
+function give(completion: Completion, { client }: KeptSurroundings, answer: KeptAnswer): KeptAnswer | undefined {
   if (!client.streaming()) return answer
-  client.write(isEventStream(answer) ? answer.body : lastWords(errorIn(answer.body)))
+  client.write(isEventStream(answer) ? answer.body : lastWords(errorIn(answer.body), completion))
   client.endStream()
   return undefined
 }

@@ -32,13 +32,13 @@ export async function answerStreamed(completion: Completion, { ports, client, se
 /** In the stream once its head is out; as a rejection, and so with a status of its own, before. */
 function failStream({ completion, client }: StreamDelivery, error: GatewayError): void {
   const { stream, left } = completion
-  if (stream !== undefined) stream.fail(error, lastWords(error))
-  else if (!left) failClient(client, error)
+  if (stream !== undefined) stream.fail(error, lastWords(error, completion))
+  else if (!left) failClient(completion, client, error)
 }
 
 /** Throws as long as the client can get a status. */
-export function failClient(client: ClientConnection, error: GatewayError): void {
+export function failClient(completion: Completion, client: ClientConnection, error: GatewayError): void {
   if (!client.streaming()) throw error
-  client.write(lastWords(error))
+  client.write(lastWords(error, completion))
   client.endStream()
 }

@@ -7,7 +7,7 @@ import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { type Call, type CallEnd, startCall } from './call.ts'
 import { type Completion, isOver } from './completion.ts'
-import { mayBeTriedElsewhere } from './failure.ts'
+import { isCredentialRefusal, mayBeTriedElsewhere } from './failure.ts'
 import type { GatewayPorts } from './ports.ts'
 import { spreads } from './routing/candidate.ts'
 import { abandonPassage, noteCallOver, notePassageBegun, notePassageFailed, type Passage } from './routing/passage.ts'
@@ -27,7 +27,10 @@ export interface AttemptSettings {
   readonly maxAttempts: number
 }
 
-/** Resolves once every choice has begun. Rejects with the last failure when nothing more is to be tried. */
+/**
+ * Resolves once every choice has begun. Rejects with the last failure when nothing more is to be tried. A refused
+ * credential is no attempt: every other credential and deployment gets its turn.
+ */
 export async function beginAnswer(
   completion: Completion,
   ports: GatewayPorts,
@@ -35,13 +38,16 @@ export async function beginAnswer(
 ): Promise<Answering> {
   if (isOver(completion)) throw new Error('The request was over before a provider was called.')
   const search = startSearch(completion, ports)
+  let refused = 0
   for (;;) {
     const found = nextPassage(search)
     const passage = found instanceof Promise ? await found : found
     try {
       return await attempt(completion, ports, passage)
     } catch (error) {
-      const goesOn = mayBeTriedElsewhere(error) && completion.attempts < maxAttempts && !isOver(completion)
+      if (isCredentialRefusal(error)) refused += 1
+      const hasAttempts = completion.attempts - refused < maxAttempts
+      const goesOn = hasAttempts && mayBeTriedElsewhere(error) && !isOver(completion)
       if (!goesOn) throw error
       learn(search, passage, error)
     }

@@ -34,8 +34,8 @@ const TABLE: readonly Row[] = [
   row('content_filter', 400, ['content_filter', 400, false, false]),
   row('credentials', 401, ['provider_credentials', 503, true, false]),
   row('credentials', 403, ['provider_credentials', 503, true, false]),
-  row('quota', 402, ['provider_error', 503, true, false]),
-  row('quota', 429, ['provider_rate_limited', 503, true, false]),
+  row('quota', 402, ['provider_credentials', 503, true, false]),
+  row('quota', 429, ['provider_credentials', 503, true, false]),
   row('rate_limited', 429, ['provider_rate_limited', 503, true, true]),
   row('not_found', 404, ['provider_error', 503, true, false]),
   row('overloaded', 503, ['provider_error', 503, true, true]),
@@ -48,6 +48,7 @@ for (const { kind, status, code, answered, tried } of TABLE) {
     const error = failure(kind, { status })
     const told = toGatewayError(error, 'up')
     assert.deepEqual([told.code, told.status], [code, answered])
+    assert.equal(told.retryable, answered === 503 && !['credentials', 'quota', 'not_found'].includes(kind))
     assert.equal(told.cause, error)
     assert.deepEqual([mayBeTriedElsewhere(error), mayBeTriedAgain(error)], tried)
   })

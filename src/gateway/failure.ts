@@ -7,25 +7,26 @@ export function toGatewayError(
   providerName: string | undefined,
   headers?: Readonly<Record<string, string>>,
 ): GatewayError {
-  if (!(error instanceof ProviderError)) return withHeaders(GatewayError.from(error), headers)
+  if (!(error instanceof ProviderError)) return withDefaults(GatewayError.from(error), headers)
   const { failure } = error
-  const code = codeOf(failure)
+  const code = CODES[failure.kind]
   const { retryAfterMs, param } = failure
-  const options = { cause: error, param: isOurs(code) ? undefined : param, retryAfterMs, headers }
+  const retryable = PERMANENT.has(failure.kind) ? false : undefined
+  const options = { cause: error, param: isOurs(code) ? undefined : param, retryAfterMs, headers, retryable }
   return new GatewayError(code, messageFor(failure, { code, providerName }), options)
 }
 
 /** The same error; its own headers win. */
-function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>> | undefined): GatewayError {
-  if (headers === undefined) return error
-  const { code, message, cause, param, retryAfterMs, details } = error
-  return new GatewayError(code, message, {
-    cause,
-    param,
-    retryAfterMs,
-    details,
-    headers: { ...headers, ...error.headers },
-  })
+function withDefaults(error: GatewayError, headers: Readonly<Record<string, string>> | undefined): GatewayError {
+  return headers === undefined ? error : error.withHeaders({ ...headers, ...error.headers })
+}
+
+/** Only the operator can mend these: a client that repeats the request gets the same answer. */
+const PERMANENT: ReadonlySet<FailureKind> = new Set(['credentials', 'quota', 'not_found'])
+
+/** The provider refused the gateway's credential or its account: it did no work, and says nothing about the request. */
+export function isCredentialRefusal(error: unknown): boolean {
+  return error instanceof ProviderError && (error.failure.kind === 'credentials' || error.failure.kind === 'quota')
 }
 
 /** Whether another call, to this target or another, may do better. */
@@ -46,15 +47,11 @@ const CODES: Readonly<Record<FailureKind, ErrorCode>> = {
   context_length: 'context_length_exceeded',
   content_filter: 'content_filter',
   credentials: 'provider_credentials',
-  quota: 'provider_error',
+  quota: 'provider_credentials',
   rate_limited: 'provider_rate_limited',
   not_found: 'provider_error',
   overloaded: 'provider_error',
   failed: 'provider_error',
-}
-
-function codeOf({ kind, status }: ProviderFailure): ErrorCode {
-  return kind === 'quota' && status === 429 ? 'provider_rate_limited' : CODES[kind]
 }
 
 function isOurs(code: ErrorCode): boolean {
@@ -73,9 +70,9 @@ function messageFor(
 ): string {
   if (!isOurs(code)) return failure.message === '' ? 'The provider refused the request.' : failure.message
   const provider = providerName === undefined ? 'The provider' : `The provider '${providerName}'`
+  if (failure.kind === 'quota') return `The gateway's account with ${provider.replace('The', 'the')} is used up.`
   if (code === 'provider_credentials') return `${provider} did not accept the gateway's credential.`
   if (code === 'provider_rate_limited') return `${provider} is limiting the gateway's requests.`
-  if (failure.kind === 'quota') return `The gateway's account with ${provider.replace('The', 'the')} is used up.`
   if (failure.kind === 'not_found') return `${provider} does not have this model.`
   if (failure.status >= 300) return `${provider} answered with status ${failure.status}.`
   if (failure.status > 0) return `${provider} reported an error.`

@@ -100,8 +100,11 @@ export function commitStream(
 }
 
 /** How a stream that broke off ends. */
-export function lastWords({ code, message }: { readonly code: string; readonly message: string }): string {
-  return brokenEnd({ code, message: `${message} The partial response may be incomplete.` })
+export function lastWords(
+  { code, message }: { readonly code: string; readonly message: string },
+  { requestId }: Pick<Completion, 'requestId'>,
+): string {
+  return brokenEnd({ code, message: `${message} The partial response may be incomplete.`, requestId })
 }
 
 export function wholeAnswer(body: string, headers: Readonly<Record<string, string>>): KeptAnswer {
@@ -126,7 +129,7 @@ export async function endRun(
     const told = lasting(abandoned ? clientLeft(completion, settlement) : reason)
     const outcome = { settlement, status: brokenStatus(completion) }
     // A stream that has begun cannot have a status any more: it is kept with its end.
-    if (stream?.silent() === false) commitStream(completion, ports, { outcome, last: lastWords(told) })
+    if (stream?.silent() === false) commitStream(completion, ports, { outcome, last: lastWords(told, completion) })
     else await commitAnswer(completion, ports, { outcome, answer: errorAnswer(told, completion) })
     return told
   }
@@ -149,9 +152,8 @@ function clientLeft({ id }: Completion, { costNanoUsd }: Settlement): GatewayErr
 }
 
 /** A repeat gets the same again: it is of no use to try. */
-function lasting({ code, message, cause, param, retryAfterMs, details, headers }: GatewayError): GatewayError {
-  const kept = { ...headers, 'x-should-retry': 'false' }
-  return new GatewayError(code, message, { cause, param, retryAfterMs, details, headers: kept })
+function lasting(error: GatewayError): GatewayError {
+  return error.withHeaders({ ...error.headers, 'x-should-retry': 'false' })
 }
 
 function errorAnswer(error: GatewayError, { requestId }: Completion): KeptAnswer {

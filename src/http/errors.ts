@@ -39,11 +39,11 @@ export function frameworkErrors(onError: (error: GatewayError, requestId: string
 
 /** Headers of an error answer beside the usual ones. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
-  if (!error.retryable) return { ...error.headers, 'x-should-retry': 'false' }
+  const headers = { ...error.headers, ...(!error.retryable && { 'x-should-retry': 'false' }) }
   const seconds = retryAfterSeconds(error)
-  if (seconds === undefined) return { ...error.headers }
+  if (seconds === undefined) return headers
   const milliseconds = Math.min(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
-  return { ...error.headers, 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(milliseconds)) }
+  return { ...headers, 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(milliseconds)) }
 }
 
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {

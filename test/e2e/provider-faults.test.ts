@@ -210,6 +210,8 @@ const MAPPED: readonly (readonly [script: Script, status: number, type: string, 
   [providerSays(500, { message: 'oops' }), 503, 'service_unavailable', 'provider_error'],
   [providerSays(503, { message: 'overloaded' }), 503, 'service_unavailable', 'provider_error'],
 ]
+/** Rows of the provider's 401, 403 and 404: only the operator can mend these, so clients are told not to repeat. */
+const PERMANENT = [3, 4, 5]
 for (const [index, [script, status, type, code]] of MAPPED.entries()) {
   for (const stream of [false, true]) {
     test(`decisions 4: row ${index + 1} of the provider's failures becomes ${status} ${code}, stream ${stream}`, async () => {
@@ -219,8 +221,10 @@ for (const [index, [script, status, type, code]] of MAPPED.entries()) {
         body: hello({ stream, model: code === 'provider_rate_limited' ? 'limited' : 'm1' }),
       })
       const error = errorOf(answer)
+      const isPermanent = PERMANENT.includes(index)
       assert.deepEqual([answer.status, error.type, error.code], [status, type, code])
-      assert.equal(answer.headers['x-should-retry'], status === 400 ? 'false' : undefined)
+      assert.equal(answer.headers['x-should-retry'], status === 400 || isPermanent ? 'false' : undefined)
+      if (status === 503) assert.ok(Number(answer.headers['retry-after']) >= 1)
       assert.ok(!answer.text.includes('sk-up'), 'no credential of ours in an answer')
       if (code === 'provider_rate_limited') assert.equal(answer.headers['retry-after'], '7')
     })

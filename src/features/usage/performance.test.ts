@@ -74,6 +74,18 @@ test('each model has its requests, failures and times, and each hour its times t
   assert.deepEqual([day.body.groups[0].requests, day.body.period_start], [1, hour(48)])
 })
 
+test('what a provider rejected for its content is a request, and no failure of the model', async (t) => {
+  const { database, get, ago } = await setUp(t)
+  const note = { provider: 'p', model: 'rejected', startedMs: 0, durationMs: 1 }
+  await recordCompletions(database, [
+    ago(1, { status: 'failed', attemptLog: [{ ...note, outcome: 'rejected', status: 400 }] }),
+    ago(1, { status: 'failed', attemptLog: [{ ...note, outcome: 'overloaded', status: 529 }] }),
+    ago(1),
+  ])
+  const [{ requests, failed, success_rate }] = (await get()).body.groups
+  assert.deepEqual([requests, failed, success_rate], [3, 1, 0.5])
+})
+
 test('with include=hours each group has its requests and failures by hour, of the same completions', async (t) => {
   const { database, clock, get, ago } = await setUp(t)
   await recordCompletions(database, [

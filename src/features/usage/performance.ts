@@ -25,7 +25,7 @@ export interface Percentiles {
 export interface PerformanceGroup {
   readonly key: string
   readonly requests: number
-  /** Failed or broken off by the provider. */
+  /** Failed or broken off by the provider; not those that it rejected for their content. */
   readonly failed: number
   /** Undefined where all clients left. */
   readonly successRate: number | undefined
@@ -99,16 +99,19 @@ interface Cell {
   readonly durations: string | null
 }
 
+/** The provider refused the request's content: the client's fault, which says nothing of the provider. */
+const REJECTED = sql`(attempt_log is not null and attempt_log like '%"outcome":"rejected"%')`
+
 function gather(db: Kysely<Database>, { grouping, ...choice }: Choice): Promise<readonly Cell[]> {
   return readRows(
     db,
     sql<Cell>`select name as key, hour, count(*) as requests,
-      count(case when status in ('failed', 'incomplete') then 1 end) as failed,
+      count(case when status = 'incomplete' or (status = 'failed' and not ${REJECTED}) then 1 end) as failed,
       count(case when status = 'completed' then 1 end) as completed,
       string_agg(case when stream = 1 then cast(first_byte_ms as text) end, ',') as "firstBytes",
       string_agg(case when status = 'completed' then cast(duration_ms as text) end, ',') as "durations"
     from (
-      select ${sql.ref(grouping)} as name, created_at / ${sql.lit(HOUR_MS)} as hour, status, stream, duration_ms, first_byte_ms
+      select ${sql.ref(grouping)} as name, created_at / ${sql.lit(HOUR_MS)} as hour, status, stream, duration_ms, first_byte_ms, attempt_log
       from completion where ${isIn(choice)} order by id desc limit ${sql.lit(MAX_ROWS)}
     ) as newest group by name, hour`,
   )

@@ -43,6 +43,12 @@ test('a credential that is refused or used up is left alone for all models, for 
   }
 })
 
+test('a credential that is forbidden one model is left alone for that model only', () => {
+  const at = cooled({ kind: 'credentials', status: 403 })
+  assert.equal(at('m', 1_000)?.until, 1_000 + REFUSED_MS)
+  assert.equal(at('other', 1_000), undefined)
+})
+
 test('one that is accepted after all is used again, if the call began after the refusal', () => {
   for (const failure of [
     { kind: 'credentials', message: '', status: 401 },

@@ -62,7 +62,8 @@ export function cool(credential: CredentialHealth, { model, failure, now, random
   const askedMs = failure.retryAfterMs ?? UNSAID_MS * (0.5 + random())
   const until = now + (limited ? Math.min(MAX_COOLING_MS, askedMs) : REFUSED_MS)
   const cause = limited ? 'limited' : 'refused'
-  const place = limited ? model : ALL_MODELS
+  // 403 is most often about one model that the credential may not use.
+  const place = limited || failure.status === 403 ? model : ALL_MODELS
   const triedAt = credential.coolings.get(place)?.triedAt ?? Number.NEGATIVE_INFINITY
   credential.coolings.set(place, { since: now, until, cause, triedAt })
   if (until > credential.coolUntil) credential.coolUntil = until

@@ -263,6 +263,26 @@ test('where no credential is accepted the first is tried again, once a request',
   assert.deepEqual(plane.calls(), ['a/k1'])
 })
 
+test('a refused credential moves on to every other credential and deployment, whatever the attempts and budgets are', async (t) => {
+  const plane = house(t, {
+    answer: (host, key) => (host === 'c' && key === 'k9' ? good : refusal(401)),
+    providers: { ...KEYS, b: { credentials: ['k3', 'k4'] }, c: { credentials: ['k9'] } },
+    random: () => 0.999,
+  })
+  assert.equal((await plane.ask()).error, undefined)
+  assert.deepEqual(plane.calls(), ['a/k1', 'a/k2', 'b/k3', 'b/k4', 'c/k9'])
+})
+
+test('two deployments under one credential: one that is refused for one model is tried for the other', async (t) => {
+  const plane = house(t, {
+    answer: (_host, _key, { body }) => (body.includes('"m2"') ? good : refusal(403)),
+    deployments: [deployment('a', { model: 'm', priority: 0 }), deployment('a', { model: 'm2', priority: 1 })],
+    settings: { ...USUAL, retryBudget: 0 },
+  })
+  for (let i = 0; i < 5; i++) assert.equal((await plane.ask()).error, undefined)
+  assert.deepEqual(plane.calls(), ['a', 'a', 'a', 'a', 'a', 'a'])
+})
+
 test('UP-3: while all credentials are limited one request a second tries, and the others are told when', async (t) => {
   const plane = house(t, { answer: () => refusal(429, {}, { 'retry-after': '30' }), providers: { a: {} } })
   await plane.ask()

@@ -5,7 +5,7 @@
  */
 import { ProviderError } from '../../protocols/protocol.ts'
 import { type Completion, isOver } from '../completion.ts'
-import { mayBeTriedAgain } from '../failure.ts'
+import { isCredentialRefusal, mayBeTriedAgain } from '../failure.ts'
 import type { GatewayPorts } from '../ports.ts'
 import { type Candidate, freeLane, type Lane } from './candidate.ts'
 import { type Cooling, coolingOf, isAboutCredential, mayTry } from './credential.ts'
@@ -39,7 +39,8 @@ export function learn(search: Search, { candidate, role }: Passage, error: unkno
   search.failure = error
   if (!(error instanceof ProviderError)) return
   const { kind, retryAfterMs } = error.failure
-  if (role === 'normal' && isAboutCredential(kind) && hasAnotherLane(search, candidate)) {
+  const switches = role === 'normal' ? isAboutCredential(kind) : isCredentialRefusal(error)
+  if (switches && hasAnotherLane(search, candidate)) {
     search.switching = candidate
     search.left = [candidate, ...search.left]
     return

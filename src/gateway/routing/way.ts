@@ -1,5 +1,6 @@
 /** What one request's search for a provider knows, and whether and how a candidate of it may be called now. */
 import type { Completion } from '../completion.ts'
+import { isCredentialRefusal } from '../failure.ts'
 import type { GatewayPorts } from '../ports.ts'
 import { type Role, roleNow } from './breaker.ts'
 import { type Candidate, freeLane, isCooling, type Lane, spreads } from './candidate.ts'
@@ -82,9 +83,10 @@ export function listSkipped({ completion, ports, called, left }: Search, chosen:
   }
 }
 
-/** A repeat needs a provider that is well and has repeats left (UP-2). */
-export function mayBeCalled({ called, switching, ports }: Search, candidate: Candidate): boolean {
+/** A repeat needs a provider that is well and has repeats left (UP-2); after a refused credential it is none. */
+export function mayBeCalled({ called, switching, failure, ports }: Search, candidate: Candidate): boolean {
   if (!isAtCalledProvider(called, candidate) || switching === candidate || candidate.scripted) return true
+  if (!called.includes(candidate) && isCredentialRefusal(failure)) return true
   const { provider, deployment } = candidate
   if (called.includes(candidate) && deployment.breaker.openUntil !== undefined) return false
   return mayRepeat(provider.budget, ports.health.settings().retryBudget)
