@@ -10,10 +10,10 @@ function host(options: Parameters<typeof openaiChat>[0]): Provider {
   return { id: 'host', name: 'Host', protocol: openaiChat(options), authorize: bearer, source }
 }
 
-test('a host that differs in nothing bends and refuses nothing', () => {
+test('a host that differs in nothing bends and refuses nothing but what costs', () => {
   assert.deepEqual(factsOf(host({})), {
-    bent: [],
-    refused: [],
+    bent: ['service_tier default'],
+    refused: ['modalities audio'],
     lengthLimit: 'max_tokens',
     earlierReasoning: 'messages[].reasoning_content',
     asksForUsage: true,
@@ -34,8 +34,8 @@ test('what a codec leaves out, bends, refuses and renames is found by asking it'
     }),
   )
   assert.deepEqual(facts, {
-    bent: ['temperature 0', 'user', 'store'],
-    refused: ['frequency_penalty', 'logit_bias', 'response_format json_schema', 'file'],
+    bent: ['temperature 0', 'user', 'store', 'service_tier default'],
+    refused: ['frequency_penalty', 'logit_bias', 'response_format json_schema', 'modalities audio', 'file'],
     lengthLimit: 'max_completion_tokens',
     earlierReasoning: 'messages[].reasoning',
     asksForUsage: false,
@@ -56,5 +56,5 @@ test('the page has every provider in both tables, and its cells break no row', (
       `${columns} columns`,
     )
   }
-  assert.equal(rows.filter((line) => ![8, 6].includes(line.split(' | ').length)).length, 0)
+  assert.equal(rows.filter((line) => ![8, 6, 3].includes(line.split(' | ').length)).length, 0)
 })

@@ -66,7 +66,7 @@ const PROBES: readonly (readonly [name: string, said: Partial<ChatRequest>])[] =
   ['user', { user: 'u' }],
   ['metadata', { metadata: { a: 'b' } }],
   ['store', { store: true }],
-  ['service_tier', { serviceTier: 'flex' }],
+  ['service_tier default', { serviceTier: 'default' }],
   ['prediction', { prediction: { type: 'content', content: 'Hi' } }],
   ['messages[].name', { messages: [{ role: 'user', content: 'Hi', name: 'ann' }] }],
   ['image by data URL', saying({ type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } })],

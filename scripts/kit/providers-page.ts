@@ -1,5 +1,6 @@
 /** `docs/providers.md`: the registry as tables, and how to add to it. */
 import { CATALOGUE } from '../../catalogue/index.ts'
+import { COST_FIELDS, type CostField } from '../../src/protocols/cost-fields.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { ADDING_A_PROVIDER } from './adding-a-provider.ts'
@@ -37,6 +38,25 @@ generations of one maker) are dealt with by the codec. What is not named is sent
 
 `
 
+const FORWARDED = `
+## Fields beyond the OpenAI API
+
+Documented sampling and decoding extensions that each host is sent, or that are translated for it. Other unknown fields
+are dropped, and \`x-turnpike-warnings\` names them. Hosts of your own (a \`base_url\` outside the domains of the hosts above:
+vLLM, SGLang, llama.cpp, Ollama, a proxy) get unknown fields as they are, unless \`forward_unknown: false\` says otherwise.
+
+`
+
+const COSTLY = `
+## Fields that change what a call costs
+
+None of these reaches a provider unless the model's price covers it, on any host, wherever in the request it is
+(\`extra_body\` and other nested objects included). A value that asks for nothing is dropped, with a warning. Any other is
+refused with 422 \`unsupported_parameter\` and the field in \`param\`. Tools that run at the provider (any \`type\` but
+\`function\` and \`custom\`) are always refused; lifetimes of cache breakpoints that have no price are left out, with a warning.
+
+`
+
 const WHERE_HEADER = ['provider', 'protocol', 'address', 'key', 'n', 'framing', 'models', 'source, read on']
 const FEATURE_HEADER = ['provider', 'length limit', 'usage in streams', 'earlier reasoning', 'bent', 'refused']
 
@@ -44,7 +64,9 @@ export function providersPage(): string {
   const providers = Object.values(PROVIDERS)
   const where = markdownTable(WHERE_HEADER, providers.map(whereRow))
   const features = markdownTable(FEATURE_HEADER, providers.map(featureRow))
-  return `${HEAD}${where}${FEATURES}${features}${ROUTING}\n${ADDING_A_PROVIDER}`
+  const forwarded = markdownTable(['provider', 'fields', 'source, read on'], providers.flatMap(forwardedRow))
+  const costly = markdownTable(['field', 'would cost', 'covered by'], Object.entries(COST_FIELDS).map(costRow))
+  return `${HEAD}${where}${FEATURES}${features}${FORWARDED}${forwarded}${COSTLY}${costly}${ROUTING}\n${ADDING_A_PROVIDER}`
 }
 
 function whereRow(provider: Provider): string[] {
@@ -83,6 +105,16 @@ function featureRow(provider: Provider): string[] {
     bent.join(', ') || '–',
     refused.join(', ') || '–',
   ]
+}
+
+function forwardedRow({ id, protocol: { forwards }, source: own }: Provider): string[][] {
+  if (forwards === undefined) return []
+  const { fields, source = own } = forwards
+  return [[code(id), fields.map(code).join(', '), `${sourceLink(source.url)}, ${source.read}`]]
+}
+
+function costRow([name, { cost, pricedBy }]: readonly [string, CostField]): string[] {
+  return [code(name), cost, pricedBy ?? '–']
 }
 
 function code(text: string): string {

@@ -42,6 +42,12 @@ export const PROVIDER_SCHEMA = section(
     credentials_file: Type.Optional(text("File with the cloud's credentials. Not set: those of the machine.")),
     timeout_ms: timeouts,
     max_in_flight: Type.Optional(count('Most calls at once. Not set: no limit.')),
+    forward_unknown: Type.Optional(
+      Type.Boolean({
+        description:
+          'Send body fields that are not known as they are. Not set: true where `base_url` is outside the built-in hosts, whose documented fields alone are sent.',
+      }),
+    ),
     on_disconnect: Type.Enum(['cancel', 'drain'], {
       default: 'cancel',
       description: 'When the client goes away: cancel the call, or drain it to its exact usage.',

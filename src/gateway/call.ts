@@ -12,7 +12,7 @@ import { discardBody, readBodyStart, readBodyText } from './body-text.ts'
 import { CUT_MESSAGE, failed, nameFailure, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './call-failure.ts'
 import { type Deadline, startDeadline } from './deadline.ts'
 import { joinUrl } from './join-url.ts'
-import type { UpstreamProvider } from './ports.ts'
+import type { Target } from './ports.ts'
 import { endsEveryChoice, isCompressed, isJson, isRefused, startsAsJson, startsAsJsonBytes } from './response-kind.ts'
 
 /** One event of a provider's stream, in bytes. */
@@ -21,14 +21,6 @@ export const MAX_EVENT_BYTES = 1024 * 1024
 export const MAX_COMPLETION_BYTES = 64 * 1024 * 1024
 /** What is read of an error answer. */
 export const MAX_ERROR_BYTES = 64 * 1024
-
-/** Where a request goes. */
-export interface Target {
-  readonly upstream: UpstreamProvider
-  /** The provider's own name of the model. */
-  readonly model: string
-  readonly credential: string
-}
 
 export interface CallInput {
   readonly target: Target
@@ -76,10 +68,11 @@ export interface Call {
 
 /** Starts a call. Throws `GatewayError` when the request cannot be said in the provider's protocol. */
 export function startCall(input: CallInput): Call {
-  const { target, request, model, outputTokens } = input
-  const { provider, baseUrl } = target.upstream
-  const facts = { model: target.model, maxOutputTokens: model.maxOutputTokens, outputTokens }
-  const wire = provider.protocol.renderRequest(request, facts)
+  const { target, request, outputTokens } = input
+  const { provider, baseUrl, forwardUnknown } = target.upstream
+  const { maxOutputTokens, price } = input.model
+  const known = { model: target.model, maxOutputTokens, outputTokens, price, forwardUnknown }
+  const wire = provider.protocol.renderRequest(request, known)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: request.stream ? 'text/event-stream' : 'application/json',
@@ -92,8 +85,8 @@ export function startCall(input: CallInput): Call {
   const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, aborted: false, pending: [], finished: false, over: false }
   const late = (): Promise<void> => openLate(state, open)
-  const answered =
-    authorised === undefined ? answer(state, open()) : authorised.then(late).catch((error) => unsent(state, error))
+  const refused = (error: unknown): never => unsent(state, error)
+  const answered = authorised === undefined ? answer(state, open()) : authorised.then(late).catch(refused)
   return {
     answered,
     next: (into) => nextEvents(state, into),

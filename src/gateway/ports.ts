@@ -23,8 +23,18 @@ export interface UpstreamProvider {
   readonly credentials: readonly string[]
   readonly timeouts: UpstreamTimeouts
   readonly onDisconnect: 'cancel' | 'drain'
+  /** Whether body fields that nobody here knows are sent as they are; false unless said. */
+  readonly forwardUnknown?: boolean | undefined
   /** Calls at once; undefined: no limit of its own. */
   readonly maxInFlight: number | undefined
+}
+
+/** Where a request goes. */
+export interface Target {
+  readonly upstream: UpstreamProvider
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly credential: string
 }
 
 /** All in milliseconds. `firstByte` and `idle` are waits for data events; comments do not count. */

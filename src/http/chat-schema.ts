@@ -60,7 +60,7 @@ export const ChatCompletionRequest = Type.Object(
   {
     $id: 'ChatCompletionRequest',
     additionalProperties: true,
-    description: 'Unknown fields are passed to OpenAI-compatible providers and ignored for others.',
+    description: 'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.',
   },
 )
 

@@ -4,6 +4,8 @@
  * `gateway/call.ts`.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import type { Price } from '../domain/price.ts'
+import type { ForwardedFields } from './forwarded-fields.ts'
 
 /** What the codec makes of a request. */
 export interface WireRequest {
@@ -24,6 +26,10 @@ export interface RenderTarget {
   readonly maxOutputTokens: number | undefined
   /** What is held for one answer, in tokens. Every protocol sends it as the answer's limit, unless the client's is lower. */
   readonly outputTokens?: number | undefined
+  /** What has no price in it is never asked of a provider. Undefined: plain tokens are all that is priced. */
+  readonly price?: Price | undefined
+  /** Whether body fields that nobody here knows are sent as they are, as to hosts of the operator's own. */
+  readonly forwardUnknown?: boolean | undefined
 }
 
 /** One event of a framed stream, whatever the framing. */
@@ -100,6 +106,8 @@ export interface UpstreamProtocol {
   readonly framing: 'sse' | 'aws-event-stream'
   /** Whether one call can return several choices; otherwise the gateway calls `n` times. */
   readonly severalChoices: boolean
+  /** Body fields beyond our own that reach the host, or are translated for it. */
+  readonly forwards?: ForwardedFields | undefined
   /**
    * Renders for one target. Fields of the request that this protocol cannot say are named in `warnings` when they are
    * hints, and thrown as `GatewayError('unsupported_parameter')` with `param` when they change the answer's meaning.

@@ -28,9 +28,22 @@ export const alibaba: Provider = {
     effortFields: (effort) =>
       effort === 'none' ? { enable_thinking: false } : { enable_thinking: true, thinking_budget: BUDGETS[effort] },
     toolParameters: true,
-    dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
+    dropped: ['user', 'metadata', 'store', 'prediction'],
     refused: ['logit_bias', 'frequency_penalty'],
     refusedParts: ['file'],
+    serviceTiers: {},
+    forwards: {
+      fields: [
+        'top_k',
+        'repetition_penalty',
+        'enable_thinking',
+        'thinking_budget',
+        'preserve_thinking',
+        'enable_search',
+        'search_options',
+      ],
+      source: { url: 'https://www.alibabacloud.com/help/en/model-studio/deep-thinking', read: '2026-11-23' },
+    },
   }),
   authorize: bearer,
   outputLimit: { refusesMore: true, reasoningOutside },

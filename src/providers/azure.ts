@@ -1,3 +1,4 @@
+import type { ForwardedFields } from '../protocols/forwarded-fields.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import type { Authorize, Provider, ProviderSettings } from './provider.ts'
@@ -7,13 +8,19 @@ const API_VERSION = '2024-10-21'
 /** Of the path for models of other makers, which has no other. */
 const MODELS_API_VERSION = '2024-05-01-preview'
 
+const FORWARDS: ForwardedFields = {
+  fields: ['verbosity', 'prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'audio'],
+  source: { url: 'https://learn.microsoft.com/azure/ai-foundry/openai/reference', read: '2026-11-23' },
+}
+
 const codec = openaiChat({
   maxTokensField: 'max_completion_tokens',
   reasoningField: 'none',
   customTools: true,
   originalDetail: true,
+  forwards: FORWARDS,
 })
-const modelsCodec = openaiChat({ reasoningField: 'none' })
+const modelsCodec = openaiChat({ reasoningField: 'none', forwards: FORWARDS })
 
 const authorize: Authorize = ({ headers }, credential) => {
   if (credential !== '') headers['api-key'] = credential

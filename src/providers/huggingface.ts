@@ -10,8 +10,13 @@ export const huggingface: Provider = {
   protocol: openaiChat({
     severalChoices: false,
     reasoningEfforts: { max: 'xhigh' },
-    dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
+    dropped: ['user', 'metadata', 'store', 'prediction'],
     refused: ['logit_bias', 'modalities'],
+    serviceTiers: {},
+    forwards: {
+      fields: ['top_k', 'min_p', 'repetition_penalty', 'chat_template_kwargs'],
+      source: { url: 'https://huggingface.co/docs/inference-providers/tasks/chat-completion', read: '2026-11-23' },
+    },
   }),
   authorize: bearer,
   source: { url: 'https://huggingface.co/docs/inference-providers/tasks/chat-completion', read: '2026-11-20' },

@@ -16,6 +16,7 @@ import { moonshot } from './moonshot.ts'
 import { ollama } from './ollama.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
+import { isOwnHost } from './own-host.ts'
 import { perplexity } from './perplexity.ts'
 import { bearer, type Provider, type ProviderSettings } from './provider.ts'
 import { simulator } from './simulator.ts'
@@ -95,6 +96,8 @@ export interface ProviderConfig {
   /** Calls at once. */
   readonly max_in_flight?: number | undefined
   readonly on_disconnect: 'cancel' | 'drain'
+  /** True on hosts of the operator's own unless said. */
+  readonly forward_unknown?: boolean | undefined
 }
 
 /** What the gateway calls. */
@@ -117,6 +120,8 @@ export interface ResolvedProvider {
   }
   readonly onDisconnect: 'cancel' | 'drain'
   readonly maxInFlight: number | undefined
+  /** Whether body fields that nobody here knows are sent as they are. */
+  readonly forwardUnknown: boolean
 }
 
 /**
@@ -140,6 +145,7 @@ export function resolveProvider(name: string, config: ProviderConfig): ResolvedP
     timeouts: { connect, ...waits, idle, total },
     onDisconnect: config.on_disconnect,
     maxInFlight: config.max_in_flight,
+    forwardUnknown: isOwnHost(provider, config.base_url) && config.forward_unknown !== false,
   }
 }
 

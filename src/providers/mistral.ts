@@ -14,9 +14,14 @@ const OPTIONS: OpenAiChatOptions = {
   toolParameters: true,
   renamed: { seed: 'random_seed' },
   requiredToolChoice: 'any',
-  dropped: ['user', 'metadata', 'store', 'service_tier'],
+  dropped: ['user', 'metadata', 'store'],
   refused: ['logprobs', 'top_logprobs', 'logit_bias', 'modalities'],
   refusedParts: ['input_audio', 'file'],
+  serviceTiers: {},
+  forwards: {
+    fields: ['safe_prompt', 'prompt_mode', 'min_tokens', 'prompt_cache_key'],
+    source: { url: 'https://docs.mistral.ai/api/', read: '2026-11-23' },
+  },
 }
 const plain = openaiChat(OPTIONS)
 const thinking = openaiChat({ ...OPTIONS, reasoningField: 'thinking' })

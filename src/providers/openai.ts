@@ -15,6 +15,18 @@ export const openai: Provider = {
     originalDetail: true,
     refusals: true,
     reasoningField: 'none',
+    forwards: {
+      fields: [
+        'verbosity',
+        'prompt_cache_key',
+        'prompt_cache_options',
+        'prompt_cache_retention',
+        'safety_identifier',
+        'web_search_options',
+        'audio',
+      ],
+      source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-23' },
+    },
   }),
   authorize: bearer,
   outputLimit: { refusesMore: true },

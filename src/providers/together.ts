@@ -10,9 +10,14 @@ export const together: Provider = {
   protocol: openaiChat({
     reasoningEfforts: { minimal: 'low', xhigh: 'high' },
     effortFields: (effort) => (effort === 'none' ? { reasoning: { enabled: false } } : undefined),
-    dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
+    dropped: ['user', 'metadata', 'store', 'prediction'],
     refused: ['logprobs', 'top_logprobs', 'modalities'],
     refusedParts: ['input_audio', 'file'],
+    serviceTiers: {},
+    forwards: {
+      fields: ['top_k', 'min_p', 'repetition_penalty', 'reasoning', 'chat_template_kwargs'],
+      source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-23' },
+    },
   }),
   authorize: bearer,
   source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-20' },

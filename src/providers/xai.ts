@@ -14,9 +14,14 @@ export const xai: Provider = {
     maxTokensField: 'max_completion_tokens',
     severalChoices: false,
     reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
-    dropped: ['metadata', 'store', 'service_tier', 'prediction'],
+    dropped: ['metadata', 'store', 'prediction'],
     refused: ['logit_bias', 'modalities'],
     refusedParts: ['input_audio'],
+    serviceTiers: {},
+    forwards: {
+      fields: ['prompt_cache_key'],
+      source: { url: 'https://docs.x.ai/developers/model-capabilities/text/best-practices', read: '2026-11-23' },
+    },
   }),
   authorize: bearer,
   outputLimit: {

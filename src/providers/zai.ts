@@ -12,7 +12,7 @@ const codec = openaiChat({
   toolParameters: true,
   namedRoles: [],
   responseFormats: ['json_object'],
-  dropped: ['user', 'metadata', 'store', 'service_tier', 'prediction'],
+  dropped: ['user', 'metadata', 'store', 'prediction'],
   refused: [
     'logprobs',
     'top_logprobs',
@@ -23,6 +23,11 @@ const codec = openaiChat({
     'modalities',
   ],
   refusedParts: ['input_audio', 'file'],
+  serviceTiers: {},
+  forwards: {
+    fields: ['thinking', 'do_sample', 'tool_stream', 'request_id', 'user_id'],
+    source: { url: 'https://docs.z.ai/guides/capabilities/thinking-mode', read: '2026-11-23' },
+  },
 })
 
 /** The host's own numbers, which stand in `error.code`. Source: https://docs.z.ai/api-reference/api-code */

@@ -296,10 +296,10 @@ test('google: a prompt that was blocked is an answer without text, for its conte
 })
 
 /** Parameters that change no answer's meaning, and the names of those that each provider does not take. */
-const HINTS = { user: 'someone', seed: 7, store: true, metadata: { a: 'b' }, service_tier: 'flex' } as const
+const HINTS = { user: 'someone', seed: 7, store: true, metadata: { a: 'b' }, service_tier: 'default' } as const
 const DROPPED: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['metadata', 'seed', 'service_tier', 'store'],
-  google: ['metadata', 'store', 'user'],
+  google: ['metadata', 'service_tier', 'store', 'user'],
   vertex: ['metadata', 'service_tier', 'store', 'user'],
   bedrock: ['metadata', 'seed', 'service_tier', 'store', 'user'],
 }

@@ -580,7 +580,7 @@ export interface paths {
                 path?: never;
                 cookie?: never;
             };
-            /** @description Unknown fields are passed to OpenAI-compatible providers and ignored for others. */
+            /** @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`. */
             requestBody: {
                 content: {
                     "application/json": {
@@ -7223,7 +7223,7 @@ export interface components {
                 request_id: string;
             };
         };
-        /** @description Unknown fields are passed to OpenAI-compatible providers and ignored for others. */
+        /** @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`. */
         ChatCompletionRequest: {
             /** @description Model ID; GET /v1/models lists them. */
             model: string;

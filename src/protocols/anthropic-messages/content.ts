@@ -1,8 +1,9 @@
 /** Parts of messages as content blocks: text, images, documents. What the API cannot read is refused by its place. */
 import type { ChatMessage, ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Price } from '../../domain/price.ts'
 import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
-import { isRecord } from '../../lib/json.ts'
+import { cacheWish, isCachingPriced, LIFETIME } from '../cache-lifetime.ts'
 import type { Block } from './wire.ts'
 
 /** What rendering gathers on its way, beside the blocks. */
@@ -13,6 +14,7 @@ export interface Gathering {
   readonly betas: Set<string>
   /** Blocks after which the prompt is to be cached, in order. */
   readonly cached: Block[]
+  readonly price: Price | undefined
 }
 
 /** The API's own limit of cache breakpoints in a request. */
@@ -67,15 +69,13 @@ function renderPart(part: ContentPart, place: string, gathering: Gathering): Blo
   }
 }
 
-/**
- * A part may say that the prompt up to it is to be cached: `prompt_cache_breakpoint`, or `cache_control` as this API
- * calls it. Both may name a `ttl`.
- */
-function noteBreakpoint(part: ContentPart, block: Block, { cached }: Gathering): void {
-  const fields = part as unknown as Readonly<Record<string, unknown>>
-  const wish = fields['prompt_cache_breakpoint'] ?? fields['cache_control']
-  if (!isRecord(wish)) return
-  const { ttl } = wish
+/** A lifetime (`ttl`) that has no price is left out: the ordinary one is five minutes. */
+function noteBreakpoint(part: ContentPart, block: Block, { cached, warnings, price }: Gathering): void {
+  const wish = cacheWish(part)
+  if (wish === undefined) return
+  const isPriced = isCachingPriced(part, price)
+  if (!isPriced) warnings.add(LIFETIME)
+  const ttl = isPriced ? wish['ttl'] : undefined
   block['cache_control'] = ttl === '5m' || ttl === '1h' ? { type: 'ephemeral', ttl } : { type: 'ephemeral' }
   cached.push(block)
 }

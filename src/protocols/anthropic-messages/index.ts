@@ -8,7 +8,7 @@
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
 import type { AnthropicMessagesOptions } from './options.ts'
-import { renderRequest } from './request.ts'
+import { FORWARDS, renderRequest } from './request.ts'
 import { parseResponse } from './response.ts'
 import { streamParser } from './stream.ts'
 
@@ -17,6 +17,7 @@ export type { AnthropicMessagesOptions } from './options.ts'
 export function anthropicMessages(options: AnthropicMessagesOptions = {}): UpstreamProtocol {
   return {
     id: 'anthropic',
+    forwards: FORWARDS,
     framing: 'sse',
     severalChoices: false,
     renderRequest: (request, target) => renderRequest(request, target, options),

@@ -1,5 +1,6 @@
 /** `reasoning_effort` as thinking: by budget or by effort, as the model has it, and off where the API would refuse it. */
 import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../domain/chat.ts'
+import { type AskedThinking, effortOf, readThinking } from '../thinking.ts'
 import { isBlank } from './content.ts'
 import { contextOf } from './context.ts'
 import type { Effort, ModelTraits } from './models.ts'
@@ -45,6 +46,8 @@ export interface ThinkingPlanning {
   readonly limit: number
   /** Whether a tool call is demanded. */
   readonly isForced: boolean
+  /** The client's `thinking`. */
+  readonly asking: unknown
   readonly warnings: Set<string>
   readonly betas: Set<string>
 }
@@ -64,30 +67,70 @@ export function planThinking(request: ChatRequest, planning: ThinkingPlanning): 
 }
 
 function planEffort(request: ChatRequest, planning: ThinkingPlanning): ThinkingPlan {
-  const { reasoningEffort: effort, messages } = request
-  const { traits, warnings } = planning
+  const { reasoningEffort: effort } = request
+  const { traits, warnings, asking } = planning
+  const asked = readThinking(asking)
+  if (asked !== undefined) return planAsked(request, asked, planning)
+  if (asking !== undefined) warnings.add('thinking')
   if (effort === undefined) return { ...OFF, isOn: traits.thinksUnasked }
-  if (effort === 'none') return switchOff(planning)
+  if (effort === 'none') return switchOff(planning, 'reasoning_effort')
   if (traits.thinking === 'adaptive') return planAdaptive(effort, planning)
-  const { limit, isForced } = planning
-  if (traits.thinking === 'none' || isForced || limit <= MIN_BUDGET || hasLostThinking(messages)) {
+  if (!mayThink(request, planning)) {
     warnings.add('reasoning_effort')
     return OFF
   }
-  const budget = Math.min(BUDGETS[effort], Math.max(MIN_BUDGET, Math.floor(limit * BUDGET_SHARE)))
+  return planBudget(Math.min(BUDGETS[effort], Math.max(MIN_BUDGET, Math.floor(planning.limit * BUDGET_SHARE))))
+}
+
+/** Whether a model that thinks by a budget can do so in this request. */
+function mayThink({ messages }: ChatRequest, { traits, limit, isForced }: ThinkingPlanning): boolean {
+  return traits.thinking === 'budget' && !isForced && limit > MIN_BUDGET && !hasLostThinking(messages)
+}
+
+function planBudget(budget: number): ThinkingPlan {
   return { ...OFF, thinking: { type: 'enabled', budget_tokens: budget }, budget, isOn: true }
 }
 
-function switchOff({ traits, warnings }: ThinkingPlanning): ThinkingPlan {
+/** The client's own `thinking`, as far as the model has it; what is bent or left out is named. */
+function planAsked(request: ChatRequest, asked: AskedThinking, planning: ThinkingPlanning): ThinkingPlan {
+  const { traits, limit, warnings } = planning
+  const { type, budget = BUDGETS.medium, display } = asked
+  if (type === 'disabled') return switchOff(planning, 'thinking')
+  const effort = request.reasoningEffort === 'none' ? undefined : request.reasoningEffort
+  if (traits.thinking === 'adaptive') {
+    if (type === 'enabled') warnings.add('thinking')
+    const plan = planAdaptive(effort ?? wordOf(asked), planning)
+    return display === undefined ? plan : { ...plan, thinking: { ...plan.thinking, display } }
+  }
+  if (!mayThink(request, planning)) {
+    warnings.add('thinking')
+    return OFF
+  }
+  const fitting = Math.min(Math.max(budget, MIN_BUDGET), limit - 1)
+  if (type === 'adaptive' || fitting !== budget) warnings.add('thinking')
+  return planBudget(fitting)
+}
+
+function wordOf(asked: AskedThinking): Exclude<ReasoningEffort, 'none'> | undefined {
+  const effort = effortOf(asked)
+  return effort === 'none' ? undefined : effort
+}
+
+function switchOff({ traits, warnings }: ThinkingPlanning, name: 'thinking' | 'reasoning_effort'): ThinkingPlan {
   if (traits.thinking === 'none') return OFF
   const { thinkingOff } = traits
   if (thinkingOff !== undefined) return { ...OFF, thinking: { type: thinkingOff }, isOn: thinkingOff !== 'disabled' }
-  warnings.add('reasoning_effort')
+  warnings.add(name)
   return { ...OFF, effort: 'low', isOn: true }
 }
 
-function planAdaptive(effort: Exclude<ReasoningEffort, 'none'>, { traits, warnings }: ThinkingPlanning): ThinkingPlan {
-  const word = WORDS[effort].find((candidate) => traits.efforts.includes(candidate))
+/** @param effort Undefined: the model's own. */
+function planAdaptive(
+  effort: Exclude<ReasoningEffort, 'none'> | undefined,
+  { traits, warnings }: ThinkingPlanning,
+): ThinkingPlan {
+  const words = effort === undefined ? [] : WORDS[effort]
+  const word = words.find((candidate) => traits.efforts.includes(candidate))
   if (word !== effort) warnings.add('reasoning_effort')
   const thinking = traits.hidesThinking ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' }
   return { ...OFF, thinking, effort: word, isOn: true }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { RICH_PRICE } from '../../../test/support/prices.ts'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { parseChatRequest } from '../openai-chat/client/index.ts'
@@ -28,6 +29,7 @@ for (const file of readdirSync(FIXTURES).filter((name) => name.endsWith('.reques
     const { body, path, ...rest } = codec.renderRequest(request, {
       model: request.model,
       maxOutputTokens: golden.maxOutputTokens,
+      price: RICH_PRICE,
     })
     assert.deepEqual(JSON.parse(body), golden.body)
     assert.deepEqual(

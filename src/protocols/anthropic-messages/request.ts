@@ -2,6 +2,14 @@
 import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { refuseCustomTools } from '../custom-tools.ts'
+import {
+  type Fields,
+  type ForwardedFields,
+  type Forwarding,
+  forwardedFields,
+  pricedField,
+  withOthers,
+} from '../forwarded-fields.ts'
 import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import type { Gathering } from './content.ts'
@@ -26,31 +34,44 @@ export function renderRequest(
   options: AnthropicMessagesOptions,
 ): WireRequest {
   const traits = (options.traitsOf ?? traitsOf)(target.model)
-  const gathering: Gathering = { warnings: new Set(), betas: new Set(), cached: [] }
-  const body = renderBody(request, { target, traits, gathering })
-  const { betas, warnings } = gathering
+  const warnings = new Set<string>()
+  const { price } = target
+  const gathering: Gathering = { warnings, betas: new Set(), cached: [], price }
+  refuseCustomTools(request)
+  const fields = forwardedFields(request, { known: KNOWN, target, warnings })
+  const { top_k: _, thinking: __, safety_identifier: ___, ...others } = fields
+  const body = withOthers(renderBody(request, { target, traits, gathering, fields }), others, warnings)
+  const { betas } = gathering
   const headers: Record<string, string> = { 'anthropic-version': VERSION }
   if (betas.size > 0) headers['anthropic-beta'] = [...betas].join(',')
   return { path: '/v1/messages', body: JSON.stringify(body), headers, warnings: [...warnings] }
 }
 
+/** Of these, all but the last are translated. */
+export const FORWARDS: ForwardedFields = {
+  fields: ['top_k', 'thinking', 'safety_identifier', 'cache_control'],
+  source: { url: 'https://platform.claude.com/docs/en/api/messages', read: '2026-11-20' },
+}
+const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
+
 interface Rendering {
   readonly target: RenderTarget
+  readonly fields: Fields
   readonly traits: ModelTraits
   readonly gathering: Gathering
 }
 
 function renderBody(request: ChatRequest, rendering: Rendering): Block {
-  const { target, traits, gathering } = rendering
+  const { target, traits, gathering, fields } = rendering
   const { warnings, betas } = gathering
-  refuseCustomTools(request)
-  refuseUnsayable(request)
+  refuseUnsayable(request, { target, warnings })
   const format = planFormat(request.responseFormat, traits, warnings)
   const { outputFormat, answerTool } = format
   const tools = planTools(request, { traits, answerTool, warnings })
   const asked = limitAsked(request, rendering)
   const limit = asked ?? target.maxOutputTokens ?? traits.maxOutputTokens
-  const plan = planThinking(request, { traits, limit, isForced: tools.isForced, warnings, betas })
+  const asking = fields['thinking']
+  const plan = planThinking(request, { traits, limit, isForced: tools.isForced, asking, warnings, betas })
   const conversation = renderConversation(request.messages, {
     ...gathering,
     thinking: plan.isOn,
@@ -66,9 +87,9 @@ function renderBody(request: ChatRequest, rendering: Rendering): Block {
     tool_choice: tools.choice,
     thinking: plan.thinking,
     output_config: hasOutputConfig ? { effort: plan.effort, format: outputFormat } : undefined,
-    ...renderSampling(request, { traits, isThinking: plan.isOn, warnings }),
+    ...renderSampling(request, { traits, isThinking: plan.isOn, topK: fields['top_k'], warnings }),
     stop_sequences: request.stop,
-    ...renderHints(request, warnings),
+    metadata: renderMetadata(request, fields, warnings),
     stream: request.stream ? true : undefined,
   }
 }
@@ -89,14 +110,15 @@ function roomFor({ budget, isOn }: ThinkingPlan, { maxOutputTokens }: ModelTrait
 }
 
 /** What changes the answer and has no counterpart. Values that ask for nothing pass. */
-function refuseUnsayable(request: ChatRequest): void {
-  const { logprobs, topLogprobs = 0, frequencyPenalty = 0, presencePenalty = 0, logitBias = {}, modalities } = request
+function refuseUnsayable(request: ChatRequest, forwarding: Pick<Forwarding, 'target' | 'warnings'>): void {
+  const { logprobs, topLogprobs = 0, frequencyPenalty = 0, presencePenalty = 0, logitBias = {} } = request
   if (logprobs === true) throw unsupported('logprobs')
   if (topLogprobs !== 0) throw unsupported('top_logprobs')
   if (frequencyPenalty !== 0) throw unsupported('frequency_penalty')
   if (presencePenalty !== 0) throw unsupported('presence_penalty')
   if (Object.keys(logitBias).length > 0) throw unsupported('logit_bias')
-  if (modalities?.some((modality) => modality !== 'text')) throw unsupported('modalities')
+  if (pricedField('modalities', request.modalities, forwarding) !== undefined) throw unsupported('modalities')
+  if (pricedField('service_tier', request.serviceTier, forwarding) !== undefined) throw unsupported('service_tier')
   if (request.stop?.some((stop) => stop.trim() === '')) {
     const message = "The provider of this model does not take a 'stop' sequence of nothing but white space."
     throw new GatewayError('unsupported_parameter', message, { param: 'stop' })
@@ -110,6 +132,8 @@ function unsupported(param: string): GatewayError {
 interface SamplingRules {
   readonly traits: ModelTraits
   readonly isThinking: boolean
+  /** `top_k` as the client wrote it. */
+  readonly topK: unknown
   readonly warnings: Set<string>
 }
 
@@ -120,9 +144,10 @@ interface Sampling {
 }
 
 /** 1 is the default of both `temperature` and `top_p`, so leaving it out says the same. */
-function renderSampling(request: ChatRequest, { traits, isThinking, warnings }: SamplingRules): Sampling {
-  const { temperature, topP, extra } = request
-  const topK = typeof extra['top_k'] === 'number' ? extra['top_k'] : undefined
+function renderSampling(request: ChatRequest, { traits, isThinking, topK: top, warnings }: SamplingRules): Sampling {
+  const { temperature, topP } = request
+  const topK = typeof top === 'number' ? top : undefined
+  if (top !== undefined && topK === undefined) warnings.add('top_k')
   const isFree = traits.sampling !== 'none' && !isThinking
   const drop = (name: string, value: number | undefined): undefined => {
     if (value !== undefined && value !== 1) warnings.add(name)
@@ -141,24 +166,20 @@ function renderSampling(request: ChatRequest, { traits, isThinking, warnings }: 
   return heat === 1 ? { top_p: topP, top_k: topK } : { temperature: heat, top_p: drop('top_p', topP), top_k: topK }
 }
 
-const SERVICE_TIERS: Readonly<Record<string, string>> = { auto: 'auto', default: 'standard_only' }
-
-interface Hints {
-  readonly metadata?: { readonly user_id: string } | undefined
-  readonly service_tier?: string | undefined
+interface UserMetadata {
+  readonly user_id: string
 }
 
-function renderHints(request: ChatRequest, warnings: Set<string>): Hints {
-  const { user, metadata, seed, store, prediction, serviceTier: tier = '', extra } = request
-  const identifier = typeof extra['safety_identifier'] === 'string' ? extra['safety_identifier'] : user
+/** The hints: of them the API has a word for who the user is. */
+function renderMetadata(request: ChatRequest, fields: Fields, warnings: Set<string>): UserMetadata | undefined {
+  const { user, metadata, seed, store, prediction } = request
+  const { safety_identifier: identifier = user } = fields
   if (metadata !== undefined) warnings.add('metadata')
   if (seed !== undefined) warnings.add('seed')
   if (store === true) warnings.add('store')
   if (prediction !== undefined) warnings.add('prediction')
-  const known = Object.hasOwn(SERVICE_TIERS, tier)
-  if (tier !== '' && !known) warnings.add('service_tier')
-  return {
-    metadata: identifier === undefined ? undefined : { user_id: identifier },
-    service_tier: known ? SERVICE_TIERS[tier] : undefined,
-  }
+  if (user !== undefined && identifier !== user) warnings.add('user')
+  if (typeof identifier === 'string') return { user_id: identifier }
+  if (identifier !== undefined) warnings.add('safety_identifier')
+  return undefined
 }

@@ -1,8 +1,9 @@
 /** Parts of messages as content blocks: text, images, documents. What the API cannot read is refused by its place. */
 import type { ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Price } from '../../domain/price.ts'
 import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
-import { isRecord } from '../../lib/json.ts'
+import { cacheWish, isCachingPriced, LIFETIME } from '../cache-lifetime.ts'
 import type { Block } from './wire.ts'
 
 /** What rendering gathers on its way, beside the blocks. */
@@ -11,6 +12,7 @@ export interface Gathering {
   readonly warnings: Set<string>
   /** Names of documents, which the API wants to be different within a request. */
   readonly documentNames: Set<string>
+  readonly price: Price | undefined
 }
 
 /** The API's own limit of the name of a document. */
@@ -46,7 +48,7 @@ export function renderContent(
   if (typeof content === 'string') return textBlocks(content)
   return (content ?? []).flatMap((part, position) => {
     const blocks = renderPart(part, `${place}[${position}]`, gathering)
-    return blocks.length > 0 && wantsCaching(part) ? [...blocks, cachePoint(part)] : blocks
+    return blocks.length > 0 && cacheWish(part) !== undefined ? [...blocks, cachePoint(part, gathering)] : blocks
   })
 }
 
@@ -69,19 +71,11 @@ function renderPart(part: ContentPart, place: string, gathering: Gathering): Blo
   }
 }
 
-/** A part may say that the prompt up to it is to be cached: `prompt_cache_breakpoint`, or `cache_control`. */
-function cacheWish(part: ContentPart): unknown {
-  const fields = part as unknown as Readonly<Record<string, unknown>>
-  return fields['prompt_cache_breakpoint'] ?? fields['cache_control']
-}
-
-function wantsCaching(part: ContentPart): boolean {
-  return isRecord(cacheWish(part))
-}
-
-function cachePoint(part: ContentPart): Block {
-  const wish = cacheWish(part)
-  const ttl = isRecord(wish) ? wish['ttl'] : undefined
+/** A lifetime (`ttl`) that has no price is left out: the ordinary one is five minutes. */
+function cachePoint(part: ContentPart, { warnings, price }: Gathering): Block {
+  const isPriced = isCachingPriced(part, price)
+  if (!isPriced) warnings.add(LIFETIME)
+  const ttl = isPriced ? cacheWish(part)?.['ttl'] : undefined
   return { cachePoint: ttl === '5m' || ttl === '1h' ? { type: 'default', ttl } : { type: 'default' } }
 }
 

@@ -8,13 +8,14 @@
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
-import { renderRequest } from './request.ts'
+import { FORWARDS, renderRequest } from './request.ts'
 import { parseResponse } from './response.ts'
 import { streamParser } from './stream.ts'
 
 export function bedrockConverse(): UpstreamProtocol {
   return {
     id: 'bedrock',
+    forwards: FORWARDS,
     framing: 'aws-event-stream',
     severalChoices: false,
     renderRequest,

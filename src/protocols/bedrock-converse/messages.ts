@@ -17,7 +17,7 @@ const MAX_ID_LENGTH = 64
 /** The most cache points of a request that models take. */
 const MAX_CACHE_POINTS = 4
 
-export interface TurnOptions extends Pick<Gathering, 'warnings'> {
+export interface TurnOptions extends Pick<Gathering, 'warnings' | 'price'> {
   /** Whether earlier reasoning goes back. */
   readonly reasoning: boolean
   /** Whether the last turn may be the assistant's. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { RICH_PRICE } from '../../../test/support/prices.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { parseChatRequest } from '../openai-chat/client/index.ts'
 import { bedrockConverse } from './index.ts'
@@ -25,6 +26,7 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.request.
     const wire = codec.renderRequest(parseChatRequest(golden.request), {
       model: golden.model,
       maxOutputTokens: golden.maxOutputTokens,
+      price: RICH_PRICE,
     })
     assert.deepEqual(JSON.parse(wire.body), golden.body)
     assert.deepEqual(wire.warnings, golden.warnings ?? [])

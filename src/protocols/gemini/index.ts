@@ -5,7 +5,7 @@
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
 import type { GeminiOptions } from './options.ts'
-import { renderRequest } from './request.ts'
+import { FORWARDS, renderRequest } from './request.ts'
 import { parseResponse } from './response.ts'
 import { streamParser } from './stream.ts'
 
@@ -18,6 +18,7 @@ export type { GeminiOptions } from './options.ts'
 export function gemini(options: GeminiOptions = {}): UpstreamProtocol {
   return {
     id: 'gemini',
+    forwards: FORWARDS,
     framing: 'sse',
     severalChoices: false,
     renderRequest: (request, target) => renderRequest(request, target, options),

@@ -5,6 +5,6 @@ export interface GeminiOptions {
    * Vertex AI: `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google`.
    */
   readonly pathPrefix?: string
-  /** Whether the body may have `serviceTier`; true unless said. Elsewhere the tier is a hint that is dropped. */
+  /** Whether the body may have `serviceTier`; true unless said. Elsewhere a tier is refused. */
   readonly serviceTier?: boolean
 }

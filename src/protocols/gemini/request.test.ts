@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { RICH_PRICE } from '../../../test/support/prices.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { parseChatRequest } from '../openai-chat/client/index.ts'
 import { gemini } from './index.ts'
@@ -27,7 +28,7 @@ function render(
   protocol = codec,
 ): { body: Anything; warnings: readonly string[]; path: string } {
   const chat = parseChatRequest({ model: 'any', messages: hello, ...request })
-  const wire = protocol.renderRequest(chat, { model, maxOutputTokens: undefined })
+  const wire = protocol.renderRequest(chat, { model, maxOutputTokens: undefined, price: RICH_PRICE })
   return { body: JSON.parse(wire.body), warnings: wire.warnings, path: wire.path }
 }
 
@@ -55,10 +56,11 @@ test('a stream is asked for by the path, as events', () => {
 
 test('on Vertex AI the base URL has all but the model, and the tier is no field', () => {
   const vertex = gemini({ pathPrefix: '', serviceTier: false })
-  const { path, body, warnings } = render({ service_tier: 'flex' }, 'gemini-2.5-pro', vertex)
+  const { path, body, warnings } = render({ service_tier: 'auto' }, 'gemini-2.5-pro', vertex)
   assert.equal(path, '/models/gemini-2.5-pro:generateContent')
   assert.equal(body.serviceTier, undefined)
   assert.deepEqual(warnings, ['service_tier'])
+  assert.throws(() => render({ service_tier: 'flex' }, 'gemini-2.5-pro', vertex), /service_tier/)
 })
 
 test('a model with a path of its own keeps it, and nothing in a name leaves the path', () => {
@@ -98,21 +100,45 @@ test('a model that does not think cannot be told how much, but can be told not t
 
 test('what changes the meaning and cannot be said is refused with its name', () => {
   assert.equal(refusal({ logit_bias: { 50: 10 } }).param, 'logit_bias')
-  assert.equal(refusal({ modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } }).param, 'modalities')
-  assert.deepEqual(render({ logit_bias: {}, modalities: ['text'] }).warnings, [])
+  assert.equal(refusal({ modalities: ['text', 'audio'] }).param, 'modalities')
+  assert.equal(refusal({ audio: { voice: 'a', format: 'wav' } }).param, 'audio')
+  assert.equal(refusal({ service_tier: 'scale' }).param, 'service_tier')
+  assert.deepEqual(render({ logit_bias: {}, modalities: ['text'] }).warnings, ['modalities'])
 })
 
 test('hints that have no place are dropped, and named', () => {
   const hints = { user: 'u', metadata: { a: 'b' }, store: true, prediction: { type: 'content', content: 'x' } }
-  const { body, warnings } = render({ ...hints, service_tier: 'scale', seed: 2 ** 40 + 5 })
+  const { body, warnings } = render({ ...hints, service_tier: 'default', seed: 2 ** 40 + 5 })
   assert.deepEqual(warnings.toSorted(), ['metadata', 'prediction', 'seed', 'service_tier', 'store', 'user'])
   assert.deepEqual(body, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], generationConfig: { seed: 5 } })
 })
 
-test('unknown fields of the request go nowhere', () => {
+test('fields that the API has are translated, others are named', () => {
   const { body, warnings } = render({ safety_settings: [], verbosity: 'low', top_k: 3 })
-  assert.deepEqual(body, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] })
-  assert.deepEqual(warnings, [])
+  assert.deepEqual(body, {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    generationConfig: { topK: 3 },
+    safetySettings: [],
+  })
+  assert.deepEqual(warnings, ['verbosity'])
+})
+
+test('`thinking` is a budget where the family has one, else the nearest level', () => {
+  const said = (model: string, thinking: unknown): unknown => {
+    const { body, warnings } = render({ thinking }, model)
+    return [body.generationConfig?.thinkingConfig, warnings.includes('thinking')]
+  }
+  const budget = (tokens: number) => ({ type: 'enabled', budget_tokens: tokens })
+  assert.deepEqual(said('gemini-2.5-flash', budget(3000)), [{ thinkingBudget: 3000, includeThoughts: true }, false])
+  assert.deepEqual(said('gemini-2.5-flash', budget(99_000)), [{ thinkingBudget: 24_576, includeThoughts: true }, true])
+  assert.deepEqual(said('gemini-2.5-flash', { type: 'adaptive' }), [
+    { thinkingBudget: -1, includeThoughts: true },
+    false,
+  ])
+  assert.deepEqual(said('gemini-2.5-flash', { type: 'disabled' }), [{ thinkingBudget: 0 }, false])
+  assert.deepEqual(said('gemini-3.5-flash', budget(12_000)), [{ thinkingLevel: 'high', includeThoughts: true }, true])
+  assert.deepEqual(said('gemini-3.5-flash', { type: 'adaptive' }), [{ includeThoughts: true }, false])
+  assert.deepEqual(said('gemini-3.5-flash', 'much'), [undefined, true])
 })
 
 const weather = {

@@ -1,10 +1,12 @@
 /** Our request in the API's words. Nothing is dropped in silence. */
-import type { ChatRequest, ResponseFormat } from '../../domain/chat.ts'
+import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
 import { refuseCustomTools } from '../custom-tools.ts'
+import { type Fields, type ForwardedFields, forwardedFields, pricedField, withOthers } from '../forwarded-fields.ts'
 import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
+import { effortOf, readThinking } from '../thinking.ts'
 import { renderConversation } from './contents.ts'
 import { familyOf } from './models.ts'
 import type { GeminiOptions } from './options.ts'
@@ -12,14 +14,23 @@ import { renderSchema } from './schema.ts'
 import { renderTools } from './tools.ts'
 
 const INT32_SIZE = 2 ** 31
+/** The model decides how much it thinks. */
+const DYNAMIC_BUDGET = -1
 
 /** Part of a body: undefined where unsaid. */
 type Body = Record<string, unknown>
+
+/** All are translated. */
+export const FORWARDS: ForwardedFields = { fields: ['top_k', 'thinking', 'safety_settings'] }
+const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
 
 interface Rendering {
   readonly request: ChatRequest
   readonly target: RenderTarget
   readonly model: string
+  readonly fields: Fields
+  /** Undefined: text alone. */
+  readonly modalities: readonly string[] | undefined
   /** Names of parameters that were dropped or bent. */
   readonly warnings: Set<string>
 }
@@ -28,18 +39,27 @@ interface Rendering {
 export function renderRequest(request: ChatRequest, target: RenderTarget, options: GeminiOptions): WireRequest {
   const { model } = target
   const warnings = new Set<string>()
-  const rendering = { request, target, model, warnings }
   refuseCustomTools(request)
-  refuseUnsayable(request)
+  const forwarding = { known: KNOWN, target, warnings }
+  const fields = forwardedFields(request, forwarding)
+  const modalities = pricedField('modalities', request.modalities, forwarding)
+  const rendering = { request, target, model, fields, modalities, warnings }
+  refuseUnsayable(request, modalities)
   dropHints(request, warnings)
   const { demandsSignatures } = familyOf(model)
+  const { top_k: _, thinking: __, safety_settings: safetySettings, ...others } = fields
   const body = {
     ...renderConversation(request.messages, { demandsSignatures, warnings }),
     ...renderTools(request, { formatsWithTools: familyOf(model).formatsWithTools, warnings }),
     generationConfig: unlessEmpty(renderGeneration(rendering)),
-    serviceTier: renderServiceTier(rendering, options),
+    serviceTier: renderServiceTier(pricedField('service_tier', request.serviceTier, forwarding), options),
+    safetySettings,
   }
-  return { path: renderPath(request.stream, model, options), body: stringify(body), warnings: [...warnings] }
+  return {
+    path: renderPath(request.stream, model, options),
+    body: stringify(withOthers(body, others, warnings)),
+    warnings: [...warnings],
+  }
 }
 
 /** @param model May say more than a name: `tunedModels/…`. */
@@ -58,7 +78,7 @@ function stringify(body: unknown): string {
   }
 }
 
-function refuseUnsayable({ logitBias, modalities }: ChatRequest): void {
+function refuseUnsayable({ logitBias }: ChatRequest, modalities: readonly string[] | undefined): void {
   if (logitBias !== undefined && Object.keys(logitBias).length > 0) throw unsupported('logit_bias')
   if (modalities?.some((modality) => modality !== 'text' && modality !== 'image')) throw unsupported('modalities')
 }
@@ -79,13 +99,14 @@ function renderGeneration(rendering: Rendering): Body {
     maxOutputTokens: outputLimitOf(request, target),
     temperature: request.temperature,
     topP: request.topP,
+    topK: renderTopK(rendering),
     stopSequences: request.stop,
     seed: renderSeed(rendering),
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
     responseLogprobs: logprobs ? true : undefined,
     logprobs: logprobs ? request.topLogprobs : undefined,
-    responseModalities: renderModalities(request.modalities),
+    responseModalities: renderModalities(rendering.modalities),
     thinkingConfig: renderThinking(rendering),
     ...renderFormat(request.responseFormat, rendering.warnings),
   }
@@ -102,8 +123,38 @@ function renderModalities(modalities: readonly string[] | undefined): readonly s
   return modalities?.includes('image') ? modalities.map((modality) => modality.toUpperCase()) : undefined
 }
 
+function renderTopK({ fields: { top_k: topK }, warnings }: Rendering): number | undefined {
+  if (typeof topK === 'number') return topK
+  if (topK !== undefined) warnings.add('top_k')
+  return undefined
+}
+
+/** The client's `thinking` where it says one: as a budget in tokens, or the nearest level. */
+function renderThinking(rendering: Rendering): Json | undefined {
+  const { request, model, fields, warnings } = rendering
+  const asked = readThinking(fields['thinking'])
+  if (asked === undefined) {
+    if (fields['thinking'] !== undefined) warnings.add('thinking')
+    return renderEffort(request.reasoningEffort, rendering)
+  }
+  const { thinking } = familyOf(model)
+  const most = thinking?.max
+  if (most === undefined) {
+    warnings.add('thinking')
+    return undefined
+  }
+  if (asked.type === 'disabled') return renderEffort('none', rendering)
+  if (!('thinkingBudget' in most)) {
+    if (asked.type === 'enabled') warnings.add('thinking')
+    return renderEffort(request.reasoningEffort ?? effortOf(asked), rendering) ?? { includeThoughts: true }
+  }
+  const thinkingBudget = asked.budget === undefined ? DYNAMIC_BUDGET : Math.min(asked.budget, most.thinkingBudget)
+  if (asked.budget !== undefined && thinkingBudget !== asked.budget) warnings.add('thinking')
+  return { thinkingBudget, includeThoughts: true }
+}
+
 /** Whoever says how much to think is shown the thoughts, unless it was none. */
-function renderThinking({ request: { reasoningEffort: effort }, model, warnings }: Rendering): Json | undefined {
+function renderEffort(effort: ReasoningEffort | undefined, { model, warnings }: Rendering): Json | undefined {
   if (effort === undefined) return undefined
   const { thinking, exactEfforts } = familyOf(model)
   if (thinking === undefined) {
@@ -123,15 +174,10 @@ function renderFormat(format: ResponseFormat | undefined, warnings: Set<string>)
   return { responseMimeType, responseJsonSchema }
 }
 
-function renderServiceTier(
-  { request, warnings }: Rendering,
-  { serviceTier = true }: GeminiOptions,
-): string | undefined {
-  const { serviceTier: tier } = request
-  if (tier === undefined || tier === 'auto' || tier === 'default') return undefined
-  if (serviceTier && (tier === 'flex' || tier === 'priority')) return tier
-  warnings.add('service_tier')
-  return undefined
+/** @param tier One that is priced. */
+function renderServiceTier(tier: string | undefined, { serviceTier = true }: GeminiOptions): string | undefined {
+  if (tier === undefined || (serviceTier && (tier === 'flex' || tier === 'priority'))) return tier
+  throw unsupported('service_tier')
 }
 
 function unlessEmpty(body: Body): Body | undefined {

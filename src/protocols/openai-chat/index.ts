@@ -13,11 +13,13 @@ export type { OpenAiChatOptions } from './options.ts'
 
 /** Without options: what a server says that claims no more than compatibility. */
 export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
+  const dialect = { options, known: new Set(options.forwards?.fields) }
   return {
     id: 'openai-chat',
     framing: 'sse',
     severalChoices: options.severalChoices ?? true,
-    renderRequest: (request, target) => renderRequest(request, target, options),
+    forwards: options.forwards,
+    renderRequest: (request, target) => renderRequest(request, target, dialect),
     parseResponse,
     streamParser: () => streamParser(options),
     parseError,

@@ -11,7 +11,7 @@ const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arg
 
 function render(messages: readonly ChatMessage[], options: OpenAiChatOptions = {}) {
   const warnings = new Set<string>()
-  const rendered = renderMessages(messages, options, warnings)
+  const rendered = renderMessages(messages, { options, warnings, price: undefined })
   return { messages: JSON.parse(JSON.stringify(rendered)), warnings: [...warnings] }
 }
 
@@ -22,7 +22,7 @@ const refuses =
 
 test('a message that need not change is the client’s own object', () => {
   const messages = [USER, { role: 'assistant', content: 'x', mood: 'calm' }] as const
-  const rendered = renderMessages(messages, {}, new Set())
+  const rendered = renderMessages(messages, { options: {}, warnings: new Set(), price: undefined })
   assert.equal(rendered[0], messages[0])
   assert.equal(rendered[1], messages[1])
 })

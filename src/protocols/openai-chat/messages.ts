@@ -1,16 +1,22 @@
 /** The conversation in the host's words. A message that need not change is the client's own object. */
 import type { ChatMessage, ContentPart, ImagePart, ToolCall } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Price } from '../../domain/price.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import { isCachingPriced, LIFETIME, withoutLifetime } from '../cache-lifetime.ts'
 import { detailsIn, detailsOf } from './context.ts'
 import type { OpenAiChatOptions } from './options.ts'
 import { shortenedIds } from './tool-ids.ts'
 import { alternating, partsOf, systemFirst } from './turns.ts'
 
-interface Rendering {
+export interface MessageSettings {
   readonly options: OpenAiChatOptions
   /** Names of parameters that were dropped or bent. */
   readonly warnings: Set<string>
+  readonly price: Price | undefined
+}
+
+interface Rendering extends MessageSettings {
   /** Whether tools were called in this conversation. */
   readonly isToolLoop: boolean
   /** What stands for which id of a tool call. */
@@ -30,16 +36,14 @@ const EDITS: readonly Edit[] = [
   dropToolName,
   sayCustomCalls,
   lowerDetail,
+  shortenCaching,
   keepKnownFields,
 ]
 const NO_IDS: ReadonlyMap<string, string> = new Map()
 
 /** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with the place, for what the host cannot read. */
-export function renderMessages(
-  messages: readonly ChatMessage[],
-  options: OpenAiChatOptions,
-  warnings: Set<string>,
-): readonly unknown[] {
+export function renderMessages(messages: readonly ChatMessage[], settings: MessageSettings): readonly unknown[] {
+  const { options, warnings } = settings
   let isToolLoop = false
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at]
@@ -48,7 +52,7 @@ export function renderMessages(
     if (message.tool_calls !== undefined) isToolLoop = true
   }
   const ids = options.shortToolIds && isToolLoop ? shortenedIds(messages) : NO_IDS
-  const rendering = { options, warnings, isToolLoop, ids }
+  const rendering = { ...settings, isToolLoop, ids }
   const rendered = messages.map((message) => editMessage(message as ChatMessage & Json, rendering)) // out of JSON
   const placed = options.systemFirst ? systemFirst(rendered) : rendered
   const turns = options.alternatingRoles ? alternating(placed) : placed
@@ -183,6 +187,14 @@ function lowerDetail(message: Json, { options, warnings }: Rendering): Json {
   if (options.originalDetail || !Array.isArray(content) || !content.some(isOriginal)) return message
   warnings.add('messages[].content[].image_url.detail')
   return { ...message, content: content.map((part: unknown) => (isOriginal(part) ? highDetail(part) : part)) }
+}
+
+/** Cache writes with a lifetime that has no price are ordinary ones. */
+function shortenCaching(message: Json, { price, warnings }: Rendering): Json {
+  const { content } = message
+  if (!Array.isArray(content) || content.every((part) => isCachingPriced(part, price))) return message
+  warnings.add(LIFETIME)
+  return { ...message, content: content.map((part) => (isCachingPriced(part, price) ? part : withoutLifetime(part))) }
 }
 
 function isOriginal(part: unknown): part is ImagePart {

@@ -3,9 +3,10 @@
  * host's own file; never a host's name in the codec.
  */
 import type { ContentPart, ReasoningEffort, Role } from '../../domain/chat.ts'
+import type { ForwardedFields } from '../forwarded-fields.ts'
 
 /** Parameters that change no answer's meaning: the only ones that may be left out with a warning. */
-export type Hint = 'user' | 'metadata' | 'store' | 'service_tier' | 'prediction' | 'seed'
+export type Hint = 'user' | 'metadata' | 'store' | 'prediction' | 'seed'
 
 /** Parameters that change what the answer is: said, mapped to an equal, or refused. */
 export type Refusable =
@@ -38,7 +39,7 @@ export interface OpenAiChatOptions {
   readonly minimumTemperature?: number
   /** Sent for greater temperatures, on hosts whose scale ends earlier. */
   readonly maximumTemperature?: number
-  /** The format's service tiers to the host's; others are left out. Undefined: all are sent as they are. */
+  /** The format's service tiers to the host's; others are refused. Undefined: all that are priced are sent as they are. */
   readonly serviceTiers?: Readonly<Record<string, string>>
 
   /** Efforts that this host has no word for, to the nearest it has. */
@@ -101,6 +102,6 @@ export interface OpenAiChatOptions {
 
   /** A chunk's field of the host's own that holds usage, or an error, instead of the standard ones. */
   readonly vendorField?: string
-  /** Whether fields unknown to us are passed on; true unless said. */
-  readonly passUnknown?: boolean
+  /** The host's documented extension fields, which are sent as they are; none unless said. */
+  readonly forwards?: ForwardedFields
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { RICH_PRICE } from '../../../test/support/prices.ts'
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type OpenAiChatOptions, openaiChat } from './index.ts'
@@ -17,7 +18,7 @@ const tool = (name: string): Tool => ({ type: 'function', function: { name } })
 function render(request: Partial<ChatRequest>, options: OpenAiChatOptions = {}) {
   const { body, ...rest } = openaiChat(options).renderRequest(
     { ...BASE, ...request },
-    { model: 'theirs', maxOutputTokens: undefined },
+    { model: 'theirs', maxOutputTokens: undefined, price: RICH_PRICE, forwardUnknown: true },
   )
   return { ...rest, body: JSON.parse(body) as Record<string, unknown> }
 }
@@ -58,10 +59,10 @@ test('every parameter goes under its name on the wire', () => {
     user: 'u',
     metadata: { a: 'b' },
     reasoningEffort: 'low',
-    serviceTier: 'auto',
+    serviceTier: 'flex',
     store: false,
     prediction: { type: 'content', content: 'x' },
-    modalities: ['text'],
+    modalities: ['text', 'audio'],
     n: 3,
     responseFormat: { type: 'json_object' },
     tools: [tool('f')],
@@ -86,9 +87,9 @@ test('every parameter goes under its name on the wire', () => {
     user: 'u',
     metadata: { a: 'b' },
     reasoning_effort: 'low',
-    service_tier: 'auto',
+    service_tier: 'flex',
     store: false,
-    modalities: ['text'],
+    modalities: ['text', 'audio'],
     n: 3,
     prediction: { type: 'content', content: 'x' },
     response_format: { type: 'json_object' },
@@ -102,9 +103,9 @@ test('the length limit goes under the name the host knows', () => {
   assert.equal(render({ maxTokens: 9 }, { maxTokensField: 'max_completion_tokens' }).body['max_completion_tokens'], 9)
 })
 
-test('unknown fields are passed on, never over ours, and only where wanted', () => {
-  assert.equal(render({ extra: { model: 'other', top_k: 4 } }).body['model'], 'theirs')
-  assert.equal('top_k' in render({ extra: { top_k: 4 } }, { passUnknown: false }).body, false)
+test('unknown fields never stand over ours', () => {
+  const forwards = { fields: ['model', 'top_k'], source: { url: '', read: '' } }
+  assert.equal(render({ extra: { model: 'other', top_k: 4 } }, { forwards }).body['model'], 'theirs')
 })
 
 test('hints that a host does not take are dropped and named', () => {
@@ -142,7 +143,6 @@ test('values that ask for nothing are let go without a word', () => {
       frequencyPenalty: 0,
       presencePenalty: 0,
       parallelToolCalls: true,
-      modalities: ['text'],
     },
     {
       refused: [
@@ -152,7 +152,6 @@ test('values that ask for nothing are let go without a word', () => {
         'frequency_penalty',
         'presence_penalty',
         'parallel_tool_calls',
-        'modalities',
       ],
     },
   )
@@ -247,15 +246,18 @@ test('an effort may have fields of its own, which stand behind what the client s
   assert.deepEqual([said['reasoning_effort'], 'thinking' in said], ['low', false])
 })
 
-test('service tiers go under the host’s names, others are left out, and every change is named', () => {
-  const options: OpenAiChatOptions = { serviceTiers: { auto: 'auto', default: 'on_demand' } }
+test('priced service tiers go under the host’s names, the ordinary one is left out, others are refused', () => {
+  const options: OpenAiChatOptions = { serviceTiers: { priority: 'performance' } }
   const tierOf = (serviceTier: string) => {
     const { body, warnings } = render({ serviceTier }, options)
     return [body['service_tier'], ...warnings]
   }
-  assert.deepEqual(tierOf('auto'), ['auto'])
-  assert.deepEqual(tierOf('default'), ['on_demand', 'service_tier'])
-  assert.deepEqual(tierOf('toString'), [undefined, 'service_tier'])
+  assert.deepEqual(tierOf('priority'), ['performance'])
+  assert.deepEqual(tierOf('auto'), [undefined, 'service_tier'])
+  assert.deepEqual(tierOf('default'), [undefined, 'service_tier'])
+  for (const tier of ['flex', 'toString', 'scale']) {
+    assert.throws(() => render({ serviceTier: tier }, options), refuses('service_tier'))
+  }
 })
 
 test('a response format that a host cannot keep is refused', () => {

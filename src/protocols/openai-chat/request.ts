@@ -1,5 +1,6 @@
 /** Our request in the host's words. Nothing is copied that need not change, and nothing is dropped in silence. */
 import type { ChatRequest } from '../../domain/chat.ts'
+import { type Forwarding, forwardedFields, pricedField } from '../forwarded-fields.ts'
 import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderMessages, unsupported } from './messages.ts'
@@ -10,10 +11,13 @@ import { renderTools } from './tools.ts'
 type Body = Record<string, unknown>
 
 /** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the host cannot do. */
-export function renderRequest(request: ChatRequest, target: RenderTarget, options: OpenAiChatOptions): WireRequest {
+export function renderRequest(request: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
   const warnings = new Set<string>()
-  const body = renderBody(request, target, options)
-  body['messages'] = renderMessages(request.messages, options, warnings)
+  const forwarding = { known, target, warnings }
+  const body: Body = { ...forwardedFields(request, forwarding) }
+  addParameters(body, request, { target, options })
+  addPriced(body, request, forwarding)
+  body['messages'] = renderMessages(request.messages, { options, warnings, price: target.price })
   const offer = renderTools(request, options, warnings)
   put(body, 'tools', offer.tools)
   put(body, 'tool_choice', offer.choice)
@@ -29,10 +33,19 @@ export function renderRequest(request: ChatRequest, target: RenderTarget, option
 
 const NONE: readonly never[] = []
 
+export interface Dialect {
+  readonly options: OpenAiChatOptions
+  /** The names of `options.forwards`. */
+  readonly known: ReadonlySet<string>
+}
+
+interface Addressee extends Pick<Dialect, 'options'> {
+  readonly target: RenderTarget
+}
+
 /** Every parameter that is said, under its usual name. Usage is always asked for: answers are paid by it. */
-function renderBody(request: ChatRequest, target: RenderTarget, options: OpenAiChatOptions): Body {
-  const { streamOptions = true, severalChoices = true, passUnknown = true, maxTokensField = 'max_tokens' } = options
-  const body: Body = passUnknown ? { ...request.extra } : {}
+function addParameters(body: Body, request: ChatRequest, { target, options }: Addressee): void {
+  const { streamOptions = true, severalChoices = true, maxTokensField = 'max_tokens' } = options
   body['model'] = target.model
   body['messages'] = undefined
   if (request.stream) {
@@ -55,11 +68,14 @@ function renderBody(request: ChatRequest, target: RenderTarget, options: OpenAiC
   put(body, 'user', request.user)
   put(body, 'metadata', request.metadata)
   put(body, 'reasoning_effort', request.reasoningEffort)
-  put(body, 'service_tier', request.serviceTier)
   put(body, 'store', request.store)
   put(body, 'prediction', request.prediction)
-  put(body, 'modalities', request.modalities)
-  return body
+}
+
+/** Parameters of ours that cost what not every price says. */
+function addPriced(body: Body, { serviceTier, modalities }: ChatRequest, forwarding: Forwarding): void {
+  put(body, 'service_tier', pricedField('service_tier', serviceTier, forwarding))
+  put(body, 'modalities', pricedField('modalities', modalities, forwarding))
 }
 
 function put(body: Body, name: string, value: unknown): void {
@@ -81,7 +97,7 @@ interface Rendering {
 
 /** The parameters whose values differ between hosts. */
 function renderValues(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
-  const { temperature, responseFormat: format, serviceTier } = request
+  const { temperature, responseFormat: format } = request
   const {
     minimumTemperature = 0,
     maximumTemperature = Number.POSITIVE_INFINITY,
@@ -92,9 +108,10 @@ function renderValues(request: ChatRequest, body: Body, { options, warnings }: R
     body['temperature'] = Math.min(Math.max(temperature, minimumTemperature), maximumTemperature)
     warnings.add('temperature')
   }
-  if (serviceTier !== undefined && serviceTiers !== undefined) {
-    body['service_tier'] = Object.hasOwn(serviceTiers, serviceTier) ? serviceTiers[serviceTier] : undefined
-    if (body['service_tier'] !== serviceTier) warnings.add('service_tier')
+  const { service_tier: serviceTier } = body
+  if (typeof serviceTier === 'string' && serviceTiers !== undefined) {
+    if (!Object.hasOwn(serviceTiers, serviceTier)) throw unsupported('service_tier')
+    body['service_tier'] = serviceTiers[serviceTier]
   }
   if (format !== undefined && format.type !== 'text' && responseFormats?.includes(format.type) === false) {
     throw unsupported('response_format')
