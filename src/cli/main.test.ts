@@ -47,6 +47,7 @@ test('--help answers at every level with exit 0', () => {
 test('every command and flag of the contract is there', () => {
   const flags: Readonly<Record<string, readonly string[]>> = {
     serve: ['--config <', '--host <', '--port <', '--role <', '--migrate'],
+    reload: [],
     migrate: ['--dry-run'],
     'keys create': [
       '--name <',

@@ -82,6 +82,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
     .exitOverride()
     .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })
   addServe(program, version)
+  addReload(program)
   addMigrate(program)
   addKeys(program)
   addAccounts(program)
@@ -104,6 +105,13 @@ function addServe(program: Command, version: string): void {
     .addOption(new Option('--role <role>', 'part of the work to do').choices(['all', 'api', 'worker']).default('all'))
     .option('--migrate', 'bring a Postgres database to the current schema first', false)
     .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options, version))
+}
+
+function addReload(program: Command): void {
+  program
+    .command('reload')
+    .description('have the running service read its configuration again')
+    .action(async () => (await import('./reload.ts')).reload())
 }
 
 function addMigrate(program: Command): void {

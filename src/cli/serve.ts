@@ -10,6 +10,7 @@ import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { type OpenedLog, openLog } from '../http/log.ts'
 import { type Service, startService } from '../main.ts'
 import { loadCliConfig } from './context.ts'
+import { listenForCommands } from './control-socket.ts'
 import { crashOnBrokenInvariants } from './crash.ts'
 import { openLedger } from './ledger.ts'
 import type { ServeOptions } from './program.ts'
@@ -36,7 +37,11 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   })
   running = service
   if (role !== 'worker') await welcome(service, config)
-  log.log.info({ role, url: service.url, data: config.data_dir, config: config.file }, 'Turnpike is listening')
+  await listenForCommands(config.data_dir, () => reload(service, options, log)).catch((error: unknown) => {
+    log.log.info({ reason: String(error) }, "'turnpike reload' does not reach this process, SIGHUP does")
+  })
+  const { pid } = process
+  log.log.info({ role, url: service.url, pid, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   started.resolve(service)
   // Also a process that is killed leaves the next start a warm one.
   flushCompileCache()
@@ -52,13 +57,16 @@ function reloadOnSignal(started: Promise<Service>, options: ServeOptions, log: O
   })
 }
 
-async function reload(service: Service, options: ServeOptions, { log }: OpenedLog): Promise<void> {
+/** @returns What is wrong with the configuration; nothing: it is in force. */
+async function reload(service: Service, options: ServeOptions, { log }: OpenedLog): Promise<readonly string[]> {
   try {
     await service.reload(await loadCliConfig(options))
     log.info('configuration reloaded')
+    return []
   } catch (error) {
     const problems = error instanceof ConfigError ? error.problems : [String(error)]
     log.error({ problems }, 'configuration not reloaded; the running one stays in force')
+    return problems
   }
 }
 
@@ -131,6 +139,8 @@ function firstStartText({ url, secret, token }: { url: string; secret: string; t
   Dashboard, a sign-in link for 15 minutes and one use:
 
     ${signInUrl(url, token)}
+
+  This is process ${process.pid}. After a change of the configuration: turnpike reload, or kill -HUP ${process.pid}
 
 `
 }

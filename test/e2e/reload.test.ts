@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -56,6 +56,24 @@ test('a file with an error leaves the running configuration in force, and the lo
   assert.match(log, /did you mean/i)
   assert.ok((await listed()).includes('m2'))
   assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
+})
+
+test('turnpike reload says what every process on the data answers, and removes what a killed one left', async () => {
+  const socket = join(gateway.dataDir, `control-${gateway.pid}.sock`)
+  assert.equal(statSync(socket).mode & 0o777, 0o600)
+  writeFileSync(file, config(['m1', 'm3']))
+  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} has reloaded its configuration.`)
+  assert.ok((await listed()).includes('m3'))
+  writeFileSync(file, 'plans: { free: { requests_per_minute: lots } }\n')
+  await assert.rejects(gateway.cli('reload'), /turnpike\.yaml:1:\d+/, 'the command reads the file as well')
+  assert.ok((await listed()).includes('m3'), 'what ran stays in force')
+  writeFileSync(file, config(['m1']))
+  const second = await startGateway({ env: { TURNPIKE_CONFIG: file }, dataDir: gateway.dataDir })
+  second.signal('SIGKILL')
+  await second.exited
+  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} has reloaded its configuration.`)
+  const sockets = readdirSync(gateway.dataDir).filter((name) => name.endsWith('.sock'))
+  assert.deepEqual(sockets, [`control-${gateway.pid}.sock`])
 })
 
 test('when a key was last used is written, at the latest when the service ends', async () => {
