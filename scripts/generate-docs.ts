@@ -57,8 +57,7 @@ for (const [path, page] of Object.entries(PAGES)) {
   const file = join(ROOT, path)
   const wanted = await page()
   if (existsSync(file) && readFileSync(file, 'utf8') === wanted) continue
-  if (process.argv.includes('--check'))
-    findings.push(`${path}:1: differs from the code; run node scripts/generate-docs.ts`)
+  if (process.argv.includes('--check')) findings.push(`${path}:1: differs from the code; run npm run generate:docs`)
   else writeFileSync(file, wanted)
 }
 report('documentation', findings)

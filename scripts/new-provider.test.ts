@@ -139,3 +139,12 @@ test('the list of the registry is found on one line and on many, and a file with
   assert.match(registered(manyLines, 'zhost', 'zhost'), /\n {4}a,\n {4}zhost,\n {4}simulator,\n/)
   assert.throws(() => registered(head, 'host', 'host'), /has no list/)
 })
+
+test('the command of CONTRIBUTING.md does what it says: its example is no word of ours', () => {
+  const contributing = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
+  const [, words = ''] = /^npm run new:provider -- (.*)$/m.exec(contributing) ?? []
+  const { status, output } = make(...words.split(' '))
+  assert.equal(status, 0, output)
+  assert.match(read('src/providers/acme.ts'), /baseUrl: 'https:\/\/api\.acme\.example\/v1',/)
+  assert.doesNotMatch(node('scripts/check-house.ts').output, /acme/i)
+})

@@ -44,7 +44,7 @@ Ten minutes, of which the reading of the host's documentation takes most.
    It exits with 1 on what contradicts itself, and names sources that are old, shutdowns that are near, and models
    without a price. A price that is not known is \`null\`, never a guess.
 
-5. **Finish.** \`node scripts/generate-docs.ts && npm run check && npm test\`.
+5. **Finish.** \`npm run generate:docs && npm run check && npm test\`.
 
 ## Recordings
 

@@ -11,7 +11,7 @@ const HEAD = `# Accounts, members, rights
 
 An account has members, API keys, credit and everything else; nothing is shared between accounts. A person can be a member of
 several accounts and goes from one to another in the dashboard. The tables here are written by
-\`node scripts/generate-docs.ts\` out of \`src/domain/rights.ts\` and the routes; the matrix test asks every route with every
+\`npm run generate:docs\` out of \`src/domain/rights.ts\` and the routes; the matrix test asks every route with every
 kind of credential for what they say.
 
 ## Rights

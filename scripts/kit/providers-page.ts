@@ -9,7 +9,7 @@ import { ROUTING } from './routing-part.ts'
 
 const HEAD = `# Providers
 
-Every host that Turnpike knows by name. The tables are written by \`node scripts/generate-docs.ts\` out of the registry
+Every host that Turnpike knows by name. The tables are written by \`npm run generate:docs\` out of the registry
 (\`src/providers/\`), the catalogue and what each codec does with a request when it is asked; \`npm run check\` fails when
 they are not up to date. How a provider is configured is in [configuration](configuration.md#providers),
 how providers fare in [operation](operations.md#how-providers-fare).

@@ -14,7 +14,7 @@ export function isAgentId(text: string): boolean {
 /** Its form alone: which ones there may be is the server's business. */
 export function parseRepository(text: string): string {
   if (isRepository(text)) return text
-  throw new InvalidArgumentError('Allowed: organisation/repository, such as acme/website.')
+  throw new InvalidArgumentError('Allowed: organisation/repository, such as example/website.')
 }
 
 export function isRepository(text: string): boolean {

@@ -98,7 +98,7 @@ test('without a credential store nothing is asked of the server, and the ways ou
   assert.equal(ended.stdout, '')
   assert.match(
     ended.stderr,
-    /^turnpike: This system's Secret Service cannot be used .*--insecure-file.*TURNPIKE_API_KEY/,
+    /^turnpike: This system's Secret Service cannot be used .*'turnpike login --url http:\S+ --insecure-file'.*TURNPIKE_API_KEY/,
   )
   assert.deepEqual(server.asked, [])
 })

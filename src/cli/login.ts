@@ -29,7 +29,7 @@ export async function login(options: LoginOptions): Promise<void> {
   const url = options.url ?? urlOfEnvironment() ?? before?.url ?? localUrl(await loadCliConfig())
   const kind = options.insecureFile === true ? 'file' : 'system'
   const screen = createScreen()
-  await openStore(kind, folder).check()
+  await openStore(kind, folder, loginCommand(name, url)).check()
   warn(screen, { url, file: kind === 'file' ? credentialFile(folder) : undefined })
   const server = await discover(url)
   const outcome = await untilStopped((signal) => authorize({ server, screen, signal, open: options.open === true }))

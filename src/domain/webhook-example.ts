@@ -75,7 +75,7 @@ function agentData(type: AgentEventType, at: number): AgentData {
     object: 'agent',
     name: 'Fix typos',
     status,
-    repository: 'acme/website',
+    repository: 'example/website',
     model: 'turnpike-simulator',
     base_branch: null,
     branch: branchOf(EXAMPLE_AGENT),

@@ -92,7 +92,7 @@ test('a platform without the library, and a store that waits for nobody, are sai
   const missing = systemStore(async () => {
     throw new Error('Cannot find native binding.\nnpm has a bug …')
   })
-  const silent = systemStore(async () => ({ AsyncEntry }), 1)
+  const silent = systemStore(async () => ({ AsyncEntry }), { patienceMs: 1 })
   for (const [store, reason] of [
     [missing, /cannot be used \(Cannot find native binding\.\)/],
     [silent, /cannot be used \(it did not answer\)/],

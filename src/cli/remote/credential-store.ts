@@ -19,9 +19,12 @@ export function ownerOf({ name, url }: { readonly name: string; readonly url: st
   return `${name} at ${url}`
 }
 
-/** @param folder Of a person's configuration, for the file. */
-export function openStore(kind: StoreKind, folder: string): CredentialStore {
-  return kind === 'file' ? fileStore(folder) : systemStore(loadKeyring)
+/**
+ * @param folder Of a person's configuration, for the file.
+ * @param signIn The command that signs in, for what to do where the system has no store.
+ */
+export function openStore(kind: StoreKind, folder: string, signIn = 'turnpike login'): CredentialStore {
+  return kind === 'file' ? fileStore(folder) : systemStore(loadKeyring, { signIn })
 }
 
 const SERVICE = 'turnpike'
@@ -36,7 +39,13 @@ export interface Keyring {
 }
 
 /** Secret Service, Keychain, Credential Manager. @param load Rejects where the library has nothing for this platform. */
-export function systemStore(load: () => Promise<Keyring>, patienceMs = PATIENCE_MS): CredentialStore {
+export function systemStore(
+  load: () => Promise<Keyring>,
+  {
+    patienceMs = PATIENCE_MS,
+    signIn = 'turnpike login',
+  }: { readonly patienceMs?: number; readonly signIn?: string } = {},
+): CredentialStore {
   const at = async <Result>(owner: string, use: (entry: Entry) => Promise<Result>): Promise<Result> => {
     try {
       const { AsyncEntry } = await load()
@@ -44,7 +53,7 @@ export function systemStore(load: () => Promise<Keyring>, patienceMs = PATIENCE_
       const entry = new AsyncEntry(SERVICE, owner, { linux: { store: 'secret-service' } })
       return await inTime(use(entry), patienceMs)
     } catch (error) {
-      throw unusable(error)
+      throw unusable(error, signIn)
     }
   }
   return {
@@ -80,12 +89,12 @@ async function inTime<Result>(work: Promise<Result>, patienceMs: number): Promis
 }
 
 /** What the library says of a failure can go on for paragraphs; it never has the secret. */
-function unusable(error: unknown): Error {
+function unusable(error: unknown, signIn: string): Error {
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   const name = STORES[process.platform] ?? 'The credential store of this system'
   return new Error(
     `${name} cannot be used (${reason.slice(0, 200)}). Tokens can be kept in a file that only you can read, with ` +
-      "'turnpike login --insecure-file'; or use an API key instead, in TURNPIKE_API_KEY.",
+      `'${signIn} --insecure-file'; or use an API key instead, in TURNPIKE_API_KEY.`,
     { cause: error },
   )
 }

@@ -108,7 +108,7 @@ function NoAgents() {
   const mayWrite = useCan('agents:write')
   const example = {
     name: 'Fix the tests',
-    repository: 'acme/website',
+    repository: 'example/website',
     prompt: 'The tests fail. Find out why and fix it.',
   }
   return (

@@ -39,7 +39,7 @@ export function repositoryProblem(text: string): string | undefined {
   return 'A repository is organisation/repository: letters, digits, “-”, “_” and single dots, without “.git”.'
 }
 
-/** Of an address that was pasted (`https://github.com/acme/website.git`, `git@…:acme/website`), the repository's name. */
+/** Of an address that was pasted (`https://github.com/example/website.git`, `git@…:example/website`), the repository's name. */
 export function repositoryIn(text: string): string {
   const [, path] = /^(?:https?:\/\/[^/\s]+\/|(?:ssh:\/\/)?git@[^:/\s]+[:/])([^/\s]+\/[^/\s?#]+)/.exec(text.trim()) ?? []
   return (path ?? text.trim()).replace(path === undefined ? /$^/ : /\.git$/, '')

@@ -60,7 +60,7 @@ function Health({ range, query, more, target }: HealthProps) {
       <Loaded query={query} what="providers" skeleton={<Skeleton className="mx-4 mb-4 h-24" />}>
         {(providers) =>
           providers.length === 0 ? (
-            <Empty title="No provider yet" className="m-4 mt-0 py-6" command="turnpike config validate">
+            <Empty title="No provider yet" className="m-4 mt-0 py-6" command="turnpike config check">
               A provider is added in the configuration file.
             </Empty>
           ) : (

@@ -42,7 +42,7 @@ function Models() {
 
 function NoModels() {
   return (
-    <Empty title="No models yet" command="turnpike config validate">
+    <Empty title="No models yet" command="turnpike config check">
       Models come with the providers that the configuration file names. Add one, and restart the gateway.
     </Empty>
   )

@@ -119,7 +119,7 @@ function NoAccounts({ search, onClear }: { readonly search: string; readonly onC
       icon={Wallet}
       title={`No account is called “${search}”`}
       action={<Button onClick={onClear}>Clear search</Button>}
-      command="turnpike accounts create --name acme"
+      command="turnpike accounts create --name research"
     >
       Any part of a name finds an account, and its whole id.
     </Empty>
