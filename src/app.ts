@@ -16,9 +16,12 @@ import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/open.ts'
+import type { LastAudit } from './domain/signals.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { creditAdminRoutes } from './features/credit/admin-routes.ts'
+import { auditJobs } from './features/credit/audit/jobs.ts'
+import { auditStatus } from './features/credit/audit/status.ts'
 import { LEASE_MS } from './features/credit/instance-lease.ts'
 import { ledgerRoutes } from './features/credit/ledger-routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
@@ -77,7 +80,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const webhooks = createWebhooks({ ...input, world })
   const usage = createUsage(input)
   const agents = createAgents({ world, database, log, role, recordEvent: webhooks.recordEvent })
-  const jobs = { ...webhooks.jobs, ...agents.jobs }
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...auditJobs({ ...webhooks, db: database.db, now: world.now, log }) }
   const money = createMoney({ world, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ world, redisUrl: config.redis_url, processes: money.processes, log })
@@ -86,7 +89,8 @@ export async function createApp(input: AppInput): Promise<App> {
   const identity = await createIdentity({ ...input, world, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: world.clock, active: () => gateway.active, log })
   const { strain } = pressure
-  const metrics = measured({ world, money, limits, agents, gateway, strain })
+  const audit = auditStatus(database.db, world.clock)
+  const metrics = measured({ world, money, limits, agents, gateway, strain, audit })
   const server = await openServer(input, { world, draining: () => draining, strain })
   const plain = { world, money, limits, streams, identity, webhooks, agents, usage, gateway, metrics }
   await addRoutes(server, input, { ...plain, draining: () => draining })
@@ -122,8 +126,10 @@ function measured({
   agents,
   gateway,
   strain,
+  audit,
 }: Pick<Parts, 'world' | 'money' | 'limits' | 'agents' | 'gateway'> & {
   readonly strain: () => string | undefined
+  readonly audit: () => LastAudit | undefined
 }): Metrics {
   const { status: providers } = world.health
   const { pending: unwritten } = money.committer
@@ -134,6 +140,7 @@ function measured({
     providers,
     agents: agents.active,
     countedHere,
+    audit,
   })
 }
 

@@ -4,6 +4,7 @@ import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
+import { recordPlanAllowances } from '../features/credit/audit/allowances.ts'
 import { planTerms } from '../features/credit/plan-terms.ts'
 import type { PlanTerms } from '../features/credit/unit.ts'
 import { buildModelBook } from '../features/models/book.ts'
@@ -49,6 +50,7 @@ export async function createWorld({ config, database, log }: WorldInput): Promis
   let book = buildBook(config, upstreams.names)
   let terms = termsOfPlans(config)
   await recordPriceVersions(db, book.all, Date.now())
+  await recordPlanAllowances(db, terms, Date.now())
   return {
     ids: createIdSource(Date.now, randomBytes),
     now: Date.now,
@@ -63,6 +65,7 @@ export async function createWorld({ config, database, log }: WorldInput): Promis
       const nextBook = buildBook(next, new Set(providers.map(({ name }) => name)))
       const nextTerms = termsOfPlans(next)
       await recordPriceVersions(db, nextBook.all, Date.now())
+      await recordPlanAllowances(db, nextTerms, Date.now())
       upstreams.replace(providers)
       routing = routingSettings(next)
       health.use(providers)

@@ -9,6 +9,8 @@ import type { Database } from '../db/schema.ts'
 import { type AccountId, createIdSource, type IdSource } from '../domain/ids.ts'
 import { ensureFirstAccount } from '../features/accounts/first-account.ts'
 import { type Account, type AccountPage, findAccount } from '../features/accounts/queries.ts'
+import { recordPlanAllowances } from '../features/credit/audit/allowances.ts'
+import { planTerms } from '../features/credit/plan-terms.ts'
 import { LEDGER_PROGRAMS } from '../features/credit/sqlite-store.ts'
 import { loadCliConfig } from './context.ts'
 import { type Ledger, openLedger } from './ledger.ts'
@@ -30,6 +32,8 @@ export async function withDatabase(action: (context: CommandContext) => Promise<
   const { db, close } = database
   try {
     await ensureSchema(database, { mayMigrate: false, now: Date.now })
+    const terms = Object.entries(config.plans).map(([name, plan]) => [name, planTerms(plan)] as const)
+    await recordPlanAllowances(db, new Map(terms), Date.now())
     const born = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
     await action({ db, config, ...born, ...openLedger(database, config) })
   } finally {

@@ -1,5 +1,6 @@
 /** Every command and flag there is. Names and flags are a contract with scripts. */
 import { Command, Option } from 'commander'
+import type { AccountId } from '../domain/ids.ts'
 import type { NanoUsd } from '../domain/money.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../features/credit/entry-limits.ts'
 import {
@@ -70,6 +71,13 @@ export interface CreditsRerateOptions extends AccountOption {
   readonly dryRun?: boolean
 }
 
+export interface LedgerAuditOptions extends JsonOption {
+  readonly account?: AccountId
+  /** Unix milliseconds. */
+  readonly since?: number
+  readonly restart?: boolean
+}
+
 export interface MoveOptions {
   readonly batch?: number
 }
@@ -87,6 +95,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
   addKeys(program)
   addAccounts(program)
   addCredits(program)
+  addLedger(program)
   addRemoteCommands(program, version)
   addLoginLink(program)
   addCopies(program)
@@ -218,6 +227,18 @@ function addCreditEntries(credits: Command): void {
       .option('--json', 'print the row of the ledger as JSON')
       .action(async (options: CreditsEntryOptions) => (await import('./credits.ts')).creditsEnter(kind, options))
   }
+}
+
+function addLedger(program: Command): void {
+  const ledger = program.command('ledger').description('the ledger')
+  ledger
+    .command('audit')
+    .description('recompute every charge and sum from tokens and prices; exit code 1 if something is wrong')
+    .option('--account <id>', 'only this account (default: all)')
+    .option('--since <time>', 'only what was made from then on, ISO 8601 in UTC', parseTime)
+    .option('--restart', 'begin anew where an audit was interrupted')
+    .option('--json', 'print JSON')
+    .action(async (options: LedgerAuditOptions) => (await import('./ledger-audit.ts')).ledgerAudit(options))
 }
 
 function addLoginLink(program: Command): void {

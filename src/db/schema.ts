@@ -3,7 +3,8 @@
  * `_nano_usd` bigint; absent is null. A tenant's table has `account_id` first in its primary key and is stored in that
  * order, so that the same schema can be sharded by account. Exempt are `credential`, `sign_in_link` and `device_code` (found
  * by hash, before an account is known), `person`, `identity`, `session` and `guess` (people may belong to several accounts),
- * `price_version`, `setting`, `instance`, `job` and `schema_migration` (the same for all);
+ * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `setting`, `instance`, `job` and `schema_migration`
+ * (the same for all);
  * `account` and `credit` are keyed by the account's id alone.
  */
 import type { Generated } from 'kysely'
@@ -12,6 +13,7 @@ import type { CompletionStatus, UsageSource } from '../domain/completion.ts'
 import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, UserId } from '../domain/ids.ts'
 import type { NanoUsd } from '../domain/money.ts'
 import type { AgentEventTable, AgentMessageTable, AgentTable, RunArtifactTable, RunTable } from './schema-agents.ts'
+import type { LedgerAuditFindingTable, LedgerAuditTable, LedgerSealTable, PlanAllowanceTable } from './schema-audits.ts'
 import type {
   AuditTable,
   DeviceCodeTable,
@@ -34,6 +36,7 @@ import type {
 } from './schema-webhooks.ts'
 
 export type * from './schema-agents.ts'
+export type * from './schema-audits.ts'
 export type * from './schema-identity.ts'
 export type * from './schema-money.ts'
 export type * from './schema-webhooks.ts'
@@ -53,6 +56,10 @@ export interface Database {
   readonly hold: HoldTable
   readonly ledger: LedgerTable
   readonly ledger_entry_key: LedgerEntryKeyTable
+  readonly ledger_audit: LedgerAuditTable
+  readonly ledger_audit_finding: LedgerAuditFindingTable
+  readonly ledger_seal: LedgerSealTable
+  readonly plan_allowance: PlanAllowanceTable
   readonly idempotency: IdempotencyTable
   readonly invoice: InvoiceTable
   readonly usage_alert: UsageAlertTable

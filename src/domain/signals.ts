@@ -11,3 +11,10 @@ export interface CompletionSignal {
   /** Milliseconds that were ours, not the provider's, until the first byte; undefined where nothing was answered. */
   readonly overheadMs: number | undefined
 }
+
+/** What the last audit of the whole ledger came to. */
+export interface LastAudit {
+  readonly findings: number
+  /** Unix milliseconds. */
+  readonly endedAt: number
+}

@@ -10,6 +10,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.cancelled',
   'usage.alert',
   'credit.exhausted',
+  'ledger.audit',
   'webhook.test',
 ] as const
 
@@ -71,6 +72,27 @@ export interface CreditExhaustedData extends SpendingData {
   readonly credit_remaining_usd: number
 }
 
+/** An audit of the ledger of all accounts that found something; told to the installation's first account. */
+export interface LedgerAuditData {
+  readonly audit_id: string
+  readonly started_at: string
+  readonly ended_at: string
+  /** Audited. */
+  readonly accounts: number
+  readonly rows: number
+  readonly findings_count: number
+  /** Findings by kind. */
+  readonly counts: Readonly<Record<string, number>>
+  /** The first 20. */
+  readonly findings: readonly {
+    readonly account_id: string
+    readonly kind: string
+    readonly subject: string
+    readonly expected: string
+    readonly actual: string
+  }[]
+}
+
 export interface WebhookTestData {
   readonly webhook_id: string
   readonly message: string
@@ -79,6 +101,7 @@ export interface WebhookTestData {
 export interface DataOfEvents extends Record<AgentEventType, AgentEventData> {
   readonly 'usage.alert': UsageAlertData
   readonly 'credit.exhausted': CreditExhaustedData
+  readonly 'ledger.audit': LedgerAuditData
   readonly 'webhook.test': WebhookTestData
 }
 

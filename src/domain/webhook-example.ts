@@ -4,6 +4,7 @@ import type {
   AgentData,
   AgentEventData,
   AgentEventType,
+  LedgerAuditData,
   WebhookEvent,
   WebhookEventType,
   WebhookTestData,
@@ -26,6 +27,8 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
       return { ...head, type, data: { ...spending(facts, 4), basis: 'credit', threshold_percent: 80 } }
     case 'credit.exhausted':
       return { ...head, type, data: { ...spending(facts, 5), credit_remaining_usd: 0 } }
+    case 'ledger.audit':
+      return { ...head, type, data: ledgerAudit(facts) }
     case 'webhook.test':
       return { ...head, type, data: webhookTestData(facts.webhookId) }
     default:
@@ -36,6 +39,20 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
 /** What `webhook.test` tells, which is never made up. */
 export function webhookTestData(webhookId: string): WebhookTestData {
   return { webhook_id: webhookId, message: 'This endpoint receives webhooks.' }
+}
+
+function ledgerAudit({ accountId, createdAt }: ExampleFacts): LedgerAuditData {
+  const subject = 'chatcmpl-00000000exampleexample'
+  return {
+    audit_id: '00000000-0000-4000-8000-000000000000',
+    started_at: isoTime(createdAt - MINUTE_MS),
+    ended_at: isoTime(createdAt),
+    accounts: 12,
+    rows: 345_678,
+    findings_count: 1,
+    counts: { cost: 1 },
+    findings: [{ account_id: accountId, kind: 'cost', subject, expected: '124101', actual: '0' }],
+  }
 }
 
 function spending({ accountId, createdAt }: ExampleFacts, spentUsd: number) {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CompletionRecord } from '../domain/completion.ts'
 import type { ProviderStatus } from '../domain/provider-status.ts'
-import { COMPLETION_CHANNEL, type CompletionSignal } from '../domain/signals.ts'
+import { COMPLETION_CHANNEL, type CompletionSignal, type LastAudit } from '../domain/signals.ts'
 import { createHistogram } from './histogram.ts'
 import { countAttempts, showProviders } from './provider-metrics.ts'
 
@@ -18,6 +18,8 @@ export interface MetricsInput {
   readonly providers?: () => readonly ProviderStatus[]
   /** Runs of agents under way. */
   readonly agents?: () => number
+  /** The last audit of the ledger; undefined: none has ended. Asked at each scrape. */
+  readonly audit?: () => LastAudit | undefined
   /** Requests whose limits this process counted by itself although there is a Redis; absent: there is none. */
   readonly countedHere?: (() => number) | undefined
 }
@@ -53,6 +55,7 @@ export function createMetrics(input: MetricsInput): Metrics {
       collect: (counter) => counter.inc(countedHere()),
     })
   }
+  if (input.audit !== undefined) showAudit(registry, input.audit)
   showProviders(registry, providers)
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)
@@ -69,6 +72,19 @@ export function createMetrics(input: MetricsInput): Metrics {
     contentType: registry.contentType,
     close: () => void unsubscribe(COMPLETION_CHANNEL, observe),
   }
+}
+
+function showAudit(registry: Registry, audit: () => LastAudit | undefined): void {
+  addGauge(registry, {
+    name: 'turnpike_ledger_audit_findings',
+    help: 'Findings of the last audit of the ledger.',
+    value: () => audit()?.findings ?? 0,
+  })
+  addGauge(registry, {
+    name: 'turnpike_ledger_audit_last_run_timestamp_seconds',
+    help: 'When the last audit of the ledger ended; 0: none has.',
+    value: () => (audit()?.endedAt ?? 0) / 1000,
+  })
 }
 
 interface Counts {

@@ -6031,7 +6031,7 @@ export interface paths {
                                      * @description Of the event.
                                      * @enum {string}
                                      */
-                                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                                     /**
                                      * @description pending: it is being tried, or will be again.
                                      * @enum {string}
@@ -6089,7 +6089,7 @@ export interface paths {
                     "application/json": {
                         /** @description An `https:` address that is public, on port 443 or 8443. */
                         url: string;
-                        /** @description The types that it is sent: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `webhook.test`. null: all, also those that are yet to come. */
+                        /** @description The types that it is sent: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. null: all, also those that are yet to come. */
                         events?: string[] | null;
                         /** @description A note for people. */
                         description?: string;
@@ -6218,7 +6218,7 @@ export interface paths {
                                  * @description Of the event.
                                  * @enum {string}
                                  */
-                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                                 /**
                                  * @description pending: it is being tried, or will be again.
                                  * @enum {string}
@@ -6320,7 +6320,7 @@ export interface paths {
                     "application/json": {
                         /** @description An `https:` address that is public, on port 443 or 8443. */
                         url?: string;
-                        /** @description The types that it is sent: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `webhook.test`. null: all, also those that are yet to come. */
+                        /** @description The types that it is sent: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. null: all, also those that are yet to come. */
                         events?: string[] | null;
                         /** @description A note for people. */
                         description?: string;
@@ -6535,7 +6535,7 @@ export interface paths {
                                  * @description Of the event.
                                  * @enum {string}
                                  */
-                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                                 /**
                                  * @description pending: it is being tried, or will be again.
                                  * @enum {string}
@@ -6635,7 +6635,7 @@ export interface paths {
                              * @description Of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                             /**
                              * @description pending: it is being tried, or will be again.
                              * @enum {string}
@@ -6737,7 +6737,7 @@ export interface paths {
                              * @description Of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                             /**
                              * @description pending: it is being tried, or will be again.
                              * @enum {string}
@@ -6834,7 +6834,7 @@ export interface paths {
                              * @description Of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                             /**
                              * @description pending: it is being tried, or will be again.
                              * @enum {string}
@@ -6979,7 +6979,7 @@ export interface paths {
             parameters: {
                 query?: {
                     /** @description Only this type. */
-                    type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                    type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                     /** @description Only what is told of this agent: its last 1 000 runs. Nothing, once it is deleted. */
                     agent_id?: string;
                     /** @description deliveries: also to which endpoints each event went, and what became of that. */
@@ -7012,7 +7012,7 @@ export interface paths {
                                  * @description What happened.
                                  * @enum {string}
                                  */
-                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                                 /** @description When it happened, ISO 8601 UTC. */
                                 created_at: string;
                                 data: {
@@ -7089,7 +7089,7 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": {
-                        /** @description One of `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `webhook.test`. */
+                        /** @description One of `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. */
                         type: string;
                     };
                 };
@@ -7109,7 +7109,7 @@ export interface paths {
                              * @description What happened.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                             /** @description When it happened, ISO 8601 UTC. */
                             created_at: string;
                             data: {

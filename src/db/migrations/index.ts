@@ -10,6 +10,7 @@ import { webhooks } from './0008-webhooks.ts'
 import { agents } from './0009-agents.ts'
 import { creditEntries } from './0010-credit-entries.ts'
 import { tariffs } from './0011-tariffs.ts'
+import { ledgerAudits } from './0012-ledger-audits.ts'
 import type { MigrationStatement } from './statement.ts'
 
 export interface Migration {
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0009-agents', statements: agents },
   { name: '0010-credit-entries', statements: creditEntries },
   { name: '0011-tariffs', statements: tariffs },
+  { name: '0012-ledger-audits', statements: ledgerAudits },
 ]

@@ -9,6 +9,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'agent.cancelled': 'Somebody stopped an agent.',
   'usage.alert': 'The month’s spending has reached one of the account’s alert thresholds.',
   'credit.exhausted': 'No credit is left: completions are refused until there is more.',
+  'ledger.audit': 'The weekly audit of the ledger found something. Only for the first account.',
   'webhook.test': 'A test. Tests of this endpoint itself are sent whether this is chosen or not.',
 }
 

@@ -1,0 +1,118 @@
+/** A completion against its tariff, and its charge against it. */
+import type { Kysely } from 'kysely'
+import type { Database } from '../../../db/schema.ts'
+import type { Report } from './finding.ts'
+import type { AuditedRow } from './ledger-page.ts'
+import { type AuditedUsage, costOf, dearestCost, type Tariff } from './tariff.ts'
+
+export interface KnownPrice {
+  readonly model: string
+  readonly tariff: Tariff
+}
+
+/** Prices by version; versions are never changed, and new ones are read when they are met. */
+export interface PriceBook {
+  find(version: string): KnownPrice | undefined
+  /** Reads versions that are not known yet. */
+  learn(db: Kysely<Database>, versions: Iterable<string>): Promise<void>
+}
+
+export function createPriceBook(): PriceBook {
+  const prices = new Map<string, KnownPrice>()
+  return {
+    find: (version) => prices.get(version),
+    async learn(db, versions) {
+      const unknown = [...new Set(versions)].filter((version) => !prices.has(version))
+      if (unknown.length === 0) return
+      const rows = await db.selectFrom('price_version').selectAll().where('id', 'in', unknown).execute()
+      for (const row of rows) prices.set(row.id, { model: row.model, tariff: tariffOf(row) })
+    },
+  }
+}
+
+interface StoredTariff {
+  readonly input_micro_usd: number
+  readonly output_micro_usd: number
+  readonly cached_input_micro_usd: number | null
+  readonly cache_write_micro_usd: number | null
+  /** Whatever else the price says, as JSON. */
+  readonly tariff: string | null
+}
+
+function tariffOf(row: StoredTariff): Tariff {
+  const more = row.tariff === null ? {} : (JSON.parse(row.tariff) as Tariff) // our own JSON
+  return {
+    ...more,
+    inputMicroUsd: row.input_micro_usd,
+    outputMicroUsd: row.output_micro_usd,
+    ...(row.cached_input_micro_usd !== null && { cachedInputMicroUsd: row.cached_input_micro_usd }),
+    ...(row.cache_write_micro_usd !== null && { cacheWriteMicroUsd: row.cache_write_micro_usd }),
+  }
+}
+
+export type UsageRow = Pick<
+  AuditedRow,
+  | 'row_model'
+  | 'row_price_version'
+  | 'row_cost_nano_usd'
+  | 'row_created_at'
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'cached_tokens'
+  | 'cache_write_tokens'
+  | 'reasoning_tokens'
+  | 'status'
+  | 'usage_source'
+  | 'usage_detail'
+>
+
+export function usageOf(row: UsageRow): AuditedUsage {
+  return {
+    prompt: row.prompt_tokens,
+    completion: row.completion_tokens,
+    cached: row.cached_tokens,
+    cacheWrite: row.cache_write_tokens,
+    reasoning: row.reasoning_tokens,
+    at: row.row_created_at,
+    ...(row.usage_detail === null ? {} : detailOf(row.usage_detail)),
+  }
+}
+
+/** What the gateway alone writes. */
+function detailOf(text: string): Partial<AuditedUsage> {
+  return JSON.parse(text) as Partial<AuditedUsage>
+}
+
+/**
+ * The cost of a row at its price. A request whose process died is charged what was last known of it, which may be its
+ * prompt at the dearest rate that the hold allowed for.
+ */
+export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: Report): void {
+  const price = prices.find(row.row_price_version)
+  if (price === undefined || price.model !== row.row_model) {
+    report(
+      'price_version',
+      id,
+      `a price of ${row.row_model}`,
+      `${row.row_price_version} of ${price?.model ?? 'nothing'}`,
+    )
+    if (price === undefined) return
+  }
+  const usage = usageOf(row)
+  const expected = costOf(usage, price.tariff)
+  if (expected === row.row_cost_nano_usd) return
+  const isGuess = row.status === 'incomplete' && row.usage_source === 'estimated'
+  if (isGuess && row.row_cost_nano_usd > expected && row.row_cost_nano_usd <= dearestCost(usage, price.tariff)) return
+  report('cost', id, expected, row.row_cost_nano_usd)
+}
+
+/**
+ * @param laterNanoUsd What late settlements have added to the charge since.
+ */
+export function checkCharge(row: AuditedRow, laterNanoUsd: bigint, report: Report): void {
+  const id = String(row.completion_id)
+  const charged = row.amount_nano_usd + laterNanoUsd
+  if (charged !== row.row_cost_nano_usd) report('charge', id, row.row_cost_nano_usd, charged)
+  if (row.key_id !== row.row_key_id) report('charge', id, row.row_key_id, row.key_id)
+  if (row.price_version !== row.row_price_version) report('price_version', id, row.price_version, row.row_price_version)
+}

@@ -1,0 +1,69 @@
+/** Rows of the ledger with their completions, in pages of fixed numbers: both are written in one transaction. */
+import { type Kysely, sql } from 'kysely'
+import { readRows } from '../../../db/read-rows.ts'
+import type { Database, LedgerBook, LedgerKind } from '../../../db/schema.ts'
+import type { AccountId } from '../../../domain/ids.ts'
+
+/** Numbers of a page; the first one of each is a multiple of it and 1. */
+export const PAGE_NUMBERS = 1_000
+
+export interface AuditedRow {
+  readonly number: number
+  readonly kind: LedgerKind
+  readonly debit: LedgerBook
+  readonly credit: LedgerBook
+  readonly amount_nano_usd: bigint
+  readonly balance_nano_usd: bigint
+  readonly completion_id: string | null
+  readonly key_id: string | null
+  readonly price_version: string | null
+  readonly adjusts: number | null
+  readonly note: string | null
+  readonly created_at: number
+  /** Of the completion; null where its row is not there. */
+  readonly row_model: string | null
+  readonly row_key_id: string
+  readonly row_price_version: string
+  readonly row_cost_nano_usd: bigint
+  readonly row_created_at: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cached_tokens: number
+  readonly cache_write_tokens: number
+  readonly reasoning_tokens: number
+  readonly status: string
+  readonly usage_source: string
+  /** Seldom classes of usage, as JSON. */
+  readonly usage_detail: string | null
+}
+
+/** The columns of a completion that the cost is computed from. */
+export const USAGE_COLUMNS = sql.raw(`c.model as row_model, c.key_id as row_key_id,
+  c.price_version as row_price_version, c.cost_nano_usd as row_cost_nano_usd, c.created_at as row_created_at,
+  c.prompt_tokens, c.completion_tokens, c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.status,
+  c.usage_source, c.usage_detail`)
+
+export async function readPage(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { after, until }: { readonly after: number; readonly until: number },
+): Promise<readonly AuditedRow[]> {
+  const rows = await readRows(
+    db,
+    sql<AuditedRow>`
+      select l.number, l.kind, l.debit, l.credit, l.amount_nano_usd, l.balance_nano_usd, l.completion_id, l.key_id,
+        l.price_version, l.adjusts, l.note, l.created_at, ${USAGE_COLUMNS}
+      from ledger as l
+      left join completion as c on c.account_id = l.account_id and c.id = l.completion_id
+      where l.account_id = ${accountId} and l.number > ${after} and l.number <= ${until}
+      order by l.number`,
+  )
+  return rows.every((row, at) => at === 0 || row.number > (rows[at - 1]?.number ?? 0))
+    ? rows
+    : rows.toSorted((one, other) => one.number - other.number)
+}
+
+/** The end of the page that a number begins, or is in. */
+export function pageEnd(after: number, last: number): number {
+  return Math.min(last, (Math.floor(after / PAGE_NUMBERS) + 1) * PAGE_NUMBERS)
+}

@@ -1,0 +1,75 @@
+/** An audit as it is shown: on the command line, over HTTP, and in the event that tells of it. */
+import type { Kysely } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database } from '../../../db/schema.ts'
+import type { AccountId } from '../../../domain/ids.ts'
+import type { LedgerAuditData } from '../../../domain/webhook-event.ts'
+import type { RecordEvent } from '../../deps.ts'
+import { FINDING_KINDS, type Finding, type FindingKind } from './finding.ts'
+import { countFindings, listFindings, type StoredAudit } from './store.ts'
+
+const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
+const time = (description: string) => Type.String({ description: `ISO 8601 UTC. ${description}` })
+
+export const FindingView = Type.Object({
+  account_id: Type.String(),
+  kind: Type.Unsafe<FindingKind>({ type: 'string', description: Object.keys(FINDING_KINDS).join(', ') }),
+  subject: Type.String({ description: 'A row of the ledger, a completion, a key, an hour or day, an invoice.' }),
+  expected: Type.String({ description: 'What the audit computes; amounts in nano-dollars.' }),
+  actual: Type.String({ description: 'What is kept.' }),
+})
+
+export const AuditView = Type.Object({
+  status: Type.Unsafe<'partial' | 'complete'>({ type: 'string', enum: ['partial', 'complete'] }),
+  cursor: nullableText('Of a partial audit: sent as `cursor`, it goes on.'),
+  started_at: time('The account is audited as of then.'),
+  ended_at: nullableText('ISO 8601 UTC.'),
+  accounts: Type.Integer({ description: 'That are done.' }),
+  rows: Type.Integer({ description: 'Rows of the ledger and completions that were read.' }),
+  findings_count: Type.Integer(),
+  findings: Type.Array(FindingView),
+})
+
+/** Findings that one answer, or one table, has. */
+export const MAX_LISTED = 1_000
+
+export async function renderAudit(db: Kysely<Database>, audit: StoredAudit): Promise<Static<typeof AuditView>> {
+  const { progress, endedAt } = audit
+  const findings = await listFindings(db, audit.id, MAX_LISTED)
+  return {
+    status: endedAt === undefined ? 'partial' : 'complete',
+    cursor: endedAt === undefined ? audit.id : null,
+    started_at: new Date(audit.startedAt).toISOString(),
+    ended_at: endedAt === undefined ? null : new Date(endedAt).toISOString(),
+    accounts: progress.accounts,
+    rows: progress.rows,
+    findings_count: countFindings(progress),
+    findings: findings.map(renderFinding),
+  }
+}
+
+function renderFinding({ accountId, ...finding }: Finding): Static<typeof FindingView> {
+  return { account_id: accountId, ...finding }
+}
+
+const TOLD_FINDINGS = 20
+
+/** Tells the first account, which is the operator's, of an audit of all accounts that found something. */
+export async function tellFindings(
+  db: Kysely<Database>,
+  audit: StoredAudit,
+  { recordEvent, accountId }: { readonly recordEvent: RecordEvent; readonly accountId: AccountId },
+): Promise<void> {
+  const findings = await listFindings(db, audit.id, TOLD_FINDINGS)
+  const data: LedgerAuditData = {
+    audit_id: audit.id,
+    started_at: new Date(audit.startedAt).toISOString(),
+    ended_at: new Date(audit.endedAt ?? audit.startedAt).toISOString(),
+    accounts: audit.progress.accounts,
+    rows: audit.progress.rows,
+    findings_count: countFindings(audit.progress),
+    counts: audit.progress.counts,
+    findings: findings.map(renderFinding),
+  }
+  await recordEvent(db, { accountId, type: 'ledger.audit', data })
+}

@@ -1,0 +1,191 @@
+/** Audits as they are kept: how far each has come, and what it has found. */
+import { randomUUID } from 'node:crypto'
+import type { Kysely, Selectable } from 'kysely'
+import type { Database, LedgerAuditTable } from '../../../db/schema.ts'
+import { GatewayError } from '../../../domain/errors.ts'
+import type { AccountId } from '../../../domain/ids.ts'
+import type { AccountAudit } from './account.ts'
+import type { Finding, FindingKind } from './finding.ts'
+import type { Seal } from './seals.ts'
+import { readState, stateText } from './state.ts'
+
+/** Ended audits that are kept of each scope. */
+const KEPT_AUDITS = 20
+/** Findings of one kind and account that are kept; all are counted. */
+export const MAX_KEPT_OF_A_KIND = 100
+const ROWS_A_STATEMENT = 100
+
+/** What is audited. */
+export interface AuditScope {
+  /** Undefined: every account. */
+  readonly accountId: AccountId | undefined
+  /** Unix milliseconds: only what was made since then; undefined: everything. */
+  readonly since: number | undefined
+}
+
+export interface AuditProgress {
+  /** The last account that is done. */
+  after: string
+  /** The account under way. */
+  account: AccountAudit | undefined
+  accounts: number
+  rows: number
+  counts: Partial<Record<FindingKind, number>>
+}
+
+export interface StoredAudit {
+  readonly id: string
+  readonly scope: AuditScope
+  readonly startedAt: number
+  readonly endedAt: number | undefined
+  readonly progress: AuditProgress
+  /** Rises with every change: who has an old one has lost the audit to another process. */
+  version: number
+}
+
+export function countFindings({ counts }: AuditProgress): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+export async function createAudit(db: Kysely<Database>, scope: AuditScope, now: number): Promise<StoredAudit> {
+  const progress: AuditProgress = { after: '', account: undefined, accounts: 0, rows: 0, counts: {} }
+  const audit = { id: randomUUID(), scope, startedAt: now, endedAt: undefined, progress, version: 1 }
+  await db
+    .insertInto('ledger_audit')
+    .values({
+      id: audit.id,
+      account_id: scope.accountId ?? null,
+      since: scope.since ?? null,
+      started_at: now,
+      updated_at: now,
+      ended_at: null,
+      findings: 0,
+      state: stateText(progress),
+      version: 1,
+    })
+    .execute()
+  return audit
+}
+
+/** The newest one of this very scope; undefined: none. */
+export async function findLatestAudit(
+  db: Kysely<Database>,
+  { accountId, since }: AuditScope,
+  which: 'open' | 'ended',
+): Promise<StoredAudit | undefined> {
+  const row = await db
+    .selectFrom('ledger_audit')
+    .selectAll()
+    .where('account_id', accountId === undefined ? 'is' : '=', accountId ?? null)
+    .where('since', since === undefined ? 'is' : '=', since ?? null)
+    .where('ended_at', which === 'open' ? 'is' : 'is not', null)
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && storedAudit(row)
+}
+
+export async function findAudit(db: Kysely<Database>, id: string): Promise<StoredAudit | undefined> {
+  const row = await db.selectFrom('ledger_audit').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && storedAudit(row)
+}
+
+function storedAudit(row: Selectable<LedgerAuditTable>): StoredAudit {
+  return {
+    id: row.id,
+    scope: { accountId: row.account_id ?? undefined, since: row.since ?? undefined },
+    startedAt: row.started_at,
+    endedAt: row.ended_at ?? undefined,
+    progress: readState<AuditProgress>(row.state),
+    version: row.version,
+  }
+}
+
+export interface Checkpoint {
+  readonly findings: readonly Finding[]
+  readonly seals: ReadonlyMap<string, { readonly accountId: AccountId; readonly seal: Seal }>
+  readonly now: number
+  readonly isEnd: boolean
+}
+
+/** Progress, findings and seals together. Throws when another process has continued the audit. */
+export async function saveAudit(db: Kysely<Database>, audit: StoredAudit, checkpoint: Checkpoint): Promise<void> {
+  const { findings, seals, now, isEnd } = checkpoint
+  const { id, progress, version } = audit
+  await db.transaction().execute(async (inside) => {
+    const { numUpdatedRows } = await inside
+      .updateTable('ledger_audit')
+      .set({
+        state: stateText(progress),
+        findings: countFindings(progress),
+        updated_at: now,
+        ended_at: isEnd ? now : null,
+        version: version + 1,
+      })
+      .where('id', '=', id)
+      .where('version', '=', version)
+      .executeTakeFirst()
+    if (numUpdatedRows !== 1n) throw new GatewayError('conflict', 'Another process continues this audit.')
+    await insertFindings(inside, id, findings)
+    for (const { accountId, seal } of seals.values()) await upsertSeal(inside, accountId, { seal, now })
+    if (isEnd) await deleteOldAudits(inside, audit.scope)
+  })
+  audit.version++
+}
+
+async function insertFindings(db: Kysely<Database>, auditId: string, findings: readonly Finding[]): Promise<void> {
+  const rows = findings.map(({ accountId, ...finding }) => ({
+    audit_id: auditId,
+    id: randomUUID(),
+    account_id: accountId,
+    ...finding,
+  }))
+  for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
+    await db
+      .insertInto('ledger_audit_finding')
+      .values(rows.slice(at, at + ROWS_A_STATEMENT))
+      .execute()
+  }
+}
+
+async function upsertSeal(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { seal: { page, lastNumber, hash }, now }: { readonly seal: Seal; readonly now: number },
+): Promise<void> {
+  await db
+    .insertInto('ledger_seal')
+    .values({ account_id: accountId, page, last_number: lastNumber, hash, sealed_at: now })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'page']).doUpdateSet({ last_number: lastNumber, hash, sealed_at: now }),
+    )
+    .execute()
+}
+
+async function deleteOldAudits(db: Kysely<Database>, { accountId }: AuditScope): Promise<void> {
+  const old = await db
+    .selectFrom('ledger_audit')
+    .select('id')
+    .where('account_id', accountId === undefined ? 'is' : '=', accountId ?? null)
+    .orderBy('started_at', 'desc')
+    .offset(KEPT_AUDITS)
+    .limit(100)
+    .execute()
+  if (old.length === 0) return
+  const ids = old.map(({ id }) => id)
+  await db.deleteFrom('ledger_audit_finding').where('audit_id', 'in', ids).execute()
+  await db.deleteFrom('ledger_audit').where('id', 'in', ids).execute()
+}
+
+export async function listFindings(db: Kysely<Database>, auditId: string, limit: number): Promise<readonly Finding[]> {
+  const rows = await db
+    .selectFrom('ledger_audit_finding')
+    .select(['account_id', 'kind', 'subject', 'expected', 'actual'])
+    .where('audit_id', '=', auditId)
+    .orderBy('account_id')
+    .orderBy('kind')
+    .orderBy('subject')
+    .limit(limit)
+    .execute()
+  return rows.map(({ account_id: accountId, kind, ...rest }) => ({ accountId, kind: kind as FindingKind, ...rest }))
+}

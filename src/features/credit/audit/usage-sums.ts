@@ -1,0 +1,201 @@
+/** Sums by hour and by day against completions and hours. Each window is compared in one statement, so nothing comes between. */
+import { type Kysely, sql } from 'kysely'
+import { readRows } from '../../../db/read-rows.ts'
+import type { Database } from '../../../db/schema.ts'
+import { type AccountId, completionIdFloor } from '../../../domain/ids.ts'
+import type { UsageRow } from './charges.ts'
+import type { Report } from './finding.ts'
+import { USAGE_COLUMNS } from './ledger-page.ts'
+
+export const HOUR_MS = 3_600_000
+const DAY_HOURS = 24
+/** Completions of a window, as the sums have them: more are not read at once. */
+const WINDOW_REQUESTS = 20_000
+const WINDOW_HOURS = 168
+/** An id is born with its `created_at`; a clock that is being set may come between. */
+const ID_TOLERANCE_MS = 60_000
+const WIDE_TOLERANCE_MS = 86_400_000
+
+export interface Hours {
+  readonly start: number
+  /** Exclusive. */
+  readonly end: number
+}
+
+/** The hours in which an account has completions or sums; undefined: none. */
+export async function hoursOf(db: Kysely<Database>, id: AccountId): Promise<Hours | undefined> {
+  const [row] = await readRows(
+    db,
+    sql<{ first_sum: number | null; last_sum: number | null; first_row: number | null; last_row: number | null }>`
+      select (select min(hour) from usage_hour where account_id = ${id}) as first_sum,
+        (select max(hour) from usage_hour where account_id = ${id}) as last_sum,
+        (select created_at from completion where account_id = ${id} order by id limit 1) as first_row,
+        (select created_at from completion where account_id = ${id} order by id desc limit 1) as last_row`,
+  )
+  const starts = [row?.first_sum, hourOf(row?.first_row, -1)].filter((hour) => typeof hour === 'number')
+  const ends = [row?.last_sum, hourOf(row?.last_row, 1)].filter((hour) => typeof hour === 'number')
+  return starts.length === 0 ? undefined : { start: Math.min(...starts), end: Math.max(...ends) + 1 }
+}
+
+function hourOf(at: number | null | undefined, more: number): number | undefined {
+  return at == null ? undefined : Math.floor(at / HOUR_MS) + more
+}
+
+/** The next hours that are compared at once. */
+export async function nextWindow(db: Kysely<Database>, id: AccountId, { start, end }: Hours): Promise<Hours> {
+  const rows = await db
+    .selectFrom('usage_hour')
+    .select(['hour', ({ fn }) => fn.sum<number>('requests').as('requests')])
+    .where('account_id', '=', id)
+    .where('hour', '>=', start)
+    .where('hour', '<', start + WINDOW_HOURS)
+    .groupBy('hour')
+    .orderBy('hour')
+    .execute()
+  let requests = 0
+  const full = rows.find((row, at) => {
+    requests += row.requests
+    return requests > WINDOW_REQUESTS && at > 0
+  })
+  return { start, end: Math.min(end, full?.hour ?? start + WINDOW_HOURS) }
+}
+
+interface ComparedRow {
+  readonly hour: number
+  readonly key_id: string
+  readonly model: string
+  readonly requests: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cost_nano_usd: bigint
+  /** Completions that cost something. */
+  readonly charged: number
+  readonly sum_requests: number
+  readonly sum_prompt_tokens: number
+  readonly sum_completion_tokens: number
+  readonly sum_cost_nano_usd: bigint
+}
+
+function compare(db: Kysely<Database>, id: AccountId, { start, end }: Hours, toleranceMs: number) {
+  const zero = (column: string) => sql`coalesce(${sql.ref(column)}, 0)`
+  return readRows(
+    db,
+    sql<ComparedRow>`
+      select coalesce(r.hour, s.hour) as hour, coalesce(r.key_id, s.key_id) as key_id,
+        coalesce(r.model, s.model) as model, ${zero('r.requests')} as requests,
+        ${zero('r.prompt_tokens')} as prompt_tokens, ${zero('r.completion_tokens')} as completion_tokens,
+        ${zero('r.cost_nano_usd')} as cost_nano_usd, ${zero('r.charged')} as charged,
+        ${zero('s.requests')} as sum_requests, ${zero('s.prompt_tokens')} as sum_prompt_tokens,
+        ${zero('s.completion_tokens')} as sum_completion_tokens, ${zero('s.cost_nano_usd')} as sum_cost_nano_usd
+      from (select created_at / ${sql.lit(HOUR_MS)} as hour, key_id, model, count(*) as requests,
+          sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
+          sum(cost_nano_usd) as cost_nano_usd, sum(case when cost_nano_usd > 0 then 1 else 0 end) as charged
+        from completion
+        where account_id = ${id} and id > ${completionIdFloor(start * HOUR_MS - toleranceMs)}
+          and id < ${completionIdFloor(end * HOUR_MS + toleranceMs)}
+          and created_at >= ${start * HOUR_MS} and created_at < ${end * HOUR_MS}
+        group by 1, 2, 3) as r
+      full join (select hour, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd
+        from usage_hour where account_id = ${id} and hour >= ${start} and hour < ${end}) as s
+      on s.hour = r.hour and s.key_id = r.key_id and s.model = r.model`,
+  )
+}
+
+/** What the completions of an hour come to that cost something. */
+export type HourCounts = Map<number, { count: number; cost: bigint }>
+
+export interface WindowResult {
+  readonly counts: HourCounts
+  /** What the sums have of hours before `keptFrom`, and the rows have not: retention deleted it. */
+  readonly goneNanoUsd: bigint
+}
+
+/** @param keptFrom The first hour of which every row must be there. */
+export async function compareHours(
+  db: Kysely<Database>,
+  { id, window, keptFrom }: { readonly id: AccountId; readonly window: Hours; readonly keptFrom: number },
+  report: Report,
+): Promise<WindowResult> {
+  const counts: HourCounts = new Map()
+  let goneNanoUsd = 0n
+  const doubtful = new Set<number>()
+  for (const row of await compare(db, id, window, ID_TOLERANCE_MS)) {
+    const sum = counts.get(row.hour) ?? { count: 0, cost: 0n }
+    counts.set(row.hour, { count: sum.count + row.charged, cost: sum.cost + row.cost_nano_usd })
+    if (row.hour < keptFrom) goneNanoUsd += row.sum_cost_nano_usd - row.cost_nano_usd
+    if (!agrees(row, keptFrom)) doubtful.add(row.hour)
+  }
+  for (const hour of doubtful) {
+    const again = await compare(db, id, { start: hour, end: hour + 1 }, WIDE_TOLERANCE_MS)
+    for (const row of again) if (!agrees(row, keptFrom)) reportHour(row, report)
+  }
+  return { counts, goneNanoUsd }
+}
+
+function agrees(row: ComparedRow, keptFrom: number): boolean {
+  const pairs: readonly (readonly [number | bigint, number | bigint])[] = [
+    [row.requests, row.sum_requests],
+    [row.prompt_tokens, row.sum_prompt_tokens],
+    [row.completion_tokens, row.sum_completion_tokens],
+    [row.cost_nano_usd, row.sum_cost_nano_usd],
+  ]
+  return pairs.every(([rows, sum]) => (row.hour < keptFrom ? rows <= sum : rows === sum))
+}
+
+function reportHour(row: ComparedRow, report: Report): void {
+  const time = new Date(row.hour * HOUR_MS).toISOString().slice(0, 13)
+  const text = (requests: number, tokens: number, cost: bigint) => `${requests} requests, ${tokens} tokens, ${cost}`
+  report(
+    'rollup_hour',
+    `${time} ${row.model} ${row.key_id}`,
+    text(row.requests, row.prompt_tokens + row.completion_tokens, row.cost_nano_usd),
+    text(row.sum_requests, row.sum_prompt_tokens + row.sum_completion_tokens, row.sum_cost_nano_usd),
+  )
+}
+
+/** Completions of a window that cost nothing although tokens were counted. */
+export function unchargedRows(db: Kysely<Database>, id: AccountId, { start, end }: Hours) {
+  return readRows(
+    db,
+    sql<UsageRow & { readonly id: string }>`
+      select c.id, ${USAGE_COLUMNS} from completion as c
+      where c.account_id = ${id} and c.id > ${completionIdFloor(start * HOUR_MS - ID_TOLERANCE_MS)}
+        and c.id < ${completionIdFloor(end * HOUR_MS + ID_TOLERANCE_MS)}
+        and c.created_at >= ${start * HOUR_MS} and c.created_at < ${end * HOUR_MS}
+        and c.cost_nano_usd = 0 and (c.prompt_tokens > 0 or c.completion_tokens > 0) and c.status <> 'failed'`,
+  )
+}
+
+interface DayRow {
+  readonly day: number
+  readonly key_id: string
+  readonly model: string
+  readonly hours_nano_usd: bigint
+  readonly day_nano_usd: bigint
+}
+
+/** Days whose sums are not those of their hours. */
+export async function compareDays(db: Kysely<Database>, id: AccountId, days: Hours, report: Report): Promise<void> {
+  const rows = await readRows(
+    db,
+    sql<DayRow>`
+      select coalesce(h.day, d.day) as day, coalesce(h.key_id, d.key_id) as key_id,
+        coalesce(h.model, d.model) as model, coalesce(h.cost_nano_usd, 0) as hours_nano_usd,
+        coalesce(d.cost_nano_usd, 0) as day_nano_usd
+      from (select hour / ${sql.lit(DAY_HOURS)} as day, key_id, model, sum(requests) as requests,
+          sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
+          sum(cost_nano_usd) as cost_nano_usd
+        from usage_hour
+        where account_id = ${id} and hour >= ${days.start * DAY_HOURS} and hour < ${days.end * DAY_HOURS}
+        group by 1, 2, 3) as h
+      full join (select day, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd
+        from usage_rollup where account_id = ${id} and day >= ${days.start} and day < ${days.end}) as d
+      on d.day = h.day and d.key_id = h.key_id and d.model = h.model
+      where h.requests is distinct from d.requests or h.prompt_tokens is distinct from d.prompt_tokens
+        or h.completion_tokens is distinct from d.completion_tokens or h.cost_nano_usd is distinct from d.cost_nano_usd`,
+  )
+  for (const row of rows) {
+    const date = new Date(row.day * DAY_HOURS * HOUR_MS).toISOString().slice(0, 10)
+    report('rollup_day', `${date} ${row.model} ${row.key_id}`, row.hours_nano_usd, row.day_nano_usd)
+  }
+}
