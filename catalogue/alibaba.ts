@@ -2,6 +2,7 @@ import {
   ALL_CAPABILITIES,
   type CatalogueEntry,
   CHAT_PARAMETERS,
+  collection,
   HYBRID_PARAMETERS,
   modelsDev,
   released,
@@ -9,7 +10,7 @@ import {
   TEXT_CAPABILITIES,
 } from './entry.ts'
 
-const READ = '2026-11-20'
+const ONE_COLLECTION = 'genai-prices and pi-ai leave the host out; compared with models.dev of 2026-07-01 by hand'
 
 const COMMON = {
   owned_by: 'alibaba',
@@ -18,13 +19,12 @@ const COMMON = {
   supported_parameters: HYBRID_PARAMETERS,
   aliases: [],
   deprecation_date: null,
+  settled: { sources: ONE_COLLECTION },
 } as const
 
 const upstream = (model: string) => [{ provider: 'alibaba', model }] as const
 
 const TEXT_IMAGES_AND_VIDEO = ['text', 'image', 'video'] as const
-
-const LONG_PROMPTS = 'The provider asks more for prompts above 256 000 tokens, which this price list cannot say.'
 
 /** Prices of the international site (Singapore), for ordinary prompts. */
 export const ALIBABA: readonly CatalogueEntry[] = [
@@ -35,12 +35,15 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     created: released('2026-08-03'),
     capabilities: ALL_CAPABILITIES,
     context_window: 1_000_000,
-    max_output_tokens: 65_536,
-    pricing: { input_per_million: 2, output_per_million: 6 },
+    max_output_tokens: 131_072,
+    pricing: { input_per_million: 2, output_per_million: 6, cached_input_per_million: 0.25 },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     deployments: upstream('qwen3.8-max'),
-    source: { url: 'https://dev.to/hassann/how-to-use-the-qwen-38-api-1cgm', read: READ },
-    note: 'The day of the release is that of the week the source names. What cached input costs was not found; it is charged as input.',
+    source: collection('litellm'),
+    note: 'The day of the release is that of the week the source names.',
+    settled: {
+      sources: 'genai-prices and pi-ai leave the host out; input and output as on dev.to, read on 2026-11-20',
+    },
   },
   {
     ...COMMON,
@@ -50,11 +53,18 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     capabilities: ALL_CAPABILITIES,
     context_window: 991_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 0.15, output_per_million: 0.47 },
+    pricing: {
+      input_per_million: 0.15,
+      output_per_million: 0.47,
+      cached_input_per_million: 0.016,
+      cache_write_per_million: 0.2,
+    },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     deployments: upstream('qwen3.8-flash'),
-    source: { url: 'https://vercel.com/ai-gateway/models/qwen3.8-flash.md', read: READ },
-    note: 'What cached input costs was not found; it is charged as input.',
+    source: collection('litellm'),
+    settled: {
+      sources: 'genai-prices and pi-ai leave the host out; input and output as at Vercel, read on 2026-11-20',
+    },
   },
   {
     ...COMMON,
@@ -82,15 +92,22 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     context_window: 1_000_000,
     max_output_tokens: 65_536,
     pricing: {
-      input_per_million: 0.5,
-      output_per_million: 3,
-      cached_input_per_million: 0.05,
-      cache_write_per_million: 0.625,
+      input_per_million: 0.4,
+      output_per_million: 1.6,
+      cached_input_per_million: 0.08,
+      tiers: [
+        {
+          above_prompt_tokens: 256_000,
+          input_per_million: 1.2,
+          output_per_million: 4.8,
+          cached_input_per_million: 0.24,
+        },
+      ],
     },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     deployments: upstream('qwen3.7-plus'),
-    source: modelsDev('alibaba/models/qwen3.7-plus'),
-    note: LONG_PROMPTS,
+    source: collection('litellm'),
+    note: 'What cache writes cost at this price was not found; they are charged as input.',
   },
   {
     ...COMMON,
@@ -105,11 +122,20 @@ export const ALIBABA: readonly CatalogueEntry[] = [
       output_per_million: 3,
       cached_input_per_million: 0.05,
       cache_write_per_million: 0.625,
+      tiers: [
+        {
+          above_prompt_tokens: 256_000,
+          input_per_million: 2,
+          output_per_million: 6,
+          cached_input_per_million: 0.2,
+          cache_write_per_million: 2.5,
+        },
+      ],
     },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     deployments: upstream('qwen3.6-plus'),
     source: modelsDev('alibaba/models/qwen3.6-plus'),
-    note: LONG_PROMPTS,
+    settled: { sources: 'models.dev of 2026-07-01 alone has it' },
   },
   {
     ...COMMON,
@@ -123,6 +149,7 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     deployments: upstream('qwen3.6-flash'),
     source: modelsDev('alibaba/models/qwen3.6-flash'),
+    settled: { sources: 'models.dev of 2026-07-01 alone has it' },
   },
   {
     ...COMMON,
@@ -132,10 +159,14 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     capabilities: ALL_CAPABILITIES,
     context_window: 1_000_000,
     max_output_tokens: 65_536,
-    pricing: { input_per_million: 0.4, output_per_million: 2.4 },
+    pricing: {
+      input_per_million: 0.4,
+      output_per_million: 2.4,
+      tiers: [{ above_prompt_tokens: 256_000, input_per_million: 0.5, output_per_million: 3 }],
+    },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     deployments: upstream('qwen3.5-plus'),
-    source: modelsDev('alibaba/models/qwen3.5-plus'),
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -144,11 +175,17 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     created: released('2025-09-23'),
     context_window: 262_144,
     max_output_tokens: 65_536,
-    pricing: { input_per_million: 1.2, output_per_million: 6 },
+    pricing: {
+      input_per_million: 1.2,
+      output_per_million: 6,
+      tiers: [
+        { above_prompt_tokens: 32_000, input_per_million: 2.4, output_per_million: 12 },
+        { above_prompt_tokens: 128_000, input_per_million: 3, output_per_million: 15 },
+      ],
+    },
     supported_parameters: CHAT_PARAMETERS,
     deployments: upstream('qwen3-max'),
-    source: modelsDev('alibaba/models/qwen3-max'),
-    note: 'The price of prompts up to 32 000 tokens; the provider asks more for longer ones, which this price list cannot say.',
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -157,11 +194,19 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     created: released('2025-07-23'),
     context_window: 1_048_576,
     max_output_tokens: 65_536,
-    pricing: { input_per_million: 1, output_per_million: 5 },
+    pricing: {
+      input_per_million: 1,
+      output_per_million: 5,
+      cached_input_per_million: 0.1,
+      tiers: [
+        { above_prompt_tokens: 32_000, input_per_million: 1.8, output_per_million: 9, cached_input_per_million: 0.18 },
+        { above_prompt_tokens: 128_000, input_per_million: 3, output_per_million: 15, cached_input_per_million: 0.3 },
+        { above_prompt_tokens: 256_000, input_per_million: 6, output_per_million: 60, cached_input_per_million: 0.6 },
+      ],
+    },
     supported_parameters: CHAT_PARAMETERS,
     deployments: upstream('qwen3-coder-plus'),
-    source: modelsDev('alibaba/models/qwen3-coder-plus'),
-    note: 'The price of prompts up to 32 000 tokens; the provider asks more for longer ones, which this price list cannot say.',
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -170,11 +215,29 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     created: released('2025-07-28'),
     context_window: 1_000_000,
     max_output_tokens: 65_536,
-    pricing: { input_per_million: 0.3, output_per_million: 1.5 },
+    pricing: {
+      input_per_million: 0.3,
+      output_per_million: 1.5,
+      cached_input_per_million: 0.08,
+      tiers: [
+        {
+          above_prompt_tokens: 32_000,
+          input_per_million: 0.5,
+          output_per_million: 2.5,
+          cached_input_per_million: 0.12,
+        },
+        { above_prompt_tokens: 128_000, input_per_million: 0.8, output_per_million: 4, cached_input_per_million: 0.2 },
+        {
+          above_prompt_tokens: 256_000,
+          input_per_million: 1.6,
+          output_per_million: 9.6,
+          cached_input_per_million: 0.4,
+        },
+      ],
+    },
     supported_parameters: CHAT_PARAMETERS,
     deployments: upstream('qwen3-coder-flash'),
-    source: modelsDev('alibaba/models/qwen3-coder-flash'),
-    note: 'The price of prompts up to 32 000 tokens; the provider asks more for longer ones, which this price list cannot say.',
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -183,10 +246,27 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     created: released('2025-07-28'),
     context_window: 1_000_000,
     max_output_tokens: 32_768,
-    pricing: { input_per_million: 0.4, output_per_million: 1.2 },
+    pricing: {
+      input_per_million: 0.4,
+      output_per_million: 1.2,
+      reasoning_output_per_million: 4,
+      tiers: [
+        {
+          above_prompt_tokens: 256_000,
+          input_per_million: 1.2,
+          output_per_million: 3.6,
+          reasoning_output_per_million: 12,
+        },
+      ],
+    },
     deployments: upstream('qwen-plus'),
-    source: modelsDev('alibaba/models/qwen-plus'),
-    note: 'The provider asks more for answers that think, and for long prompts, which this price list cannot say.',
+    source: collection('litellm'),
+    note: 'Prices of its release of 2025-07-28, which the name stands for. Of an answer that thinks the provider charges all output as reasoning, which the price cannot say: what follows the reasoning is charged as output.',
+    settled: {
+      sources: ONE_COLLECTION,
+      max_input_tokens: 'litellm’s is that of an older release of the same name; its dated release has 997 952',
+      max_output_tokens: 'as max_input_tokens',
+    },
   },
   {
     ...COMMON,
@@ -195,9 +275,12 @@ export const ALIBABA: readonly CatalogueEntry[] = [
     created: released('2025-07-28'),
     context_window: 1_000_000,
     max_output_tokens: 32_768,
-    pricing: { input_per_million: 0.05, output_per_million: 0.4 },
+    pricing: {
+      input_per_million: 0.05,
+      output_per_million: 0.4,
+      tiers: [{ above_prompt_tokens: 256_000, input_per_million: 0.25, output_per_million: 2 }],
+    },
     deployments: upstream('qwen-flash'),
-    source: modelsDev('alibaba/models/qwen-flash'),
-    note: LONG_PROMPTS,
+    source: collection('litellm'),
   },
 ]

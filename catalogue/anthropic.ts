@@ -1,6 +1,8 @@
 import {
+  AGREED,
   ALL_CAPABILITIES,
   type CatalogueEntry,
+  type CataloguePricing,
   CHAT_PARAMETERS,
   HYBRID_PARAMETERS,
   REASONING_PARAMETERS,
@@ -8,7 +10,7 @@ import {
   TEXT_AND_IMAGES,
 } from './entry.ts'
 
-const PRICE_LIST = { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-20' } as const
+const PRICE_LIST = { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' } as const
 
 const COMMON = {
   owned_by: 'anthropic',
@@ -20,8 +22,6 @@ const COMMON = {
   source: PRICE_LIST,
 } as const
 
-const READ = '2026-11-20'
-
 const REASONING_WITHOUT_FORCING = [
   'max_tokens',
   'reasoning_effort',
@@ -29,6 +29,31 @@ const REASONING_WITHOUT_FORCING = [
   'structured_outputs',
   'tools',
 ] as const
+
+/** Dollars per million tokens: cache writes cost one and a quarter of input for five minutes, twice for an hour. */
+function rates({
+  input,
+  output,
+  cached,
+}: {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+}) {
+  return {
+    input_per_million: input,
+    output_per_million: output,
+    cached_input_per_million: cached,
+    cache_write_per_million: input * 1.25,
+    cache_write_1h_per_million: input * 2,
+  }
+}
+
+/** Every model with the fee of a thousand web searches. */
+const prices = (own: Parameters<typeof rates>[0]): CataloguePricing => ({
+  ...rates(own),
+  server_tools: { web_search: 10 },
+})
 
 const upstream = (model: string) => [{ provider: 'anthropic', model }] as const
 
@@ -42,7 +67,6 @@ const upstreams = (model: string, profile: string) =>
     { provider: 'bedrock', model: profile, priority: 1 },
   ] as const
 
-/** Cache writes are those that live five minutes; the provider asks more for an hour. */
 export const ANTHROPIC: readonly CatalogueEntry[] = [
   {
     ...COMMON,
@@ -51,15 +75,10 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-09-01'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 10,
-      output_per_million: 50,
-      cached_input_per_million: 0.25,
-      cache_write_per_million: 12.5,
-    },
+    pricing: prices({ input: 10, output: 50, cached: 0.25 }),
     supported_parameters: REASONING_WITHOUT_FORCING,
     deployments: upstream('claude-fable-5-1'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
     note: 'It refuses tool choices that force a call.',
   },
   {
@@ -69,12 +88,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-09-22'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 4,
-      output_per_million: 20,
-      cached_input_per_million: 0.2,
-      cache_write_per_million: 5,
-    },
+    pricing: prices({ input: 4, output: 20, cached: 0.2 }),
     aliases: [],
     deprecation_date: null,
     supported_parameters: REASONING_PARAMETERS,
@@ -88,12 +102,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-09-29'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 2,
-      output_per_million: 10,
-      cached_input_per_million: 0.1,
-      cache_write_per_million: 2.5,
-    },
+    pricing: prices({ input: 2, output: 10, cached: 0.1 }),
     aliases: [],
     deprecation_date: null,
     supported_parameters: REASONING_PARAMETERS,
@@ -109,14 +118,12 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     context_window: 1_000_000,
     max_output_tokens: 128_000,
     pricing: {
-      input_per_million: 0.1,
-      output_per_million: 0.5,
-      cached_input_per_million: 0.01,
-      cache_write_per_million: 0.125,
+      ...prices({ input: 0.1, output: 0.5, cached: 0.01 }),
+      tiers: [{ above_prompt_tokens: 100_000, ...rates({ input: 0.5, output: 2.5, cached: 0.05 }) }],
     },
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('claude-haiku-5-5'),
-    source: { url: 'https://platform.claude.com/docs/en/models/haiku-5-5/overview.md', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/models/haiku-5-5/overview.md', read: '2026-11-23' },
     note: 'For prompts above 100 000 tokens the provider asks five times as much, which this price list cannot say.',
   },
   {
@@ -126,12 +133,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-07-24'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 5,
-      output_per_million: 25,
-      cached_input_per_million: 0.5,
-      cache_write_per_million: 6.25,
-    },
+    pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     aliases: [],
     deprecation_date: null,
     supported_parameters: REASONING_PARAMETERS,
@@ -144,15 +146,10 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-06-30'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 2,
-      output_per_million: 10,
-      cached_input_per_million: 0.2,
-      cache_write_per_million: 2.5,
-    },
+    pricing: prices({ input: 2, output: 10, cached: 0.2 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-sonnet-5', 'global.anthropic.claude-sonnet-5'),
-    source: { url: 'https://platform.claude.com/docs/en/models/sonnet-5/overview.md', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/models/sonnet-5/overview.md', read: '2026-11-23' },
   },
   {
     ...COMMON,
@@ -161,15 +158,10 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-06-09'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 10,
-      output_per_million: 50,
-      cached_input_per_million: 1,
-      cache_write_per_million: 12.5,
-    },
+    pricing: prices({ input: 10, output: 50, cached: 1 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-fable-5', 'global.anthropic.claude-fable-5'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
     ...COMMON,
@@ -178,15 +170,10 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-05-28'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 5,
-      output_per_million: 25,
-      cached_input_per_million: 0.5,
-      cache_write_per_million: 6.25,
-    },
+    pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-opus-4-8', 'global.anthropic.claude-opus-4-8'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
     ...COMMON,
@@ -195,15 +182,10 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-04-16'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 5,
-      output_per_million: 25,
-      cached_input_per_million: 0.5,
-      cache_write_per_million: 6.25,
-    },
+    pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-opus-4-7', 'global.anthropic.claude-opus-4-7'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
     ...COMMON,
@@ -211,16 +193,14 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     name: 'Claude Sonnet 4.6',
     created: released('2026-02-17'),
     context_window: 1_000_000,
-    max_output_tokens: 64_000,
-    pricing: {
-      input_per_million: 3,
-      output_per_million: 15,
-      cached_input_per_million: 0.3,
-      cache_write_per_million: 3.75,
-    },
+    max_output_tokens: 128_000,
+    pricing: prices({ input: 3, output: 15, cached: 0.3 }),
     aliases: [],
     deprecation_date: null,
     deployments: upstreams('claude-sonnet-4-6', 'global.anthropic.claude-sonnet-4-6'),
+    settled: {
+      max_output_tokens: 'the provider’s own; litellm gives 64 000 for the partner cloud, pi-ai 128 000 for both',
+    },
   },
   {
     ...COMMON,
@@ -229,14 +209,9 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2026-02-05'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 5,
-      output_per_million: 25,
-      cached_input_per_million: 0.5,
-      cache_write_per_million: 6.25,
-    },
+    pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     deployments: upstreams('claude-opus-4-6', 'global.anthropic.claude-opus-4-6-v1'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: READ },
+    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
     ...COMMON,
@@ -245,12 +220,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2025-11-24'),
     context_window: 200_000,
     max_output_tokens: 64_000,
-    pricing: {
-      input_per_million: 5,
-      output_per_million: 25,
-      cached_input_per_million: 0.5,
-      cache_write_per_million: 6.25,
-    },
+    pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     aliases: ['claude-opus-4-5'],
     deprecation_date: null,
     deployments: upstreams('claude-opus-4-5-20251101', 'global.anthropic.claude-opus-4-5-20251101-v1:0'),
@@ -262,12 +232,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2025-10-15'),
     context_window: 200_000,
     max_output_tokens: 64_000,
-    pricing: {
-      input_per_million: 1,
-      output_per_million: 5,
-      cached_input_per_million: 0.1,
-      cache_write_per_million: 1.25,
-    },
+    pricing: prices({ input: 1, output: 5, cached: 0.1 }),
     aliases: ['claude-haiku-4-5'],
     deprecation_date: null,
     deployments: upstreams('claude-haiku-4-5-20251001', 'global.anthropic.claude-haiku-4-5-20251001-v1:0'),
@@ -280,10 +245,8 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     context_window: 200_000,
     max_output_tokens: 64_000,
     pricing: {
-      input_per_million: 3,
-      output_per_million: 15,
-      cached_input_per_million: 0.3,
-      cache_write_per_million: 3.75,
+      ...prices({ input: 3, output: 15, cached: 0.3 }),
+      tiers: [{ above_prompt_tokens: 200_000, ...rates({ input: 6, output: 22.5, cached: 0.6 }) }],
     },
     aliases: ['claude-sonnet-4-5'],
     deprecation_date: '2026-11-30',
@@ -296,16 +259,12 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2025-08-05'),
     context_window: 200_000,
     max_output_tokens: 32_000,
-    pricing: {
-      input_per_million: 15,
-      output_per_million: 75,
-      cached_input_per_million: 1.5,
-      cache_write_per_million: 18.75,
-    },
+    pricing: prices({ input: 15, output: 75, cached: 1.5 }),
     aliases: ['claude-opus-4-1'],
     deprecation_date: '2026-08-05',
     deployments: upstreams('claude-opus-4-1-20250805', 'us.anthropic.claude-opus-4-1-20250805-v1:0'),
     note: 'The last release at this price; partner clouds serve it longer than the provider itself.',
+    settled: { deprecation_date: 'litellm gives the day of the partner cloud; the provider’s own came first' },
   },
   {
     ...COMMON,
@@ -314,16 +273,12 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2025-05-22'),
     context_window: 200_000,
     max_output_tokens: 16_000,
-    pricing: {
-      input_per_million: 3,
-      output_per_million: 15,
-      cached_input_per_million: 0.3,
-      cache_write_per_million: 3.75,
-    },
+    pricing: prices({ input: 3, output: 15, cached: 0.3 }),
     aliases: ['claude-sonnet-4', 'claude-sonnet-4-0'],
     deprecation_date: '2026-06-15',
     deployments: upstream('claude-sonnet-4-20250514'),
     note: 'The provider allowed 64 000 output tokens; 16 000 is what the service interface promises for this row.',
+    settled: { sources: AGREED, max_output_tokens: 'what the service interface promises' },
   },
   {
     ...COMMON,
@@ -332,15 +287,11 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     created: released('2024-10-22'),
     context_window: 200_000,
     max_output_tokens: 8_192,
-    pricing: {
-      input_per_million: 0.8,
-      output_per_million: 4,
-      cached_input_per_million: 0.08,
-      cache_write_per_million: 1,
-    },
+    pricing: prices({ input: 0.8, output: 4, cached: 0.08 }),
     aliases: ['claude-3-5-haiku', 'claude-3-5-haiku-latest'],
     deprecation_date: '2026-02-19',
     supported_parameters: CHAT_PARAMETERS,
     deployments: upstream('claude-3-5-haiku-20241022'),
+    settled: { sources: 'shut down; the price list keeps its row for the service interface' },
   },
 ]

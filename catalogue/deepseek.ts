@@ -2,8 +2,8 @@ import {
   ALL_CAPABILITIES,
   type CatalogueEntry,
   CHAT_PARAMETERS,
+  collection,
   HYBRID_PARAMETERS,
-  modelsDev,
   released,
   TEXT,
   TEXT_AND_IMAGES,
@@ -21,9 +21,15 @@ const COMMON = {
   deprecation_date: null,
 } as const
 
+const CONTRACT = {
+  input_per_million: 'the price that the service interface promises',
+  output_per_million: 'the price that the service interface promises',
+  context_window: 'the window that the service interface promises',
+} as const
+
 const DEEPSEEK_2025 = { url: 'https://api-docs.deepseek.com/quick_start/pricing-details-usd', read: READ } as const
 
-/** Where the provider has two prices by the hour, the higher one: that of its peak hours. */
+/** The maker has two prices by the hour: the higher one is the price, the other a discount of the hours outside its peak. */
 export const DEEPSEEK: readonly CatalogueEntry[] = [
   {
     ...COMMON,
@@ -33,12 +39,32 @@ export const DEEPSEEK: readonly CatalogueEntry[] = [
     capabilities: ALL_CAPABILITIES,
     context_window: 1_000_000,
     max_output_tokens: 384_000,
-    pricing: { input_per_million: 0.3, output_per_million: 1.2, cached_input_per_million: 0.006 },
+    pricing: {
+      input_per_million: 0.3,
+      output_per_million: 1.2,
+      cached_input_per_million: 0.006,
+      discounts: [
+        {
+          from: '10:00',
+          until: '01:00',
+          input_per_million: 0.15,
+          output_per_million: 0.6,
+          cached_input_per_million: 0.003,
+        },
+        {
+          from: '04:00',
+          until: '06:00',
+          input_per_million: 0.15,
+          output_per_million: 0.6,
+          cached_input_per_million: 0.003,
+        },
+      ],
+    },
     aliases: ['deepseek-v4.1-flash', 'deepseek-v4-flash'],
     input_modalities: TEXT_AND_IMAGES,
     deployments: [{ provider: 'deepseek', model: 'deepseek-flash' }],
     source: { url: 'https://api-docs.deepseek.com/quick_start/pricing?check=20261115', read: READ },
-    note: 'The price of the provider’s peak hours; outside them it asks half. The provider serves it under the name of its predecessor too.',
+    note: 'The provider asks half outside its peak hours, and all day at weekends and on Chinese holidays, which the price cannot say: their peak hours are charged as those of other days. The provider serves it under the name of its predecessor too.',
   },
   {
     ...COMMON,
@@ -47,25 +73,45 @@ export const DEEPSEEK: readonly CatalogueEntry[] = [
     created: released('2026-04-24'),
     context_window: 1_000_000,
     max_output_tokens: 384_000,
-    pricing: { input_per_million: 1.32, output_per_million: 3.96, cached_input_per_million: 0.044 },
+    pricing: {
+      input_per_million: 1.32,
+      output_per_million: 3.96,
+      cached_input_per_million: 0.044,
+      discounts: [
+        {
+          from: '10:00',
+          until: '01:00',
+          input_per_million: 0.66,
+          output_per_million: 1.98,
+          cached_input_per_million: 0.022,
+        },
+        {
+          from: '04:00',
+          until: '06:00',
+          input_per_million: 0.66,
+          output_per_million: 1.98,
+          cached_input_per_million: 0.022,
+        },
+      ],
+    },
     aliases: ['deepseek-v4-pro-0813'],
     deployments: [{ provider: 'deepseek', model: 'deepseek-v4-pro' }],
     source: { url: 'https://api-docs.deepseek.com/quick_start/pricing?check=20261115', read: READ },
-    note: 'The price of the provider’s peak hours; outside them it asks half. Hosts of the weights ask more.',
+    note: 'The provider asks half outside its peak hours, and all day at weekends and on Chinese holidays, which the price cannot say: their peak hours are charged as those of other days. Hosts of the weights ask more.',
   },
   {
     ...COMMON,
     id: 'deepseek-v3.2',
     name: 'DeepSeek V3.2',
     created: released('2025-12-01'),
-    context_window: 128_000,
-    max_output_tokens: 64_000,
+    context_window: 163_840,
+    max_output_tokens: 65_536,
     pricing: { input_per_million: 0.28, output_per_million: 0.4 },
     deployments: [
       { provider: 'openrouter', model: 'deepseek/deepseek-v3.2' },
       { provider: 'huggingface', model: 'deepseek-ai/DeepSeek-V3.2', priority: 1 },
     ],
-    source: modelsDev('huggingface/models/deepseek-ai/DeepSeek-V3.2'),
+    source: collection('pi-ai'),
     note: 'No deployment costs more; the limits are the smallest of them.',
   },
   {
@@ -74,13 +120,18 @@ export const DEEPSEEK: readonly CatalogueEntry[] = [
     name: 'DeepSeek V3 (0324)',
     created: released('2025-03-24'),
     context_window: 128_000,
-    max_output_tokens: null,
-    pricing: { input_per_million: 0.27, output_per_million: 1.1, cached_input_per_million: 0.07 },
+    max_output_tokens: 16_384,
+    pricing: { input_per_million: 0.27, output_per_million: 1.1, cached_input_per_million: 0.11 },
     aliases: ['deepseek-v3'],
     supported_parameters: CHAT_PARAMETERS,
     deployments: [{ provider: 'openrouter', model: 'deepseek/deepseek-chat-v3-0324' }],
     source: DEEPSEEK_2025,
     note: 'The maker’s own price while it served the release; it stopped on 2026-07-24. The deployment costs less.',
+    settled: {
+      ...CONTRACT,
+      max_output_tokens:
+        'models.dev of 2026-07-01, which read the host; pi-ai takes 90 % of the window where the host gives no limit',
+    },
   },
   {
     ...COMMON,
@@ -88,11 +139,12 @@ export const DEEPSEEK: readonly CatalogueEntry[] = [
     name: 'DeepSeek R1 (0528)',
     created: released('2025-05-28'),
     context_window: 128_000,
-    max_output_tokens: null,
-    pricing: { input_per_million: 0.55, output_per_million: 2.19, cached_input_per_million: 0.14 },
+    max_output_tokens: 32_768,
+    pricing: { input_per_million: 0.55, output_per_million: 2.19, cached_input_per_million: 0.35 },
     aliases: ['deepseek-r1'],
     deployments: [{ provider: 'openrouter', model: 'deepseek/deepseek-r1-0528' }],
     source: DEEPSEEK_2025,
     note: 'The maker’s own price while it served the release; it stopped on 2026-07-24.',
+    settled: CONTRACT,
   },
 ]

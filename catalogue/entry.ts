@@ -111,6 +111,12 @@ export interface CatalogueEntry {
   readonly deployments: readonly CatalogueDeployment[]
   /** Where the price was read (the page or a stored copy of it) and on which day. */
   readonly source: { readonly url: string; readonly read: string }
+  /**
+   * Why a figure stands although a price collection says another: name of the figure (`max_output_tokens`,
+   * `above_200k.input_per_million`, with `*` for the rest of a name) → reason, with its source and day. `sources`: why
+   * fewer than two collections know the model. Read by `npm run catalogue:check`.
+   */
+  readonly settled?: Readonly<Record<string, string>>
   /** What the other fields cannot say: why this price, which part of the provider's tariff is missing. */
   readonly note?: string
 }
@@ -134,6 +140,19 @@ export function genaiPrices(file: string): CatalogueEntry['source'] {
     read: '2026-11-20',
   }
 }
+
+/** A figure read in a price collection, in the version that `scripts/price-sources/snapshot.json` holds. */
+export function collection(name: 'litellm' | 'genai-prices' | 'pi-ai'): CatalogueEntry['source'] {
+  const url = {
+    litellm: 'https://pypi.org/project/litellm/1.109.1/',
+    'genai-prices': 'https://pypi.org/project/genai-prices/0.2.3/',
+    'pi-ai': 'https://www.npmjs.com/package/@earendil-works/pi-ai/v/1.5.2',
+  }[name]
+  return { url, read: '2026-11-23' }
+}
+
+/** For models that only one of the compared collections knows. */
+export const AGREED = 'models.dev of 2026-07-01 says the same; it is not among the collections compared'
 
 export const ALL_CAPABILITIES = { streaming: true, function_calling: true, vision: true, json_mode: true } as const
 export const TEXT_CAPABILITIES = { ...ALL_CAPABILITIES, vision: false } as const

@@ -2,13 +2,14 @@ import {
   ALL_CAPABILITIES,
   type CatalogueEntry,
   CHAT_PARAMETERS,
+  collection,
   genaiPrices,
   HYBRID_PARAMETERS,
-  modelsDev,
   REASONING_PARAMETERS,
   released,
   TEXT_AND_IMAGES,
 } from './entry.ts'
+import { longPromptPrices, prices } from './openai-prices.ts'
 
 const COMMON = {
   owned_by: 'openai',
@@ -19,18 +20,28 @@ const COMMON = {
   deprecation_date: null,
 } as const
 
-const READ = '2026-11-20'
+const LITELLM = collection('litellm')
+
+/** The provider's own page of a model. */
+const modelPage = (model: string) =>
+  ({ url: `https://developers.openai.com/api/docs/models/${model}.md`, read: '2026-11-23' }) as const
+
+const SHORT_PROMPT_WINDOW = {
+  context_window: 'the collection gives the longest prompt at the short price; 1 050 000 is on the provider’s page',
+} as const
+
+const TOO_NEW = { sources: 'released on 2026-11-17, after the collections were published' } as const
+
+const PREVIEW_SEARCH = {
+  'server_tools.web_search': 'litellm gives the fee of the preview tool of the models before GPT-5',
+} as const
 
 const upstream = (model: string) => [{ provider: 'openai', model }] as const
 
-const LONG_PROMPTS =
-  'The provider asks twice the input and one and a half times the output price for prompts above 272 000 tokens, ' +
-  'which this price list cannot say. Tools in chat completions need reasoning_effort "none".'
+const TOOLS_NEED_NO_EFFORT = 'Tools in chat completions need reasoning_effort "none".'
 
 /** Its Chat Completions take tools of these models with effort `none` only, and some of them have no such effort. */
-const NO_TOOLS =
-  'Tools can be had in the provider’s Responses API alone. For prompts above 272 000 tokens it asks twice the input and ' +
-  'one and a half times the output price, which this price list cannot say.'
+const NO_TOOLS = 'Tools can be had in the provider’s Responses API alone.'
 
 const WITHOUT_TOOLS = { ...ALL_CAPABILITIES, function_calling: false } as const
 
@@ -44,11 +55,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-11-17'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 8, output_per_million: 40, cached_input_per_million: 0.4 },
+    pricing: longPromptPrices({ input: 8, output: 40, cached: 0.4, writes: true }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-6.2-astra'),
-    source: { url: 'https://github.com/BerriAI/litellm/discussions/52347', read: READ },
-    note: 'The source gives cached input as 60 % below that of GPT-6 Astra; what cache writes cost was not found, and they are charged as input. Long prompts as for the others.',
+    source: { url: 'https://github.com/BerriAI/litellm/discussions/52347', read: '2026-11-23' },
+    note: 'Cached input is 60 % below GPT-6 Astra’s (litellm’s announcement of 2026-11-17). Cache writes, long prompts and service tiers follow the rules that the provider’s page of GPT-6.2 Sol gives; the page of this model could not be read.',
+    settled: TOO_NEW,
   },
   {
     ...COMMON,
@@ -57,11 +69,11 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-11-17'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 2, output_per_million: 10 },
+    pricing: longPromptPrices({ input: 2, output: 10, cached: 0.1, writes: true }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-6.2-sol'),
-    source: { url: 'https://docs.laozhang.ai/en/announcements/gpt-6-2-2026-11.md', read: READ },
-    note: 'What cached input costs was not found; it is charged as input. Long prompts as for the others.',
+    source: modelPage('gpt-6.2-sol'),
+    settled: TOO_NEW,
   },
   {
     ...COMMON,
@@ -71,16 +83,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     capabilities: WITHOUT_TOOLS,
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 2,
-      output_per_million: 10,
-      cached_input_per_million: 0.1,
-      cache_write_per_million: 2.5,
-    },
+    pricing: longPromptPrices({ input: 2, output: 10, cached: 0.1, writes: true }),
     supported_parameters: REASONING_WITHOUT_TOOLS,
     deployments: upstream('gpt-6.1-sol'),
-    source: { url: 'https://github.com/TheKrush/PromptFuel/releases/tag/v1.0.22', read: READ },
+    source: LITELLM,
     note: NO_TOOLS,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -90,16 +98,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     capabilities: WITHOUT_TOOLS,
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 10,
-      output_per_million: 50,
-      cached_input_per_million: 1,
-      cache_write_per_million: 12.5,
-    },
+    pricing: longPromptPrices({ input: 10, output: 50, cached: 1, writes: true }),
     supported_parameters: REASONING_WITHOUT_TOOLS,
     deployments: upstream('gpt-6-astra'),
-    source: { url: 'https://github.com/zJay26/codex-usage/releases/tag/v2.3.6', read: READ },
+    source: LITELLM,
     note: NO_TOOLS,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -108,18 +112,14 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-10-26'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 1,
-      output_per_million: 5,
-      cached_input_per_million: 0.05,
-      cache_write_per_million: 1.25,
-    },
+    pricing: longPromptPrices({ input: 1, output: 5, cached: 0.05, writes: true }),
     aliases: [],
     deprecation_date: null,
     supported_parameters: HYBRID_PARAMETERS,
     deployments: upstream('gpt-6.1-terra'),
-    source: { url: 'https://docs.apiyi.com/en/news/gpt-6-1-terra-launch', read: '2026-11-20' },
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -128,18 +128,14 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-09-22'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 2,
-      output_per_million: 10,
-      cached_input_per_million: 0.2,
-      cache_write_per_million: 2.5,
-    },
+    pricing: longPromptPrices({ input: 2, output: 10, cached: 0.2, writes: true }),
     aliases: [],
     deprecation_date: null,
     supported_parameters: HYBRID_PARAMETERS,
     deployments: upstream('gpt-6-sol'),
-    source: { url: 'https://github.com/merefield/codexometer/releases/tag/v0.18.4', read: '2026-11-20' },
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -148,18 +144,18 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-09-22'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: {
-      input_per_million: 0.1,
-      output_per_million: 0.5,
-      cached_input_per_million: 0.01,
-      cache_write_per_million: 0.125,
-    },
+    pricing: longPromptPrices({ input: 0.1, output: 0.5, cached: 0.01, writes: true }),
     aliases: [],
     deprecation_date: null,
     supported_parameters: HYBRID_PARAMETERS,
     deployments: upstream('gpt-6-luna'),
-    source: { url: 'https://developers.openai.com/api/docs/models/gpt-6-luna', read: '2026-11-20' },
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: {
+      ...SHORT_PROMPT_WINDOW,
+      output_per_million: 'pi-ai writes 0, the price of its free decisions; litellm and genai-prices agree on 0.50',
+      'above_272k.output_per_million': 'as output_per_million',
+    },
   },
   {
     ...COMMON,
@@ -168,13 +164,19 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-07-09'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 4, output_per_million: 20, cached_input_per_million: 0.4 },
+    pricing: {
+      ...longPromptPrices({ input: 4, output: 20, cached: 0.4, writes: true }),
+      successors: [{ starts: '2026-11-22', ...longPromptPrices({ input: 5, output: 30, cached: 0.5, writes: true }) }],
+    },
     price_ends: '2026-11-21',
     aliases: ['gpt-5.6'],
     supported_parameters: HYBRID_PARAMETERS,
     deployments: upstream('gpt-5.6-sol'),
-    source: { url: 'https://docs.apiyi.com/models/index.md', read: READ },
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note:
+      'The provider promised the reduced price through 2026-11-21 and has announced none after it; the list price of 2026-07-09 applies again from 2026-11-22. Set pricing in the configuration file where its page says otherwise. ' +
+      TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -183,11 +185,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-07-09'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 2, output_per_million: 12, cached_input_per_million: 0.2 },
+    pricing: longPromptPrices({ input: 2, output: 12, cached: 0.2, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
     deployments: upstream('gpt-5.6-terra'),
-    source: { url: 'https://github.com/TheKrush/PromptFuel/releases/tag/v1.0.19', read: READ },
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -196,11 +199,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-07-09'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 0.2, output_per_million: 1.2, cached_input_per_million: 0.02 },
+    pricing: longPromptPrices({ input: 0.2, output: 1.2, cached: 0.02, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
     deployments: upstream('gpt-5.6-luna'),
-    source: { url: 'https://github.com/TheKrush/PromptFuel/releases/tag/v1.0.19', read: READ },
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -209,12 +213,13 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-04-23'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 5, output_per_million: 30, cached_input_per_million: 0.5 },
+    pricing: longPromptPrices({ input: 5, output: 30, cached: 0.5 }, { flex: 0.5, priority: 2.5 }),
     aliases: ['gpt-5.5'],
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5.5-2026-04-23'),
-    source: modelsDev('openai/models/gpt-5.5'),
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -223,12 +228,16 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-03-05'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 2.5, output_per_million: 15, cached_input_per_million: 0.25 },
+    pricing: longPromptPrices(
+      { input: 2.5, output: 15, cached: 0.25 },
+      { flex: { input: 1.25, output: 7.5, cached: 0.13 }, priority: 2 },
+    ),
     aliases: ['gpt-5.4'],
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5.4-2026-03-05'),
-    source: modelsDev('openai/models/gpt-5.4'),
-    note: LONG_PROMPTS,
+    source: LITELLM,
+    note: TOOLS_NEED_NO_EFFORT,
+    settled: SHORT_PROMPT_WINDOW,
   },
   {
     ...COMMON,
@@ -237,11 +246,11 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-03-17'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 0.75, output_per_million: 4.5, cached_input_per_million: 0.075 },
+    pricing: prices({ input: 0.75, output: 4.5, cached: 0.075 }, { flex: 0.5, priority: 2 }),
     aliases: ['gpt-5.4-mini'],
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5.4-mini-2026-03-17'),
-    source: modelsDev('openai/models/gpt-5.4-mini'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -250,12 +259,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2026-03-17'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 0.2, output_per_million: 1.25, cached_input_per_million: 0.02 },
+    pricing: prices({ input: 0.2, output: 1.25, cached: 0.02 }, { flex: 0.5 }),
     aliases: ['gpt-5.4-nano'],
     deprecation_date: '2027-04-01',
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5.4-nano-2026-03-17'),
-    source: modelsDev('openai/models/gpt-5.4-nano'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -264,11 +273,11 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-12-11'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 1.75, output_per_million: 14, cached_input_per_million: 0.175 },
+    pricing: prices({ input: 1.75, output: 14, cached: 0.175 }, { flex: 0.5, priority: 2 }),
     aliases: ['gpt-5.2'],
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5.2-2025-12-11'),
-    source: modelsDev('openai/models/gpt-5.2'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -277,12 +286,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-11-13'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.125 },
+    pricing: prices({ input: 1.25, output: 10, cached: 0.125 }, { flex: 0.5, priority: 2 }),
     aliases: ['gpt-5.1'],
     deprecation_date: '2027-04-01',
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5.1-2025-11-13'),
-    source: modelsDev('openai/models/gpt-5.1'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -291,12 +300,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-08-07'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.125 },
+    pricing: prices({ input: 1.25, output: 10, cached: 0.125 }, { flex: 0.5, priority: 2 }),
     aliases: ['gpt-5'],
     deprecation_date: '2026-12-11',
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5-2025-08-07'),
-    source: modelsDev('openai/models/gpt-5'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -305,12 +314,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-08-07'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 0.25, output_per_million: 2, cached_input_per_million: 0.025 },
+    pricing: prices({ input: 0.25, output: 2, cached: 0.025 }, { flex: 0.5, priority: 1.8 }),
     aliases: ['gpt-5-mini'],
     deprecation_date: '2026-12-11',
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5-mini-2025-08-07'),
-    source: modelsDev('openai/models/gpt-5-mini'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -319,12 +328,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-08-07'),
     context_window: 400_000,
     max_output_tokens: 128_000,
-    pricing: { input_per_million: 0.05, output_per_million: 0.4, cached_input_per_million: 0.005 },
+    pricing: prices({ input: 0.05, output: 0.4, cached: 0.005 }, { flex: 0.5 }),
     aliases: ['gpt-5-nano'],
     deprecation_date: '2026-12-11',
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('gpt-5-nano-2025-08-07'),
-    source: modelsDev('openai/models/gpt-5-nano'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -333,11 +342,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-04-14'),
     context_window: 1_047_576,
     max_output_tokens: 32_768,
-    pricing: { input_per_million: 2, output_per_million: 8, cached_input_per_million: 0.5 },
+    pricing: prices({ input: 2, output: 8, cached: 0.5 }, { priority: 1.75 }),
     aliases: ['gpt-4.1'],
     deprecation_date: '2027-01-14',
     deployments: upstream('gpt-4.1-2025-04-14'),
-    source: modelsDev('openai/models/gpt-4.1'),
+    source: LITELLM,
+    settled: PREVIEW_SEARCH,
   },
   {
     ...COMMON,
@@ -346,11 +356,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-04-14'),
     context_window: 1_047_576,
     max_output_tokens: 32_768,
-    pricing: { input_per_million: 0.4, output_per_million: 1.6, cached_input_per_million: 0.1 },
+    pricing: prices({ input: 0.4, output: 1.6, cached: 0.1 }, { priority: 1.75 }),
     aliases: ['gpt-4.1-mini'],
     deprecation_date: '2027-01-14',
     deployments: upstream('gpt-4.1-mini-2025-04-14'),
-    source: modelsDev('openai/models/gpt-4.1-mini'),
+    source: LITELLM,
+    settled: PREVIEW_SEARCH,
   },
   {
     ...COMMON,
@@ -359,10 +370,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2024-11-20'),
     context_window: 128_000,
     max_output_tokens: 16_384,
-    pricing: { input_per_million: 2.5, output_per_million: 10, cached_input_per_million: 1.25 },
+    pricing: prices({ input: 2.5, output: 10, cached: 1.25 }, { priority: 1.7 }),
     deprecation_date: '2027-01-14',
     deployments: upstream('gpt-4o-2024-11-20'),
-    source: modelsDev('openai/models/gpt-4o-2024-11-20'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -371,11 +382,11 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2024-08-06'),
     context_window: 128_000,
     max_output_tokens: 16_384,
-    pricing: { input_per_million: 2.5, output_per_million: 10, cached_input_per_million: 1.25 },
+    pricing: prices({ input: 2.5, output: 10, cached: 1.25 }, { priority: 1.7 }),
     aliases: ['gpt-4o'],
     deprecation_date: '2027-01-14',
     deployments: upstream('gpt-4o-2024-08-06'),
-    source: modelsDev('openai/models/gpt-4o-2024-08-06'),
+    source: LITELLM,
   },
   {
     ...COMMON,
@@ -384,11 +395,15 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2024-07-18'),
     context_window: 128_000,
     max_output_tokens: 16_384,
-    pricing: { input_per_million: 0.15, output_per_million: 0.6, cached_input_per_million: 0.075 },
+    pricing: prices(
+      { input: 0.15, output: 0.6, cached: 0.075 },
+      { priority: { input: 0.25, output: 1, cached: 0.125 } },
+    ),
     aliases: ['gpt-4o-mini'],
     deprecation_date: '2027-01-14',
     deployments: upstream('gpt-4o-mini-2024-07-18'),
-    source: modelsDev('openai/models/gpt-4o-mini'),
+    source: LITELLM,
+    settled: PREVIEW_SEARCH,
   },
   {
     ...COMMON,
@@ -403,6 +418,7 @@ export const OPENAI: readonly CatalogueEntry[] = [
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('o3-2025-04-16'),
     source: genaiPrices('openai'),
+    settled: { '*': 'the price that the service interface promises; the provider lowered its own on 2025-06-10' },
     note: 'The price at launch, which is the one the service interface promises. The provider has asked 2 and 8 dollars since 2025-06-10; set pricing in the configuration file to pass that on.',
   },
   {
@@ -412,11 +428,14 @@ export const OPENAI: readonly CatalogueEntry[] = [
     created: released('2025-04-16'),
     context_window: 200_000,
     max_output_tokens: 100_000,
-    pricing: { input_per_million: 1.1, output_per_million: 4.4, cached_input_per_million: 0.275 },
+    pricing: prices(
+      { input: 1.1, output: 4.4, cached: 0.275 },
+      { flex: { input: 0.55, output: 2.2, cached: 0.138 }, priority: { input: 2, output: 8, cached: 0.5 } },
+    ),
     aliases: ['o4-mini'],
     deprecation_date: '2026-10-23',
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstream('o4-mini-2025-04-16'),
-    source: modelsDev('openai/models/o4-mini'),
+    source: LITELLM,
   },
 ]

@@ -1,4 +1,4 @@
-import { type CatalogueEntry, modelsDev, released, TEXT, TEXT_AND_IMAGES } from './entry.ts'
+import { type CatalogueEntry, collection, modelsDev, released, TEXT, TEXT_AND_IMAGES } from './entry.ts'
 
 const WITH_IMAGES = { streaming: true, function_calling: false, vision: true, json_mode: true } as const
 const TEXT_ONLY = { ...WITH_IMAGES, vision: false } as const
@@ -8,14 +8,14 @@ const COMMON = {
   capabilities: WITH_IMAGES,
   input_modalities: TEXT_AND_IMAGES,
   supported_parameters: ['max_tokens', 'response_format', 'structured_outputs', 'temperature', 'top_p'],
-  note: 'The provider also charges 5 to 14 dollars for a thousand requests, which this price list cannot say.',
+  note: 'The fee of a request is that of the smallest search context, the provider’s default; larger ones cost up to 0.014 dollars. The provider ended Sonar chat completions on 2026-09-27 (genai-prices, 2026-10-19); these are its last prices.',
   aliases: [],
-  deprecation_date: null,
+  deprecation_date: '2026-09-27',
 } as const
 
 const upstream = (model: string) => [{ provider: 'perplexity', model }] as const
 
-/** Every answer is searched for; the provider charges each request beside its tokens, which this price list cannot say. */
+/** Every answer is searched for; the provider charges each request beside its tokens. */
 export const PERPLEXITY: readonly CatalogueEntry[] = [
   {
     ...COMMON,
@@ -25,10 +25,11 @@ export const PERPLEXITY: readonly CatalogueEntry[] = [
     capabilities: TEXT_ONLY,
     context_window: 128_000,
     max_output_tokens: 4_096,
-    pricing: { input_per_million: 1, output_per_million: 1 },
+    pricing: { input_per_million: 1, output_per_million: 1, per_request_usd: 0.005 },
     input_modalities: TEXT,
     deployments: upstream('sonar'),
-    source: modelsDev('perplexity/models/sonar'),
+    source: collection('litellm'),
+    settled: { max_output_tokens: 'litellm gives the window; models.dev of 2026-07-01 has the limit' },
   },
   {
     ...COMMON,
@@ -37,9 +38,9 @@ export const PERPLEXITY: readonly CatalogueEntry[] = [
     created: released('2025-01-27'),
     context_window: 200_000,
     max_output_tokens: 8_192,
-    pricing: { input_per_million: 3, output_per_million: 15 },
+    pricing: { input_per_million: 3, output_per_million: 15, per_request_usd: 0.006 },
     deployments: upstream('sonar-pro'),
-    source: modelsDev('perplexity/models/sonar-pro'),
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -48,9 +49,10 @@ export const PERPLEXITY: readonly CatalogueEntry[] = [
     created: released('2025-02-19'),
     context_window: 128_000,
     max_output_tokens: 4_096,
-    pricing: { input_per_million: 2, output_per_million: 8 },
+    pricing: { input_per_million: 2, output_per_million: 8, per_request_usd: 0.006 },
     deployments: upstream('sonar-reasoning-pro'),
-    source: modelsDev('perplexity/models/sonar-reasoning-pro'),
+    source: collection('litellm'),
+    settled: { max_output_tokens: 'litellm gives the window; models.dev of 2026-07-01 has the limit' },
   },
   {
     ...COMMON,
@@ -65,5 +67,6 @@ export const PERPLEXITY: readonly CatalogueEntry[] = [
     deployments: upstream('sonar-deep-research'),
     source: modelsDev('perplexity/models/sonar-deep-research'),
     note: 'Besides 2 and 8 dollars the provider charges citations, reasoning and searches, which this price list cannot say; set pricing in the configuration file.',
+    settled: { max_output_tokens: 'litellm gives the window; models.dev of 2026-07-01 has the limit' },
   },
 ]

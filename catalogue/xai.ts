@@ -2,8 +2,8 @@ import {
   ALL_CAPABILITIES,
   type CatalogueEntry,
   CHAT_PARAMETERS,
+  collection,
   HYBRID_PARAMETERS,
-  modelsDev,
   released,
   TEXT_AND_IMAGES,
 } from './entry.ts'
@@ -15,10 +15,30 @@ const COMMON = {
   supported_parameters: HYBRID_PARAMETERS,
   aliases: [],
   deprecation_date: null,
-  note: 'For prompts above 200 000 tokens the provider asks twice as much, which this price list cannot say.',
 } as const
 
-const READ = '2026-11-20'
+/** Dollars per million tokens; prompts of 200 000 tokens and more cost twice as much. */
+function prices({
+  input,
+  output,
+  cached,
+}: {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+}) {
+  const rates = (factor: number) => ({
+    input_per_million: input * factor,
+    output_per_million: output * factor,
+    cached_input_per_million: cached * factor,
+  })
+  return { ...rates(1), tiers: [{ above_prompt_tokens: 199_999, ...rates(2) }] }
+}
+
+const NO_LOWER_LIMIT = {
+  max_output_tokens:
+    'the provider’s own list of models, which litellm read, sets no limit below the window; 30 000 is older',
+} as const
 
 export const XAI: readonly CatalogueEntry[] = [
   {
@@ -27,10 +47,10 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok 4.7',
     created: released('2026-09-21'),
     context_window: 500_000,
-    max_output_tokens: null,
-    pricing: { input_per_million: 2, output_per_million: 6, cached_input_per_million: 0.5 },
+    max_output_tokens: 500_000,
+    pricing: prices({ input: 2, output: 6, cached: 0.5 }),
     deployments: [{ provider: 'xai', model: 'grok-4.7' }],
-    source: { url: 'https://apidog.com/blog/how-to-use-grok-4-7-api/', read: READ },
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -38,10 +58,10 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok 4.6',
     created: released('2026-08-07'),
     context_window: 500_000,
-    max_output_tokens: null,
-    pricing: { input_per_million: 2, output_per_million: 6, cached_input_per_million: 0.5 },
+    max_output_tokens: 500_000,
+    pricing: prices({ input: 2, output: 6, cached: 0.5 }),
     deployments: [{ provider: 'xai', model: 'grok-4.6' }],
-    source: { url: 'https://docs.apiyi.com/ja/models/grok-4-6.md', read: READ },
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -49,10 +69,10 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok 4.5',
     created: released('2026-07-09'),
     context_window: 500_000,
-    max_output_tokens: null,
-    pricing: { input_per_million: 2, output_per_million: 6, cached_input_per_million: 0.5 },
+    max_output_tokens: 500_000,
+    pricing: prices({ input: 2, output: 6, cached: 0.3 }),
     deployments: [{ provider: 'xai', model: 'grok-4.5' }],
-    source: { url: 'https://github.com/Zoo-Code-Org/Zoo-Code/issues/866', read: '2026-11-20' },
+    source: collection('litellm'),
   },
   {
     ...COMMON,
@@ -60,10 +80,11 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok 4.3',
     created: released('2026-04-17'),
     context_window: 1_000_000,
-    max_output_tokens: 30_000,
-    pricing: { input_per_million: 1.25, output_per_million: 2.5, cached_input_per_million: 0.2 },
+    max_output_tokens: 1_000_000,
+    pricing: prices({ input: 1.25, output: 2.5, cached: 0.2 }),
     deployments: [{ provider: 'xai', model: 'grok-4.3' }],
-    source: modelsDev('xai/models/grok-4.3'),
+    source: collection('litellm'),
+    settled: NO_LOWER_LIMIT,
   },
   {
     ...COMMON,
@@ -71,10 +92,11 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok 4.20',
     created: released('2026-03-09'),
     context_window: 1_000_000,
-    max_output_tokens: 30_000,
-    pricing: { input_per_million: 1.25, output_per_million: 2.5, cached_input_per_million: 0.2 },
+    max_output_tokens: 1_000_000,
+    pricing: prices({ input: 1.25, output: 2.5, cached: 0.2 }),
     deployments: [{ provider: 'xai', model: 'grok-4.20-0309-reasoning' }],
-    source: modelsDev('xai/models/grok-4.20-0309-reasoning'),
+    source: collection('litellm'),
+    settled: NO_LOWER_LIMIT,
   },
   {
     ...COMMON,
@@ -82,11 +104,12 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok 4.20, without reasoning',
     created: released('2026-03-09'),
     context_window: 1_000_000,
-    max_output_tokens: 30_000,
-    pricing: { input_per_million: 1.25, output_per_million: 2.5, cached_input_per_million: 0.2 },
+    max_output_tokens: 1_000_000,
+    pricing: prices({ input: 1.25, output: 2.5, cached: 0.2 }),
     supported_parameters: CHAT_PARAMETERS,
     deployments: [{ provider: 'xai', model: 'grok-4.20-0309-non-reasoning' }],
-    source: modelsDev('xai/models/grok-4.20-0309-non-reasoning'),
+    source: collection('litellm'),
+    settled: NO_LOWER_LIMIT,
   },
   {
     ...COMMON,
@@ -94,9 +117,9 @@ export const XAI: readonly CatalogueEntry[] = [
     name: 'Grok Build 0.1',
     created: released('2026-04-16'),
     context_window: 256_000,
-    max_output_tokens: null,
-    pricing: { input_per_million: 1, output_per_million: 2, cached_input_per_million: 0.2 },
+    max_output_tokens: 256_000,
+    pricing: prices({ input: 1, output: 2, cached: 0.2 }),
     deployments: [{ provider: 'xai', model: 'grok-build-0.1' }],
-    source: modelsDev('xai/models/grok-build-0.1'),
+    source: collection('litellm'),
   },
 ]

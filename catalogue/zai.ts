@@ -1,6 +1,8 @@
 import {
+  AGREED,
   ALL_CAPABILITIES,
   type CatalogueEntry,
+  collection,
   genaiPrices,
   HYBRID_PARAMETERS,
   modelsDev,
@@ -9,8 +11,6 @@ import {
   TEXT_AND_IMAGES,
   TEXT_CAPABILITIES,
 } from './entry.ts'
-
-const READ = '2026-11-20'
 
 const COMMON = {
   owned_by: 'zai',
@@ -44,27 +44,26 @@ export const ZAI: readonly CatalogueEntry[] = [
     capabilities: ALL_CAPABILITIES,
     context_window: 1_048_576,
     max_output_tokens: 128_000,
-    pricing: null,
+    pricing: { input_per_million: 0.15, output_per_million: 0.5, cached_input_per_million: 0.03 },
     input_modalities: TEXT_AND_IMAGES,
     deployments: upstream('glm-5.3-flash'),
-    source: { url: 'https://www.getmaxim.ai/bifrost/llm-cost-calculator/provider/zai.md', read: READ },
-    note: 'Sources give two prices, one twice the other; set pricing in the configuration file.',
+    source: collection('litellm'),
+    note: 'Half of it was the price of the launch, until 2026-09-09.',
   },
   {
     ...COMMON,
     id: 'glm-5.2',
     name: 'GLM-5.2',
     created: released('2026-06-13'),
-    context_window: 262_144,
+    context_window: 1_000_000,
     max_output_tokens: 131_072,
     pricing: { input_per_million: 1.4, output_per_million: 4.4, cached_input_per_million: 0.26 },
     deployments: [
       { provider: 'zai', model: 'glm-5.2' },
-      { provider: 'fireworks', model: 'accounts/fireworks/models/glm-5p2', priority: 1 },
       { provider: 'together', model: 'zai-org/GLM-5.2', priority: 1 },
     ],
-    source: modelsDev('zai/models/glm-5.2'),
-    note: 'No deployment costs more; the limits are the smallest of them. The maker itself reads 1 000 000 tokens.',
+    source: collection('litellm'),
+    note: 'No deployment costs more; the limits are the smallest of them.',
   },
   {
     ...COMMON,
@@ -105,6 +104,7 @@ export const ZAI: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 1.2, output_per_million: 4, cached_input_per_million: 0.24 },
     deployments: upstream('glm-5-turbo'),
     source: modelsDev('zai/models/glm-5-turbo'),
+    settled: { sources: AGREED },
   },
   {
     ...COMMON,
@@ -118,6 +118,7 @@ export const ZAI: readonly CatalogueEntry[] = [
     input_modalities: TEXT_AND_IMAGES,
     deployments: upstream('glm-5v-turbo'),
     source: modelsDev('zai/models/glm-5v-turbo'),
+    settled: { sources: AGREED },
   },
   {
     ...COMMON,
@@ -144,6 +145,7 @@ export const ZAI: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 0.07, output_per_million: 0.4, cached_input_per_million: 0.01 },
     deployments: upstream('glm-4.7-flashx'),
     source: modelsDev('zai/models/glm-4.7-flashx'),
+    settled: { sources: AGREED },
   },
   {
     ...COMMON,
@@ -164,10 +166,11 @@ export const ZAI: readonly CatalogueEntry[] = [
     capabilities: ALL_CAPABILITIES,
     context_window: 128_000,
     max_output_tokens: 32_768,
-    pricing: { input_per_million: 0.3, output_per_million: 0.9 },
+    pricing: { input_per_million: 0.3, output_per_million: 0.9, cached_input_per_million: 0.05 },
     input_modalities: TEXT_AND_IMAGES,
     deployments: upstream('glm-4.6v'),
-    source: modelsDev('zai/models/glm-4.6v'),
+    source: collection('genai-prices'),
+    settled: { sources: AGREED },
   },
   {
     ...COMMON,
@@ -179,6 +182,7 @@ export const ZAI: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 0.6, output_per_million: 2.2, cached_input_per_million: 0.11 },
     deployments: upstream('glm-4.5'),
     source: modelsDev('zai/models/glm-4.5'),
+    settled: { max_output_tokens: 'litellm alone says 32 000; 98 304 is models.dev’s, which cites the provider' },
   },
   {
     ...COMMON,
@@ -190,6 +194,7 @@ export const ZAI: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 0.2, output_per_million: 1.1, cached_input_per_million: 0.03 },
     deployments: upstream('glm-4.5-air'),
     source: modelsDev('zai/models/glm-4.5-air'),
+    settled: { max_output_tokens: 'litellm alone says 32 000; 98 304 is models.dev’s, which cites the provider' },
   },
   {
     ...COMMON,
@@ -202,5 +207,6 @@ export const ZAI: readonly CatalogueEntry[] = [
     deployments: [{ provider: 'cerebras', model: 'zai-glm-4.7' }],
     source: modelsDev('cerebras/models/zai-glm-4.7'),
     note: 'Faster than elsewhere, and dearer; hence a model of its own.',
+    settled: { sources: AGREED },
   },
 ]

@@ -1,43 +1,79 @@
 /**
- * `npm run catalogue:check`: what in the catalogue contradicts itself (exit 1), and what wants a look: sources read long
- * ago, dates that are near or past, models without a price (exit 0).
+ * `npm run catalogue:check`: what in the catalogue contradicts itself (exit 1); where it differs from the published price
+ * collections, with the dates of both; and what wants a look: sources read long ago, dates that are near or past, models
+ * without a price (exit 0).
  */
 import { parseArgs } from 'node:util'
 import { CATALOGUE } from '../catalogue/index.ts'
 import { textTable } from '../src/lib/text-table.ts'
 import { PROVIDERS } from '../src/providers/index.ts'
 import { catalogueFindings, type Finding } from './kit/catalogue-findings.ts'
+import type { PriceSource } from './price-sources/facts.ts'
+import { fetchSources, readModelsDev } from './price-sources/fetch.ts'
+import { readSnapshot, writeSnapshot } from './price-sources/snapshot.ts'
 
-const USAGE = `Usage: npm run -s catalogue:check -- [--json] [--stale-days N] [--near-days N]
-  --json          prints {ok, today, models, findings: [{level, kind, model, message}]}
-  --stale-days N  a source read longer ago is stale; 90 unless said
-  --near-days N   how far ahead a shutdown or a price's end is told; 60 unless said`
+const USAGE = `Usage: npm run -s catalogue:check -- [--json] [--all] [--fetch [--save]] [--models-dev FILE] [--stale-days N] [--near-days N]
+  --json             prints {ok, today, models, sources: [{name, version, date, models}], findings: [{level, kind, model, message}]}
+  --all              also lists differences that the entry explains
+  --fetch            compares with the newest collections, downloaded with pip and npm, instead of the stored snapshot
+  --save             stores what was fetched as the new snapshot
+  --models-dev FILE  compares with models.dev too: its api.json, downloaded from https://models.dev/api.json
+  --stale-days N     a source read longer ago is stale; 90 by default
+  --near-days N      how far ahead a shutdown or a price's end is reported; 60 by default`
 
 const WHOLE_NUMBER = /^\d{1,5}$/
 
-function readArguments(): { json: boolean; staleDays: number; nearDays: number } | undefined {
+interface Options {
+  readonly json: boolean
+  readonly all: boolean
+  readonly fetch: boolean
+  readonly save: boolean
+  readonly modelsDev: string | undefined
+  readonly staleDays: number
+  readonly nearDays: number
+}
+
+function readArguments(): Options | undefined {
   try {
+    const flag = { type: 'boolean', default: false } as const
     const { values } = parseArgs({
       options: {
-        json: { type: 'boolean', default: false },
+        json: flag,
+        all: flag,
+        fetch: flag,
+        save: flag,
+        'models-dev': { type: 'string' },
         'stale-days': { type: 'string', default: '90' },
         'near-days': { type: 'string', default: '60' },
-        help: { type: 'boolean', default: false },
+        help: flag,
       },
     })
-    const { json, 'stale-days': stale, 'near-days': near } = values
-    if (values.help || !WHOLE_NUMBER.test(stale) || !WHOLE_NUMBER.test(near)) return undefined
-    return { json, staleDays: Number(stale), nearDays: Number(near) }
+    const { json, all, fetch, save, 'stale-days': stale, 'near-days': near } = values
+    if (values.help || (save && !fetch) || !WHOLE_NUMBER.test(stale) || !WHOLE_NUMBER.test(near)) return undefined
+    const modelsDev = values['models-dev']
+    return { json, all, fetch, save, modelsDev, staleDays: Number(stale), nearDays: Number(near) }
   } catch {
     return undefined
   }
 }
 
-function print(findings: readonly Finding[]): void {
-  const rows = findings.map(({ level, kind, model, message }) => [level, kind, model, message])
+async function readSources({ fetch, save, modelsDev }: Options, today: string): Promise<PriceSource[]> {
+  const sources = fetch ? await fetchSources(CATALOGUE, today) : readSnapshot()
+  if (save) writeSnapshot(sources)
+  return modelsDev === undefined ? sources : [...sources, readModelsDev(modelsDev, CATALOGUE)]
+}
+
+function print(findings: readonly Finding[], sources: readonly PriceSource[], all: boolean): void {
+  const shown = all ? findings : findings.filter(({ kind }) => kind !== 'settled')
+  const rows = shown.map(({ level, kind, model, message }) => [level, kind, model, message])
   if (rows.length > 0) console.log(textTable(['level', 'kind', 'model', 'what'], rows))
-  const errors = findings.filter(({ level }) => level === 'error').length
-  console.log(`catalogue: ${CATALOGUE.length} models, ${errors} inconsistencies, ${findings.length - errors} warnings`)
+  for (const { name, version, date, models } of sources) {
+    console.log(`compared with ${name} ${version} of ${date}, which knows ${Object.keys(models).length} deployments`)
+  }
+  const count = (level: Finding['level']): number => findings.filter((finding) => finding.level === level).length
+  console.log(
+    `catalogue: ${CATALOGUE.length} models, ${count('error')} inconsistencies, ${count('warning')} warnings, ${count('settled')} explained differences`,
+  )
 }
 
 const options = readArguments()
@@ -45,11 +81,14 @@ if (options === undefined) {
   console.error(USAGE)
   process.exit(2)
 }
-const { json, staleDays, nearDays } = options
+const { json, all, staleDays, nearDays } = options
 const today = new Date().toISOString().slice(0, 10)
 const providers = new Set(Object.keys(PROVIDERS))
-const findings = catalogueFindings({ catalogue: CATALOGUE, providers, today, staleDays, nearDays })
+const sources = await readSources(options, today)
+const findings = catalogueFindings({ catalogue: CATALOGUE, providers, sources, today, staleDays, nearDays })
 const ok = findings.every(({ level }) => level !== 'error')
-if (json) console.log(JSON.stringify({ ok, today, models: CATALOGUE.length, findings }, null, 2))
-else print(findings)
+if (json) {
+  const read = sources.map(({ models, ...source }) => ({ ...source, models: Object.keys(models).length }))
+  console.log(JSON.stringify({ ok, today, models: CATALOGUE.length, sources: read, findings }, null, 2))
+} else print(findings, sources, all)
 process.exitCode = ok ? 0 : 1

@@ -41,8 +41,9 @@ Ten minutes, of which the reading of the host's documentation takes most.
    npm run -s catalogue:check
    \`\`\`
 
-   It exits with 1 on what contradicts itself, and names sources that are old, shutdowns that are near, and models
-   without a price. A price that is not known is \`null\`, never a guess.
+   It exits with 1 on what contradicts itself, and names differences from published price collections, sources that are
+   old, shutdowns that are near, and models without a price ([models.md](models.md)). A price that is not known is
+   \`null\`, never a guess.
 
 5. **Finish.** \`npm run generate:docs && npm run check && npm test\`.
 

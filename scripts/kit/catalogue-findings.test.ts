@@ -22,10 +22,19 @@ const ENTRY: CatalogueEntry = {
   source: { url: 'https://maker.example/prices', read: '2026-06-01' },
 }
 
+/** Two collections that know the model and say nothing else of it. */
+const KNOWING = ['one', 'two'].map((name) => ({
+  name,
+  version: '1',
+  date: '2026-06-01',
+  models: { 'known:m': {}, 'known:a': {} },
+}))
+
 function findingsOf(...changes: readonly Partial<CatalogueEntry>[]): Finding[] {
   return catalogueFindings({
     catalogue: changes.map((change) => ({ ...ENTRY, ...change })),
     providers: new Set(['known', 'other']),
+    sources: KNOWING,
     today: '2026-06-10',
     staleDays: 30,
     nearDays: 20,
@@ -127,7 +136,7 @@ function runBothWays() {
     const json = run('--json', '--stale-days', '36500')
     assert.equal(json.status, 0, json.stdout + json.stderr)
     const found = JSON.parse(json.stdout)
-    const said = run('--stale-days', '36500').stdout
+    const said = run('--all', '--stale-days', '36500').stdout
     if (found.today === new Date().toISOString().slice(0, 10)) return { found, said }
   }
   return assert.fail('the command has another day than today')
@@ -138,13 +147,37 @@ test('the command says the same as text and as JSON, and the catalogue is consis
   const { ok, models, findings } = found
   assert.equal(ok, true)
   assert.ok(models > 100)
-  assert.ok(findings.every(({ level }: Finding) => level === 'warning'))
-  assert.match(said, new RegExp(`catalogue: ${models} models, 0 inconsistencies, ${findings.length} warnings`))
+  const count = (wanted: string): number => findings.filter(({ level }: Finding) => level === wanted).length
+  assert.equal(count('error'), 0)
+  assert.ok(count('settled') > 0)
+  const summary = `${models} models, 0 inconsistencies, ${count('warning')} warnings, ${count('settled')} explained`
+  assert.ok(said.includes(summary), summary)
+  for (const { name, version, date } of found.sources) assert.ok(said.includes(`${name} ${version} of ${date}`))
   for (const { model, message } of findings as Finding[]) assert.ok(said.includes(model) && said.includes(message))
 })
 
+test('explained differences are listed on request only', () => {
+  const { stdout } = run('--stale-days', '36500')
+  assert.doesNotMatch(stdout, /^settled/m)
+})
+
+test('a difference from a collection is a warning, and one that the entry explains is not', () => {
+  const sources = [{ ...KNOWING[0], models: { 'known:m': { input_per_million: 3 } } }, ...KNOWING.slice(1)]
+  const found = (change: Partial<CatalogueEntry>) =>
+    catalogueFindings({
+      catalogue: [{ ...ENTRY, ...change }],
+      providers: new Set(['known']),
+      sources: sources as typeof KNOWING,
+      today: '2026-06-10',
+      staleDays: 30,
+      nearDays: 20,
+    }).map(({ level, kind }) => [level, kind])
+  assert.deepEqual(found({}), [['warning', 'differs']])
+  assert.deepEqual(found({ settled: { input_per_million: 'promised' } }), [['settled', 'settled']])
+})
+
 test('wrong usage is exit 2', () => {
-  for (const options of [['--stale-days', 'x'], ['--no-such'], ['more']]) {
+  for (const options of [['--save'], ['--stale-days', 'x'], ['--no-such'], ['more']]) {
     const { status, stderr } = run(...options)
     assert.equal(status, 2)
     assert.match(stderr, /^Usage: /)

@@ -1,12 +1,14 @@
 /** What is wrong in the catalogue, and what wants a look. The day it is comes in. */
 import type { CatalogueEntry, CataloguePricing } from '../../catalogue/entry.ts'
 import { pricePeriods } from '../../src/features/models/price.ts'
+import { type PriceDifference, priceDifferences } from '../price-sources/differences.ts'
+import type { PriceSource } from '../price-sources/facts.ts'
 import { type Calendar, type CatalogueWarning, catalogueWarnings, isDay } from './catalogue-warnings.ts'
 
 export interface Finding {
-  /** Inconsistencies are errors; everything else wants somebody to look. */
-  readonly level: 'error' | 'warning'
-  readonly kind: 'inconsistent' | CatalogueWarning['kind']
+  /** Inconsistencies are errors; warnings want somebody to look; a difference that the entry explains is settled. */
+  readonly level: 'error' | 'warning' | 'settled'
+  readonly kind: 'inconsistent' | CatalogueWarning['kind'] | PriceDifference['kind']
   /** The model's ID. */
   readonly model: string
   readonly message: string
@@ -16,6 +18,8 @@ export interface CatalogueCheck extends Calendar {
   readonly catalogue: readonly CatalogueEntry[]
   /** Ids of the registry. */
   readonly providers: ReadonlySet<string>
+  /** Price collections to compare with. */
+  readonly sources: readonly PriceSource[]
 }
 
 /** In the order of the catalogue; of one model, inconsistencies first. */
@@ -33,8 +37,17 @@ export function catalogueFindings(check: CatalogueCheck): Finding[] {
     const warned = catalogueWarnings(entry, check).map(
       (warning) => ({ level: 'warning', model: entry.id, ...warning }) as const,
     )
-    return [...inconsistent, ...warned]
+    const compared = isCompared(entry) ? priceDifferences(entry, check.sources) : []
+    const differing = compared.map(
+      (found) => ({ level: found.kind === 'settled' ? 'settled' : 'warning', model: entry.id, ...found }) as const,
+    )
+    return [...inconsistent, ...warned, ...differing]
   })
+}
+
+/** The built-in simulator is nobody's product. */
+function isCompared({ deployments }: CatalogueEntry): boolean {
+  return deployments.some(({ provider }) => provider !== 'simulator')
 }
 
 /** Name → the models that use it, as ID or alias, one mention each time. */

@@ -30,12 +30,12 @@ test('a model is listed when a provider of it is configured, and only with the d
     simulatorAlone.all.map(({ id }) => id),
     ['turnpike-simulator'],
   )
-  const two = book([], { providers: new Set(['groq', 'fireworks']) }).find('gpt-oss-120b')
+  const two = book([], { providers: new Set(['groq', 'together']) }).find('gpt-oss-120b')
   assert.deepEqual(
     two?.deployments.map(({ provider, priority, weight }) => [provider, priority, weight]),
     [
       ['groq', 0, 1],
-      ['fireworks', 1, 1],
+      ['together', 1, 1],
     ],
   )
 })

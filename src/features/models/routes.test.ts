@@ -72,6 +72,8 @@ async function listed(url: string, as: Partial<Caller> = {}): Promise<string[]> 
   return (await get(url, as)).body.data.map(({ id }: { id: string }) => id)
 }
 
+const PRIORITY = { input_per_million: 4.25, output_per_million: 17, cached_input_per_million: 2.125 }
+
 test('a model has the fields of the interface and those that other tools read', async () => {
   const { status, body } = await get('/models/gpt-4o')
   assert.equal(status, 200)
@@ -85,7 +87,13 @@ test('a model has the fields of the interface and those that other tools read', 
     context_window: 128000,
     context_length: 128000,
     max_output_tokens: 16384,
-    pricing: { input_per_million: 2.5, output_per_million: 10, cached_input_per_million: 1.25 },
+    pricing: {
+      input_per_million: 2.5,
+      output_per_million: 10,
+      cached_input_per_million: 1.25,
+      server_tools: { web_search: 10 },
+      service_tiers: { priority: PRIORITY, fast: PRIORITY },
+    },
     alias_of: 'gpt-4o-2024-08-06',
     architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'] },
     supported_parameters: [
