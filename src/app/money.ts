@@ -6,7 +6,8 @@ import { parseNanoUsd } from '../domain/money.ts'
 import { type CreditDesk, createAccountCredit } from '../features/credit/account-credit.ts'
 import { type Committer, createCommitter } from '../features/credit/committer.ts'
 import { createCreditPort } from '../features/credit/credit-port.ts'
-import { createInstanceLease } from '../features/credit/instance-lease.ts'
+import { createHoldGuard, type HeldRequests } from '../features/credit/hold-guard.ts'
+import { createInstanceLease, type InstanceLease } from '../features/credit/instance-lease.ts'
 import { createLedgerStore } from '../features/credit/ledger-store.ts'
 import { type RecoveryInput, recoverSpools } from '../features/credit/recovery.ts'
 import { openSpool, type Spool } from '../features/credit/spool.ts'
@@ -53,7 +54,7 @@ export interface Money {
 }
 
 /** Requests under way. */
-export interface Running {
+export interface Running extends HeldRequests {
   /** How many. */
   readonly active: number
   /** What they have come to. */
@@ -75,7 +76,7 @@ export interface MoneyInput {
 }
 
 export function createMoney(input: MoneyInput): Money {
-  const { world, database, log, dataDirectory } = input
+  const { world, database, log, dataDirectory, version, role } = input
   const { db, batch } = database
   const { now, clock, termsOf } = world
   const instanceId = world.ids.instance()
@@ -83,15 +84,23 @@ export function createMoney(input: MoneyInput): Money {
   const spool = openSpool({ dataDirectory, instanceId, log, clock })
   const idempotency = createIdempotency({ db, batch, instanceId, clock, now, log, keepStreamMs: () => keepMs(world) })
   const exposureNanoUsd = () => parseNanoUsd(world.config().ledger.outage_exposure_usd) ?? 0n
-  const parts: Parts = { input, instanceId, committer, spool, idempotency }
+  let running: Running | undefined
+  const vitals = createVitalsMonitor({ activeRequests: () => running?.active ?? 0, clock })
+  const guard = createHoldGuard({ db, instanceId, requests: () => running, log })
+  const process = { instanceId, version, role, address: undefined, report: vitals.read }
+  const lease = createInstanceLease({ db, ...process, guard, clock, log })
+  const { ensure: ensureLease } = lease
+  const parts: Parts = { input, instanceId, committer, spool, idempotency, lease, vitals }
   return {
-    credit: createCreditPort({ committer, spool, terms: termsOf, instanceId, exposureNanoUsd, log }),
+    credit: createCreditPort({ committer, spool, terms: termsOf, instanceId, ensureLease, exposureNanoUsd, log }),
     idempotency,
     instanceId,
     desk: createAccountCredit({ db, now, submit: committer.submit, termsOf }),
     committer,
     rescue: spool.flush,
-    ...createUpkeep(parts),
+    ...createUpkeep(parts, (requests) => {
+      running = requests
+    }),
   }
 }
 
@@ -101,20 +110,16 @@ interface Parts {
   readonly committer: Committer
   readonly spool: Spool
   readonly idempotency: Idempotency
+  readonly lease: InstanceLease
+  readonly vitals: { close(): void }
 }
 
-function createUpkeep({
-  input,
-  instanceId,
-  committer,
-  spool,
-  idempotency,
-}: Parts): Pick<Money, 'start' | 'processes' | 'moveTo' | 'wake' | 'close'> {
-  const { world, database, log, dataDirectory, version, role } = input
+function createUpkeep(
+  { input, instanceId, committer, spool, idempotency, lease, vitals }: Parts,
+  serve: (requests: Running) => void,
+): Pick<Money, 'start' | 'processes' | 'moveTo' | 'wake' | 'close'> {
+  const { world, database, log, dataDirectory, role } = input
   const { db } = database
-  let running: Running | undefined
-  const vitals = createVitalsMonitor({ activeRequests: () => running?.active ?? 0, clock: world.clock })
-  const lease = createInstanceLease({ db, instanceId, version, role, address: undefined, report: vitals.read, log })
   const recovery: RecoveryInput = { dataDirectory, instanceId, db, committer, steady: lease.steady, log }
   const kinds = jobKinds(input, { ...recovery, committer, idempotency })
   const jobs = createJobRunner({
@@ -134,7 +139,7 @@ function createUpkeep({
       if (role !== 'api') jobs.wake()
     },
     async start(requests) {
-      running = requests
+      serve(requests)
       await lease.start()
       idempotency.start()
       if (role !== 'api') jobs.start()

@@ -13,7 +13,7 @@
  * It must not know SQL, the HTTP server, or any feature: what it needs of them are the ports.
  */
 import type { Caller } from '../domain/caller.ts'
-import type { KeptAnswer, RunningEstimate } from '../domain/credit.ts'
+import type { Hold, KeptAnswer, RunningEstimate } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import { createRoster } from '../lib/roster.ts'
 import { type Incoming as AdmittedIncoming, admit, holdCredit } from './admit.ts'
@@ -44,6 +44,10 @@ export interface Gateway {
   complete(incoming: Incoming, client: ClientConnection): Promise<KeptAnswer | undefined>
   /** Ends requests under way, all or those of the callers it concerns: streams with an error event, others with an error. */
   interrupt(reason: GatewayError, concerns?: (caller: Caller) => boolean): void
+  /** Holds of requests under way that are not settled. */
+  holds(): readonly Hold[]
+  /** Ends requests under way whose hold is lost, in the same way. */
+  interruptHeld(reason: GatewayError, isLost: (hold: Hold) => boolean): void
   /** What the requests under way have come to, of those for which that changed since it was last asked. */
   estimates(): readonly RunningEstimate[]
   /** Requests under way. */
@@ -82,6 +86,13 @@ export function createGateway(
     interrupt(reason, concerns = () => true) {
       for (const completion of active.items()) {
         if (concerns(completion.caller)) interruptCompletion(completion, reason)
+      }
+    },
+    holds: () => active.items().flatMap(({ hold, record }) => (hold === undefined || record !== undefined ? [] : hold)),
+    interruptHeld(reason, isLost) {
+      for (const completion of active.items()) {
+        const { hold, record } = completion
+        if (hold !== undefined && record === undefined && isLost(hold)) interruptCompletion(completion, reason)
       }
     },
     estimates: () => runningEstimates(active.items()),

@@ -21,6 +21,8 @@ export interface CreditPortInput {
   /** Terms of a plan by its name; asked for with every request. */
   readonly terms: (plan: string) => PlanTerms
   readonly instanceId: string
+  /** See `InstanceLease.ensure`; undefined: the lease is somebody else's concern. */
+  readonly ensureLease?: () => Promise<boolean> | boolean
   /** What each account may have under way while the database is away; 0: nothing is admitted then. */
   readonly exposureNanoUsd: () => NanoUsd
   readonly log: { error(fields: object, message: string): void }
@@ -79,6 +81,9 @@ async function hold(desk: Desk, ask: HoldAsk): Promise<Hold> {
 async function holdRecorded(desk: Desk, ask: HoldAsk, terms: PlanTerms): Promise<OpenHold> {
   let outcome: Outcome
   try {
+    const leased = desk.ensureLease?.() ?? true
+    // Others may sweep at once what is held under a lease that has lapsed.
+    if (leased !== true && desk.committer.available() && !(await leased)) throw leaseLapsed()
     outcome = await desk.committer.hold(holdUnit(ask, terms, desk.instanceId))
   } catch (error) {
     if (!isUnavailable(error) || desk.exposureNanoUsd() <= 0n) throw error
@@ -231,6 +236,12 @@ function openHold({ ask, terms, nanoUsd, outputTokens, unrecorded }: Granted): O
 
 function isUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'database_unavailable'
+}
+
+function leaseLapsed(): GatewayError {
+  return new GatewayError('database_unavailable', 'The lease of this process could not be renewed.', {
+    retryAfterMs: RETRY_AFTER_MS,
+  })
 }
 
 function noRoom(): GatewayError {

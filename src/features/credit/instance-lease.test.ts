@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../test/support/client.ts'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { recordingLog } from '../../../test/support/spooled-credit.ts'
-import { createInstanceLease, forgetInstances, isGone, LEASE_MS } from './instance-lease.ts'
+import {
+  createInstanceLease,
+  forgetInstances,
+  isGone,
+  LAPSE_MS,
+  LEASE_GAP_MS,
+  LEASE_MS,
+  RENEW_EVERY_MS,
+  unbrokenSince,
+} from './instance-lease.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -196,4 +206,101 @@ test('rows of processes that were not seen for a day are deleted, at a start and
   await forgetInstances(db)
   assert.equal(await row('ins_old'), undefined)
   assert.notEqual(await row('ins_a'), undefined)
+})
+
+/** With clocks that the test sets, and a note of what its guard was told. */
+async function guarded(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const database = await temporaryDatabase(t)
+  const { db } = database
+  const log = recordingLog()
+  const told: string[] = []
+  let ms = 0
+  const lease = createInstanceLease({
+    db,
+    instanceId: 'ins_a',
+    version: '1',
+    role: 'all',
+    address: undefined,
+    guard: {
+      lapsed: () => void told.push('lapsed'),
+      regained: async () => void told.push('regained'),
+    },
+    clock: () => ms,
+    now: () => 0,
+    log,
+  })
+  t.after(() => lease.close())
+  const others = (count: number) =>
+    db
+      .insertInto('instance')
+      .values(
+        Array.from({ length: count }, (_, index) => ({
+          id: `ins_other${index}`,
+          version: '1',
+          role: 'all',
+          address: null,
+          started_at: Date.now() - 3_600_000,
+          seen_at: Date.now(),
+        })),
+      )
+      .execute()
+  const pass = (more: number) => {
+    ms += more
+  }
+  const beat = () => t.mock.timers.tick(RENEW_EVERY_MS)
+  return { database, log, lease, told, others, pass, beat }
+}
+
+test('INV-10: a lease that has lapsed is renewed before anything new, and then what is held is checked, three times', async (t) => {
+  const { lease, told, pass } = await guarded(t)
+  await lease.start()
+  pass(LAPSE_MS - 1)
+  assert.equal(lease.ensure(), true, 'no wait while it is fresh')
+  pass(1)
+  const ensured = lease.ensure()
+  assert.ok(ensured instanceof Promise)
+  assert.equal(await ensured, true)
+  assert.deepEqual(told, ['regained'])
+  assert.equal(lease.ensure(), true)
+  for (let time = 0; time < 4; time++) await lease.renew()
+  assert.deepEqual(told, ['regained', 'regained', 'regained'])
+})
+
+for (const [title, count] of [
+  ['a process that is not alone ends its requests', 1],
+  ['a process that is alone goes on, since nobody is there to sweep', 0],
+] as const) {
+  test(`INV-10: where a lease that has lapsed cannot be renewed, ${title}`, async (t) => {
+    const { database, lease, told, others, pass, beat, log } = await guarded(t)
+    if (count > 0) await others(count)
+    await lease.start()
+    await database.close()
+    pass(LAPSE_MS)
+    assert.equal(await lease.ensure(), false)
+    const failures = log.lines.length
+    beat()
+    await eventually(
+      async () => log.lines.length,
+      (lines) => lines >= failures + 2,
+    )
+    await new Promise(setImmediate)
+    assert.deepEqual(told, count === 0 ? [] : ['lapsed'])
+  })
+}
+
+test('INV-4: what came to a quick end counts for how long renewals went on, in a crash loop as well', () => {
+  const NOW = 1_000_000
+  const lived = (id: string, bornAgo: number, seenAgo: number) => ({
+    id,
+    startedAt: NOW - bornAgo * 1_000,
+    seenAt: NOW - seenAgo * 1_000,
+  })
+  const ago = (...instances: ReturnType<typeof lived>[]) =>
+    (NOW - unbrokenSince(instances, { own: 'me', now: NOW })) / 1_000
+  assert.equal(ago(lived('me', 0, 0)), 0, 'who starts alone must wait')
+  assert.equal(ago(lived('a', 40, 30), lived('b', 25, 12), lived('c', 9, 1), lived('me', 0, 0)), 40)
+  assert.equal(ago(lived('a', 40, 30), lived('c', 9, 1)), 9, 'a gap of more than 15 s ends the chain')
+  assert.equal(ago(lived('long', 90, 1)), 0, 'who lived for long could have swept by itself')
+  assert.ok(LEASE_GAP_MS < LEASE_MS)
 })
