@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
+import { eventually } from '../../test/support/client.ts'
 import { testIds } from '../../test/support/ids.ts'
 import { DEFAULT_BODY_LIMIT_BYTES } from './json-body.ts'
 import { createHttpServer } from './server.ts'
 
 const LIMIT = 1000
 
-async function setUp(t: TestContext): Promise<FastifyInstance> {
+async function setUp(t: TestContext, onError: (code: string) => void = () => {}): Promise<FastifyInstance> {
   const app = await createHttpServer({
     newRequestId: testIds.request,
     trustProxy: [],
     corsOrigins: [],
     draining: () => false,
-    onError: () => {},
+    onError: ({ code }) => onError(code),
   })
   t.after(async () => {
     app.server.closeAllConnections()
@@ -95,6 +97,22 @@ test('EDGE-3: a compressed body is 415, one that is called identity is not', asy
     })
   assert.equal((await ask('gzip')).statusCode, 415)
   assert.equal((await ask('identity')).statusCode, 200)
+})
+
+test('a client that leaves in the middle of its body is no fault of the gateway', async (t) => {
+  const codes: string[] = []
+  const app = await setUp(t, (code) => codes.push(code))
+  await app.listen({ port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a":')
+  await once(app.server, 'request')
+  socket.resetAndDestroy()
+  await eventually(
+    async () => codes,
+    (all) => all.length > 0,
+  )
+  assert.deepEqual(codes, ['invalid_json'])
 })
 
 test('what is no JSON object, or nested too deep, is 400 with its code', async (t) => {

@@ -53,10 +53,10 @@ function readBody({ request, payload, limit }: Reading, done: (error: Error | un
   let chunks: Buffer[] = []
   let received = 0
   let over = false
-  const fail = (error?: Error): void => {
+  const fail = (cause?: Error): void => {
     if (over) return
     over = true
-    done(error ?? new GatewayError('invalid_json', 'The body was cut off.'), '')
+    done(new GatewayError('invalid_json', 'The body was cut off.', { cause }), '')
   }
   payload.on('data', (chunk: Buffer) => {
     received += chunk.length
