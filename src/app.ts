@@ -32,6 +32,7 @@ import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes } from './features/models/routes.ts'
 import { providersRoutes } from './features/providers/routes.ts'
 import { providerTrialRoute } from './features/providers/trial-route.ts'
+import { DEFAULT_UNLIMITED_CREDIT_USD } from './features/usage/report-routes.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
 import { probeProvider } from './gateway/provider-probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/token-counter.ts'
@@ -222,7 +223,9 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   documentErrors(app)
   await addModelApi(app, input, parts)
   await app.register(keysRoutes({ ...deps, cursorKey, changed, writeAudit }))
-  await usage.addApiRoutes(app, { ...deps, cursorKey, credit: money.desk, authenticate })
+  const unlimitedCreditUsd = (plan: string) =>
+    world.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
+  await usage.addApiRoutes(app, { ...deps, cursorKey, credit: money.desk, unlimitedCreditUsd, authenticate })
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
   await app.register(accountRoutes({ ...deps, credit: money.desk, plans, writeAudit }))

@@ -30,9 +30,9 @@ function queryOf({ periodStart, periodEnd, groupBy }: UsageOptions): string {
 }
 
 function totals(report: Json): string {
-  const { credit_remaining_usd: left, held_usd: held } = report
+  const { credit_remaining_usd: left, held_usd: held, unlimited } = report
   const isHeld = typeof held === 'number' && held > 0
-  const credit = left === null ? 'no limit' : `${amount(left)} left${isHeld ? `, ${amount(held)} of it held` : ''}`
+  const credit = unlimited === true ? 'no limit' : `${amount(left)} left${isHeld ? `, ${amount(held)} of it held` : ''}`
   return [
     `period  ${dayText(report['period_start'])} to ${dayText(report['period_end'])}`,
     `used    ${count(report['total_tokens'])} tokens, ${amount(report['total_cost_usd'])}`,

@@ -85,6 +85,8 @@ export type ProviderConfig = FileConfig['providers'][string]
 /** A plan as it holds. Absent limits do not limit. */
 export interface PlanConfig {
   readonly monthly_credit_usd?: number
+  /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: 1000000. */
+  readonly unlimited_credit_usd?: number
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
   readonly max_in_flight: number

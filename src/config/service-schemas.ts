@@ -38,6 +38,9 @@ export const SERVER_SCHEMA = defaultedSection(
 export const PLAN_SCHEMA = section(
   {
     monthly_credit_usd: Type.Optional(usd('USD of credit granted each month. Not set: none.')),
+    unlimited_credit_usd: Type.Optional(
+      usd('USD that `credit_remaining_usd` shows for accounts without a limit. Not set: 1000000.'),
+    ),
     requests_per_minute: Type.Optional(count('Requests a minute. Not set: no limit.')),
     tokens_per_minute: Type.Optional(count('Tokens a minute. Not set: no limit.')),
     max_in_flight: Type.Optional(count('Requests at once. Not set: 500.')),

@@ -2041,8 +2041,10 @@ export interface paths {
                             total_requests: number;
                             /** @description USD, at most 9 decimals. The exact sum of the completions’ costs. */
                             total_cost_usd: number;
-                            /** @description The balance, now. Null: no limit. */
-                            credit_remaining_usd: number | null;
+                            /** @description The balance, now. Without a limit: `unlimited_credit_usd` of the plan, whatever was spent. */
+                            credit_remaining_usd: number;
+                            /** @description Whether nothing limits what may be spent: the plan is billed after the fact. */
+                            unlimited: boolean;
                             /** @description What of it is reserved by requests in flight. */
                             held_usd: number;
                             /** @description The most expensive first. */

@@ -19,9 +19,9 @@ export function BalanceChip() {
   const maySeeBilling = useCan('billing')
   const { data } = useQuery({ ...monthUsageQuery, enabled: mayRead })
   if (data === undefined) return null
-  const { credit_remaining_usd: left } = data
-  const isOut = left !== null && left <= 0
-  const text = left === null ? 'No limit' : `${formatUsd(left, 'total')} left`
+  const { credit_remaining_usd: left, unlimited } = data
+  const isOut = !unlimited && left <= 0
+  const text = unlimited ? 'No limit' : `${formatUsd(left, 'total')} left`
   const content = (
     <>
       <Wallet aria-hidden="true" className="size-4" />

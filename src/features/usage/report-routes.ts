@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import type { Database } from '../../db/schema.ts'
 import type { AccountCreditPort } from '../../domain/account-credit.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
-import { type Period, parsePeriod } from '../../http/period.ts'
+import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { renderCsv } from '../../lib/csv.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
@@ -16,7 +16,11 @@ import { type Grouping, ReportFile, ReportQuery, ReportView, renderReport, repor
 
 export interface ReportDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
   readonly credit: Pick<AccountCreditPort, 'read'>
+  /** By the plan's name: USD that an account without a limit is shown; the usual amount unless given. */
+  readonly unlimitedCreditUsd?: (plan: string) => number
 }
+
+export const DEFAULT_UNLIMITED_CREDIT_USD = 1_000_000
 
 const schema = {
   summary: 'Usage of a period',
@@ -31,16 +35,18 @@ const schema = {
   },
 }
 
-export function reportRoutes({ db, now, callerOf, credit }: ReportDeps): FastifyPluginAsyncTypebox {
+export function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, credit, unlimitedCreditUsd = () => DEFAULT_UNLIMITED_CREDIT_USD } = deps
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
       const { group_by: grouping, format } = request.query
       const { accountId: id, plan } = callerOf(request)
-      const period = parsePeriod(request.query, monthOf(now()))
+      const period = parsePeriod(request.query, defaultPeriod(request.query, now()))
       const report = await readReport(db, id, { ...request.query, period })
       if (format !== 'csv') {
         const names = await namesOf(db, id, { grouping, groups: report.groups })
-        return renderReport(report, { period, names, credit: await credit.read({ id, plan }) })
+        const account = await credit.read({ id, plan })
+        return renderReport(report, { period, names, credit: account, unlimitedCreditUsd: unlimitedCreditUsd(plan) })
       }
       return reply
         .type('text/csv; charset=utf-8')
@@ -48,6 +54,12 @@ export function reportRoutes({ db, now, callerOf, credit }: ReportDeps): Fastify
         .send(renderCsv(reportRows(report.groups ?? report.models)))
     })
   }
+}
+
+/** The current month; with an end alone, the month of the moment before it. */
+function defaultPeriod({ period_start: start, period_end: end }: Static<typeof ReportQuery>, now: number): Period {
+  const last = start === undefined && end !== undefined ? parsePeriod({ period_end: end }, ALL_TIME).end - 1 : now
+  return monthOf(last)
 }
 
 async function readReport(

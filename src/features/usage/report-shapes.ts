@@ -54,7 +54,12 @@ export const ReportView = Type.Object({
   total_completion_tokens: Type.Integer({ description: 'Those that were generated.' }),
   total_requests: COUNTS.requests,
   total_cost_usd: usd('The exact sum of the completions’ costs.'),
-  credit_remaining_usd: nullable<number>('number', 'The balance, now. Null: no limit.'),
+  credit_remaining_usd: Type.Number({
+    description: 'The balance, now. Without a limit: `unlimited_credit_usd` of the plan, whatever was spent.',
+  }),
+  unlimited: Type.Boolean({
+    description: 'Whether nothing limits what may be spent: the plan is billed after the fact.',
+  }),
   held_usd: Type.Number({ description: 'What of it is reserved by requests in flight.' }),
   breakdown_by_model: Type.Array(
     Type.Object({ model: Type.String(), tokens: COUNTS.tokens, cost_usd: COUNTS.cost_usd }),
@@ -103,11 +108,14 @@ export const ReportFile = Type.String({ description: 'RFC 4180, UTF-8; columns g
 export interface ReportContext {
   readonly period: Period
   readonly credit: AccountCredit
+  /** USD that an account without a limit is shown. */
+  readonly unlimitedCreditUsd: number
   /** Of what the groups are of; undefined: they have none. */
   readonly names: Names | undefined
 }
 
-export function renderReport(report: Report, { period, credit, names }: ReportContext): Static<typeof ReportView> {
+export function renderReport(report: Report, context: ReportContext): Static<typeof ReportView> {
+  const { period, credit, names, unlimitedCreditUsd } = context
   const { total, models, groups, series } = report
   const { remainingNanoUsd: remaining, heldNanoUsd } = credit
   return {
@@ -118,7 +126,8 @@ export function renderReport(report: Report, { period, credit, names }: ReportCo
     total_completion_tokens: total.completionTokens,
     total_requests: total.requests,
     total_cost_usd: usdNumber(total.costNanoUsd),
-    credit_remaining_usd: remaining === undefined ? null : usdNumber(remaining),
+    credit_remaining_usd: remaining === undefined ? unlimitedCreditUsd : usdNumber(remaining),
+    unlimited: remaining === undefined,
     held_usd: usdNumber(heldNanoUsd),
     breakdown_by_model: models.map(({ key: model, ...sum }) => ({
       model,

@@ -138,7 +138,8 @@ test('GET /usage reports the month with exact dollars', async (t) => {
     total_completion_tokens: 15,
     total_requests: 3,
     total_cost_usd: 0.400000002,
-    credit_remaining_usd: null,
+    credit_remaining_usd: 1_000_000,
+    unlimited: true,
     held_usd: 0,
     breakdown_by_model: [
       { model: 'dear', tokens: 120, cost_usd: 0.400000001 },
@@ -151,6 +152,16 @@ test('GET /usage reports the month with exact dollars', async (t) => {
   assert.deepEqual([empty.status, empty.body.total_tokens, empty.body.breakdown_by_model], [200, 0, []])
   assert.deepEqual(empty.body.groups, [])
   assert.equal((await get('/usage', 'acc_chat')).status, 403)
+})
+
+test('an end alone means the month of the moment before it', async (t) => {
+  const get = await serve(t, (await openCreditDesk(t)).db)
+  const periodOf = async (end: string) => {
+    const { period_start, period_end } = (await get(`/usage?period_end=${end}`)).body
+    return [period_start, period_end]
+  }
+  assert.deepEqual(await periodOf('2024-02-15T12:00:00Z'), ['2024-02-01T00:00:00.000Z', '2024-02-15T12:00:00.000Z'])
+  assert.deepEqual(await periodOf('2024-03-01'), ['2024-02-01T00:00:00.000Z', '2024-03-01T00:00:00.000Z'])
 })
 
 test('R-D6: GET /usage shows what remains and what of it is reserved, of now, whatever the period', async (t) => {

@@ -5,7 +5,7 @@ import { completionRoutes } from './completion-routes.ts'
 import { performanceRoutes } from './performance-routes.ts'
 import { type ReportDeps, reportRoutes } from './report-routes.ts'
 
-export interface UsageDeps extends FeatureDeps, Pick<ReportDeps, 'credit'> {
+export interface UsageDeps extends FeatureDeps, Pick<ReportDeps, 'credit' | 'unlimitedCreditUsd'> {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
 }

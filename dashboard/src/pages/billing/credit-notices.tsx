@@ -15,9 +15,9 @@ interface CreditNoticesProps {
 }
 
 export function CreditNotices({ account, month }: CreditNoticesProps) {
-  const { credit_remaining_usd: balance, held_usd: held } = month
+  const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
   const { monthly_budget_usd: budget } = account
-  const isOut = balance !== null && available(balance, held) <= 0
+  const isOut = !unlimited && available(balance, held) <= 0
   return (
     <>
       {isOut && <OutOfCredit accountId={account.id} />}

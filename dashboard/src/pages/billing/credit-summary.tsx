@@ -50,9 +50,9 @@ function Summary({ account, month }: SummaryProps) {
 }
 
 function Balance({ month }: Pick<SummaryProps, 'month'>) {
-  const { credit_remaining_usd: balance, held_usd: held } = month
+  const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
   const holds = held === 0 ? 'Nothing held by requests' : `${formatUsd(held)} held by requests under way`
-  if (balance === null) return <Stat label="Balance" value="No limit" hint="Billed after the fact" />
+  if (unlimited) return <Stat label="Balance" value="No limit" hint="Billed after the fact" />
   return <Stat label="Balance" value={formatUsd(balance, 'total')} hint={holds} />
 }
 
@@ -81,12 +81,12 @@ function DaysLeft({ account, month }: SummaryProps) {
   const now = useNow()
   const { data } = useQuery(lastDaysQuery(now))
   const label = 'Lasts at this rate'
-  const { credit_remaining_usd: balance, held_usd: held } = month
+  const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
   if (data === undefined) return <Stat label={label} value={<Skeleton className="my-1 h-5 w-20" />} />
   const since = Math.max(Date.parse(data.period_start), Date.parse(account.created_at))
   const perDay = costPerDay({ costUsd: data.total_cost_usd, since, now })
   const rate = `${formatUsd(perDay, 'total')} a day in the last 7 days`
-  if (balance === null) return <Stat label={label} value="No limit" hint={rate} />
+  if (unlimited) return <Stat label={label} value="No limit" hint={rate} />
   const days = daysLeft(available(balance, held), perDay)
   if (days === undefined) return <Stat label={label} value="—" hint="Nothing was used in the last 7 days" />
   return (

@@ -15,14 +15,14 @@ export function BalanceCard({ range }: { readonly range: HomeRange }) {
   const maySeeBilling = useCan('billing')
   const { data } = useQuery(usageQuery(period, range === '24h' ? 'hour' : 'day'))
   if (data === undefined) return null
-  const { credit_remaining_usd: left, held_usd: held, total_cost_usd: spent } = data
+  const { credit_remaining_usd: left, held_usd: held, total_cost_usd: spent, unlimited } = data
   return (
     <Card>
       <div className="flex items-baseline justify-between gap-4">
         <CardTitle>Balance</CardTitle>
         {maySeeBilling && <MoreLink to="/billing">Billing</MoreLink>}
       </div>
-      {left === null ? (
+      {unlimited ? (
         <Unlimited spent={spent} period={period.label} />
       ) : (
         <div className="mt-2 flex flex-col gap-2">

@@ -10,7 +10,14 @@ const group = (key: string, costUsd: number, requests = 1, name?: string | null)
 
 function report(groups: NonNullable<Report['groups']>, total: { readonly usd: number; readonly requests: number }) {
   return {
-    ...{ period_start: '', period_end: '', held_usd: 0, credit_remaining_usd: null, breakdown_by_model: [] },
+    ...{
+      period_start: '',
+      period_end: '',
+      held_usd: 0,
+      credit_remaining_usd: 0,
+      unlimited: false,
+      breakdown_by_model: [],
+    },
     ...{ total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 10 * total.requests },
     ...{ total_requests: total.requests, total_cost_usd: total.usd, groups },
   } satisfies Report

@@ -12,7 +12,14 @@ function report(entries: readonly (readonly [hour: number, key: string, usd: num
   const counts = { requests: 1, tokens: 5, prompt_tokens: 3, completion_tokens: 2 }
   const keys = [...new Set(entries.map(([, key]) => key))].filter((key) => key !== '')
   return {
-    ...{ period_start: '', period_end: '', held_usd: 0, credit_remaining_usd: null, breakdown_by_model: [] },
+    ...{
+      period_start: '',
+      period_end: '',
+      held_usd: 0,
+      credit_remaining_usd: 0,
+      unlimited: false,
+      breakdown_by_model: [],
+    },
     ...{ total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_requests: 0, total_cost_usd: 0 },
     groups: keys.map((key) => ({ key, ...counts, cost_usd: 0 })),
     series: entries.map(([hour, key, usd]) => ({ at: iso(hour), key, ...counts, cost_usd: usd })),
