@@ -1,0 +1,57 @@
+/** What the gateway charges for an answer: its codec, its meter and its price in memory, for tests. */
+import assert from 'node:assert/strict'
+import type { CatalogueTariff } from '../../catalogue/entry.ts'
+import type { ChatEvent } from '../../src/domain/chat.ts'
+import { chargeNanoUsd } from '../../src/domain/price.ts'
+import { toPrice } from '../../src/features/models/price.ts'
+import { type CountedUsage, createBranch, tally } from '../../src/gateway/tally.ts'
+import { createDecoder } from '../../src/protocols/framing/index.ts'
+import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
+import type { Frame } from '../../src/protocols/protocol.ts'
+import { PROVIDERS } from '../../src/providers/index.ts'
+import type { Recording } from './recordings.ts'
+
+/** Hosts outside the registry speak the plain format. */
+const PLAIN = openaiChat({})
+const MAX_EVENT_BYTES = 2 ** 24
+
+/** What the meter holds at the end of the answer. Fails where it holds no count. */
+export function meteredUsage(recording: Pick<Recording, 'provider' | 'stream' | 'bytes'>): CountedUsage {
+  const branch = createBranch()
+  for (const event of eventsOf(recording)) tally(branch, event)
+  const { promptTokens, completionTokens } = branch.usage
+  assert.ok(promptTokens !== undefined && completionTokens !== undefined, 'the codec counted the answer')
+  return { ...branch.usage, promptTokens, completionTokens }
+}
+
+function eventsOf({ provider, stream, bytes }: Pick<Recording, 'provider' | 'stream' | 'bytes'>): ChatEvent[] {
+  const codec = PROVIDERS[provider === 'gemini' ? 'google' : provider]?.protocol ?? PLAIN
+  if (!stream) return codec.parseResponse(bytes.toString('utf8'))
+  const frames: Frame[] = []
+  createDecoder(codec.framing, { maxEventBytes: MAX_EVENT_BYTES }).push(bytes, frames)
+  const parser = codec.streamParser()
+  const events: ChatEvent[] = []
+  for (const frame of frames) if (parser.push(frame, events)) break
+  parser.end(events)
+  return events
+}
+
+/** The charge at midnight UTC. */
+export function gatewayNanoUsd(usage: CountedUsage, tariff: CatalogueTariff): bigint {
+  const charged = {
+    prompt: usage.promptTokens,
+    completion: usage.completionTokens,
+    cached: usage.cachedTokens,
+    cacheWrite: usage.cacheWriteTokens,
+    cacheWrite1h: usage.cacheWrite1hTokens,
+    cacheWrite12h: usage.cacheWrite12hTokens,
+    audioInput: usage.audioInputTokens,
+    cachedAudio: usage.cachedAudioTokens,
+    audioOutput: usage.audioOutputTokens,
+    imageOutput: usage.imageOutputTokens,
+    reasoning: usage.reasoningTokens,
+    serverTools: usage.serverToolUses,
+    at: 0,
+  }
+  return chargeNanoUsd(charged, toPrice(tariff))
+}
