@@ -3,13 +3,15 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { renderWebhookBody, WEBHOOK_EVENT_TYPES } from '../../src/domain/webhook-event.ts'
 import { exampleWebhookEvent } from '../../src/domain/webhook-example.ts'
 import { signWebhook } from '../../src/domain/webhook-signature.ts'
+import { MACHINE_PATH } from '../support/documentation.ts'
 import { SECRET } from './secrets.ts'
 
 const PAGE = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
@@ -35,7 +37,17 @@ function installPackage(): void {
   mkdirSync(place, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(place, 'package.json'), '{"type":"module","exports":{"./webhooks":"./webhooks.js"}}')
-  writeFileSync(join(place, 'webhooks.js'), `export * from ${JSON.stringify(HELPER.href)}\n`)
+  writeAsJavaScript(HELPER, join(place, 'webhooks.js'))
+}
+
+/** A module and what it imports of ours, as the package has them: the Node.js of readers may not know TypeScript. */
+function writeAsJavaScript(source: URL, target: string): void {
+  const code = stripTypeScriptTypes(readFileSync(source, 'utf8')).replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'")
+  mkdirSync(dirname(target), { recursive: true })
+  writeFileSync(target, code)
+  for (const [, path = ''] of code.matchAll(/from '(\.[^']*)\.js'/g)) {
+    writeAsJavaScript(new URL(`${path}.ts`, source), join(dirname(target), `${path}.js`))
+  }
 }
 
 interface Receiver {
@@ -46,7 +58,7 @@ interface Receiver {
 }
 
 async function startReceiver(program: string, file: string): Promise<Receiver> {
-  const env = { ...process.env, PORT: '0', TURNPIKE_WEBHOOK_SECRET: SECRET, NO_COLOR: '1' }
+  const env = { ...process.env, PATH: MACHINE_PATH, PORT: '0', TURNPIKE_WEBHOOK_SECRET: SECRET, NO_COLOR: '1' }
   const child = spawn(program, [file], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let complaints = ''
   child.stderr.on('data', (piece: Buffer) => {
@@ -92,11 +104,12 @@ async function post(url: string, { body = renderWebhookBody(FAILED), ...rest }: 
   return response.status
 }
 
-for (const { language, program, file } of [
-  { language: 'ts', program: process.execPath, file: 'receiver.ts' },
-  { language: 'python', program: 'python3', file: 'receiver.py' },
+for (const { language, program, file, on } of [
+  { language: 'js', program: process.execPath, file: 'receiver.mjs', on: ', on the bundled Node.js' },
+  { language: 'js', program: 'node', file: 'receiver.mjs', on: ', on the Node.js of this machine' },
+  { language: 'python', program: 'python3', file: 'receiver.py', on: '' },
 ]) {
-  test(`WH-1: the ${language} of docs/webhooks.md, run as it stands, takes what is signed and refuses all else`, async () => {
+  test(`WH-1${on}: the ${language} of docs/webhooks.md, run as it stands, takes what is signed and refuses all else`, async () => {
     installPackage()
     const [code = ''] = fences(language)
     writeFileSync(join(folder, file), code)
@@ -132,7 +145,7 @@ test('the bodies in docs/webhooks.md are the examples that are sent, one of each
 })
 
 test('docs/webhooks.md has code for receivers in four languages, and names every reason', () => {
-  for (const language of ['ts', 'python', 'go', 'ruby']) assert.equal(fences(language).length, 1, language)
+  for (const language of ['js', 'python', 'go', 'ruby']) assert.equal(fences(language).length, 1, language)
   const [, reasons = ''] = /WebhookVerificationReason =([^;]*?)\n\n/.exec(readFileSync(HELPER, 'utf8')) ?? []
   const names = [...reasons.matchAll(/'(\w+)'/g)].map(([, name = '']) => name)
   assert.ok(names.length > 0)
