@@ -229,8 +229,8 @@ test('what the price covers is sent where the host has it, and refused where it 
   const cases: readonly (readonly [object, readonly string[], readonly string[]])[] = [
     [
       { service_tier: 'priority' },
-      ['openai', 'groq', 'google', 'bedrock'],
-      ['anthropic', 'vertex', 'deepseek', 'vllm'],
+      ['openai', 'google', 'bedrock'],
+      ['groq', 'anthropic', 'vertex', 'deepseek', 'vllm'],
     ],
     [{ web_search_options: {} }, ['openai', 'perplexity'], ['anthropic', 'google', 'groq']],
     [{ enable_search: true }, ['alibaba'], ['openai', 'anthropic']],

@@ -1,7 +1,10 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** Temperature 0 is turned into 1e-8 by the host itself; saying so keeps the change visible. */
+/**
+ * Service tiers keep the host's own names, since answers name them, and are priced by what answers name.
+ * Temperature 0 is turned into 1e-8 by the host itself; saying so keeps the change visible.
+ */
 export const groq: Provider = {
   id: 'groq',
   name: 'Groq',
@@ -15,7 +18,7 @@ export const groq: Provider = {
     messageFields: ['role', 'content', 'tool_calls', 'tool_call_id', 'reasoning'],
     namedRoles: [],
     minimumTemperature: 1e-8,
-    serviceTiers: { flex: 'flex', priority: 'performance', performance: 'performance' },
+    serviceTiers: { flex: 'flex', performance: 'performance' },
     vendorField: 'x_groq',
     dropped: ['metadata', 'store', 'prediction'],
     refused: ['logprobs', 'top_logprobs', 'logit_bias', 'frequency_penalty', 'presence_penalty', 'modalities'],

@@ -161,6 +161,24 @@ test('forced tools and thinking by budget exclude each other: the tool wins, wit
   assert.deepEqual(adaptive.body['thinking'], { type: 'adaptive', display: 'summarized' })
 })
 
+test('`thinking` is said as the model has it: a budget, an effort, or neither', () => {
+  const said = (thinking: unknown, model?: string, over: Partial<ChatRequest> = {}) => {
+    const { body, warnings } = render({ ...over, extra: { thinking } }, model)
+    return [body['thinking'], (body['output_config'] as { effort?: string } | undefined)?.effort, warnings]
+  }
+  const budget = (tokens: number) => ({ type: 'enabled', budget_tokens: tokens })
+  assert.deepEqual(said(budget(4000)), [budget(4000), undefined, []])
+  assert.deepEqual(said(budget(10)), [budget(1024), undefined, ['thinking']])
+  assert.deepEqual(said(budget(9000), undefined, { maxTokens: 5000 }), [budget(4999), undefined, ['thinking']])
+  assert.deepEqual(said({ type: 'disabled' }), [{ type: 'disabled' }, undefined, []])
+  assert.deepEqual(said('much'), [undefined, undefined, ['thinking']])
+  assert.deepEqual(said(budget(4000), 'claude-3-5-haiku-latest'), [undefined, undefined, ['thinking']])
+  assert.deepEqual(said(budget(12_000), 'claude-opus-4-6'), [{ type: 'adaptive' }, 'high', ['thinking']])
+  assert.deepEqual(said({ type: 'adaptive' }, 'claude-opus-4-6'), [{ type: 'adaptive' }, undefined, []])
+  const hidden = { type: 'adaptive', display: 'omitted' }
+  assert.deepEqual(said(hidden, 'claude-opus-4-8'), [hidden, undefined, []])
+})
+
 test('a context that was tampered with is no context', () => {
   const asked = (blocks: unknown): string => {
     const context = { anthropic: { blocks } } as Record<string, unknown>
