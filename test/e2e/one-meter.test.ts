@@ -1,3 +1,4 @@
+/** One count of tokens for all protocols; the ledger's tests have both databases. Runs on one database. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

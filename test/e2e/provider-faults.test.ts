@@ -1,3 +1,4 @@
+/** What a client gets of providers that fail, which no database decides. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {

@@ -1,3 +1,4 @@
+/** The configuration, read again by a running service; it is not in the database. Runs on one database. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/** Routes, retries and breakers, which no database decides. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { answerJson, completion, ordinary, slowStream } from '../support/answers.ts'

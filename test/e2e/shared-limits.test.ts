@@ -1,3 +1,4 @@
+/** Limits of several processes, which are in Redis. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ordinary } from '../support/answers.ts'

@@ -1,3 +1,4 @@
+/** A person signs in to the whole service; the queries have both databases in src/features/sign-in. Runs on one database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPlace } from '../support/database.ts'

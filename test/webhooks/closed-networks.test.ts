@@ -1,4 +1,4 @@
-/** The operator's setting is that of the attempt, not of the day on which an endpoint was made. */
+/** The operator's setting is that of the attempt, not of the day on which an endpoint was made. Runs on one database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorOf } from '../support/client.ts'
