@@ -278,6 +278,7 @@ function createDataPlane({ world, money, tokens, limits, streams }: DataPlaneInp
         if (completions.hasSubscribers) completions.publish({ record, overheadMs } satisfies CompletionSignal)
       },
       countTokens: tokens.count,
+      countWhole: tokens.countWhole,
       ids,
       now,
       clock,

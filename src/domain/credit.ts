@@ -16,7 +16,7 @@ export interface HoldRates {
   /** Micro-dollars per million tokens, which is pico-dollars a token. */
   readonly inputMicroUsd: number
   readonly outputMicroUsd: number
-  /** Fees that do not depend on tokens: of calls, images and server tools. */
+  /** What does not depend on the tokens beside it: fees of calls, images and server tools, and tokens held for in advance. */
   readonly fixedNanoUsd: number
 }
 
@@ -31,13 +31,15 @@ export interface HoldAsk {
   readonly rates: HoldRates
   readonly priceVersion: string
   readonly stream: boolean
-  /** An upper bound, see `domain/reservation.ts`. */
+  /** As expected; what the upper bound has more is held for in `rates.fixedNanoUsd`. See `gateway/worst-case.ts`. */
   readonly promptTokens: number
   /** Of one choice at most. */
   readonly outputTokens: number
   readonly choices: number
   /** Whether `outputTokens` may be lowered, down to `MIN_FLEXIBLE_TOKENS`: the client named no maximum. */
   readonly flexible: boolean
+  /** What it needs is not known well: a refusal says nothing about the account, and raises no alert. */
+  readonly tentative?: boolean
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly clientRequestId: string | undefined

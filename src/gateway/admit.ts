@@ -1,20 +1,18 @@
 /** What a request must pass before anything is held or sent for it: its body, its model, a route, the rate limit. */
 import type { Caller } from '../domain/caller.ts'
 import type { ChatRequest } from '../domain/chat.ts'
-import type { HoldAsk, HoldRates } from '../domain/credit.ts'
+import type { Hold, HoldAsk } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price.ts'
-import { estimateInputTokens } from '../domain/reservation.ts'
 import { reach } from '../lib/crash-point.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
 import { checkCapabilities } from './capabilities.ts'
 import { type Completion, createCompletion, isOver } from './completion.ts'
 import { requireKey } from './idempotent.ts'
-import { planOutput } from './output-limit.ts'
 import type { GatewayPorts } from './ports.ts'
 import { routeRequest } from './route.ts'
-import { type Candidate, spreads } from './routing/candidate.ts'
+import { isCountable, recount, seemsTooLong, worstCase } from './worst-case.ts'
 
 export interface Incoming {
   readonly caller: Caller
@@ -35,34 +33,24 @@ export function admit(ports: GatewayPorts, incoming: Incoming): Completion | Pro
   const model = findModel(ports, caller, request)
   checkCapabilities(request, model)
   const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
-  const inputTokens = estimateInputTokens(request)
   const { targets } = route
-  const { tokens: outputTokens, ...limit } = planOutput({ request, model, promptTokens: inputTokens, targets })
-  const promptTokens = inputTokens * callsAtWorst(request, targets)
   const { price, priceVersion } = model
-  const input = {
-    caller,
-    request,
-    model,
-    price,
-    priceVersion,
-    route,
-    promptTokens,
-    outputTokens,
-    ...limit,
-    receivedAt,
-    requestId,
-    clientRequestId,
-  }
-  const admission = ports.admit(caller, () => promptTokens + outputTokens * request.n)
+  const worst = worstCase({ request, model, targets, now: ports.now() })
+  const input = { caller, request, model, price, priceVersion, route, worst, receivedAt, requestId, clientRequestId }
+  const admission = ports.admit(caller, () => worst.promptTokens + worst.outputTokens * request.n)
   if (admission instanceof Promise) return admission.then((granted) => createCompletion(input, granted, ports))
   return createCompletion(input, admission, ports)
 }
 
-/** Resolves when the worst that the request can cost is held. What is affordable may lower its length. */
-export async function holdCredit(completion: Completion, { credit }: GatewayPorts): Promise<void> {
+/**
+ * Resolves when the worst that the request can cost is held. What is affordable may lower its length. A prompt whose upper
+ * bound does not fit, the window or the credit, is counted exactly, once.
+ */
+export async function holdCredit(completion: Completion, ports: GatewayPorts): Promise<void> {
   if (isOver(completion)) throw new Error('The request was over before anything was held for it.')
-  const hold = await credit.hold(askOf(completion))
+  const isTooLong = seemsTooLong(completion.worst, completion.model)
+  if (isTooLong) await countPrompt(completion, ports)
+  const hold = await holdWorst(completion, ports, isTooLong)
   completion.hold = hold
   reach('after_hold')
   if (completion.run !== undefined) requireKey(completion.run, hold)
@@ -71,34 +59,44 @@ export async function holdCredit(completion: Completion, { credit }: GatewayPort
   completion.lowered = true
 }
 
-function askOf(completion: Completion): HoldAsk {
-  const { request, model, targets } = completion
+async function holdWorst(completion: Completion, ports: GatewayPorts, isCounted: boolean): Promise<Hold> {
+  const mayCount = !isCounted && isCountable(completion.worst, completion)
+  try {
+    return await ports.credit.hold(askOf(completion, mayCount))
+  } catch (error) {
+    if (!mayCount || !(error instanceof GatewayError) || error.status !== 402) throw error
+  }
+  await countPrompt(completion, ports)
+  return await ports.credit.hold(askOf(completion, false))
+}
+
+async function countPrompt(completion: Completion, { countWhole }: GatewayPorts): Promise<void> {
+  const { worst, request, model, price, targets, createdAt: now } = completion
+  const counted = await recount(worst, { request, model: { ...model, price }, targets, now }, countWhole)
+  completion.worst = counted
+  completion.promptTokens = counted.likelyTokens
+  completion.outputTokens = counted.outputTokens
+}
+
+/** @param mayCount A refusal is not the last word. */
+function askOf(completion: Completion, mayCount: boolean): HoldAsk {
+  const { request, model, targets, worst } = completion
   return {
     id: completion.id,
     caller: completion.caller,
     model: model.aliasOf ?? model.id,
     provider: targets[0]?.upstream.name ?? '',
-    rates: ratesOf(completion),
+    rates: worst.rates,
     priceVersion: completion.priceVersion,
     stream: request.stream,
     promptTokens: completion.promptTokens,
     outputTokens: completion.outputTokens,
     choices: request.n,
     flexible: request.maxTokens === undefined,
+    tentative: mayCount || worst.bound.isOpen,
     createdAt: completion.createdAt,
     clientRequestId: completion.clientRequestId,
   }
-}
-
-function ratesOf({ price, reasoningTokens, request }: Completion): HoldRates {
-  const { inputMicroUsd, outputMicroUsd } = price
-  const fixedNanoUsd = Math.ceil((reasoningTokens * request.n * outputMicroUsd) / 1000)
-  return { inputMicroUsd, outputMicroUsd, fixedNanoUsd }
-}
-
-/** Where a provider gives one choice a call, every choice pays for the prompt. */
-function callsAtWorst({ n }: ChatRequest, targets: readonly Candidate[]): number {
-  return n > 1 && targets.some((target) => spreads(target, n)) ? n : 1
 }
 
 interface PricedModel extends Model {

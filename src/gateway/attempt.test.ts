@@ -29,6 +29,7 @@ import { type Answering, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, interruptCompletion, leaveCompletion } from './completion.ts'
 import type { UpstreamProvider } from './ports.ts'
 import { routeRequest } from './route.ts'
+import type { WorstCase } from './worst-case.ts'
 
 interface Begun {
   readonly completion: Completion
@@ -71,10 +72,7 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
       model,
       price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000 },
       priceVersion: 'pv_1',
-      promptTokens: 10,
-      outputTokens: 1000,
-      reasoningTokens: 0,
-      lowered: false,
+      worst: WORST,
       requestId: 'req_1',
       route: routeRequest({ accountId: caller.accountId, model, request }, ports),
       receivedAt,
@@ -86,6 +84,24 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
   input.before?.(completion)
   begun.push(completion)
   return { completion, network, answering: beginAnswer(completion, ports, { maxAttempts }) }
+}
+
+const WORST: WorstCase = {
+  promptTokens: 10,
+  likelyTokens: 10,
+  outputTokens: 1000,
+  reasoningTokens: 0,
+  lowered: false,
+  rates: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000, fixedNanoUsd: 0 },
+  bound: {
+    tokens: 10,
+    likelyTokens: 10,
+    otherTokens: 0,
+    images: 0,
+    hasAudio: false,
+    predictionTokens: 0,
+    isOpen: false,
+  },
 }
 
 /** An answer that is not read to its end holds its time-outs. */

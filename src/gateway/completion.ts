@@ -13,6 +13,7 @@ import type { Route } from './route.ts'
 import type { Candidate } from './routing/candidate.ts'
 import type { Passage } from './routing/passage.ts'
 import type { Branch } from './tally.ts'
+import type { WorstCase } from './worst-case.ts'
 
 /** What a completion is from its admission on. */
 export interface CompletionInput {
@@ -23,14 +24,8 @@ export interface CompletionInput {
   readonly price: Price
   readonly priceVersion: string
   readonly route: Route
-  /** Of all calls at worst, estimated. */
-  readonly promptTokens: number
-  /** Of one choice at most. */
-  readonly outputTokens: number
-  /** Of one choice at most, that a provider may count beside `outputTokens`. */
-  readonly reasoningTokens: number
-  /** The client's limit was above the model's maximum. */
-  readonly lowered: boolean
+  /** The most that it can cost. */
+  readonly worst: WorstCase
   /** Monotonic milliseconds of the request's arrival. */
   readonly receivedAt: number
   readonly requestId: string
@@ -38,7 +33,7 @@ export interface CompletionInput {
 }
 
 /** One request on its way through the pipeline. */
-export interface Completion extends Omit<CompletionInput, 'request' | 'outputTokens' | 'lowered'> {
+export interface Completion extends Omit<CompletionInput, 'request' | 'worst'> {
   /** Its place within the rate limits. */
   readonly admission: Admission
   readonly id: CompletionId
@@ -47,7 +42,11 @@ export interface Completion extends Omit<CompletionInput, 'request' | 'outputTok
   /** Unix milliseconds. */
   readonly createdAt: number
   request: ChatRequest
-  /** As it is sent: what is affordable may have lowered it. */
+  /** An exact count may have lowered it. */
+  worst: WorstCase
+  /** Of all calls, as expected; `worst` has the upper bound. */
+  promptTokens: number
+  /** Of one choice at most, as it is sent: what is affordable may have lowered it. */
   outputTokens: number
   /** The answer may be less long than the client's words allow: by the model's maximum, or by its credit. */
   lowered: boolean
@@ -108,12 +107,12 @@ export function createCompletion(input: CompletionInput, admission: Admission, {
     admission,
     route: input.route,
     targets: input.route.targets,
-    promptTokens: input.promptTokens,
-    outputTokens: input.outputTokens,
+    worst: input.worst,
+    promptTokens: input.worst.likelyTokens,
+    outputTokens: input.worst.outputTokens,
     requestId: input.requestId,
     clientRequestId: input.clientRequestId,
-    reasoningTokens: input.reasoningTokens,
-    lowered: input.lowered,
+    lowered: input.worst.lowered,
     hold: undefined,
     run: undefined,
     stream: undefined,

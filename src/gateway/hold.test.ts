@@ -220,7 +220,9 @@ interface AskCase {
   readonly asks: Partial<HoldAsk>
 }
 /** What the prompt of `hello()` is estimated at: twelve bytes in thirds, and eight for the message. */
-const INPUT = 12
+const INPUT = 10
+/** At most, for a model of which nothing is known. */
+const BOUND = 532
 const ASKS: Readonly<Record<string, AskCase>> = {
   'the model’s maximum, which may be lowered': { asks: { outputTokens: 1000, flexible: true, choices: 1 } },
   'max_tokens, which stands': { body: { max_tokens: 7 }, asks: { outputTokens: 7, flexible: false } },
@@ -228,7 +230,7 @@ const ASKS: Readonly<Record<string, AskCase>> = {
   'never more than the model gives': { body: { max_tokens: 70_000 }, asks: { outputTokens: 1000, flexible: false } },
   'what the prompt leaves of the window, where no maximum is known': {
     model: { maxOutputTokens: undefined, contextWindow: 50_000 },
-    asks: { outputTokens: 50_000 - INPUT },
+    asks: { outputTokens: 50_000 - BOUND },
   },
   'every choice': { body: { n: 3, max_tokens: 7 }, asks: { outputTokens: 7, choices: 3, promptTokens: INPUT } },
   'the prompt of every call, where a choice is a call': {
@@ -259,18 +261,22 @@ test('LED-9: rates, version and caller of the hold are those of the charge', asy
   await ask(STREAM)
   const [asked] = credit.asks
   const { price } = modelOf()
-  const rates = { inputMicroUsd: price?.inputMicroUsd, outputMicroUsd: price?.outputMicroUsd, fixedNanoUsd: 0 }
+  const rates = {
+    inputMicroUsd: price?.inputMicroUsd,
+    outputMicroUsd: price?.outputMicroUsd,
+    fixedNanoUsd: (BOUND - INPUT) * 1000,
+  }
   assert.deepEqual([asked?.rates, asked?.priceVersion, asked?.provider, asked?.stream], [rates, 'pv_1', 'other', true])
   assert.deepEqual([asked?.id, asked?.clientRequestId, asked?.createdAt], [only(records).id, 'mine', 1_760_000_000_000])
   assert.equal(asked?.caller.keyId, only(records).keyId)
 })
 
 test('a request that names no length is sent with what is affordable, and told so', async () => {
-  // 12 tokens of the prompt and 300 of the answer
-  const credit = fakeCredit({ nanoUsd: 12_000n + 300n * 2_000n })
+  // the bound of the prompt and 300 tokens of the answer
+  const credit = fakeCredit({ nanoUsd: 532_000n + 300n * 2_000n })
   for (const stream of [true, false]) {
     const script = stream ? ordinary() : whole(answer({ content: 'Hi' }))
-    const { ask, network } = plane(() => script, { credit: stream ? credit : fakeCredit({ nanoUsd: 612_000n }) })
+    const { ask, network } = plane(() => script, { credit: stream ? credit : fakeCredit({ nanoUsd: 1_132_000n }) })
     const { client } = await ask(hello({ stream }))
     assert.equal(JSON.parse(network.exchanges[0]?.call.body ?? '').max_tokens, 300)
     assert.equal(client.headers?.['x-turnpike-warnings'], 'max_tokens')
@@ -281,7 +287,7 @@ test('what was lowered is named beside what was dropped, and not where nothing w
   const protocol = openaiChat({ maximumTemperature: 1 })
   const network = playNetwork(() => ordinary())
   const upstreams = [upstreamOf({ transport: network.transport, protocol })]
-  const lowered = plane(() => ordinary(), { upstreams, credit: fakeCredit({ nanoUsd: 612_000n }) })
+  const lowered = plane(() => ordinary(), { upstreams, credit: fakeCredit({ nanoUsd: 1_132_000n }) })
   const { client } = await lowered.ask({ ...STREAM, temperature: 2 })
   assert.equal(client.headers?.['x-turnpike-warnings'], 'max_tokens, temperature')
   const plain = plane(() => ordinary())

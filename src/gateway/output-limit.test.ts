@@ -145,11 +145,13 @@ test('a limit above the maximum is refused where the host refuses it, naming the
 
 test('reasoning that a host counts beside the limit is held for', async () => {
   const alibaba = PROVIDERS['alibaba'] ?? assert.fail()
-  const fixed = async (body: object): Promise<number | undefined> =>
-    (await tryOut(alibaba, { name: 'x', body, model: KNOWN }, 'qwen')).ask?.rates.fixedNanoUsd
-  const rate = (await tryOut(alibaba, { name: 'x', body: {}, model: KNOWN }, 'qwen')).ask?.rates.outputMicroUsd ?? 0
-  assert.equal(await fixed({ reasoning_effort: 'none' }), 0)
-  assert.equal(await fixed({ reasoning_effort: 'low' }), (2048 * rate) / 1000)
-  assert.equal(await fixed({ thinking_budget: 500, n: 2 }), (2 * 500 * rate) / 1000)
-  assert.equal(await fixed({}), (81_920 * rate) / 1000)
+  const heldFor = async (body: object): Promise<HoldAsk> =>
+    (await tryOut(alibaba, { name: 'x', body, model: KNOWN }, 'qwen')).ask ?? assert.fail()
+  const feesOf = async (body: object): Promise<number> => (await heldFor(body)).rates.fixedNanoUsd
+  const none = await heldFor({ reasoning_effort: 'none' })
+  const rate = none.rates.outputMicroUsd
+  const beside = async (body: object): Promise<number> => (await feesOf(body)) - none.rates.fixedNanoUsd
+  assert.equal(await beside({ reasoning_effort: 'low' }), (2048 * rate) / 1000)
+  assert.equal(await beside({}), (81_920 * rate) / 1000)
+  assert.equal((await beside({ enable_thinking: false, reasoning_effort: 'none' })) < rate, true)
 })

@@ -82,6 +82,8 @@ export interface GatewayPorts {
   readonly report: (record: CompletionRecord, overheadMs: number | undefined) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
+  /** The same for all of a text, or undefined where it cannot be counted in time. */
+  readonly countWhole: (text: string, timeoutMs: number) => Promise<number | undefined>
   readonly ids: IdSource
   /** Unix milliseconds. */
   readonly now: () => number

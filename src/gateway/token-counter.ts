@@ -9,6 +9,9 @@ export const PIECE_CHARACTERS = 4096
 /** Longer texts are counted by their beginning, in proportion. */
 export const MAX_COUNTED_CHARACTERS = 1024 * 1024
 
+/** Questions that wait; beyond it holds are not counted exactly. */
+export const MAX_WAITING_COUNTS = 64
+
 export interface TokenQuestion {
   readonly id: number
   readonly text: string
@@ -21,6 +24,8 @@ export interface TokenAnswer {
 export interface TokenCounter {
   /** Never rejects: without a tokenizer, four characters count as one token. */
   count(text: string): Promise<number>
+  /** The tokens of all of `text`; undefined where they cannot be counted in time, or not at all. Never rejects. */
+  countWhole(text: string, timeoutMs: number): Promise<number | undefined>
   close(): Promise<void>
 }
 
@@ -48,17 +53,31 @@ export function createTokenCounter(): TokenCounter {
     return started
   }
 
+  function ask(text: string): Promise<number | undefined> {
+    worker ??= start()
+    const id = ++lastId
+    const { promise, resolve } = Promise.withResolvers<number | undefined>()
+    waiting.set(id, resolve)
+    worker.postMessage({ id, text } satisfies TokenQuestion)
+    return promise
+  }
+
   return {
     async count(text) {
       if (text === '') return 0
       const counted = text.slice(0, MAX_COUNTED_CHARACTERS)
-      worker ??= start()
-      const id = ++lastId
-      const { promise, resolve } = Promise.withResolvers<number | undefined>()
-      waiting.set(id, resolve)
-      worker.postMessage({ id, text: counted } satisfies TokenQuestion)
-      const tokens = (await promise) ?? counted.length / 4
+      const tokens = (await ask(counted)) ?? counted.length / 4
       return Math.ceil((tokens * text.length) / counted.length)
+    },
+    async countWhole(text, timeoutMs) {
+      if (text.length > MAX_COUNTED_CHARACTERS || waiting.size >= MAX_WAITING_COUNTS) return undefined
+      const late = Promise.withResolvers<undefined>()
+      const timer = setTimeout(() => late.resolve(undefined), timeoutMs)
+      try {
+        return await Promise.race([ask(text), late.promise])
+      } finally {
+        clearTimeout(timer)
+      }
     },
     async close() {
       await worker?.terminate()

@@ -117,6 +117,7 @@ async function hold({ submit, clock }: AuditedLedger, { id: accountId }: Account
     outputTokens: 0,
     choices: 1,
     flexible: false,
+    tentative: false,
     inputPrice: 1000,
     outputPrice: 0,
     fixedNanoUsd: 0,

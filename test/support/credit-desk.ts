@@ -74,6 +74,7 @@ export async function openCreditDesk(t: TestContext, path?: string) {
         outputTokens: 0,
         choices: 1,
         flexible: false,
+        tentative: false,
         inputPrice: 1000,
         outputPrice: 0,
         fixedNanoUsd: 0,

@@ -325,6 +325,7 @@ export function holdUnit(changes: Partial<HoldUnit> = {}): HoldUnit {
     outputTokens: 100,
     choices: 1,
     flexible: false,
+    tentative: false,
     inputPrice: 0,
     outputPrice: 1000,
     fixedNanoUsd: 0,

@@ -355,6 +355,7 @@ export function testPorts(input: PortsInput = {}): TestPorts {
       overheads.push(overheadMs)
     },
     countTokens: countQuarters,
+    countWhole: async () => undefined,
     ids: createIdSource(() => 1_760_000_000_000, randomBytes),
     now: () => 1_760_000_000_000,
     clock: () => 0,

@@ -123,6 +123,7 @@ export async function openHold(database: OpenedDatabase, subjectId: string, inst
     outputTokens: 10,
     choices: 1,
     flexible: false,
+    tentative: false,
     inputPrice: 1_000_000,
     outputPrice: 1_000_000,
     fixedNanoUsd: 0,

@@ -197,6 +197,7 @@ function holdUnit(ask: HoldAsk, terms: PlanTerms, instanceId: string): HoldUnit 
     outputTokens: ask.outputTokens,
     choices: ask.choices,
     flexible: ask.flexible,
+    tentative: ask.tentative === true,
     inputPrice: rates.inputMicroUsd,
     outputPrice: rates.outputMicroUsd,
     fixedNanoUsd: rates.fixedNanoUsd,

@@ -37,7 +37,8 @@ export function applyHold(unit: HoldUnit, world: World, now: number): Applied {
     return held(newHold(unit, amount), { more: amount, outputTokens: affordable }, standing)
   }
   const least = worstCost(unit, Math.min(unit.outputTokens, MIN_FLEXIBLE_TOKENS))
-  return refused({ scope, required: asked, least, affordable }, standing, world)
+  const outcome = refused({ scope, required: asked, least, affordable }, standing, world)
+  return unit.tentative ? { ...outcome, alerts: NOTHING.alerts } : outcome
 }
 
 /** Raises an open hold. A budget that the key was given after the hold was made does not count for it. */

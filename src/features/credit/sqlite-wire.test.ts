@@ -38,7 +38,15 @@ const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded
 test('every unit arrives in the other thread as it was sent', () => {
   const units: readonly Unit[] = [
     hold,
-    { ...hold, flexible: true, stream: true, keyBudgetNanoUsd: undefined, clientRequestId: 'mine', terms: PREPAID },
+    {
+      ...hold,
+      flexible: true,
+      tentative: true,
+      stream: true,
+      keyBudgetNanoUsd: undefined,
+      clientRequestId: 'mine',
+      terms: PREPAID,
+    },
     settle,
     {
       ...settle,

@@ -53,6 +53,7 @@ function holdRow(unit: HoldUnit) {
     unit.priceVersion,
     unit.createdAt,
     unit.clientRequestId,
+    unit.tentative,
   ] as const
 }
 
@@ -79,6 +80,7 @@ function holdOf(row: HoldRow): HoldUnit {
     priceVersion: row[17],
     createdAt: row[18],
     clientRequestId: row[19],
+    tentative: row[20],
   }
 }
 

@@ -29,6 +29,8 @@ export interface HoldUnit {
   readonly outputTokens: number
   readonly choices: number
   readonly flexible: boolean
+  /** A refusal raises no alert. */
+  readonly tentative: boolean
   /** Micro-dollars per million tokens, which is pico-dollars a token. */
   readonly inputPrice: number
   readonly outputPrice: number
