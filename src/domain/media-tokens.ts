@@ -104,7 +104,7 @@ const RULES: readonly (readonly [pattern: RegExp, rules: MediaRules])[] = [
   // Source: https://ai.google.dev/gemma/docs/capabilities/vision (256 a crop, with pan and scan)
   [/gemma/, of(() => 2048)],
   // Source: https://docs.mistral.ai/capabilities/vision/ (patches of 16 up to 1,024 pixels; of 28 up to 1,540)
-  [/pixtral|mistral|ministral|magistral/, of(patches(14, 4160))],
+  [/pixtral|m(?:in|ag)?istral/, of(patches(14, 4160))],
   // Source: https://huggingface.co/meta-llama (4 tiles of 1,601 tokens; Llama 4: at most 16 of 144 and separators)
   [/llama/, of(() => 6404)],
   // Source: https://docs.x.ai/docs/guides/image-understanding (at most 6 tiles of 448 pixels and one more, 256 each)
@@ -139,13 +139,13 @@ export function audioSeconds(head: Buffer, format: string, bytes: number): numbe
 
 /** Objects that are packed, cannot be read, or have escapes in their names: their pages are not seen. */
 const HIDDEN_PAGES = ['/ObjStm', '/Encrypt', '#50', '#61', '#67', '#65']
-const MAX_PAGES_SEEN = 4096
+const PAGES_SEEN = 4096
 
 /** Pages of a PDF at most; undefined where its bytes do not show them. */
 export function pdfPages(bytes: Buffer): number | undefined {
   if (HIDDEN_PAGES.some((mark) => bytes.includes(mark))) return undefined
   let pages = 0
-  for (let at = bytes.indexOf('/Page'); at >= 0 && pages < MAX_PAGES_SEEN; at = bytes.indexOf('/Page', at + 5)) {
+  for (let at = bytes.indexOf('/Page'); at >= 0 && pages < PAGES_SEEN; at = bytes.indexOf('/Page', at + 5)) {
     if (bytes[at + 5] !== 0x73) pages += 1 // `/Pages` is the tree, `/Page` and names that begin with it count
   }
   return Math.max(1, pages)

@@ -34,7 +34,7 @@ const TOOLS_TOKENS = 800
 const LAID_OUT = 1.5
 const FORMAT_TOKENS = 300
 /** Bytes of a file that are looked at. A longer file is taken for the most that it can be. */
-const MAX_LOOK_BYTES = 1024 * 1024
+const LOOK_BYTES = 1024 * 1024
 const IMAGE_HEAD_BYTES = 96 * 1024
 
 /** Of the bound, in most texts. */
@@ -239,7 +239,7 @@ function addData(data: Data, sum: Sum): void {
     sum.images += 1
     sum.media += sum.rules.image(sizeOf(data), 'high')
   } else if (mediaType === 'application/pdf') {
-    const pages = size > MAX_LOOK_BYTES ? undefined : pdfPages(bytesOf(data, MAX_LOOK_BYTES))
+    const pages = size > LOOK_BYTES ? undefined : pdfPages(bytesOf(data, LOOK_BYTES))
     const { page, maxPages } = sum.rules
     sum.media += page * Math.min(maxPages, pages ?? maxPages)
   } else if (mediaType.startsWith('audio/')) {
@@ -250,7 +250,7 @@ function addData(data: Data, sum: Sum): void {
     sum.hasAudio = true
     sum.media += sum.rules.videoSecond * audioSeconds(bytesOf(data, 48), mediaType, size)
   } else if (mediaType.startsWith('text/') || mediaType === 'application/json') {
-    sum.text += size > MAX_LOOK_BYTES ? size : textTokenBound(bytesOf(data, MAX_LOOK_BYTES).toString('utf8'))
+    sum.text += size > LOOK_BYTES ? size : textTokenBound(bytesOf(data, LOOK_BYTES).toString('utf8'))
   } else {
     addUnknown(sum)
   }

@@ -23,7 +23,7 @@ const BEYOND = 8
 const SURROGATE = 255
 
 const NONE = -9
-const MAX_WORD = 16
+const LONGEST_WORD = 16
 /** A character beyond it may belong to the word that it touches. */
 const FIRST_LETTER_BEYOND_ASCII = 0xc0
 
@@ -112,7 +112,7 @@ interface Word {
 function wordTokens(text: string, { start, from, end }: Word): number {
   const length = end - from
   const isAlone = !isBeyond(text, start - 1) && !isBeyond(text, end)
-  const bare = isAlone && length > 1 && length < MAX_WORD ? knownWord(text, from, end) : 0
+  const bare = isAlone && length > 1 && length < LONGEST_WORD ? knownWord(text, from, end) : 0
   if (bare === 0) return runTokens(text, start, end)
   return start < from ? 1 : bare
 }

@@ -13,7 +13,7 @@ const MEASURED: TokenFamily = { margin: 1, request: 160, exact: undefined }
 
 const FAMILIES: readonly (readonly [pattern: RegExp, family: TokenFamily])[] = [
   [/gpt-|chatgpt|(?:^|\/)o[1-9]/, { ...MEASURED, exact: 'o200k_base' }],
-  [/gemini|gemma|llama-?[34]|qwen|deepseek|mistral|ministral|codestral|devstral|magistral|pixtral/, MEASURED],
+  [/gemini|gemma|llama-?[34]|qwen|deep-?seek|m(?:in|ag)?istral|codestral|devstral|pixtral/, MEASURED],
   // Not published. Newer ones make up to 1.35 times the tokens of those before.
   // Source: https://platform.claude.com/docs/en/models/opus-4-7/migration-guide
   [/claude/, { margin: 1.5, request: 160, exact: undefined }],

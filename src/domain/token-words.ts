@@ -6,7 +6,7 @@ export const WORDS: readonly (readonly [bare: number, words: string])[] = [
     1,
     `the in to re th and of de is for on con be st al pro an com ne se en wh as qu it you with that this tr he or le
 ex un if at ch pr are la cl we from su new do return The not pl your sh ar el by que can me was int have par ad
-ab res get all te In des will class Th public us im per vo go so dis ma cont out und has et no em up man pre es
+ab res get all te In des will Th public us im per vo go so dis ma cont out und has et no em up man pre es
 sa but est na St Re set my am more var ro gr str op inter col part one void sp ag they const da Ch our their pe
 comp self app def time any ob over die about del stat work er function which ent add bl van bu String fe use
 else para id also who System It der his some data ver private pos null Pro acc when je end other off af year br
@@ -60,7 +60,7 @@ zo np comment info typ music users State human Bar subject network Read ren role
 compet pred global nh Public temp though months cy box Post Trans length everything relations Es strong complete
 Det bei known ges However United front points tax Cor Ag async film whether ple series deg See inf heart Inter
 RE dir fall respect watch db Str Class dar choose install eu fast friends stop history hor City General wie json
-query Dep phone pet anim popular window btn age unique enter kh American added fit vor Ang sil article Cr Google
+query Dep phone pet anim popular window btn age unique enter kh American added fit vor Ang sil article Cr
 collection CON ot virt ih yn fig phys aux Fe character near join tim Of environment previous works hon override
 prop device render wr hi nd https World accept John register expected Sub terms Red energy black perm ep limit
 Sm parent went step News general customer column Cent types format server engine pen sel Aug member West contr
@@ -105,7 +105,7 @@ lig payment creating allowed vit container Das fix wood Every Du scale NO distan
 push stuff Net ped bur Que links failed optim hem Che Friday Op Make stage states conduct printf Bit accur
 Android basic drop Code counter Dem rent login Vis entity Response elif callback operation fair img partner
 Amazon align vehicle foreach Sur USA respond force padding shape constant existing birth shared fest rules
-Returns places parameters Den sea Hotel fully flag akt Mr route Rel theme reference wall TODO Good Cap Services
+Returns places parameters Den sea Hotel fully flag akt Mr route Rel theme reference wall Good Cap Services
 Mer Company statement measure Department organization unter gran package vector nombre Law London env license
 tra surface Find eg construction motor classes pow fn Fire Phil Back lag slow physical io namespace cast Gold
 editor rates II leur blue vent felt degree lab pressure Street Action secret limited lan rad Mat paid kal Show
@@ -169,7 +169,7 @@ Sin Comment dates Santa Mult impl remaining rum guest tat Gi seat bg uso NY Watc
 cour mais incre happ fri few feel zijn sure experience invest things mom protect Amer during vous beh nicht
 might provide chang trav sich bir niet javax looking grow indiv profession individ avec gover Intern eine sob
 mach sou fut kun meet sever auch research understand easy vot seem enjoy whe impro employ pract perfect redu
-needs benef pag certain respons dies energ thought situ govern treat cult purch together actually makes tod
+needs benef pag certain respons dies energ thought situ govern treat cult purch actually makes tod
 comput supp getting sobre particip several recomm cook enough phot says study financ particular become sind sens
 Euro necess prec stay autom favor teach throws sche complet sav women least larg pou sont across compan tamb
 werden offers doing princip gir bien discuss pict signific started maint econom tell hope tout applic associ

@@ -204,7 +204,6 @@ test('a model that cannot stream gives several choices as a stream, each whole a
 
 const BENT: readonly (readonly [name: string, fields: Fields, warnings: readonly string[]])[] = [
   ['anthropic', { temperature: 1.7 }, ['temperature']],
-  ['anthropic', { max_tokens: 5000 }, ['max_tokens']],
   ['anthropic', { reasoning_effort: 'high', max_tokens: 1000 }, ['reasoning_effort']],
   ['bedrock', { temperature: 1.7, seed: 1 }, ['seed', 'temperature']],
   ['google', { seed: 2 ** 40, parallel_tool_calls: false, tools: [LOOK] }, ['parallel_tool_calls', 'seed']],
