@@ -80,7 +80,7 @@ export function usageOf(row: UsageRow): AuditedUsage {
 
 /** What the gateway alone writes. */
 function detailOf(text: string): Partial<AuditedUsage> {
-  return JSON.parse(text) as Partial<AuditedUsage>
+  return { ...(JSON.parse(text) as Partial<AuditedUsage>), hasDetail: true }
 }
 
 /**

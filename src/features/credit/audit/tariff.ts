@@ -49,6 +49,8 @@ export interface AuditedUsage {
   readonly serverTools?: Readonly<Record<string, number>>
   readonly serviceTier?: string
   readonly calls?: number
+  /** Whether any of the classes above that are optional may be there. */
+  readonly hasDetail?: boolean
   /** Of admission, Unix milliseconds. */
   readonly at: number
 }
@@ -77,6 +79,30 @@ const PICO_A_NANO = 1000n
 
 /** Nano-dollars, rounded up once. */
 export function costOf(usage: AuditedUsage, tariff: Tariff): bigint {
+  return plainCost(usage, tariff) ?? layeredCost(usage, tariff)
+}
+
+const CONDITIONS = ['tiers', 'serviceTiers', 'discounts', 'perRequestNanoUsd', 'perImageNanoUsd', 'serverToolNanoUsd']
+
+/** Of a tariff that is the same for every request, in numbers while they are exact; undefined: there is more to it. */
+function plainCost(usage: AuditedUsage, tariff: Tariff): bigint | undefined {
+  const { inputMicroUsd: input, outputMicroUsd: output } = tariff
+  if (input === undefined || output === undefined || usage.hasDetail === true) return undefined
+  for (const name of CONDITIONS) if (name in tariff) return undefined
+  if (usage.reasoning > 0 && tariff.reasoningOutputMicroUsd !== undefined) return undefined
+  const { prompt, completion } = usage
+  const cached = Math.min(usage.cached, prompt)
+  const written = Math.min(usage.cacheWrite, prompt - cached)
+  const { cachedInputMicroUsd = input, cacheWriteMicroUsd = input } = tariff
+  const pico =
+    completion * output +
+    cached * cachedInputMicroUsd +
+    written * cacheWriteMicroUsd +
+    (prompt - cached - written) * input
+  return Number.isSafeInteger(pico) ? BigInt(Math.ceil(pico / 1000)) : undefined
+}
+
+function layeredCost(usage: AuditedUsage, tariff: Tariff): bigint {
   const service = own(tariff.serviceTiers, usage.serviceTier)
   const discount = tariff.discounts?.find((each) => isWithin(usage.at, each))
   const base: Layers = [service, discount, tariff].filter((layer) => layer !== undefined)

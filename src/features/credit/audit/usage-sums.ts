@@ -76,28 +76,26 @@ interface ComparedRow {
   readonly sum_cost_nano_usd: bigint
 }
 
+/** Both are added up by their names rather than joined: SQLite has no better way to a full join than each with each. */
 function compare(db: Kysely<Database>, id: AccountId, { start, end }: Hours, toleranceMs: number) {
-  const zero = (column: string) => sql`coalesce(${sql.ref(column)}, 0)`
   return readRows(
     db,
     sql<ComparedRow>`
-      select coalesce(r.hour, s.hour) as hour, coalesce(r.key_id, s.key_id) as key_id,
-        coalesce(r.model, s.model) as model, ${zero('r.requests')} as requests,
-        ${zero('r.prompt_tokens')} as prompt_tokens, ${zero('r.completion_tokens')} as completion_tokens,
-        ${zero('r.cost_nano_usd')} as cost_nano_usd, ${zero('r.charged')} as charged,
-        ${zero('s.requests')} as sum_requests, ${zero('s.prompt_tokens')} as sum_prompt_tokens,
-        ${zero('s.completion_tokens')} as sum_completion_tokens, ${zero('s.cost_nano_usd')} as sum_cost_nano_usd
-      from (select created_at / ${sql.lit(HOUR_MS)} as hour, key_id, model, count(*) as requests,
-          sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
-          sum(cost_nano_usd) as cost_nano_usd, sum(case when cost_nano_usd > 0 then 1 else 0 end) as charged
+      select hour, key_id, model, sum(requests) as requests, sum(prompt_tokens) as prompt_tokens,
+        sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd, sum(charged) as charged,
+        sum(sum_requests) as sum_requests, sum(sum_prompt_tokens) as sum_prompt_tokens,
+        sum(sum_completion_tokens) as sum_completion_tokens, sum(sum_cost_nano_usd) as sum_cost_nano_usd
+      from (select created_at / ${sql.lit(HOUR_MS)} as hour, key_id, model, 1 as requests, prompt_tokens,
+          completion_tokens, cost_nano_usd, case when cost_nano_usd > 0 then 1 else 0 end as charged,
+          0 as sum_requests, 0 as sum_prompt_tokens, 0 as sum_completion_tokens, 0 as sum_cost_nano_usd
         from completion
         where account_id = ${id} and id > ${completionIdFloor(start * HOUR_MS - toleranceMs)}
           and id < ${completionIdFloor(end * HOUR_MS + toleranceMs)}
           and created_at >= ${start * HOUR_MS} and created_at < ${end * HOUR_MS}
-        group by 1, 2, 3) as r
-      full join (select hour, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd
-        from usage_hour where account_id = ${id} and hour >= ${start} and hour < ${end}) as s
-      on s.hour = r.hour and s.key_id = r.key_id and s.model = r.model`,
+        union all
+        select hour, key_id, model, 0, 0, 0, 0, 0, requests, prompt_tokens, completion_tokens, cost_nano_usd
+        from usage_hour where account_id = ${id} and hour >= ${start} and hour < ${end}) as parts
+      group by hour, key_id, model`,
   )
 }
 
@@ -179,20 +177,17 @@ export async function compareDays(db: Kysely<Database>, id: AccountId, days: Hou
   const rows = await readRows(
     db,
     sql<DayRow>`
-      select coalesce(h.day, d.day) as day, coalesce(h.key_id, d.key_id) as key_id,
-        coalesce(h.model, d.model) as model, coalesce(h.cost_nano_usd, 0) as hours_nano_usd,
-        coalesce(d.cost_nano_usd, 0) as day_nano_usd
-      from (select hour / ${sql.lit(DAY_HOURS)} as day, key_id, model, sum(requests) as requests,
-          sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
-          sum(cost_nano_usd) as cost_nano_usd
+      select day, key_id, model, sum(cost_nano_usd) as hours_nano_usd, sum(day_cost) as day_nano_usd
+      from (select hour / ${sql.lit(DAY_HOURS)} as day, key_id, model, requests, prompt_tokens, completion_tokens,
+          cost_nano_usd, 0 as day_requests, 0 as day_prompt, 0 as day_completion, 0 as day_cost
         from usage_hour
         where account_id = ${id} and hour >= ${days.start * DAY_HOURS} and hour < ${days.end * DAY_HOURS}
-        group by 1, 2, 3) as h
-      full join (select day, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd
-        from usage_rollup where account_id = ${id} and day >= ${days.start} and day < ${days.end}) as d
-      on d.day = h.day and d.key_id = h.key_id and d.model = h.model
-      where h.requests is distinct from d.requests or h.prompt_tokens is distinct from d.prompt_tokens
-        or h.completion_tokens is distinct from d.completion_tokens or h.cost_nano_usd is distinct from d.cost_nano_usd`,
+        union all
+        select day, key_id, model, 0, 0, 0, 0, requests, prompt_tokens, completion_tokens, cost_nano_usd
+        from usage_rollup where account_id = ${id} and day >= ${days.start} and day < ${days.end}) as parts
+      group by day, key_id, model
+      having sum(requests) <> sum(day_requests) or sum(prompt_tokens) <> sum(day_prompt)
+        or sum(completion_tokens) <> sum(day_completion) or sum(cost_nano_usd) <> sum(day_cost)`,
   )
   for (const row of rows) {
     const date = new Date(row.day * DAY_HOURS * HOUR_MS).toISOString().slice(0, 10)
