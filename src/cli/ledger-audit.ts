@@ -11,6 +11,7 @@ import {
   type AuditScope,
   countFindings,
   createAudit,
+  deleteOpenAudits,
   findLatestAudit,
   listFindings,
   type StoredAudit,
@@ -30,7 +31,7 @@ export async function ledgerAudit({ account, since, restart, json }: LedgerAudit
     const accountId = account === undefined ? undefined : (await findAccount(db, account))?.id
     if (account !== undefined && accountId === undefined) throw unknownAccount(account)
     const scope: AuditScope = { accountId, since }
-    if (restart === true) await endOpen(context, scope)
+    if (restart === true) await deleteOpenAudits(db, scope)
     const started = performance.now()
     const audit = await run(context, scope)
     const seconds = (performance.now() - started) / 1000
@@ -39,13 +40,6 @@ export async function ledgerAudit({ account, since, restart, json }: LedgerAudit
     else await show(context, audit, seconds)
     if (findings > 0) process.exitCode = 1
   })
-}
-
-async function endOpen({ db }: CommandContext, scope: AuditScope): Promise<void> {
-  const open = await findLatestAudit(db, scope, 'open')
-  if (open === undefined) return
-  await db.deleteFrom('ledger_audit_finding').where('audit_id', '=', open.id).execute()
-  await db.deleteFrom('ledger_audit').where('id', '=', open.id).execute()
 }
 
 async function run(context: CommandContext, scope: AuditScope): Promise<StoredAudit> {

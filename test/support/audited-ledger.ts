@@ -30,6 +30,11 @@ export async function auditedLedger(t: TestContext, path?: string) {
   await addPrice(desk, 'pv_old', 'm1', OLD_PRICE)
   await addPrice(desk, 'pv_other', 'm2', OLD_PRICE)
   await addPrice(desk, 'pv_free', 'free', FREE_PRICE)
+  await db
+    .insertInto('plan_allowance')
+    .values({ plan: 'free', amount_nano_usd: 5_000_000_000n, first_seen_at: 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
   /** Charged at its price, unless said otherwise. */
   const use = async (account: Account, ...overs: Partial<CompletionRecord>[]) => {
     const records = overs.map((over, index) => {

@@ -2875,11 +2875,16 @@ export interface paths {
         };
         /**
          * Check that usage, ledger and balance agree
-         * @description Adds up the completions, the sums kept of them, the ledger and the open holds, from one look at the database, and compares.
+         * @description Adds up the completions, the sums kept of them, the ledger and the open holds, from one look at the database, and compares. With `deep=true` the account is also audited: every charge recomputed from tokens and tariff, and everything kept of it, for about 2 seconds a request. While `audit.status` is `partial`, send its `cursor` to go on.
          */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Audits the account as well. */
+                    deep?: "true" | "false";
+                    /** @description Of a partial audit: goes on with it. Only with `deep`. */
+                    cursor?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -2909,6 +2914,32 @@ export interface paths {
                             held_usd: number;
                             /** @description USD. The sum of their holds. */
                             open_holds_usd: number;
+                            audit?: {
+                                /** @enum {string} */
+                                status: "partial" | "complete";
+                                /** @description Of a partial audit: sent as `cursor`, it goes on. */
+                                cursor: string | null;
+                                /** @description ISO 8601 UTC. The account is audited as of then. */
+                                started_at: string;
+                                /** @description ISO 8601 UTC. */
+                                ended_at: string | null;
+                                /** @description That are done. */
+                                accounts: number;
+                                /** @description Rows of the ledger and completions that were read. */
+                                rows: number;
+                                findings_count: number;
+                                findings: {
+                                    account_id: string;
+                                    /** @description ledger_gap, ledger_sides, ledger_time, ledger_balance, ledger_altered, balance, held, spent, key_spent, key_held, allowance, allowance_grant, cost, price_version, charge, charge_missing, charge_repeated, completion_missing, correction, retired, rollup_hour, rollup_day, invoice */
+                                    kind: string;
+                                    /** @description A row of the ledger, a completion, a key, an hour or day, an invoice. */
+                                    subject: string;
+                                    /** @description What the audit computes; amounts in nano-dollars. */
+                                    expected: string;
+                                    /** @description What is kept. */
+                                    actual: string;
+                                }[];
+                            };
                         };
                     };
                 };

@@ -14,8 +14,6 @@ test('the weekly audit tells the first account what it finds, and every process 
   const { db, now } = ledger
   const operator = await ledger.account('pro')
   await db.insertInto('setting').values({ key: 'first_account', value: operator.id }).execute()
-  const allowance = { plan: 'free', amount_nano_usd: 5_000_000_000n, first_seen_at: 0 }
-  await db.insertInto('plan_allowance').values(allowance).execute()
   const recordEvent = eventRecorder({ now, ids: createIdSource(now, randomBytes) })
   const said: string[] = []
   const log = { warn: (_: object, text: string) => said.push(text), info: (_: object, text: string) => said.push(text) }

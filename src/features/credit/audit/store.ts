@@ -85,6 +85,22 @@ export async function findLatestAudit(
   return row && storedAudit(row)
 }
 
+/** What was begun of a scope and not ended. */
+export async function deleteOpenAudits(db: Kysely<Database>, { accountId, since }: AuditScope): Promise<void> {
+  const open = await db
+    .selectFrom('ledger_audit')
+    .select('id')
+    .where('account_id', accountId === undefined ? 'is' : '=', accountId ?? null)
+    .where('since', since === undefined ? 'is' : '=', since ?? null)
+    .where('ended_at', 'is', null)
+    .limit(100)
+    .execute()
+  if (open.length === 0) return
+  const ids = open.map(({ id }) => id)
+  await db.deleteFrom('ledger_audit_finding').where('audit_id', 'in', ids).execute()
+  await db.deleteFrom('ledger_audit').where('id', 'in', ids).execute()
+}
+
 export async function findAudit(db: Kysely<Database>, id: string): Promise<StoredAudit | undefined> {
   const row = await db.selectFrom('ledger_audit').selectAll().where('id', '=', id).executeTakeFirst()
   return row && storedAudit(row)
