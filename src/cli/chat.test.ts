@@ -86,7 +86,7 @@ test('a refusal and an answer that breaks off are failures with the reason', asy
   const broken = await home.run(['chat', 'm1'], { input: 'Hi' })
   assert.equal(broken.code, 1)
   assert.equal(broken.stdout, 'Half an ')
-  assert.match(broken.stderr, /^turnpike: .*\(provider_error\)\n$/)
+  assert.match(broken.stderr, /^turnpike: .*\(provider_error, req_\w+\)\n$/)
 })
 
 interface Seat {
