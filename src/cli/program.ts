@@ -239,6 +239,11 @@ function addLedger(program: Command): void {
     .option('--restart', 'begin anew where an audit was interrupted')
     .option('--json', 'print JSON')
     .action(async (options: LedgerAuditOptions) => (await import('./ledger-audit.ts')).ledgerAudit(options))
+  ledger
+    .command('recovery')
+    .description('list damaged spools of this data directory, and what became of the requests that they do not decide')
+    .option('--json', 'print JSON')
+    .action(async (options: JsonOption) => (await import('./ledger-recovery.ts')).ledgerRecovery(options))
 }
 
 function addLoginLink(program: Command): void {

@@ -16,23 +16,28 @@ export interface LineWriter {
   /** @returns The length of the line, which is at the start of `bytes()` until the next call. */
   encode(text: string): number
   bytes(): Uint8Array
+  /** The checksum of the last line. */
+  sum(): number
 }
 
 /** Makes lines in one buffer, over and over: one is made with every request. */
 export function createLineWriter(): LineWriter {
   const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
   let buffer = scratch
+  let sum = 0
   return {
     encode(text) {
       const most = PREFIX + text.length * BYTES_A_UNIT + 1
       buffer = most <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafeSlow(most)
       const end = PREFIX + buffer.write(text, PREFIX)
-      writeHex(buffer, crc32(buffer.subarray(PREFIX, end)))
+      sum = crc32(buffer.subarray(PREFIX, end))
+      writeHex(buffer, sum)
       buffer[PREFIX - 1] = SPACE
       buffer[end] = LINE_BREAK
       return end + 1
     },
     bytes: () => buffer,
+    sum: () => sum,
   }
 }
 

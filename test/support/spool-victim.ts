@@ -31,7 +31,10 @@ const { port } = openSpooledCredit(database, {
   store: isAway ? away : crashAt === undefined ? holdsOnly : (real) => real,
 })
 if (crashAt !== undefined) await settleUntil(crashAt)
-process.stdout.write(`${JSON.stringify(await leaveEverything(port))}\n`)
+const left = await leaveEverything(port)
+// The checkpoint of the spool is written after 5 ms.
+await new Promise((resolve) => setTimeout(resolve, 50))
+process.stdout.write(`${JSON.stringify(left)}\n`)
 setInterval(() => {}, 1_000)
 
 async function settleUntil(crashAt: CrashPoint): Promise<void> {

@@ -19,6 +19,7 @@ import {
 import { GatewayError } from '../../domain/errors.ts'
 import type { InstanceId } from '../../domain/ids.ts'
 import { type RecoveryInput, recoverSpools } from './recovery.ts'
+import { damagedSpools } from './spool-damaged.ts'
 import { COMPLETE_FILE, OWNER_FILE, spoolRoot } from './spool-directory.ts'
 import { ownProcess } from './spool-owner.ts'
 
@@ -172,7 +173,7 @@ test('nobody is taken for gone by a process that was not seen itself', async (t)
   assert.deepEqual(await remains(), [theirs])
 })
 
-test('a last line that was not written to its end is no line', async (t) => {
+test('a last line that was cut off is no line, and one that the checkpoint counts is missing', async (t) => {
   const { recover, kill, now, left, directory, log } = await victim(t)
   await kill()
   await editLog(directory, 'settled', (text) => text.slice(0, -5))
@@ -184,10 +185,9 @@ test('a last line that was not written to its end is no line', async (t) => {
     after.holds.map(({ id }) => id),
     [left.settled[2], left.underWay].sort(),
   )
-  assert.deepEqual(
-    log.lines.filter(({ level }) => level === 'error'),
-    [],
-  )
+  const errors = log.lines.filter(({ level }) => level === 'error')
+  assert.match(JSON.stringify(errors), /settled-00000001\.log: not the 3 lines of the checkpoint/)
+  assert.doesNotMatch(JSON.stringify(errors), /dispatched/)
 })
 
 test('a damaged settlement is kept aside and told of, and costs no other', async (t) => {
@@ -204,8 +204,8 @@ test('a damaged settlement is kept aside and told of, and costs no other', async
     after.holds.map(({ id }) => id),
     [left.settled[0], left.underWay].sort(),
   )
-  const aside = await readFile(join(root, `${theirs}.damaged`), 'utf8')
-  assert.match(aside, new RegExp(`^[0-9a-f]{8} \\["S",.*${left.settled[0]}.*\\n$`))
+  const aside = await readFile(join(root, `${theirs}.damaged`, 'settled-00000001.log'), 'utf8')
+  assert.match(aside, new RegExp(`^[0-9a-f]{8} \\["S",.*${left.settled[0]}.*\\n`))
   assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1)
 })
 
@@ -394,3 +394,64 @@ for (const [point, charged, isHeld] of [
     assert.deepEqual(await remains(), [])
   })
 }
+
+/** What can happen to a log's file; @returns what is in its place then, undefined: nothing. */
+const DAMAGES: Readonly<Record<string, (log: Buffer, other: Buffer) => Buffer | undefined>> = {
+  'truncated in a line': (log) => log.subarray(0, Math.floor(log.length / 2)),
+  'truncated after a line': (log) => log.subarray(0, log.indexOf(10) + 1),
+  emptied: () => Buffer.alloc(0),
+  zeroed: (log) => Buffer.alloc(log.length),
+  'zeroed at its end': (log) => Buffer.concat([log.subarray(0, log.indexOf(10) + 1), Buffer.alloc(100)]),
+  'without a line in its midst': (log) => Buffer.concat([log.subarray(log.indexOf(10) + 1)]),
+  'with its lines in another order': (log) => {
+    const at = log.indexOf(10) + 1
+    return Buffer.concat([log.subarray(at), log.subarray(0, at)])
+  },
+  deleted: () => undefined,
+  'swapped for the other': (_, other) => other,
+}
+
+for (const [what, damage] of Object.entries(DAMAGES)) {
+  for (const log of ['dispatched', 'settled'] as const) {
+    test(`INV-5, INV-10: a log of what was ${log} that is ${what} is not taken for a shorter one`, async (t) => {
+      const { recover, kill, left, now, root, directory, theirs, dataDirectory } = await victim(t)
+      await kill()
+      const fileOf = (name: string) => join(directory, `${name}-00000001.log`)
+      const other = await readFile(fileOf(log === 'settled' ? 'dispatched' : 'settled'))
+      const content = damage(await readFile(fileOf(log)), other)
+      if (content === undefined) await rm(fileOf(log))
+      else await writeFile(fileOf(log), content)
+      await recover()
+      const { holds, completions, balance } = await now()
+      const charged = completions.reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0n)
+      assert.equal(balance, START - charged)
+      assert.ok(completions.every(({ id }) => left.settled.includes(id)))
+      const open = new Set<string>(holds.map(({ id }) => id))
+      assert.ok(open.has(left.underWay))
+      for (const id of left.settled)
+        assert.ok(open.has(id) !== completions.some((each) => each.id === id), 'no doubt is free')
+      if (log === 'dispatched') assert.ok(open.has(left.neverLeft), 'what is missing proves nothing')
+      else assert.ok(!open.has(left.neverLeft), 'the other log is whole')
+      const [kept] = await damagedSpools(dataDirectory)
+      assert.equal(kept?.path, join(root, `${theirs}.damaged`))
+      assert.deepEqual(new Set(kept?.report?.undecided.map(({ completion }) => completion)), open)
+      assert.ok((kept?.report?.problems.length ?? 0) > 0)
+    })
+  }
+}
+
+test('a spool of a release without checkpoints is recovered as it was', async (t) => {
+  const { recover, kill, left, now, directory, remains } = await victim(t)
+  await kill()
+  const { checkpoint: _, ...owner } = JSON.parse(await readFile(join(directory, OWNER_FILE), 'utf8'))
+  await writeFile(join(directory, OWNER_FILE), JSON.stringify(owner))
+  await rm(join(directory, 'checkpoint'))
+  await recover()
+  const { holds, balance } = await now()
+  assert.equal(balance, START - SETTLED)
+  assert.deepEqual(
+    holds.map(({ id }) => id),
+    [left.underWay],
+  )
+  assert.deepEqual(await remains(), [])
+})

@@ -11,6 +11,8 @@ import type { Database } from '../../db/schema.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import { isGone } from './instance-lease.ts'
 import { createRecoverySink, type Recovered, type RecoverySink } from './recovery-sink.ts'
+import { damageOf } from './spool-damage.ts'
+import { keepDamagedSpool } from './spool-damaged.ts'
 import { COMPLETE_FILE, spoolRoot } from './spool-directory.ts'
 import { type OwnerState, ownProcess, type SpoolOwner, stateOf } from './spool-owner.ts'
 import { keepDamaged, listSpool, readOwner, readRecords, type SpoolContent } from './spool-reader.ts'
@@ -126,7 +128,8 @@ async function recoverClaimed(input: RecoveryInput, found: FoundSpool): Promise<
   if (directory === undefined || underWay.has(directory)) return
   underWay.add(directory)
   try {
-    await readOut(input, found, directory)
+    const isWhole = await readOut(input, found, directory)
+    if (!isWhole) return
     // First of all: what is left of it, should the rest not be deleted any more, proves nothing.
     await rm(join(directory, COMPLETE_FILE), { force: true })
     await rm(directory, { recursive: true, force: true })
@@ -135,15 +138,21 @@ async function recoverClaimed(input: RecoveryInput, found: FoundSpool): Promise<
   }
 }
 
-async function readOut(input: RecoveryInput, found: FoundSpool, directory: string): Promise<void> {
+/** @returns False: it was damaged, and was kept. */
+async function readOut(input: RecoveryInput, found: FoundSpool, directory: string): Promise<boolean> {
   const { db, committer, dataDirectory, log, own = ownProcess() } = input
   const content = await listSpool(directory)
+  const damage = await damageOf(directory, content, found.instanceId)
   const sink = createRecoverySink(committer.submit)
-  const intents = await replaySettlements(content.moneyFiles, sink)
+  // A damaged log may be another one's file: all of them are read for settlements.
+  const problems = [...new Set([...damage.dispatched, ...damage.settled])]
+  const moneyFiles = problems.length === 0 ? content.moneyFiles : [...content.moneyFiles, ...content.dispatchFiles]
+  const intents = await replaySettlements(moneyFiles, sink)
   const holds = await openHolds(db, found.instanceId)
   const journeys = await readJourneys(content, { sink, matters: (id) => holds.has(id) || intents.has(id) })
   const isDead = content.owner !== undefined && stateOf(content.owner, own) === 'dead'
-  const neverLeft = (id: CompletionId) => isDead && journeys.complete && !journeys.dispatched.has(id)
+  const neverLeft = (id: CompletionId) =>
+    isDead && damage.dispatched.length === 0 && journeys.complete && !journeys.dispatched.has(id)
   for (const [id, accountId] of holds) {
     if (neverLeft(id) || journeys.released.has(id)) await sink.add({ kind: 'release', accountId, id })
   }
@@ -151,14 +160,43 @@ async function readOut(input: RecoveryInput, found: FoundSpool, directory: strin
     if (!neverLeft(id) && !journeys.released.has(id)) await sink.add(unit)
   }
   await sink.flush()
-  await setAside(input, {
-    recovered: sink.recovered,
-    path: join(spoolRoot(dataDirectory), `${found.instanceId}.damaged`),
-  })
+  if (problems.length > 0) await keepWhole(input, { found, directory, problems })
+  else
+    await setAside(input, {
+      recovered: sink.recovered,
+      path: join(spoolRoot(dataDirectory), `${found.instanceId}.damaged`),
+    })
   const { unusable, ...counts } = sink.recovered
   log.info(
     { instance: found.instanceId, ...counts, unusable: unusable.length },
     'recovered what a dead process had left',
+  )
+  return problems.length === 0
+}
+
+/**
+ * A spool with something missing proves nothing by what it does not have: holds that no line decides are left to the sweep,
+ * which charges their estimates. The files stay, with what is known of them; `turnpike ledger recovery` lists them.
+ */
+async function keepWhole(
+  input: RecoveryInput,
+  {
+    found,
+    directory,
+    problems,
+  }: { readonly found: FoundSpool; readonly directory: string; readonly problems: readonly string[] },
+): Promise<void> {
+  const { db, dataDirectory, log } = input
+  const undecided = await openHolds(db, found.instanceId)
+  const kept = await keepDamagedSpool(dataDirectory, directory, {
+    instance: found.instanceId,
+    found_at: new Date().toISOString(),
+    problems,
+    undecided: [...undecided].map(([completion, account]) => ({ account, completion })),
+  })
+  log.error(
+    { instance: found.instanceId, problems, undecided: undecided.size, kept },
+    'a spool is damaged: what it does not decide is charged at its estimate',
   )
 }
 
@@ -183,7 +221,7 @@ async function replaySettlements(
     else if (record.kind === 'settled') {
       intents.delete(record.unit.record.id)
       await sink.add(record.unit, line)
-    } else intents.delete(record.id)
+    } else if (record.kind === 'released') intents.delete(record.id)
   }
   await sink.flush()
   return intents
@@ -208,7 +246,7 @@ async function readJourneys(
       if (matters(record.id)) dispatched.add(record.id)
     } else if (record?.kind === 'released') {
       if (matters(record.id)) released.add(record.id)
-    } else {
+    } else if (record?.kind !== 'end') {
       isWhole = false
       sink.recovered.unusable.push(line)
     }

@@ -1,7 +1,7 @@
 /**
  * What lies where: `<data_dir>/spool/` has `reserve` and a directory for each process that has something to say, named
  * after its instance. In it: `owner`, who that is; `complete`, there as long as every request that left for a provider
- * is noted; and the logs.
+ * is noted; `checkpoint`, what the logs must contain; and the logs.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,6 +10,7 @@ import { ownerText, type SpoolOwner } from './spool-owner.ts'
 
 export const OWNER_FILE = 'owner'
 export const COMPLETE_FILE = 'complete'
+export const CHECKPOINT_FILE = 'checkpoint'
 export const RESERVE_FILE = 'reserve'
 export const DISPATCH_LOG = 'dispatched'
 export const MONEY_LOG = 'settled'

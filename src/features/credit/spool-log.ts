@@ -5,7 +5,8 @@
  */
 import { rm } from 'node:fs'
 import { join } from 'node:path'
-import { createLineWriter } from '../../lib/checked-line.ts'
+import { createLineWriter, type LineWriter } from '../../lib/checked-line.ts'
+import { chainStart, type LogState, sealText } from './spool-seal.ts'
 import { closeIfIdle, openSegment, type Segment, type WriteBytes, writeAt, writeLine } from './spool-segment.ts'
 import { createSyncer } from './spool-sync.ts'
 
@@ -20,6 +21,12 @@ export interface SpoolLogOptions {
   /** Makes the directory; called before a file is made. Throws when it cannot. */
   readonly prepare: () => void
   readonly onError: (error: unknown) => void
+  /** Whose log it is; undefined: nobody's, in tests. */
+  readonly instanceId?: string
+  /** Something was appended. */
+  readonly onAppend?: () => void
+  /** A segment is about to be deleted, and is not among those of `state` any more. */
+  readonly onRemove?: () => void
   readonly write?: WriteBytes | undefined
 }
 
@@ -36,6 +43,7 @@ export interface SpoolLog {
   open(): number
   /** Of all files. */
   bytes(): number
+  state(): LogState
   /** Leaves the files. */
   close(): Promise<void>
 }
@@ -63,6 +71,7 @@ export function createSpoolLog(options: SpoolLogOptions): SpoolLog {
     sync: syncer.sync,
     open: () => open,
     bytes: files.bytes,
+    state: files.state,
     async close() {
       await syncer.idle()
       for (const segment of files.list) closeIfIdle(segment)
@@ -71,7 +80,7 @@ export function createSpoolLog(options: SpoolLogOptions): SpoolLog {
 }
 
 function createFiles(options: SpoolLogOptions) {
-  const { directory, name, segmentBytes, write = writeAt } = options
+  const { directory, name, segmentBytes, write = writeAt, instanceId = '', onAppend } = options
   const lines = createLineWriter()
   const list: Segment[] = []
   let current: Segment | undefined
@@ -82,6 +91,7 @@ function createFiles(options: SpoolLogOptions) {
     bytes -= segment.bytes
     list.splice(list.indexOf(segment), 1)
     closeIfIdle(segment)
+    options.onRemove?.()
     rm(segment.path, { force: true }, (error) => error !== null && options.onError(error))
     for (const dependent of segment.dependents ?? []) lower(dependent)
   }
@@ -90,24 +100,56 @@ function createFiles(options: SpoolLogOptions) {
     if (segment.open === 0 && segment.full) remove(segment)
   }
   const leave = (segment: Segment) => {
+    if (segment.open > 0) bytes += writeEnd(segment, { lines, write, onError: options.onError })
     segment.full = true
     if (!options.synced) closeIfIdle(segment)
     if (segment.open === 0) remove(segment)
   }
   const next = () => {
     options.prepare()
-    const segment = openSegment(join(directory, `${name}-${String(made + 1).padStart(8, '0')}.log`))
+    const segment = openNumbered(made + 1, { directory, name, instanceId })
     made += 1
     list.push(segment)
-    if (current !== undefined) leave(current)
+    const before = current
     current = segment
+    if (before !== undefined) leave(before)
     return segment
   }
   const add = (text: string) => {
     const segment = current === undefined || current.bytes >= segmentBytes ? next() : current
     bytes += writeLine(segment, { lines, write, text })
     segment.open += 1
+    onAppend?.()
     return segment
   }
-  return { list, add, lower, bytes: () => bytes }
+  return { list, add, lower, state: () => stateOf(list, current), bytes: () => bytes }
+}
+
+function stateOf(list: readonly Segment[], current: Segment | undefined): LogState {
+  const seal = { count: current?.count ?? 0, chain: current?.chain ?? 0 }
+  return { segments: list.map(({ number }) => number), seal }
+}
+
+interface Numbered {
+  readonly directory: string
+  readonly name: string
+  readonly instanceId: string
+}
+
+function openNumbered(number: number, { directory, name, instanceId }: Numbered): Segment {
+  const file = `${name}-${String(number).padStart(8, '0')}.log`
+  return openSegment(join(directory, file), number, chainStart(instanceId, file))
+}
+
+/** Without it the segment counts as damaged. @returns The line's bytes. */
+function writeEnd(
+  segment: Segment,
+  { lines, write, onError }: { lines: LineWriter; write: WriteBytes; onError: (error: unknown) => void },
+): number {
+  try {
+    return writeLine(segment, { lines, write, text: sealText(segment) })
+  } catch (error) {
+    onError(error)
+    return 0
+  }
 }

@@ -10,6 +10,8 @@ export interface SpoolOwner {
   readonly startTicks: string | undefined
   /** Of the machine's current run. */
   readonly bootId: string | undefined
+  /** Whether there is a checkpoint; releases before it had none. */
+  readonly checkpoint?: boolean
   /** Pids of another namespace say nothing here: a container's first process is always 1. */
   readonly pidNamespace: string | undefined
 }

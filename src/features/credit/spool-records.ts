@@ -16,6 +16,8 @@ export type SpoolRecord =
   | { readonly kind: 'settled'; readonly unit: SettleUnit }
   /** It was admitted without the database: what to charge for it when nothing says better. */
   | { readonly kind: 'intent'; readonly unit: SettleUnit }
+  /** The end of a segment. */
+  | { readonly kind: 'end' }
 
 interface StoredUnit {
   readonly record: Omit<CompletionRecord, 'costNanoUsd'> & { readonly costNanoUsd: string }
@@ -50,6 +52,7 @@ export function parseRecord(text: string): SpoolRecord | undefined {
   if (!Array.isArray(line)) return undefined
   const [letter, content]: unknown[] = line
   const id = textOf(content) as CompletionId // its checksum says that it was written as one
+  if (letter === 'E') return { kind: 'end' }
   if (letter === 'D') return { kind: 'dispatched', id }
   if (letter === 'R') return { kind: 'released', id }
   const unit = parseUnit(content)

@@ -1,9 +1,14 @@
 /** One file of a spool's log. */
 import { close, openSync, writeSync } from 'node:fs'
 import type { LineWriter } from '../../lib/checked-line.ts'
+import { chainNext } from './spool-seal.ts'
 
 export interface Segment {
   readonly path: string
+  readonly number: number
+  /** Lines, and their checksum; see `spool-seal.ts`. */
+  count: number
+  chain: number
   /** Undefined: nothing is written to it any more, and nothing of it waits to be synced. */
   fd: number | undefined
   bytes: number
@@ -29,10 +34,13 @@ export interface ByteRange {
   readonly position: number
 }
 
-/** Throws when the file is there already. */
-export function openSegment(path: string): Segment {
+/** Throws when the file is there already. @param chain See `chainStart`. */
+export function openSegment(path: string, number: number, chain: number): Segment {
   return {
     path,
+    number,
+    count: 0,
+    chain,
     fd: openSync(path, 'wx', 0o600),
     bytes: 0,
     open: 0,
@@ -62,6 +70,8 @@ export function writeLine(
     offset += written
   }
   segment.bytes += length
+  segment.count += 1
+  segment.chain = chainNext(segment.chain, lines.sum())
   segment.dirty = true
   return length
 }

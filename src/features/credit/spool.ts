@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { CompletionId } from '../../domain/ids.ts'
 import { reach } from '../../lib/crash-point.ts'
 import {
+  CHECKPOINT_FILE,
   DISPATCH_LOG,
   MONEY_LOG,
   markIncomplete,
@@ -21,6 +22,7 @@ import { createSpoolLog, type SpoolLog } from './spool-log.ts'
 import { ownProcess } from './spool-owner.ts'
 import { dispatchedText, releasedText, unitText } from './spool-records.ts'
 import { createReserve } from './spool-reserve.ts'
+import { type CheckpointFile, createCheckpointFile } from './spool-seal.ts'
 import type { Segment, WriteBytes } from './spool-segment.ts'
 import { createSpoolWriter, type Place, type SpoolWriter, type SpoolWriterLog } from './spool-writer.ts'
 import type { SettleUnit } from './unit.ts'
@@ -81,6 +83,7 @@ interface Parts {
   readonly directory: string
   readonly dispatches: SpoolLog
   readonly money: SpoolLog
+  readonly checkpoint: CheckpointFile
   readonly writer: SpoolWriter
 }
 
@@ -88,7 +91,7 @@ interface Parts {
 export function openSpool(options: SpoolOptions): Spool {
   const { maxBytes = MAX_SPOOL_BYTES, maxSettlements = MAX_SPOOLED_SETTLEMENTS } = options
   const parts = openParts(options)
-  const { directory, dispatches, money, writer } = parts
+  const { directory, dispatches, money, checkpoint, writer } = parts
   const bytes = () => dispatches.bytes() + money.bytes()
   const waiting = () => money.open() + writer.unwritten()
   return {
@@ -121,6 +124,7 @@ export function openSpool(options: SpoolOptions): Spool {
       const isDone = waiting() === 0 && dispatches.open() === 0
       if (!isDone) await money.sync().catch(writer.report)
       await Promise.all([dispatches.close(), money.close()])
+      checkpoint.close()
       if (isDone) await rm(directory, { recursive: true, force: true })
     },
   }
@@ -130,13 +134,16 @@ function openParts(options: SpoolOptions): Parts {
   const { dataDirectory, instanceId, log, clock, write } = options
   const root = spoolRoot(dataDirectory)
   const directory = join(root, instanceId)
-  const owner = ownProcess()
+  const owner = { ...ownProcess(), checkpoint: true }
   prepareDirectory(directory, owner, true)
   const shared = {
     directory,
     prepare: () => prepareDirectory(directory, owner, false),
     onError: (error: unknown) => log.error({ error: String(error) }, 'a file of the spool could not be deleted'),
     write,
+    instanceId,
+    onAppend: () => checkpoint.soon(),
+    onRemove: () => checkpoint.now(),
   }
   const dispatches = createSpoolLog({
     ...shared,
@@ -145,8 +152,17 @@ function openParts(options: SpoolOptions): Parts {
     synced: false,
   })
   const money = createSpoolLog({ ...shared, name: MONEY_LOG, segmentBytes: MONEY_SEGMENT_BYTES, synced: true })
+  const onLost = (error: unknown) => log.error({ error: String(error) }, 'the checkpoint of the spool was not written')
+  const state = () => ({ [DISPATCH_LOG]: dispatches.state(), [MONEY_LOG]: money.state() })
+  const checkpoint = createCheckpointFile(join(directory, CHECKPOINT_FILE), state, onLost)
   const reserve = createReserve(join(root, RESERVE_FILE), instanceId)
-  return { directory, dispatches, money, writer: createSpoolWriter({ dispatches, money, reserve, log, clock }) }
+  return {
+    directory,
+    dispatches,
+    money,
+    checkpoint,
+    writer: createSpoolWriter({ dispatches, money, reserve, log, clock }),
+  }
 }
 
 /**
