@@ -163,8 +163,14 @@ function knownKey({ transaction }: Work, account: KnownAccount, id: KeyId): Know
   return key
 }
 
-function performHold(work: Work, unit: HoldUnit): Outcome {
+/** No request is of a time after its row: the clock of the process that took it may have been wrong for a moment. */
+function notAfter<Dated extends { readonly createdAt: number }>(dated: Dated, now: number): Dated {
+  return dated.createdAt > now ? { ...dated, createdAt: now } : dated
+}
+
+function performHold(work: Work, asked: HoldUnit): Outcome {
   const { transaction } = work
+  const unit = notAfter(asked, transaction.now)
   const account = knownAccount(work, unit.accountId)
   const key = unit.keyBudgetNanoUsd === undefined ? undefined : knownKey(work, account, unit.keyId)
   const keySpentBefore = key !== undefined && key.state === undefined ? spentBefore(transaction, unit) : NO_CREDIT
@@ -207,7 +213,7 @@ function performSettle(work: Work, unit: SettleUnit): Outcome {
   const applied = applyUnit(unit, worldOf({ account, key, hold, charged }), transaction.now)
   assertEnded(hold, applied)
   if (applied.completion) {
-    transaction.insertCompletion(record)
+    transaction.insertCompletion(notAfter(record, transaction.now))
     if (kept !== undefined) transaction.keepAnswer(kept, record.id)
   }
   if (applied.corrects !== undefined) transaction.correctCompletion(record, applied.corrects)

@@ -288,3 +288,19 @@ test('F14: what was committed without an answer is not done twice: a hold is giv
   assert.deepEqual(await db.selectFrom('hold').selectAll().execute(), [])
   assert.deepEqual(await creditOf(database), { balance: 960n, held: 0n, charges: 1, completions: 1 })
 })
+
+test('TIME-1: a request that was taken by a clock an hour ahead is dated no later than its rows, and so are its sums', async (t) => {
+  const { db, commit } = await openStore(t)
+  const createdAt = NOW + 3_600_000
+  await commit(purchase(1_000n), hold(1, { createdAt }), hold(2, { createdAt: NOW - 1 }))
+  const holds = await db.selectFrom('hold').select('created_at').orderBy('id').execute()
+  assert.deepEqual(
+    holds.map(({ created_at: at }) => at),
+    [NOW, NOW - 1],
+  )
+  await commit(settle(1, { createdAt }))
+  const completions = await db.selectFrom('completion').select('created_at').execute()
+  assert.deepEqual(completions, [{ created_at: NOW }])
+  const hours = await db.selectFrom('usage_hour').select('hour').execute()
+  assert.deepEqual(hours, [{ hour: Math.floor(NOW / 3_600_000) }])
+})

@@ -4,6 +4,7 @@
  */
 import { resultCodeOf } from '../../db/failure.ts'
 import type { ProgramConnection } from '../../db/program.ts'
+import { createSteadyClock } from '../../lib/steady-clock.ts'
 import { RaceLost } from './known-accounts.ts'
 import { carryOutUnits } from './sqlite-program-units.ts'
 import { unitsOf, type WireBatch } from './sqlite-wire.ts'
@@ -20,11 +21,14 @@ const CODES_OF_A_UNIT: ReadonlySet<number> = new Set([
   25, // RANGE
 ])
 
+/** SQLite's clock is this machine's. The time of a ledger never goes back, so that it must not be wrong for a moment. */
+const clock = createSteadyClock(Date.now, () => performance.now())
+
 /** Throws, with nothing committed, for everything that is not one unit's fault. */
 export function run(connection: ProgramConnection, payload: unknown): readonly Outcome[] {
   const batch = payload as WireBatch // `sqlite-store.ts` sends nothing else
   const units = unitsOf(batch)
-  const { now = Date.now() } = batch // SQLite's clock is this machine's
+  const { now = clock() } = batch
   if (units.length === 0) return tryWriting(connection)
   for (let attempt = 1; ; attempt++) {
     try {
