@@ -7,6 +7,7 @@ import { answerStream, completion, counts, ordinary, slowStream, textChunks } fr
 import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
 import { type FakeProvider, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
+import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/heavy-requests.ts'
 import {
   creditAtRest,
   everyRow,
@@ -44,8 +45,8 @@ const PRICED = { ...model('m1', 'up', 'up-model'), pricing: { input_per_million:
 function start(skewMs: number): Promise<Gateway> {
   const config = {
     providers: { up: { protocol: 'openai', base_url: `${provider.url}/v1`, api_key: 'sk-up' } },
-    models: [PRICED],
-    plans: { wide: { requests_per_minute: 1_000_000, max_in_flight: 5_000 }, narrow: { requests_per_minute: LIMIT } },
+    models: [PRICED, HEAVY_MODEL],
+    plans: { wide: HEAVY_PLAN, narrow: { requests_per_minute: LIMIT } },
     routing: { max_attempts: 1 },
   }
   const stores = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, TURNPIKE_SECRET: SECRET }
@@ -91,6 +92,11 @@ test('F24, INV-3: 200 requests at once at three processes, with credit for 10: e
   assert.equal(answers.filter(({ status }) => status === 402).length, 190)
   assert.equal(provider.calls.length - called, 10)
   await assertSound(owner)
+})
+
+test('INV-3: 200 requests of every kind at once at three processes, each kind on $1: no balance falls below zero', async () => {
+  provider.answer(billsAll)
+  await raceHeavy(gateways, 200)
 })
 
 test('R-E1: a limit a minute is one limit for three processes', async () => {

@@ -2,10 +2,14 @@
  * Requests whose cost a gateway may not see: files, sound, pictures, tools and every field beside the messages. Each with
  * what its provider bills for it: text by a real tokenizer, media by the published formula.
  */
+import assert from 'node:assert/strict'
 import { deflateSync } from 'node:zlib'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { bodyOf, completion, counts } from './answers.ts'
+import { CHAT, hello, send } from './client.ts'
 import type { BillRow, ProviderCall, Script } from './fake-provider.ts'
+import { type Gateway, model } from './gateway.ts'
+import { creditAtRest, reconcile } from './money.ts'
 
 const DENSE = '1234567890 𓀀𓁐𓂀 ሰላም {"a":[1,2]} '.repeat(20)
 /** Media by what they truly are: the gateway has to find out, or to take them for more. */
@@ -129,4 +133,49 @@ export const billsAll: Script = async (call, reply) => {
   reply.head(200, { 'content-type': 'application/json' })
   const usage = counts(row.promptTokens, row.completionTokens)
   reply.end(JSON.stringify(completion({ content: 'w '.repeat(50) }, { usage })))
+}
+
+/** A model whose pictures are tiles, at $2 and $8. */
+export const HEAVY_MODEL = {
+  ...model('gpt-4o', 'up', 'gpt-4o'),
+  context_window: 200_000,
+  max_output_tokens: 2000,
+  pricing: { input_per_million: 2, output_per_million: 8 },
+}
+export const HEAVY_PLAN = { requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000, max_in_flight: 5_000 }
+
+/** So many requests of every kind at once, each kind on an account of $1 with the plan `wide`: no balance ends below zero. */
+export async function raceHeavy(gateways: readonly Gateway[], count: number): Promise<void> {
+  const [first = assert.fail('no gateway')] = gateways
+  const kinds = Object.entries(HEAVY)
+  const accounts = await Promise.all(kinds.map(([kind]) => dollarOf(first, kind)))
+  const answers = await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const [kind, body] = kinds[at % kinds.length] ?? assert.fail()
+      const { key } = accounts[at % kinds.length] ?? assert.fail()
+      const limit = at % 2 === 0 ? { max_tokens: 500 } : {}
+      const gateway = gateways[at % gateways.length] ?? first
+      const { status, text } = await send(gateway, CHAT, { key, body: hello({ model: 'gpt-4o', ...body, ...limit }) })
+      return { kind, status, text }
+    }),
+  )
+  for (const [at, owner] of accounts.entries()) {
+    const [kind = ''] = kinds[at] ?? []
+    const own = answers.filter((answer) => answer.kind === kind)
+    assert.ok(
+      own.some(({ status }) => status === 200),
+      `${kind}: ${own[0]?.text}`,
+    )
+    // (503: a busy machine turned it away before it was looked at)
+    for (const { status, text } of own) assert.ok([200, 402, 503].includes(status), `${kind}: ${text}`)
+    const credit = await creditAtRest(first, owner)
+    assert.ok(credit.balance_usd >= 0, `${kind}: ${credit.balance_usd}`)
+    assert.equal((await reconcile(first, owner.key)).ok, true)
+  }
+}
+
+async function dollarOf(gateway: Gateway, name: string): Promise<{ readonly account: string; readonly key: string }> {
+  const account = await gateway.cli('accounts', 'create', '--name', name, '--plan', 'wide')
+  await gateway.cli('credits', 'grant', '--account', account, '--usd', '1')
+  return { account, key: await gateway.key('--account', account) }
 }
