@@ -22,7 +22,7 @@ export function parseResponse(body: string): ChatEvent[] {
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
   if (raw !== '') events.push({ type: 'finish', index: 0, reason: parseFinish(raw, calls > 0), raw })
-  const usage = parseUsage(answer['usage'])
+  const usage = parseUsage(answer['usage'], answer['serviceTier'])
   if (usage !== undefined) events.push({ type: 'usage', usage })
   return events
 }

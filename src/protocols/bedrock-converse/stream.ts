@@ -84,7 +84,7 @@ const EVENTS: ReadonlySet<string> = new Set([
 ])
 
 function readUsage(state: State, payload: Json, events: ChatEvent[]): void {
-  const usage = parseUsage(payload['usage'])
+  const usage = parseUsage(payload['usage'], payload['serviceTier'])
   if (usage === undefined) return
   state.hasUsage = true
   events.push({ type: 'usage', usage })

@@ -21,7 +21,7 @@ export function parseResponse(body: string): ChatEvent[] {
     if (!isRecord(choice)) throw brokenAnswer('The provider answered with an unreadable choice.')
     readChoice(choice, { position, answerId: textOf(answer.id) }, events)
   })
-  const usage = parseUsage(answer.usage)
+  const usage = parseUsage(answer.usage, answer.service_tier)
   if (usage !== undefined) events.push({ type: 'usage', usage })
   return events
 }

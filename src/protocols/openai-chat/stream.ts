@@ -105,7 +105,7 @@ function readChunk(state: State, chunk: Json, events: ChatEvent[]): void {
   const { choices, usage } = chunk
   const vendor = state.vendorField === undefined ? undefined : chunk[state.vendorField]
   if (hasError(chunk)) {
-    readUsage(usage, events)
+    readUsage(usage, chunk, events)
     throw new ProviderError(failureOf(chunk, 200))
   }
   if (isRecord(vendor) && hasError(vendor)) throw new ProviderError(failureOf(vendor, 200))
@@ -113,12 +113,13 @@ function readChunk(state: State, chunk: Json, events: ChatEvent[]): void {
   if (Array.isArray(choices)) {
     for (const choice of choices) if (isRecord(choice)) readChoice(state, choice, events)
   }
-  if (isRecord(usage)) readUsage(usage, events)
-  else if (isRecord(vendor)) readUsage(vendor.usage, events)
+  if (isRecord(usage)) readUsage(usage, chunk, events)
+  else if (isRecord(vendor)) readUsage(vendor.usage, chunk, events)
 }
 
-function readUsage(value: unknown, events: ChatEvent[]): void {
-  const usage = parseUsage(value)
+/** @param chunk It has the service tier: every chunk of an answer does. */
+function readUsage(value: unknown, chunk: Json, events: ChatEvent[]): void {
+  const usage = parseUsage(value, chunk.service_tier)
   if (usage !== undefined) events.push({ type: 'usage', usage })
 }
 
@@ -127,7 +128,7 @@ function readChoice(state: State, wire: Json, events: ChatEvent[]): void {
   const { delta, finish_reason: raw } = wire
   choice.events = events
   if (isRecord(delta)) readDelta(state, choice, wire)
-  if (isRecord(wire.usage)) readUsage(wire.usage, events)
+  if (isRecord(wire.usage)) readUsage(wire.usage, wire, events)
   if (isBreakdown(raw)) throw new ProviderError(failureOf({ error: wire.error ?? { code: raw } }, 200))
   if (typeof raw === 'string' && raw !== '') readFinish(choice, raw)
 }

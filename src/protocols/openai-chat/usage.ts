@@ -1,22 +1,57 @@
 /** Token counts of every host of this format, read by response and stream alike, so that the two cannot disagree. */
-import type { TokenField, Usage } from '../../domain/chat.ts'
+import type { Usage } from '../../domain/chat.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
+import { count, type MutableUsage, put, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
 
 /**
- * A snapshot: counts that are absent, negative or no whole numbers are left out, never zero.
+ * A snapshot of an answer or a chunk, whose service tier is beside its usage: counts that are absent, negative or no whole numbers are left out, never zero.
  * @returns undefined when nothing was counted.
  */
-export function parseUsage(value: unknown): Usage | undefined {
+export function parseUsage(value: unknown, serviceTier?: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const prompt = details(value.prompt_tokens_details)
-  const reasoning = count(details(value.completion_tokens_details).reasoning_tokens)
-  const usage: { -readonly [Key in keyof Usage]: Usage[Key] } = {}
+  const completion = details(value.completion_tokens_details)
+  const reasoning = count(completion.reasoning_tokens)
+  const usage: MutableUsage = {}
   put(usage, 'promptTokens', count(value.prompt_tokens))
   put(usage, 'completionTokens', completionTokens(value, reasoning))
   put(usage, 'cachedTokens', cachedTokens(value, prompt))
-  put(usage, 'cacheWriteTokens', count(prompt.cache_write_tokens))
+  put(usage, 'cacheWriteTokens', cacheWriteTokens(value, prompt))
   put(usage, 'reasoningTokens', reasoning)
-  return Object.keys(usage).length === 0 ? undefined : usage
+  if (Object.keys(usage).length === 0) return undefined
+  putSome(usage, 'cacheWrite1hTokens', count(lifetimes(value, prompt).ephemeral_1h_input_tokens))
+  putSome(usage, 'audioInputTokens', count(prompt.audio_tokens))
+  putSome(usage, 'cachedAudioTokens', count(details(prompt.cached_tokens_details).audio_tokens))
+  putSome(usage, 'audioOutputTokens', count(completion.audio_tokens))
+  putSome(usage, 'imageOutputTokens', count(completion.image_tokens))
+  putUses(usage, value)
+  const tier = serviceTierOf(serviceTier ?? value.service_tier)
+  if (tier !== undefined) usage.serviceTier = tier
+  return usage
+}
+
+/** OpenRouter, Alibaba and proxies of Anthropic's models. */
+function cacheWriteTokens(usage: Json, prompt: Json): number | undefined {
+  return (
+    count(prompt.cache_write_tokens) ??
+    count(prompt.cache_creation_tokens) ??
+    count(prompt.cache_creation_input_tokens) ??
+    count(usage.cache_creation_input_tokens)
+  )
+}
+
+/** Cache writes by lifetime, as Anthropic splits them. */
+function lifetimes(usage: Json, prompt: Json): Json {
+  return details(prompt.cache_creation ?? usage.cache_creation)
+}
+
+/** OpenRouter's and xAI's tools, Perplexity's searches, and the sources of xAI's older live search. */
+function putUses(usage: MutableUsage, wire: Json): void {
+  const { server_tool_use: requests, server_side_tool_usage_details: calls } = wire
+  if (requests !== undefined) putToolUses(usage, requests, (name) => name.replace(/_requests$/, ''))
+  if (calls !== undefined) putToolUses(usage, calls, (name) => name.replace(/_calls$/, ''))
+  const { num_search_queries: web_search, num_sources_used: live_search } = wire
+  if (web_search || live_search) putToolUses(usage, { web_search, live_search }, (name) => name)
 }
 
 /** Some hosts count reasoning beside the completion instead of within it; their total shows it. */
@@ -39,12 +74,4 @@ function cachedTokens(usage: Json, prompt: Json): number | undefined {
 
 function details(value: unknown): Json {
   return isRecord(value) ? value : {}
-}
-
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
-}
-
-function put(usage: { -readonly [Key in keyof Usage]: Usage[Key] }, key: TokenField, value: number | undefined): void {
-  if (value !== undefined) usage[key] = value
 }
