@@ -123,7 +123,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Take an ID of `GET /v1/models`; the message names the nearest ones.',
   },
   model_not_priced: {
-    meaning: 'The price of the model is not known, so it may not be called.',
+    meaning:
+      'The price of the model is not known, so it may not be called. Status 503 and type `service_unavailable`: its price has ended or has not started.',
     action: 'Ask the operator to set `pricing` for it.',
   },
   unsupported_parameter: {

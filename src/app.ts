@@ -2,6 +2,7 @@
  * The composition: the only place that connects gateway, features, database and HTTP. It opens no database and listens on
  * nothing; that is `main.ts`.
  */
+
 import { channel } from 'node:diagnostics_channel'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -16,6 +17,7 @@ import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/open.ts'
+import { endingPrices } from './domain/price-ends.ts'
 import type { LastAudit } from './domain/signals.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
@@ -142,6 +144,7 @@ function measured({
     agents: agents.active,
     countedHere,
     audit,
+    priceEnds: () => endingPrices(world.models().all, world.now()),
   })
 }
 

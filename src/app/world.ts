@@ -4,6 +4,7 @@ import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/open.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
+import { endingPrices } from '../domain/price-ends.ts'
 import { recordPlanAllowances } from '../features/credit/audit/allowances.ts'
 import { planTerms } from '../features/credit/plan-terms.ts'
 import type { PlanTerms } from '../features/credit/unit.ts'
@@ -51,6 +52,9 @@ export async function createWorld({ config, database, log }: WorldInput): Promis
   let terms = termsOfPlans(config)
   await recordPriceVersions(db, book.all, Date.now())
   await recordPlanAllowances(db, terms, Date.now())
+  const warn = (): void => warnOfPriceEnds(book, log)
+  warn()
+  setInterval(warn, PRICE_WARNING_EVERY_MS).unref()
   return {
     ids: createIdSource(Date.now, randomBytes),
     now: Date.now,
@@ -72,7 +76,19 @@ export async function createWorld({ config, database, log }: WorldInput): Promis
       book = nextBook
       terms = nextTerms
       current = next
+      warn()
     },
+  }
+}
+
+const PRICE_WARNING_EVERY_MS = 86_400_000
+
+/** A model without a price answers 503: the operator hears of it a week before, once a day. */
+function warnOfPriceEnds(book: ModelBook, log: Log): void {
+  for (const end of endingPrices(book.all, Date.now())) {
+    const { model, endsAt, hasEnded } = end
+    const message = hasEnded ? 'the price of a model has ended' : 'the price of a model ends without a successor'
+    log.warn({ model, ends: new Date(endsAt).toISOString() }, message)
   }
 }
 

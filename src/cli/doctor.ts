@@ -13,6 +13,7 @@ import {
   passed,
 } from './doctor-machine.ts'
 import { checkPort, checkProviders } from './doctor-network.ts'
+import { checkPrices } from './doctor-prices.ts'
 
 export interface DoctorOptions {
   readonly json?: boolean
@@ -32,7 +33,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
   const independent = { node: checkNode(process.versions.node), clock: checkClock() }
   if (typeof config === 'string') {
     const fix = 'Mend what the lines above name; docs/configuration.md lists every setting.'
-    const unknown = ['data_directory', 'database', 'port', 'providers', 'agents'].map((name) =>
+    const unknown = ['data_directory', 'database', 'port', 'providers', 'agents', 'prices'].map((name) =>
       failed(name, 'not checked, since the configuration cannot be used', 'Mend the configuration first.'),
     )
     return [independent.node, failed('configuration', config, fix), ...unknown, independent.clock]
@@ -44,6 +45,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
     checkPort(config.server),
     checkProviders(config.providers),
     checkAgents(config.agents),
+    checkPrices(config),
   ])
   return [independent.node, configuration, ...dependent, independent.clock]
 }

@@ -1,6 +1,7 @@
 import type { FinishReason } from './chat.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
+import type { UsageDetail } from './usage-detail.ts'
 
 /**
  * `completed`: the client got a whole answer. `failed`: nothing was generated for it. `incomplete`: the provider
@@ -58,8 +59,12 @@ export interface CompletionRecord {
   readonly cachedTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
+  /** Seldom classes of usage; absent: there are none. */
+  readonly usageDetail?: UsageDetail | undefined
   readonly costNanoUsd: NanoUsd
   readonly priceVersion: string
+  /** What of the price applied, see `priceUsage`; absent: the price itself. */
+  readonly priceRule?: string | undefined
   readonly usageSource: UsageSource
   /** Unix milliseconds. */
   readonly createdAt: number

@@ -58,6 +58,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly param?: string | undefined
   /** How long to wait before a repeat makes sense. */
   readonly retryAfterMs?: number | undefined
+  /** Its status, type and retryability are those of this code. */
+  readonly as?: ErrorCode | undefined
   /** Fields of the body beside the usual ones: plain JSON values. */
   readonly details?: Readonly<Record<string, string | number | null>> | undefined
   /** False: no repeat mends it, though the code alone does not say so. */
@@ -74,6 +76,7 @@ export class GatewayError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly details: Readonly<Record<string, string | number | null>> | undefined
   readonly #retryable: boolean | undefined
+  readonly #as: ErrorCode
 
   /** @param message Shown to clients. Secrets and upstream bodies go in `options.cause`, which is only logged. */
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -84,21 +87,23 @@ export class GatewayError extends Error {
     this.headers = options.headers
     this.details = options.details
     this.#retryable = options.retryable
+    this.#as = options.as ?? code
   }
   get status(): number {
-    return CATALOGUE[this.code].status
+    return CATALOGUE[this.#as].status
   }
   get type(): ErrorType {
-    return CATALOGUE[this.code].type
+    return CATALOGUE[this.#as].type
   }
   /** Whether the same request may succeed later. */
   get retryable(): boolean {
-    return this.#retryable ?? CATALOGUE[this.code].retryable
+    return this.#retryable ?? CATALOGUE[this.#as].retryable
   }
   /** The same error with other headers. */
   withHeaders(headers: Readonly<Record<string, string>>): GatewayError {
     const { code, message, cause, param, retryAfterMs, details } = this
-    return new GatewayError(code, message, { cause, param, retryAfterMs, details, headers, retryable: this.#retryable })
+    const more = { as: this.#as, retryable: this.#retryable }
+    return new GatewayError(code, message, { cause, param, retryAfterMs, details, headers, ...more })
   }
   /** What the client may be told: our own errors as they are, anything else as `internal_error`. */
   static from(error: unknown): GatewayError {

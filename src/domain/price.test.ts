@@ -185,11 +185,11 @@ test('each class of token has its own rate, and the one it falls back to without
     priceUsage(usage, price).lines.map((line) => ('tokens' in line ? [line.kind, line.tokens, line.microUsd] : line))
   assert.deepEqual(linesOf(full), [
     ['input', 350, 1],
-    ['audio_input', 50, 7],
+    ['cached_input', 200, 3],
     ['cache_write', 150, 4],
     ['cache_write_1h', 100, 5],
     ['cache_write_12h', 50, 6],
-    ['cached_input', 200, 3],
+    ['audio_input', 50, 7],
     ['cached_audio_input', 100, 8],
     ['output', 10, 2],
     ['reasoning_output', 40, 11],
@@ -198,11 +198,11 @@ test('each class of token has its own rate, and the one it falls back to without
   ])
   assert.deepEqual(linesOf({ inputMicroUsd: 1, outputMicroUsd: 2, cachedInputMicroUsd: 3, cacheWriteMicroUsd: 4 }), [
     ['input', 350, 1],
-    ['audio_input', 50, 1],
+    ['cached_input', 200, 3],
     ['cache_write', 150, 4],
     ['cache_write_1h', 100, 4],
     ['cache_write_12h', 50, 4],
-    ['cached_input', 200, 3],
+    ['audio_input', 50, 1],
     ['cached_audio_input', 100, 3],
     ['output', 50, 2],
     ['audio_output', 20, 2],

@@ -159,6 +159,15 @@ export function chargeNanoUsd(usage: ChargeableUsage, price: Price): NanoUsd {
   return chargePlain(usage, price) ?? priceUsage(usage, price).nanoUsd
 }
 
+/** The charge and the rule; cheap like `chargeNanoUsd`. */
+export function chargeByRule(usage: ChargeableUsage, price: Price): Pick<PricedUsage, 'nanoUsd' | 'rule'> {
+  const plain = chargePlain(usage, price)
+  return plain === undefined ? priceUsage(usage, price) : { nanoUsd: plain, rule: BASE_RULE }
+}
+
+/** The name of the price itself, where nothing else applied. */
+export const BASE_RULE = 'base'
+
 /** Undefined where the price or the usage has more to it than fresh, cached, written and generated tokens. */
 function chargePlain(usage: ChargeableUsage, price: Price): NanoUsd | undefined {
   if (hasConditions(price) || hasSeldomClasses(usage)) return undefined
@@ -235,8 +244,19 @@ function inputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): re
       end -= count
     }
   }
-  return lines
+  return lines.sort((one, other) => INPUT_ORDER.indexOf(one.kind) - INPUT_ORDER.indexOf(other.kind))
 }
+
+/** In which lines are shown. */
+const INPUT_ORDER: readonly TokenKind[] = [
+  'input',
+  'cached_input',
+  'cache_write',
+  'cache_write_1h',
+  'cache_write_12h',
+  'audio_input',
+  'cached_audio_input',
+]
 
 function outputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): readonly TokenLine[] {
   const { completion } = usage
@@ -271,5 +291,5 @@ function feeLines(usage: ChargeableUsage, { perRequestNanoUsd, perImageNanoUsd, 
 
 function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0 }: ChargeableUsage, { names }: AppliedRates): string {
   const lifetimes = [...(cacheWrite1h > 0 ? ['cache_write_1h'] : []), ...(cacheWrite12h > 0 ? ['cache_write_12h'] : [])]
-  return [...names, ...lifetimes].join('+') || 'base'
+  return [...names, ...lifetimes].join('+') || BASE_RULE
 }

@@ -1,10 +1,12 @@
 /** What a request must pass before anything is held or sent for it: its body, its model, a route, the rate limit. */
+
 import type { Caller } from '../domain/caller.ts'
 import type { ChatRequest } from '../domain/chat.ts'
 import type { Hold, HoldAsk } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price.ts'
+import { notPriced } from '../domain/price-ends.ts'
 import { reach } from '../lib/crash-point.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
 import { checkCapabilities } from './capabilities.ts'
@@ -116,10 +118,7 @@ function findModel(ports: GatewayPorts, caller: Caller, request: ChatRequest): P
   if (caller.models !== undefined && !caller.models.has(model.id) && !caller.models.has(model.aliasOf ?? model.id)) {
     throw new GatewayError('model_not_allowed', `This key may not use the model '${model.id}'.`, { param: 'model' })
   }
-  if (!isPriced(model)) {
-    const message = `The model '${model.id}' has no price yet. The operator sets it in the configuration file.`
-    throw new GatewayError('model_not_priced', message, { param: 'model' })
-  }
+  if (!isPriced(model)) throw notPriced(model)
   return model
 }
 

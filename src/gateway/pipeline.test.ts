@@ -26,7 +26,7 @@ import { begun, hello, only, ordinary, type PlaneInput, plane, STREAM } from '..
 import { assemble, assertWireRules, readStream } from '../../test/support/sse.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { usdNumber, usdText } from '../domain/money.ts'
-import { chargeNanoUsd } from '../domain/price.ts'
+import { chargeNanoUsd, type Price } from '../domain/price.ts'
 import { createLimiter } from '../features/limits/limiter.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { createGateway } from './pipeline.ts'
@@ -53,6 +53,36 @@ test('a whole answer carries the usage and cost that are metered, to the last na
   assert.equal(body.id, record.id)
 })
 
+test('an answer is charged by its classes of usage, its service tier and its length, and its row names the rule', async () => {
+  const usage = {
+    ...counts(1001, 300),
+    prompt_tokens_details: { cached_tokens: 500, audio_tokens: 100 },
+    completion_tokens_details: { reasoning_tokens: 100, audio_tokens: 50 },
+  }
+  const price: Price = {
+    inputMicroUsd: 1000,
+    outputMicroUsd: 4000,
+    audioInputMicroUsd: 10_000,
+    audioOutputMicroUsd: 20_000,
+    reasoningOutputMicroUsd: 5000,
+    perImageNanoUsd: 7,
+    perRequestNanoUsd: 3,
+    serviceTiers: { flex: { inputMicroUsd: 500, cachedInputMicroUsd: 50 } },
+    tiers: [{ abovePromptTokens: 1000, appliesTo: 'request', outputMicroUsd: 8000 }],
+  }
+  const body = { ...answer({ content: 'Hi' }, { usage }), service_tier: 'flex' }
+  const { ask, records } = plane(() => whole(body), {
+    model: { price, capabilities: { streaming: true, function_calling: true, vision: true, json_mode: true } },
+  })
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const
+  await ask({ ...hello(), messages: [{ role: 'user', content: [image, { type: 'text', text: 'Hello' }] }] })
+  const record = only(records)
+  const tokens = 401 * 500 + 500 * 50 + 100 * 10_000 + 150 * 8000 + 100 * 5000 + 50 * 20_000
+  assert.equal(record.costNanoUsd, BigInt(Math.ceil(tokens / 1000) + 7 + 3))
+  assert.equal(record.priceRule, 'flex+above_1000')
+  assert.deepEqual(record.usageDetail, { audioInput: 100, audioOutput: 50, images: 1, serviceTier: 'flex' })
+})
+
 test('INV-10: the row says everything of its completion', async () => {
   const { ask, records } = plane(() => ordinary(3), { model: { id: 'alias', aliasOf: 'm1' } })
   await ask({ ...STREAM, model: 'alias' })
@@ -68,6 +98,8 @@ test('INV-10: the row says everything of its completion', async () => {
     finishReason: 'stop',
     promptTokens: 10,
     completionTokens: 3,
+    usageDetail: undefined,
+    priceRule: undefined,
     cachedTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,

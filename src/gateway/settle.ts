@@ -2,11 +2,12 @@
  * Money at the end of a completion: what it used and costs, its one row, and the end of its hold. Exactly once, however
  * it ends.
  */
-import type { FinishReason } from '../domain/chat.ts'
+import type { ChatRequest, FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
 import type { KeptResult } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
-import { chargeNanoUsd } from '../domain/price.ts'
+import { BASE_RULE, type ChargeableUsage, chargeByRule, chargeNanoUsd } from '../domain/price.ts'
+import { usageDetailOf } from '../domain/usage-detail.ts'
 import { type Completion, endDrain } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import {
@@ -22,6 +23,8 @@ import {
 /** What a completion used and costs. */
 export interface Settlement extends Measured {
   readonly costNanoUsd: NanoUsd
+  /** What of the price applied. */
+  readonly rule: string
 }
 
 /** Sync where the provider reported everything, which is nearly always. */
@@ -38,15 +41,39 @@ export function boundsOf({ promptTokens, outputTokens, request: { n }, model }: 
   return { promptTokens, outputTokens: outputTokens * n, windowTokens: model.contextWindow * n }
 }
 
-/** What tokens cost at the price of the admission (LED-9). */
-export function costOf({ price }: Completion, usage: CountedUsage): NanoUsd {
-  const {
-    promptTokens: prompt,
-    completionTokens: completion,
-    cachedTokens: cached,
-    cacheWriteTokens: cacheWrite,
-  } = usage
-  return chargeNanoUsd({ prompt, completion, cached, cacheWrite }, price)
+/** What usage costs at the price of the admission (LED-9). */
+export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
+  return chargeNanoUsd(chargeableOf(completion, usage), completion.price)
+}
+
+function chargeableOf({ branches, request, price, createdAt }: Completion, usage: CountedUsage): ChargeableUsage {
+  return {
+    prompt: usage.promptTokens,
+    completion: usage.completionTokens,
+    cached: usage.cachedTokens,
+    cacheWrite: usage.cacheWriteTokens,
+    cacheWrite1h: usage.cacheWrite1hTokens,
+    cacheWrite12h: usage.cacheWrite12hTokens,
+    audioInput: usage.audioInputTokens,
+    cachedAudio: usage.cachedAudioTokens,
+    audioOutput: usage.audioOutputTokens,
+    imageOutput: usage.imageOutputTokens,
+    reasoning: usage.reasoningTokens,
+    serverTools: usage.serverToolUses,
+    serviceTier: usage.serviceTier,
+    calls: Math.max(1, branches.length),
+    images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * Math.max(1, branches.length),
+    at: createdAt,
+  }
+}
+
+/** Images that a call of the request sends. */
+function imagesIn({ messages }: ChatRequest): number {
+  let images = 0
+  for (const { content } of messages) {
+    if (Array.isArray(content)) for (const { type } of content) if (type === 'image_url') images++
+  }
+  return images
 }
 
 export interface Outcome {
@@ -90,7 +117,8 @@ export function brokenStatus({ abandoned, branches }: Completion): CompletionSta
 export async function priceBroken(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
   const { branches, abandoned, answering, sent } = completion
   const owed = generatedAnything(branches) || (abandoned && answering !== undefined && sent)
-  if (!owed) return { usage: { promptTokens: 0, completionTokens: 0 }, source: 'provider', costNanoUsd: 0n }
+  if (!owed)
+    return { usage: { promptTokens: 0, completionTokens: 0 }, source: 'provider', costNanoUsd: 0n, rule: BASE_RULE }
   try {
     return await priceAnswer(completion, ports)
   } catch {
@@ -104,7 +132,8 @@ function overheadMs({ firstByteAt, receivedAt, upstreamMs }: Completion): number
 }
 
 function withCost(completion: Completion, { usage, source }: Measured): Settlement {
-  return { usage, source, costNanoUsd: costOf(completion, usage) }
+  const { nanoUsd: costNanoUsd, rule } = chargeByRule(chargeableOf(completion, usage), completion.price)
+  return { usage, source, costNanoUsd, rule }
 }
 
 interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
@@ -113,7 +142,7 @@ interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
 }
 
 function recordOf(completion: Completion, { settlement, status, endedAt }: Ending): CompletionRecord {
-  const { usage, source, costNanoUsd } = settlement
+  const { usage, source, costNanoUsd, rule } = settlement
   const { caller, model, request, receivedAt, firstByteAt } = completion
   return {
     id: completion.id,
@@ -129,8 +158,10 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     cachedTokens: usage.cachedTokens ?? 0,
     cacheWriteTokens: usage.cacheWriteTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
+    usageDetail: usageDetailOf(chargeableOf(completion, usage)),
     costNanoUsd,
     priceVersion: completion.priceVersion,
+    priceRule: rule === BASE_RULE ? undefined : rule,
     usageSource: source,
     createdAt: completion.createdAt,
     durationMs: Math.round(endedAt - receivedAt),

@@ -2,10 +2,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CompletionRecord } from '../domain/completion.ts'
+import type { PriceEnd } from '../domain/price-ends.ts'
 import type { ProviderStatus } from '../domain/provider-status.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal, type LastAudit } from '../domain/signals.ts'
 import { createHistogram } from './histogram.ts'
-import { countAttempts, showProviders } from './provider-metrics.ts'
+import { countAttempts, showPriceEnds, showProviders } from './provider-metrics.ts'
 
 export interface MetricsInput {
   /** Completions under way. */
@@ -20,6 +21,8 @@ export interface MetricsInput {
   readonly agents?: () => number
   /** The last audit of the ledger; undefined: none has ended. Asked at each scrape. */
   readonly audit?: () => LastAudit | undefined
+  /** Models whose price ends soon or has ended. */
+  readonly priceEnds?: (() => readonly PriceEnd[]) | undefined
   /** Requests whose limits this process counted by itself although there is a Redis; absent: there is none. */
   readonly countedHere?: (() => number) | undefined
 }
@@ -36,7 +39,15 @@ const OVERHEAD_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 
 /** Counts what the gateway publishes; nothing on the hot path knows of it. */
 export function createMetrics(input: MetricsInput): Metrics {
-  const { active, unwritten, strain = () => undefined, providers = () => [], agents = () => 0, countedHere } = input
+  const {
+    active,
+    unwritten,
+    strain = () => undefined,
+    providers = () => [],
+    agents = () => 0,
+    countedHere,
+    priceEnds,
+  } = input
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   addGauge(registry, { name: 'turnpike_active_completions', help: 'Completions under way.', value: active })
@@ -56,6 +67,7 @@ export function createMetrics(input: MetricsInput): Metrics {
     })
   }
   if (input.audit !== undefined) showAudit(registry, input.audit)
+  if (priceEnds !== undefined) showPriceEnds(registry, priceEnds)
   showProviders(registry, providers)
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)

@@ -1,6 +1,8 @@
 /** Providers in the metrics: what became of calls to them, counted, and how they stand when somebody asks. */
+
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { AttemptNote, CompletionRecord } from '../domain/completion.ts'
+import type { PriceEnd } from '../domain/price-ends.ts'
 import type { DeploymentStatus, ProviderStatus } from '../domain/provider-status.ts'
 
 /** Names of providers, which are the operator's: never more of them than the configuration had. */
@@ -99,6 +101,20 @@ function addProviderGauge(
         const shown = value(provider)
         if (shown !== undefined) this.set({ provider: provider.name }, shown)
       }
+    },
+  })
+}
+
+/** A gauge of models whose price ends soon, or has ended: they answer 503 from then on. */
+export function showPriceEnds(registry: Registry, ends: () => readonly PriceEnd[]): void {
+  new Gauge({
+    name: 'turnpike_model_price_end_timestamp_seconds',
+    help: 'When the price of a model ends without a successor, from a week before it on, as Unix time.',
+    labelNames: ['model'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { model, endsAt } of ends()) this.set({ model }, endsAt / 1000)
     },
   })
 }

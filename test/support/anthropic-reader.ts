@@ -92,6 +92,7 @@ function finishOf(raw: string | null | undefined, hasCalls: boolean): string | u
   return hasCalls ? 'tool_calls' : 'stop'
 }
 
+/** Uses of tools that the provider ran are an object of their own. */
 function usageOf(usage: Anything): Readonly<Record<string, number>> {
   const { input_tokens: input, output_tokens: output, cache_read_input_tokens: read } = usage
   const written = usage.cache_creation_input_tokens
@@ -104,5 +105,9 @@ function usageOf(usage: Anything): Readonly<Record<string, number>> {
     reasoningTokens: thinking,
   }
   const present = Object.entries(counts).filter(([, count]) => typeof count === 'number')
-  return Object.fromEntries(present) as Record<string, number>
+  const hour = usage.cache_creation?.ephemeral_1h_input_tokens
+  if (hour > 0) present.push(['cacheWrite1hTokens', hour])
+  const searches = usage.server_tool_use?.web_search_requests
+  const uses = searches > 0 ? { serverToolUses: { web_search: searches } } : {}
+  return { ...Object.fromEntries(present), ...uses } as unknown as Record<string, number>
 }

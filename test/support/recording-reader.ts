@@ -22,6 +22,9 @@ export interface ReadUsage {
   readonly cachedTokens?: number
   readonly cacheWriteTokens?: number
   readonly reasoningTokens?: number
+  readonly audioInputTokens?: number
+  readonly audioOutputTokens?: number
+  readonly imageOutputTokens?: number
 }
 export interface ReadAnswer {
   /** By index. */
@@ -139,5 +142,17 @@ function usageOf(usage: Anything): ReadUsage | undefined {
     ...(typeof cached === 'number' ? { cachedTokens: cached } : {}),
     ...(typeof written === 'number' ? { cacheWriteTokens: written } : {}),
     ...(typeof reasoning === 'number' ? { reasoningTokens: reasoning } : {}),
+    ...seldomClasses(usage),
+  }
+}
+
+/** Of what most answers have none. */
+function seldomClasses(usage: Anything): Partial<ReadUsage> {
+  const heard = usage.prompt_tokens_details?.audio_tokens
+  const { audio_tokens: spoken, image_tokens: drawn } = usage.completion_tokens_details ?? {}
+  return {
+    ...(heard > 0 ? { audioInputTokens: heard } : {}),
+    ...(spoken > 0 ? { audioOutputTokens: spoken } : {}),
+    ...(drawn > 0 ? { imageOutputTokens: drawn } : {}),
   }
 }

@@ -2542,15 +2542,26 @@ export interface paths {
                                 cache_write_per_million: number | null;
                                 /** @description USD per million tokens. */
                                 output_per_million: number;
+                                /** @description What of the price applied: `base` is the price itself; `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes; several are joined by `+`. */
+                                rule: string;
                                 /** @description Their sum, rounded up to the next nano-dollar, is `cost_usd` of the completion. */
                                 lines: {
                                     /**
-                                     * @description input: prompt tokens that were neither read from nor written to a cache.
+                                     * @description input: prompt tokens that have no line of their own; output: completion tokens likewise. request, image and server_tool are fees: their `tokens` are 0.
                                      * @enum {string}
                                      */
-                                    kind: "input" | "cached_input" | "cache_write" | "output";
+                                    kind: "input" | "audio_input" | "cache_write" | "cache_write_1h" | "cache_write_12h" | "cached_input" | "cached_audio_input" | "output" | "reasoning_output" | "audio_output" | "image_output" | "request" | "image" | "server_tool";
+                                    /** @description Of a server tool. */
+                                    name?: string;
                                     tokens: number;
+                                    /** @description The threshold above which these tokens are, of a tier that prices the excess. */
+                                    above_prompt_tokens?: number;
+                                    /** @description Of tokens; 0 of fees. */
                                     usd_per_million: number;
+                                    /** @description Of fees. */
+                                    uses?: number;
+                                    /** @description Of fees. */
+                                    usd_per_use?: number;
                                     /** @description USD, exact: at most 12 decimals. */
                                     cost_usd: number;
                                 }[];

@@ -1,8 +1,10 @@
 /** What an agent may be asked for. */
+
 import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
 import { type NanoUsd, parseNanoUsd } from '../../domain/money.ts'
+import { notPriced } from '../../domain/price-ends.ts'
 import { isRepositoryName } from '../../runner/git/address.ts'
 import { isBranchName } from '../../runner/git/checkout.ts'
 import type { AgentBody } from './shapes.ts'
@@ -66,10 +68,7 @@ export function chooseModel(
   if (caller.models !== undefined && !caller.models.has(model.id) && !caller.models.has(model.aliasOf ?? model.id)) {
     throw new GatewayError('model_not_allowed', `This key may not use the model '${model.id}'.`, { param: 'model' })
   }
-  if (model.price === undefined) {
-    const message = `The model '${model.id}' has no price yet. The operator sets it in the configuration file.`
-    throw new GatewayError('model_not_priced', message, { param: 'model' })
-  }
+  if (model.price === undefined) throw notPriced(model)
   if (!model.capabilities.function_calling) {
     const message = `The model '${model.id}' cannot call functions, which agents need. GET /v1/models?capability=function_calling lists those that can.`
     throw new GatewayError('unsupported_parameter', message, { param: 'model' })

@@ -2,14 +2,15 @@
 import type { ProgramConnection } from '../../db/program.ts'
 import { attemptLogText } from '../../domain/attempt-log.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
+import { usageDetailText } from '../../domain/usage-detail.ts'
 import { addCorrection, type CountedUsage, daysOf, type UsageSum, type UsageSums } from './usage-sums.ts'
 
 /** In the order of the table's columns. */
 const INSERT_COMPLETION = `insert into completion
   (account_id, id, key_id, model, provider, status, stream, finish_reason, prompt_tokens, completion_tokens,
    cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, price_version, usage_source, created_at,
-   duration_ms, first_byte_ms, attempts, client_request_id, attempt_log)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+   duration_ms, first_byte_ms, attempts, client_request_id, attempt_log, usage_detail, price_rule)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** Throws when the completion is there already: a completion is charged once. */
 export function insertCompletion(connection: ProgramConnection, record: CompletionRecord): void {
@@ -38,6 +39,8 @@ export function insertCompletion(connection: ProgramConnection, record: Completi
       record.attempts,
       record.clientRequestId ?? null,
       attemptLogText(record.attemptLog) ?? null,
+      usageDetailText(record.usageDetail) ?? null,
+      record.priceRule ?? null,
     )
 }
 

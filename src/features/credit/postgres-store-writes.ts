@@ -3,6 +3,7 @@ import type { PostgresClient } from '../../db/postgres/client.ts'
 import { attemptLogText } from '../../domain/attempt-log.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { RunningEstimate } from '../../domain/credit.ts'
+import { usageDetailText } from '../../domain/usage-detail.ts'
 import { firstEstimate, type HoldPlace } from './carry-out.ts'
 import type { KnownAccount } from './known-accounts.ts'
 import { type Sent, sendAll, writeAccounts } from './postgres-store-accounts.ts'
@@ -105,6 +106,8 @@ const COMPLETION_COLUMNS: readonly Column<CompletionRecord>[] = [
   whole('attempts', ({ attempts }) => attempts),
   text('client_request_id', ({ clientRequestId }) => clientRequestId),
   text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
+  text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
+  text('price_rule', ({ priceRule }) => priceRule),
 ]
 
 const ADDED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']

@@ -8,6 +8,7 @@ import type { Database } from '../../db/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { chargeNanoUsd, type Price } from '../../domain/price.ts'
+import { readStoredUsage } from '../../domain/usage-detail.ts'
 import type { Period } from '../../http/period.ts'
 import { numbersOf } from './ledger-queries.ts'
 import { signedNanoUsd } from './ledger-shapes.ts'
@@ -96,7 +97,8 @@ function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { st
     )
     .leftJoin('price_version', 'price_version.id', 'ledger.price_version')
     .select(['number', 'ledger.kind', 'amount_nano_usd', 'completion_id', 'ledger.key_id', 'ledger.price_version'])
-    .select(['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens'])
+    .select(['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens'])
+    .select(['usage_detail', 'completion.created_at'])
     .where('ledger.account_id', '=', accountId)
     .where('number', '>=', start)
     .where('number', '<', end)
@@ -149,9 +151,9 @@ function correctionOf(charge: Charge, corrected: Standing | undefined, input: Re
   if (completionId === null || prompt === null || completion === null) return undefined
   if (corrected === undefined && charge.price_version === input.priceVersion) return undefined
   const standing = corrected ?? { number: charge.number, nanoUsd: charge.amount_nano_usd }
-  const { cached_tokens: cached, cache_write_tokens: cacheWrite } = charge
-  const tokens = { prompt, completion, cached: cached ?? undefined, cacheWrite: cacheWrite ?? undefined }
-  const more = chargeNanoUsd(tokens, input.price) - standing.nanoUsd
+  const created_at = charge.created_at ?? 0
+  const usage = readStoredUsage({ ...charge, prompt_tokens: prompt, completion_tokens: completion, created_at })
+  const more = chargeNanoUsd(usage, input.price) - standing.nanoUsd
   if (more === 0n) return undefined
   const adjusts = {
     number: standing.number,

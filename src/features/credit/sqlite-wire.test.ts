@@ -30,7 +30,9 @@ const times = { createdAt: 7, durationMs: 8.5, firstByteMs: 9, attempts: 10 }
 const attemptLog: CompletionRecord['attemptLog'] = [
   { provider: 'p', model: 'm', outcome: 'cut', status: 200, startedMs: 11, durationMs: 12 },
 ]
-const record = completionRecord({ ...counts, ...times, attemptLog, clientRequestId: 'mine' })
+const usageDetail = { cacheWrite1h: 13, serverTools: { web_search: 14 }, serviceTier: 'flex' }
+const detailed = { usageDetail, priceRule: 'flex', clientRequestId: 'mine' }
+const record = completionRecord({ ...counts, ...times, attemptLog, ...detailed })
 const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
 const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
 const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, kept }
@@ -52,7 +54,7 @@ test('every unit arrives in the other thread as it was sent', () => {
       ...settle,
       unrecorded: false,
       kept: undefined,
-      record: { ...record, finishReason: undefined, stream: true, attemptLog: undefined },
+      record: { ...record, finishReason: undefined, stream: true, attemptLog: undefined, usageDetail: undefined },
     },
     { kind: 'release', accountId: 'acc_a' as AccountId, id: 'chatcmpl-1' as CompletionId },
     { kind: 'touch', accountId: 'acc_a' as AccountId, terms: PREPAID },

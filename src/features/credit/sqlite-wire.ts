@@ -112,6 +112,8 @@ function settleRow({ kind, record, terms, unrecorded, kept }: SettleUnit) {
     record.attempts,
     record.attemptLog,
     record.clientRequestId,
+    record.usageDetail,
+    record.priceRule,
   ] as const
 }
 
@@ -143,5 +145,7 @@ function recordOf(row: SettleRow): SettleUnit['record'] {
     attempts: row[23],
     attemptLog: row[24],
     clientRequestId: row[25],
+    usageDetail: row[26],
+    priceRule: row[27],
   }
 }

@@ -5,12 +5,13 @@ import { parseAttemptLog } from '../../domain/attempt-log.ts'
 import type { FinishReason } from '../../domain/chat.ts'
 import type { AttemptNote, AttemptOutcome, UsageSource } from '../../domain/completion.ts'
 import { usdNumber } from '../../domain/money.ts'
+import type { ChargeLine } from '../../domain/price.ts'
 import { pageSchema } from '../../http/page.ts'
 import { FILTER_QUERY, STATUSES } from './completion-filter.ts'
 import type { CompletionRow } from './completion-list.ts'
 import type { Names } from './names.ts'
 import type { Overview } from './overview.ts'
-import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
+import { lineUsd, type Pricing } from './pricing.ts'
 import { isoTime, nullable, oneOf, time, usd } from './wire-fields.ts'
 
 const OUTCOMES = [
@@ -111,6 +112,29 @@ export const CompletionView = Type.Object({
   run_id: nullable<string>('string', 'The run of the agent.'),
 })
 
+const LINE_KINDS = [
+  'input',
+  'audio_input',
+  'cache_write',
+  'cache_write_1h',
+  'cache_write_12h',
+  'cached_input',
+  'cached_audio_input',
+  'output',
+  'reasoning_output',
+  'audio_output',
+  'image_output',
+  'request',
+  'image',
+  'server_tool',
+] as const satisfies readonly ChargeLine['kind'][]
+
+const RULE = Type.String({
+  description:
+    'What of the price applied: `base` is the price itself; `above_200000` a tier, `flex` a service tier, `discount` ' +
+    'a time of day, `cache_write_1h` a lifetime of cache writes; several are joined by `+`.',
+})
+
 const PricingView = Type.Object(
   {
     price_version: Type.String({ description: 'The price that it was charged at.' }),
@@ -118,13 +142,24 @@ const PricingView = Type.Object(
     cached_input_per_million: nullable<number>('number', 'USD per million tokens. Null: as input.'),
     cache_write_per_million: nullable<number>('number', 'USD per million tokens. Null: as input.'),
     output_per_million: Type.Number({ description: 'USD per million tokens.' }),
+    rule: RULE,
     lines: Type.Array(
       Type.Object({
         kind: oneOf(LINE_KINDS, {
-          description: 'input: prompt tokens that were neither read from nor written to a cache.',
+          description:
+            'input: prompt tokens that have no line of their own; output: completion tokens likewise. request, image ' +
+            'and server_tool are fees: their `tokens` are 0.',
         }),
+        name: Type.Optional(Type.String({ description: 'Of a server tool.' })),
         tokens: Type.Integer(),
-        usd_per_million: Type.Number(),
+        above_prompt_tokens: Type.Optional(
+          Type.Integer({
+            description: 'The threshold above which these tokens are, of a tier that prices the excess.',
+          }),
+        ),
+        usd_per_million: Type.Number({ description: 'Of tokens; 0 of fees.' }),
+        uses: Type.Optional(Type.Integer({ description: 'Of fees.' })),
+        usd_per_use: Type.Optional(Type.Number({ description: 'Of fees.' })),
         cost_usd: Type.Number({ description: 'USD, exact: at most 12 decimals.' }),
       }),
       { description: 'Their sum, rounded up to the next nano-dollar, is `cost_usd` of the completion.' },
@@ -227,9 +262,21 @@ function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
   }
 }
 
+function renderLine(line: ChargeLine) {
+  const cost_usd = lineUsd(line)
+  if ('tokens' in line) {
+    const { kind, tokens, microUsd, abovePromptTokens: above } = line
+    const place = above === undefined ? {} : { above_prompt_tokens: above }
+    return { kind, tokens, ...place, usd_per_million: dollars(microUsd), cost_usd }
+  }
+  const { kind, name, uses, nanoUsd } = line
+  const usd_per_use = usdNumber(BigInt(nanoUsd))
+  return { kind, ...(name === undefined ? {} : { name }), tokens: 0, usd_per_million: 0, uses, usd_per_use, cost_usd }
+}
+
 export function renderPricing(row: CompletionRow, pricing: Pricing | undefined): Static<typeof PricingView> | null {
   if (pricing === undefined) return null
-  const { price, lines } = pricing
+  const { price, rule, lines } = pricing
   const { cachedInputMicroUsd: cached, cacheWriteMicroUsd: written } = price
   return {
     price_version: row.price_version,
@@ -237,12 +284,8 @@ export function renderPricing(row: CompletionRow, pricing: Pricing | undefined):
     cached_input_per_million: cached === undefined ? null : dollars(cached),
     cache_write_per_million: written === undefined ? null : dollars(written),
     output_per_million: dollars(price.outputMicroUsd),
-    lines: lines.map((line) => ({
-      kind: line.kind,
-      tokens: line.tokens,
-      usd_per_million: dollars(line.microUsd),
-      cost_usd: lineUsd(line),
-    })),
+    rule,
+    lines: lines.map(renderLine),
   }
 }
 

@@ -6,7 +6,9 @@ import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/cred
 import { testIds } from '../../../test/support/database.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { chargeNanoUsd, type Price } from '../../domain/price.ts'
+import { type ChargeableUsage, chargeNanoUsd, type Price, priceUsage } from '../../domain/price.ts'
+import { storePrice } from '../../domain/stored-price.ts'
+import { usageDetailOf } from '../../domain/usage-detail.ts'
 import { callerOf } from '../../http/caller.ts'
 import { usageRoutes } from './routes.ts'
 
@@ -19,12 +21,7 @@ async function setUp(t: TestContext) {
   /** Under a name of its own. */
   const price = async (of: Price, model = 'm1') => {
     const id = `v${++made}`
-    const { inputMicroUsd: input_micro_usd, outputMicroUsd: output_micro_usd } = of
-    const cache = {
-      cached_input_micro_usd: of.cachedInputMicroUsd ?? null,
-      cache_write_micro_usd: of.cacheWriteMicroUsd ?? null,
-    }
-    const row = { id, model, input_micro_usd, output_micro_usd, ...cache, first_seen_at: 1 }
+    const row = { id, model, ...storePrice(of), first_seen_at: 1 }
     await desk.db.insertInto('price_version').values(row).execute()
     return id
   }
@@ -48,6 +45,7 @@ test('the arithmetic of a cost is shown line by line, at the price that it was c
     price_version: priceVersion,
     ...million,
     cache_write_per_million: null,
+    rule: 'base',
     lines: [
       { kind: 'input', tokens: 601, usd_per_million: 0.27, cost_usd: 0.00016227 },
       { kind: 'cached_input', tokens: 300, usd_per_million: 0.027, cost_usd: 0.0000081 },
@@ -97,6 +95,66 @@ test('the lines, rounded up once, are the cost, whatever was used at whatever pr
     }),
     { numRuns: 60 },
   )
+})
+
+test('each line of a tariff is shown with the rule that applied: classes, tier, service tier, lifetime and fees', async (t) => {
+  const { database, price, pricingOf } = await setUp(t)
+  const tariff: Price = {
+    ...PRICE,
+    cacheWrite1hMicroUsd: 540_000,
+    perRequestNanoUsd: 5,
+    serverToolNanoUsd: { web_search: 10_000_000 },
+    serviceTiers: {
+      priority: {
+        inputMicroUsd: 500_000,
+        tiers: [{ abovePromptTokens: 100, appliesTo: 'request', outputMicroUsd: 7 }],
+      },
+    },
+  }
+  const usage: ChargeableUsage = {
+    prompt: 1000,
+    completion: 50,
+    cacheWrite: 300,
+    cacheWrite1h: 200,
+    serviceTier: 'priority',
+    serverTools: { web_search: 2, unknown_tool: 1 },
+  }
+  const { nanoUsd, rule } = priceUsage(usage, tariff)
+  const record = completionRecord({
+    promptTokens: 1000,
+    completionTokens: 50,
+    cacheWriteTokens: 300,
+    usageDetail: usageDetailOf(usage),
+    priceRule: rule,
+    priceVersion: await price(tariff),
+    costNanoUsd: nanoUsd,
+  })
+  await recordCompletions(database, [record])
+  const row = await database.db.selectFrom('completion').selectAll().where('id', '=', record.id).executeTakeFirst()
+  assert.equal(row?.price_rule, 'priority+above_100+cache_write_1h')
+  assert.deepEqual(JSON.parse(row?.usage_detail ?? ''), {
+    cacheWrite1h: 200,
+    serviceTier: 'priority',
+    serverTools: { web_search: 2, unknown_tool: 1 },
+  })
+  const shown = await pricingOf(record)
+  assert.equal(shown.rule, 'priority+above_100+cache_write_1h')
+  assert.deepEqual(shown.lines, [
+    { kind: 'input', tokens: 700, usd_per_million: 0.5, cost_usd: 0.00035 },
+    { kind: 'cache_write', tokens: 100, usd_per_million: 0.5, cost_usd: 0.00005 },
+    { kind: 'cache_write_1h', tokens: 200, usd_per_million: 0.54, cost_usd: 0.000108 },
+    { kind: 'output', tokens: 50, usd_per_million: 0.000007, cost_usd: 3.5e-10 },
+    { kind: 'request', tokens: 0, usd_per_million: 0, uses: 1, usd_per_use: 5e-9, cost_usd: 5e-9 },
+    {
+      kind: 'server_tool',
+      name: 'web_search',
+      tokens: 0,
+      usd_per_million: 0,
+      uses: 2,
+      usd_per_use: 0.01,
+      cost_usd: 0.02,
+    },
+  ])
 })
 
 test('there is no arithmetic where the price is not known, or the tokens are not what was charged', async (t) => {

@@ -1,56 +1,37 @@
-/** How the cost of one completion came about: the arithmetic of `chargeNanoUsd`, part by part. */
+/** How the cost of one completion came about: the arithmetic of `priceUsage`, line by line. */
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import { chargeNanoUsd, type Price } from '../../domain/price.ts'
+import { type ChargeLine, type Price, priceUsage } from '../../domain/price.ts'
 import { readStoredPrice } from '../../domain/stored-price.ts'
+import { readStoredUsage } from '../../domain/usage-detail.ts'
 import type { CompletionRow } from './completion-list.ts'
-
-export const LINE_KINDS = ['input', 'cached_input', 'cache_write', 'output'] as const
-
-export interface PricingLine {
-  readonly kind: (typeof LINE_KINDS)[number]
-  readonly tokens: number
-  /** Micro-dollars per million tokens. */
-  readonly microUsd: number
-}
 
 export interface Pricing {
   readonly price: Price
-  /** Input and output always, the others where there were such tokens. */
-  readonly lines: readonly PricingLine[]
+  readonly rule: string
+  /** Input and output always, the others where there was such usage. */
+  readonly lines: readonly ChargeLine[]
 }
 
 /**
  * Undefined where the price is not known, where the charge was corrected since, and where the cost is not what the
- * tokens come to: what failed costs nothing.
+ * usage comes to: what failed costs nothing.
  */
 export async function pricingOf(db: Kysely<Database>, row: CompletionRow): Promise<Pricing | undefined> {
   const price = await findPrice(db, row)
   if (price === undefined) return undefined
-  const { prompt_tokens: prompt, completion_tokens: completion } = row
-  const tokens = { prompt, completion, cached: row.cached_tokens, cacheWrite: row.cache_write_tokens }
-  if (chargeNanoUsd(tokens, price) !== row.cost_nano_usd || (await wasCorrected(db, row))) return undefined
-  return { price, lines: linesOf(row, price) }
+  const { nanoUsd, rule, lines } = priceUsage(readStoredUsage(row), price)
+  if (nanoUsd !== row.cost_nano_usd || (await wasCorrected(db, row))) return undefined
+  return { price, rule, lines }
 }
 
-function linesOf(row: CompletionRow, price: Price): readonly PricingLine[] {
-  const cached = Math.min(row.cached_tokens, row.prompt_tokens)
-  const written = Math.min(row.cache_write_tokens, row.prompt_tokens - cached)
-  const { inputMicroUsd, cachedInputMicroUsd = inputMicroUsd, cacheWriteMicroUsd = inputMicroUsd } = price
-  const lines: readonly PricingLine[] = [
-    { kind: 'input', tokens: row.prompt_tokens - cached - written, microUsd: inputMicroUsd },
-    { kind: 'cached_input', tokens: cached, microUsd: cachedInputMicroUsd },
-    { kind: 'cache_write', tokens: written, microUsd: cacheWriteMicroUsd },
-    { kind: 'output', tokens: row.completion_tokens, microUsd: price.outputMicroUsd },
-  ]
-  return lines.filter(({ kind, tokens }) => kind === 'input' || kind === 'output' || tokens > 0)
-}
-
-const DIGITS_OF_MICRO_USD_PER_MILLION = 1e12
+const PICO_USD_PER_USD = 1e12
 
 /** USD of a line, before anything is rounded: at most 12 decimals. */
-export function lineUsd({ tokens, microUsd }: PricingLine): number {
-  return Number(BigInt(tokens) * BigInt(microUsd)) / DIGITS_OF_MICRO_USD_PER_MILLION
+export function lineUsd(line: ChargeLine): number {
+  const pico =
+    'tokens' in line ? BigInt(line.tokens) * BigInt(line.microUsd) : BigInt(line.uses) * BigInt(line.nanoUsd) * 1000n
+  return Number(pico) / PICO_USD_PER_USD
 }
 
 async function findPrice(

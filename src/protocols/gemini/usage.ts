@@ -35,7 +35,8 @@ export function parseUsage(value: unknown, isEnd: boolean): Usage | undefined {
 function tokensOf(details: unknown, modality: string): number | undefined {
   if (!Array.isArray(details)) return undefined
   let total: number | undefined
-  for (const each of details) if (isRecord(each) && each.modality === modality) total = sum(total, count(each.tokenCount))
+  for (const each of details)
+    if (isRecord(each) && each.modality === modality) total = sum(total, count(each.tokenCount))
   return total
 }
 

@@ -10,6 +10,7 @@ import { Card, CardTitle, Stat } from '../../ui/page.tsx'
 import { HealthStatus, StatusChip } from '../../ui/status.tsx'
 import { Dash } from '../../ui/values.tsx'
 import { Capabilities } from './capabilities.tsx'
+import { tariffRows } from './tariff.ts'
 import { isWebAddress, modalityWord, originText } from './words.ts'
 
 interface ModelProps {
@@ -18,6 +19,7 @@ interface ModelProps {
 
 export function PricesCard({ model }: ModelProps) {
   const { pricing, price_overridden: isOverridden } = model
+  const rows = pricing === null ? [] : tariffRows(pricing)
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-2">
@@ -30,6 +32,11 @@ export function PricesCard({ model }: ModelProps) {
           <Stat label="Output" value={formatPrice(pricing.output_per_million)} />
           <Stat label="Cached input" value={orAsInput(pricing.cached_input_per_million)} />
           <Stat label="Cache write" value={orAsInput(pricing.cache_write_per_million)} />
+        </div>
+      )}
+      {rows.length > 0 && (
+        <div className="mt-3">
+          <Details items={rows} />
         </div>
       )}
       <p className="mt-3 text-sm break-words text-soft">

@@ -29,12 +29,17 @@ function Lines({ pricing, cost }: { readonly pricing: Pricing; readonly cost: nu
         label="What the cost is made of"
         columns={COLUMNS}
         rows={pricing.lines}
-        rowKey={({ kind }) => kind}
+        rowKey={({ kind, name = '', above_prompt_tokens: above = '' }) => `${kind} ${name} ${above}`}
         totals={{ cost: formatUsd(cost) }}
       />
       <CopyableText text={formula} label="Copy the calculation">
         <span className="font-mono text-sm tabular-nums">{formula}</span>
       </CopyableText>
+      {pricing.rule !== 'base' && (
+        <p className="text-sm text-ink">
+          Rule that applied: <span className="font-mono">{pricing.rule}</span>
+        </p>
+      )}
       <p className="text-sm text-soft">
         Prices are per million tokens. The sum is rounded up to the nano-dollar once, at the end.
       </p>
@@ -46,13 +51,32 @@ const KIND_NAMES: Readonly<Record<Line['kind'], string>> = {
   input: 'Input',
   cached_input: 'Input from cache',
   cache_write: 'Input written to cache',
+  cache_write_1h: 'Input written to cache for 1 hour',
+  cache_write_12h: 'Input written to cache for 12 hours',
+  audio_input: 'Audio input',
+  cached_audio_input: 'Audio input from cache',
   output: 'Output',
+  reasoning_output: 'Reasoning output',
+  audio_output: 'Audio output',
+  image_output: 'Image output',
+  request: 'Request fee',
+  image: 'Fee of images',
+  server_tool: 'Fee of',
+}
+
+function kindText({ kind, name, above_prompt_tokens: above }: Line): string {
+  const text = name === undefined ? KIND_NAMES[kind] : `${KIND_NAMES[kind]} ${name}`
+  return above === undefined ? text : `${text}, above ${formatCount(above)} tokens`
+}
+
+function rateCell({ usd_per_million: rate, usd_per_use: fee }: Line): string {
+  return fee === undefined ? formatPrice(rate) : `${formatUsd(fee)} each`
 }
 
 const COLUMNS: readonly Column<Line>[] = [
-  { id: 'kind', header: 'Tokens of', cell: ({ kind }) => KIND_NAMES[kind] },
-  { id: 'tokens', header: 'Count', align: 'right', cell: ({ tokens }) => formatCount(tokens) },
-  { id: 'price', header: 'Price per 1M', align: 'right', cell: (line) => formatPrice(line.usd_per_million) },
+  { id: 'kind', header: 'Tokens of', cell: kindText },
+  { id: 'tokens', header: 'Count', align: 'right', cell: ({ tokens, uses = tokens }) => formatCount(uses) },
+  { id: 'price', header: 'Price per 1M', align: 'right', cell: rateCell },
   { id: 'cost', header: 'Cost', align: 'right', cell: (line) => picoText(picoOf(line)) },
 ]
 

@@ -21,6 +21,17 @@ test('what is rounded up is shown before and after', () => {
   })
 })
 
+test('fees are uses times what each costs', () => {
+  const fee = { kind: 'server_tool', name: 'web_search', tokens: 0, usd_per_million: 0, uses: 3, usd_per_use: 0.01 }
+  assert.deepEqual(
+    arithmeticOf({ lines: [line(78, 1.25), { ...fee, kind: 'server_tool', cost_usd: 0.03 }] }, 0.0300975),
+    {
+      formula: '78 × $1.25/M + 3 × $0.01 = $0.0300975',
+      isRounded: false,
+    },
+  )
+})
+
 test('amounts have all their digits, however large', () => {
   assert.equal(picoText(0n), '$0.00')
   assert.equal(picoText(1n), '$0.000000000001')

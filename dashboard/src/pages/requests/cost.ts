@@ -17,7 +17,11 @@ const PICO_DIGITS = 12
 export function arithmeticOf({ lines }: Pick<Pricing, 'lines'>, costUsd: number): Arithmetic {
   const exact = lines.reduce((sum, line) => sum + picoOf(line), 0n)
   const isRounded = toNano(costUsd) * PICO_PER_NANO !== exact
-  const products = lines.map(({ tokens, usd_per_million: usd }) => `${formatCount(tokens)} × ${rateText(usd)}`)
+  const products = lines.map((line) =>
+    line.uses === undefined
+      ? `${formatCount(line.tokens)} × ${rateText(line.usd_per_million)}`
+      : `${formatCount(line.uses)} × ${formatUsd(line.usd_per_use ?? 0)}`,
+  )
   const sum = `${products.join(' + ')} = ${picoText(exact)}`
   return {
     formula: isRounded ? `${sum}, rounded up to ${formatUsd(costUsd)}` : sum,
@@ -25,10 +29,10 @@ export function arithmeticOf({ lines }: Pick<Pricing, 'lines'>, costUsd: number)
   }
 }
 
-type Line = Pick<Pricing['lines'][number], 'tokens' | 'usd_per_million'>
+type Line = Pick<Pricing['lines'][number], 'tokens' | 'usd_per_million' | 'uses' | 'usd_per_use'>
 
-export function picoOf({ tokens, usd_per_million: usd }: Line): bigint {
-  return BigInt(tokens) * (toNano(usd) / MICRO_PER_NANO)
+export function picoOf({ tokens, usd_per_million: usd, uses = 0, usd_per_use: fee = 0 }: Line): bigint {
+  return BigInt(tokens) * (toNano(usd) / MICRO_PER_NANO) + BigInt(uses) * toNano(fee) * PICO_PER_NANO
 }
 
 /** `$10/M`, `$0.125/M` */

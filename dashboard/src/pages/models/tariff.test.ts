@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tariffRows } from './tariff.ts'
+
+test('a price of four rates has nothing more to say', () => {
+  const usual = {
+    input_per_million: 1,
+    output_per_million: 2,
+    cached_input_per_million: 0.1,
+    cache_write_per_million: 1,
+  }
+  assert.deepEqual(tariffRows(usual), [])
+})
+
+test('everything else of a tariff is a row', () => {
+  const rows = tariffRows({
+    input_per_million: 2,
+    output_per_million: 8,
+    cache_write_1h_per_million: 4,
+    tiers: [{ above_prompt_tokens: 200_000, applies_to: 'request', input_per_million: 4, output_per_million: 12 }],
+    service_tiers: {
+      flex: { input_per_million: 1, tiers: [{ above_prompt_tokens: 5, applies_to: 'excess', input_per_million: 3 }] },
+    },
+    discounts: [{ from: '16:30', until: '00:30', output_per_million: 4 }],
+    per_request_usd: 0.005,
+    server_tools: { web_search: 10 },
+    ends: '2027-01-01T00:00:00.000Z',
+    successors: [{ input_per_million: 3, output_per_million: 9, starts: '2027-01-01T00:00:00.000Z' }],
+  })
+  assert.deepEqual(
+    rows.map(({ label }) => label.replace(/Jan\D*1,? 2027|1 Jan\w* 2027/, 'DAY')),
+    [
+      'Cache write for 1 hour',
+      'Prompts above 200,000 tokens',
+      'Service tier “flex”',
+      '“flex”, tokens above 5 tokens',
+      '16:30 to 00:30 UTC',
+      'Each request',
+      '1,000 uses of web_search',
+      'Ends',
+      'From DAY',
+    ],
+  )
+  assert.equal(rows[1]?.value, 'input $4.00, output $12.00')
+  assert.equal(rows.at(-1)?.value, 'input $3.00, output $9.00')
+})
