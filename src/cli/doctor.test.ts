@@ -18,17 +18,7 @@ import { type Check, checkClock, checkNode } from './doctor-machine.ts'
 for (const tool of ['git', 'bubblewrap'] as const) findTool(tool)
 
 const PROGRAM = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
-const NAMES = [
-  'node',
-  'configuration',
-  'data_directory',
-  'database',
-  'port',
-  'providers',
-  'agents',
-  'prices',
-  'clock',
-]
+const NAMES = ['node', 'configuration', 'data_directory', 'database', 'port', 'providers', 'agents', 'prices', 'clock']
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-doctor-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -11,7 +11,7 @@ import { FILTER_QUERY, STATUSES } from './completion-filter.ts'
 import type { CompletionRow } from './completion-list.ts'
 import type { Names } from './names.ts'
 import type { Overview } from './overview.ts'
-import { lineUsd, type Pricing } from './pricing.ts'
+import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
 import { isoTime, nullable, oneOf, time, usd } from './wire-fields.ts'
 
 const OUTCOMES = [
@@ -111,23 +111,6 @@ export const CompletionView = Type.Object({
   agent_id: nullable<string>('string', 'The agent that asked. Null: it was none.'),
   run_id: nullable<string>('string', 'The run of the agent.'),
 })
-
-const LINE_KINDS = [
-  'input',
-  'audio_input',
-  'cache_write',
-  'cache_write_1h',
-  'cache_write_12h',
-  'cached_input',
-  'cached_audio_input',
-  'output',
-  'reasoning_output',
-  'audio_output',
-  'image_output',
-  'request',
-  'image',
-  'server_tool',
-] as const satisfies readonly ChargeLine['kind'][]
 
 const RULE = Type.String({
   description:

@@ -6,6 +6,24 @@ import { readStoredPrice } from '../../domain/stored-price.ts'
 import { readStoredUsage } from '../../domain/usage-detail.ts'
 import type { CompletionRow } from './completion-list.ts'
 
+/** In the order in which lines are shown. */
+export const LINE_KINDS = [
+  'input',
+  'cached_input',
+  'cache_write',
+  'cache_write_1h',
+  'cache_write_12h',
+  'audio_input',
+  'cached_audio_input',
+  'output',
+  'reasoning_output',
+  'audio_output',
+  'image_output',
+  'request',
+  'image',
+  'server_tool',
+] as const satisfies readonly ChargeLine['kind'][]
+
 export interface Pricing {
   readonly price: Price
   readonly rule: string
