@@ -2550,7 +2550,7 @@ export interface paths {
                                      * @description input: prompt tokens that have no line of their own; output: completion tokens likewise. request, image and server_tool are fees: their `tokens` are 0.
                                      * @enum {string}
                                      */
-                                    kind: "input" | "audio_input" | "cache_write" | "cache_write_1h" | "cache_write_12h" | "cached_input" | "cached_audio_input" | "output" | "reasoning_output" | "audio_output" | "image_output" | "request" | "image" | "server_tool";
+                                    kind: "input" | "cached_input" | "cache_write" | "cache_write_1h" | "cache_write_12h" | "audio_input" | "cached_audio_input" | "output" | "reasoning_output" | "audio_output" | "image_output" | "request" | "image" | "server_tool";
                                     /** @description Of a server tool. */
                                     name?: string;
                                     tokens: number;
