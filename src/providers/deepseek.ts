@@ -13,6 +13,7 @@ export const deepseek: Provider = {
   apiKeyVariable: 'DEEPSEEK_API_KEY',
   protocol: openaiChat({
     severalChoices: false,
+    maxStops: 16,
     reasoningEfforts: { minimal: 'low', medium: 'high', xhigh: 'high' },
     effortFields: (effort) => (effort === 'none' ? { thinking: { type: 'disabled' } } : undefined),
     missingReasoning: '',

@@ -10,6 +10,7 @@ export const ollama: Provider = {
   name: 'Ollama',
   baseUrl: 'http://127.0.0.1:11434/v1',
   protocol: openaiChat({
+    maxStops: 64,
     severalChoices: false,
     reasoningField: 'reasoning',
     reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },

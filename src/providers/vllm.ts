@@ -7,6 +7,7 @@ export const vllm: Provider = {
   name: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   protocol: openaiChat({
+    maxStops: 64,
     reasoningField: 'reasoning',
     serviceTiers: {},
     dropped: ['metadata', 'store', 'prediction'],

@@ -6,6 +6,7 @@ import { refuseCustomTools } from '../custom-tools.ts'
 import { type Fields, type ForwardedFields, forwardedFields, pricedField, withOthers } from '../forwarded-fields.ts'
 import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
+import { checkStops } from '../stop-sequences.ts'
 import { effortOf, readThinking } from '../thinking.ts'
 import { renderConversation } from './contents.ts'
 import { familyOf } from './models.ts'
@@ -91,6 +92,14 @@ function dropHints({ user, metadata, store, prediction, parallelToolCalls }: Cha
   if (parallelToolCalls === false) warnings.add('parallel_tool_calls')
 }
 
+/** https://ai.google.dev/api/generate-content#GenerationConfig, read 2026-11-23. */
+const MAX_STOPS = 5
+
+function stopsOf({ stop }: ChatRequest): readonly string[] | undefined {
+  checkStops(stop, MAX_STOPS)
+  return stop
+}
+
 function renderGeneration(rendering: Rendering): Body {
   const { request, target } = rendering
   const logprobs = request.logprobs === true
@@ -100,7 +109,7 @@ function renderGeneration(rendering: Rendering): Body {
     temperature: request.temperature,
     topP: request.topP,
     topK: renderTopK(rendering),
-    stopSequences: request.stop,
+    stopSequences: stopsOf(request),
     seed: renderSeed(rendering),
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,

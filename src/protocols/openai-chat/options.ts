@@ -23,6 +23,8 @@ export type Refusable =
 export interface OpenAiChatOptions {
   /** The name of the answer's length limit; `max_tokens` unless said, which every host but the originator's knows. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** The most stop sequences it takes; 4 unless said, as at the originator's. */
+  readonly maxStops?: number
   /** Whether `n` is understood; true unless said. */
   readonly severalChoices?: boolean
   /** Whether `stream_options.include_usage` may be sent; true unless said. Hosts without it send usage anyway. */

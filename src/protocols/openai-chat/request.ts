@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../domain/chat.ts'
 import { type Forwarding, forwardedFields, pricedField } from '../forwarded-fields.ts'
 import { outputLimitOf } from '../output-limit.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
+import { checkStops } from '../stop-sequences.ts'
 import { renderMessages, unsupported } from './messages.ts'
 import type { Hint, OpenAiChatOptions, Refusable } from './options.ts'
 import { renderTools } from './tools.ts'
@@ -39,13 +40,17 @@ export interface Dialect {
   readonly known: ReadonlySet<string>
 }
 
+/** Of the originator's API. */
+const MAX_STOPS = 4
+
 interface Addressee extends Pick<Dialect, 'options'> {
   readonly target: RenderTarget
 }
 
 /** Every parameter that is said, under its usual name. Usage is always asked for: answers are paid by it. */
 function addParameters(body: Body, request: ChatRequest, { target, options }: Addressee): void {
-  const { streamOptions = true, severalChoices = true, maxTokensField = 'max_tokens' } = options
+  const { streamOptions = true, severalChoices = true, maxTokensField = 'max_tokens', maxStops = MAX_STOPS } = options
+  checkStops(request.stop, maxStops)
   body['model'] = target.model
   body['messages'] = undefined
   if (request.stream) {

@@ -32,7 +32,8 @@ type Read<Result> = (value: unknown, name: string, draft: Draft) => Result
 const TOKENS: Range = { min: 1, max: Number.MAX_SAFE_INTEGER }
 const ANY_INTEGER: Range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 const BIAS: Range = { min: -100, max: 100 }
-const MAX_STOPS = 4
+/** More than most providers take; each protocol knows what its hosts do. */
+const MAX_STOPS = 64
 const MAX_METADATA_PAIRS = 16
 const MAX_METADATA_NAME = 64
 const MAX_METADATA_VALUE = 512
@@ -46,7 +47,7 @@ const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.en
   max_tokens: into('maxTokens', integerFrom(TOKENS)),
   stream: into('stream', booleanAt),
   top_p: into('topP', numberFrom(0, 1)),
-  stop: into('stop', readStop),
+  stop: readStop,
   n: into('n', integerFrom({ min: 1, max: 16 })),
   max_completion_tokens: into('maxTokens', readMaxCompletionTokens),
   stream_options: into('includeUsage', readStreamOptions),
@@ -124,13 +125,14 @@ function readExtra(body: JsonObject): Readonly<Record<string, unknown>> {
   return extra ?? NO_EXTRA
 }
 
-function readStop(value: unknown, name: string): readonly string[] {
-  if (typeof value === 'string') return [value]
-  if (!Array.isArray(value)) refuseType(value, name, 'a string or an array of strings')
-  if (value.length === 0 || value.length > MAX_STOPS) {
-    refuse('out_of_range', name, `\`${name}\` must have 1 to ${MAX_STOPS} strings, not ${value.length}.`)
+/** An empty list means none. */
+function readStop(value: unknown, name: string, draft: Draft): void {
+  const stops = typeof value === 'string' ? [value] : value
+  if (!Array.isArray(stops)) refuseType(value, name, 'a string or an array of strings')
+  if (stops.length > MAX_STOPS) {
+    refuse('out_of_range', name, `\`${name}\` must have at most ${MAX_STOPS} strings, not ${stops.length}.`)
   }
-  return value.map((stop, at) => stringAt(stop, `${name}[${at}]`))
+  if (stops.length > 0) draft.stop = stops.map((stop, at) => stringAt(stop, `${name}[${at}]`))
 }
 
 function readMaxCompletionTokens(value: unknown, name: string, draft: Draft): number {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ChatRequest } from '../domain/chat.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { anthropic } from '../providers/anthropic.ts'
+import { deepseek } from '../providers/deepseek.ts'
+import { google } from '../providers/google.ts'
+import { openai } from '../providers/openai.ts'
+import type { Provider } from '../providers/provider.ts'
+import { vllm } from '../providers/vllm.ts'
+
+const request: ChatRequest = {
+  ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], stream: false, includeUsage: false, n: 1, extra: {} },
+}
+const sequences = (count: number) => Array.from({ length: count }, (_, at) => `end ${at}`)
+
+function sent({ protocol }: Provider, count: number): string {
+  const target = { model: 'm', maxOutputTokens: 100 }
+  return protocol.renderRequest({ ...request, stop: sequences(count) }, target).body
+}
+
+for (const [provider, most] of [
+  [openai, 4],
+  [deepseek, 16],
+  [google, 5],
+  [vllm, 64],
+  [anthropic, 64],
+] as const) {
+  test(`${provider.name} gets all of ${most} stop sequences`, () => {
+    for (const sequence of sequences(most)) assert.ok(sent(provider, most).includes(`"${sequence}"`))
+    if (most === 64) return
+    assert.throws(
+      () => sent(provider, most + 1),
+      (error) => error instanceof GatewayError && error.code === 'unsupported_parameter' && error.param === 'stop',
+    )
+  })
+}
