@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'
-import { type AuditedUsage, costOf, dearestCost, type Tariff } from './tariff.ts'
+import { type AuditedUsage, costOf, dearestCost, fixedFees, type Tariff } from './tariff.ts'
 
 export interface KnownPrice {
   readonly model: string
@@ -85,7 +85,7 @@ function detailOf(text: string): Partial<AuditedUsage> {
 
 /**
  * The cost of a row at its price. A request whose process died is charged what was last known of it, which may be its
- * prompt at the dearest rate that the hold allowed for.
+ * prompt at the dearest rate that the hold allowed for, without fees.
  */
 export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: Report): void {
   const price = prices.find(row.row_price_version)
@@ -102,7 +102,9 @@ export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: 
   const expected = costOf(usage, price.tariff)
   if (expected === row.row_cost_nano_usd) return
   const isGuess = row.status === 'incomplete' && row.usage_source === 'estimated'
-  if (isGuess && row.row_cost_nano_usd > expected && row.row_cost_nano_usd <= dearestCost(usage, price.tariff)) return
+  if (isGuess && row.row_cost_nano_usd >= expected - fixedFees(usage, price.tariff)) {
+    if (row.row_cost_nano_usd <= dearestCost(usage, price.tariff)) return
+  }
   report('cost', id, expected, row.row_cost_nano_usd)
 }
 

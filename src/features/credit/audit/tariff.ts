@@ -119,7 +119,8 @@ function layeredCost(usage: AuditedUsage, tariff: Tariff): bigint {
 }
 
 /** The highest that a token of a prompt or of an answer can cost, whatever applies. */
-export function dearestCost({ prompt, completion }: AuditedUsage, tariff: Tariff): bigint {
+export function dearestCost(usage: AuditedUsage, tariff: Tariff): bigint {
+  const { prompt, completion } = usage
   const layers = [tariff, ...(tariff.tiers ?? []), ...(tariff.discounts ?? [])] as Rates[]
   for (const service of Object.values(tariff.serviceTiers ?? {})) layers.push(service, ...(service.tiers ?? []))
   const highest = (of: (name: string) => boolean): bigint =>
@@ -127,7 +128,12 @@ export function dearestCost({ prompt, completion }: AuditedUsage, tariff: Tariff
   const output = highest((name) => name.includes('utput'))
   const input = highest((name) => !name.includes('utput'))
   const pico = BigInt(prompt) * input + BigInt(completion) * output
-  return (pico + PICO_A_NANO - 1n) / PICO_A_NANO
+  return (pico + PICO_A_NANO - 1n) / PICO_A_NANO + fixedFees(usage, tariff)
+}
+
+/** Fees that tokens have no part in, in nano-dollars. */
+export function fixedFees(usage: AuditedUsage, tariff: Tariff): bigint {
+  return feesOf(usage, tariff, usage.calls ?? 1)
 }
 
 function valuesOf(layer: Rates, of: (name: string) => boolean): number[] {
