@@ -45,21 +45,9 @@ const MEDIA_CLASSES: CatalogueTariff = {
   image_output_per_million: 30.000037,
 }
 
-/** Their audio, images and web searches are not counted by the codecs yet. */
-const NOT_COUNTED = [
-  'anthropic/citations-2.json',
-  'anthropic/stream-server-tool-2.sse',
-  'gemini/media-input.json',
-  'gemini/no-parts-3.sse',
-  'openai/audio-input-2.json',
-  'openai/audio-output.json',
-  'vertex/image-output.json',
-]
-
 /** Why an answer has no price; undefined: it has. */
 function reasonLeftOut(recording: Recording): string | undefined {
   if (recording.status >= 300) return 'an error'
-  if (NOT_COUNTED.includes(recording.file)) return 'an answer whose audio, images or searches are not counted yet'
   const read = recording.stream ? readStream(recording) : readWhole(recording)
   if (read.isError) return 'an answer that ends in an error, or is none'
   if (recording.stream && readStream(recording).terminalOffset === undefined) return 'a stream that breaks off'

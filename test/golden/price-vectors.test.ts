@@ -66,6 +66,21 @@ const VECTORS: readonly Vector[] = [
     nanoUsd: 64_053_000n,
   },
   {
+    // The text of 15055 is in no stored copy: the block is that of 15056, its author's report of the same day on the
+    // same request, with the provider's split by lifetime. 31 × 3 + 1253 × 6 + 467 × 15 = 93 + 7518 + 7005 = 14616.
+    name: 'an hour of caching costs twice the input (litellm 15055, by way of 15056)',
+    provider: 'anthropic',
+    usage: {
+      input_tokens: 31,
+      cache_creation_input_tokens: 1253,
+      cache_read_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1253 },
+      output_tokens: 467,
+    },
+    tariff: CLAUDE_SONNET,
+    nanoUsd: 14_616_000n,
+  },
+  {
     // The text of 18599 is in no stored copy: the block is the one of January 2026 in 11364, the same complaint.
     // 10 × 5 + 66360 × 0.5 + 32435 × 6.25 + 5120 × 25 = 50 + 33180 + 202718.75 + 128000 = 363948.75.
     name: 'reads and writes of the cache in one answer, with thinking (litellm 18599, by way of 11364)',
@@ -79,6 +94,22 @@ const VECTORS: readonly Vector[] = [
     },
     tariff: CLAUDE_OPUS_4_5,
     nanoUsd: 363_948_750n,
+  },
+  {
+    // The text of 18988 is in no stored copy: the block is that of 17410, of image output charged as text. The provider
+    // counts 225 thoughts and 1120 tokens of image: 10 × 2 + 225 × 12 + 1120 × 120 = 20 + 2700 + 134400 = 137120.
+    name: 'image output costs its own rate (litellm 18988, by way of 17410)',
+    provider: 'google',
+    usage: {
+      promptTokenCount: 10,
+      candidatesTokenCount: 1120,
+      thoughtsTokenCount: 225,
+      totalTokenCount: 1355,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: 10 }],
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
+    },
+    tariff: { input_per_million: 2, output_per_million: 12, image_output_per_million: 120 },
+    nanoUsd: 137_120_000n,
   },
   {
     // The text of 40006 is in no stored copy: the example is the one of opencodex 908, of prompts above 272 000 tokens.

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import type { CatalogueTariff } from '../../catalogue/entry.ts'
 import type { ChatEvent } from '../../src/domain/chat.ts'
-import { chargeNanoUsd } from '../../src/domain/price.ts'
 import { toPrice } from '../../src/features/models/price.ts'
+import type { Completion } from '../../src/gateway/completion.ts'
+import { costOf } from '../../src/gateway/settle.ts'
 import { type CountedUsage, createBranch, tally } from '../../src/gateway/tally.ts'
 import { createDecoder } from '../../src/protocols/framing/index.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
@@ -36,22 +37,8 @@ function eventsOf({ provider, stream, bytes }: Pick<Recording, 'provider' | 'str
   return events
 }
 
-/** The charge at midnight UTC. */
+/** The charge at midnight UTC, of one call without images. */
 export function gatewayNanoUsd(usage: CountedUsage, tariff: CatalogueTariff): bigint {
-  const charged = {
-    prompt: usage.promptTokens,
-    completion: usage.completionTokens,
-    cached: usage.cachedTokens,
-    cacheWrite: usage.cacheWriteTokens,
-    cacheWrite1h: usage.cacheWrite1hTokens,
-    cacheWrite12h: usage.cacheWrite12hTokens,
-    audioInput: usage.audioInputTokens,
-    cachedAudio: usage.cachedAudioTokens,
-    audioOutput: usage.audioOutputTokens,
-    imageOutput: usage.imageOutputTokens,
-    reasoning: usage.reasoningTokens,
-    serverTools: usage.serverToolUses,
-    at: 0,
-  }
-  return chargeNanoUsd(charged, toPrice(tariff))
+  const completion = { price: toPrice(tariff), branches: [createBranch()], request: { messages: [] }, createdAt: 0 }
+  return costOf(completion as unknown as Completion, usage)
 }
