@@ -154,5 +154,19 @@ function usageOf(usage: Anything, isLast: boolean): ReadUsage | undefined {
     ...(isCounted ? { completionTokens: total - prompt - tool } : {}),
     ...(cached === undefined ? {} : { cachedTokens: cached }),
     ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
+    ...seldomClasses(usage),
+  }
+}
+
+/** Of what most answers have none. */
+function seldomClasses(usage: Anything): Partial<ReadUsage> {
+  const of = (details: Anything, modality: string): number | undefined =>
+    details?.find((each: Anything) => each.modality === modality)?.tokenCount
+  const heard = of(usage.promptTokensDetails, 'AUDIO')
+  const drawn = of(usage.candidatesTokensDetails, 'IMAGE')
+  return {
+    ...(heard === undefined ? {} : { audioInputTokens: heard }),
+    ...(drawn === undefined ? {} : { imageOutputTokens: drawn }),
+    ...(usage.trafficType === 'PROVISIONED_THROUGHPUT' ? { serviceTier: 'provisioned_throughput' } : {}),
   }
 }

@@ -25,6 +25,7 @@ export interface ReadUsage {
   readonly audioInputTokens?: number
   readonly audioOutputTokens?: number
   readonly imageOutputTokens?: number
+  readonly serviceTier?: string
 }
 export interface ReadAnswer {
   /** By index. */
