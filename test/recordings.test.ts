@@ -51,7 +51,10 @@ function choicesOf({ protocol }: Recording, { choices }: Whole): number {
 
 /** Without what differs from one request to the next, and without counts of ours, which depend on the prompt. */
 function comparable(text: string, { usage }: Whole): string {
-  const anonymous = text.replace(/"id":"chatcmpl-[^"]+"/g, '"id":"-"').replace(/"created":\d+/g, '"created":0')
+  const anonymous = text
+    .replace(/"id":"chatcmpl-[^"]+"/g, '"id":"-"')
+    .replace(/"created":\d+/g, '"created":0')
+    .replace(/"request_id":"[^"]+"/g, '"request_id":"-"')
   const isCounted = usage?.promptTokens !== undefined && usage.completionTokens !== undefined
   return isCounted ? anonymous : anonymous.replace(/"usage":\{[^}]*\}/g, '"usage":{}')
 }

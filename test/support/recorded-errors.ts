@@ -29,10 +29,12 @@ const BY_BODY: Readonly<Record<string, string>> = {
   'xai/error-400.json': 'context_length_exceeded',
   'azure/content-filter.json': 'content_filter',
   'gemini/error-400-4.json': 'provider_credentials',
+  'openai/error-429-4.json': 'provider_credentials',
 }
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: 'provider_rejected',
   401: 'provider_credentials',
+  402: 'provider_credentials',
   403: 'provider_credentials',
   413: 'provider_rejected',
   422: 'provider_rejected',
