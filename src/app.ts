@@ -277,8 +277,8 @@ function createDataPlane({ world, money, tokens, limits, streams }: DataPlaneInp
       models,
       provider: upstreams.find,
       health,
-      report(record, overheadMs) {
-        if (completions.hasSubscribers) completions.publish({ record, overheadMs } satisfies CompletionSignal)
+      report(record, overheadMs, reported) {
+        if (completions.hasSubscribers) completions.publish({ record, overheadMs, reported } satisfies CompletionSignal)
       },
       countTokens: tokens.count,
       countWhole: tokens.countWhole,

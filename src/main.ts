@@ -17,6 +17,7 @@ import { placeOf } from './db/place.ts'
 import { GatewayError } from './domain/errors.ts'
 import { LEDGER_PROGRAMS } from './features/credit/sqlite-store.ts'
 import { logCompletions, type OpenedLog } from './http/log.ts'
+import { warnOfBoundedUsage } from './http/log-bounded.ts'
 import type { Metrics } from './http/metrics.ts'
 
 export interface ServiceInput {
@@ -88,7 +89,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
   const { host } = config.server
   const { port, metricsServer } = listening
   let running = config
-  const stopLogging = logCompletions(log.log)
+  const stopLogging = [logCompletions(log.log), warnOfBoundedUsage({ log: log.log })]
   const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
@@ -110,7 +111,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
       metricsServer?.close()
       await app.close()
       await database.close()
-      stopLogging()
+      for (const stop of stopLogging) stop()
       await log.flush()
     },
   }

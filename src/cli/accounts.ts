@@ -1,17 +1,20 @@
 /** `turnpike accounts`: accounts and their plans, directly in the database. */
 import type { AccountId } from '../domain/ids.ts'
+import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
 import { noSuchPlan } from '../features/accounts/plans.ts'
 import {
   type Account,
   createAccount,
+  findAccount,
   listAccounts,
   renderAccount,
   updateAccount,
 } from '../features/accounts/queries.ts'
 import { textTable } from '../lib/text-table.ts'
+import type { AccountsCreateOptions } from './account-commands.ts'
 import { auditCommand } from './audit.ts'
 import { type CommandContext, EVERYTHING, unknownAccount, withDatabase } from './database.ts'
-import type { AccountsCreateOptions, JsonOption } from './program.ts'
+import type { JsonOption } from './program.ts'
 import { wrongUsage } from './wrong-usage.ts'
 
 /** Prints the account's id and nothing else. */
@@ -51,6 +54,24 @@ export async function accountsSetPlan(id: string, plan: string, { json }: JsonOp
     })
     await context.credit.read(account)
     print(json === true ? JSON.stringify(renderAccount(account)) : `${id} has the plan ${chosen}.`)
+  })
+}
+
+/** @param overrun Null: as its plan says. */
+export async function accountsSetOverrun(
+  id: string,
+  overrun: NanoUsd | null,
+  { json }: JsonOption = {},
+): Promise<void> {
+  await withDatabase(async (context) => {
+    const account = await findAccount(context.db, id as AccountId)
+    if (account === undefined) throw unknownAccount(id)
+    const usd = overrun === null ? null : usdNumber(overrun)
+    const details = { max_overrun_usd: usd }
+    await auditCommand(context, context.db, { accountId: account.id, action: 'account.changed', subject: id, details })
+    await context.credit.configure(account, { maxOverrunNanoUsd: overrun })
+    const text = usd === null ? 'the overrun cap of its plan' : `an overrun cap of $${usdText(overrun ?? 0n)}`
+    print(json === true ? JSON.stringify({ ...renderAccount(account), ...details }) : `${id} has ${text}.`)
   })
 }
 

@@ -140,6 +140,9 @@ test('a key is made for the account that is named, and revoked by its id', async
   assert.ok((await json('keys', 'list', '--account', account)).data[0].revoked_at !== null)
   assert.equal((await turnpike('keys', 'revoke', id)).code, 1)
   assert.equal((await json('accounts', 'set-plan', account, 'pro')).plan, 'pro')
+  assert.equal((await json('accounts', 'set-overrun', account, '0.25')).max_overrun_usd, 0.25)
+  assert.match((await turnpike('accounts', 'set-overrun', account, '0')).out, /overrun cap of \$0\./)
+  assert.equal((await json('accounts', 'set-overrun', account, 'default')).max_overrun_usd, null)
 })
 
 test('what is not there fails with 1, wrong usage with 2, each with one line that says why', async (t) => {
@@ -151,6 +154,8 @@ test('what is not there fails with 1, wrong usage with 2, each with one line tha
     [2, /no plan.*free, pro, unlimited/, 'accounts', 'create', '--name', 'x', '--plan', 'gold'],
     [2, /none of chat/, 'keys', 'create', '--name', 'x', '--scopes', 'everything'],
     [2, /--operator/, 'keys', 'create', '--name', 'x', '--scopes', 'operator'],
+    [1, /no account acc_x/, 'accounts', 'set-overrun', 'acc_x', '1'],
+    [2, /dollars from 0/, 'accounts', 'set-overrun', 'acc_x', '1.0000000001'],
     [2, /CIDR/, 'keys', 'create', '--name', 'x', '--ip-allowlist', '10.0.0.0/99'],
     [2, /at least 1/, 'keys', 'create', '--name', 'x', '--requests-per-minute', '0'],
   ]

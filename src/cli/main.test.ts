@@ -65,6 +65,7 @@ test('every command and flag of the contract is there', () => {
     'accounts create': ['--name <', '--plan <'],
     'accounts list': ['--json'],
     'accounts set-plan': ['<id> <plan>'],
+    'accounts set-overrun': ['<id> <usd>'],
     'login-link': [],
     doctor: ['--json'],
     'config check': ['<file>'],

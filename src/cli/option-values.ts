@@ -42,6 +42,16 @@ export function parseAmount(text: string): NanoUsd {
   )
 }
 
+/** @returns Null: as the plan says. */
+export function parseOverrun(text: string): NanoUsd | null {
+  if (text === 'default') return null
+  const amount = parseNanoUsd(text)
+  if (amount !== undefined && amount <= MAX_AMOUNT) return amount
+  throw new InvalidArgumentError(
+    `Allowed: dollars from 0 to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 0.05; or default.`,
+  )
+}
+
 /** @returns Unix milliseconds. */
 export function parseTime(text: string): number {
   const time = parseIsoTime(text)

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import type { AccountId } from '../domain/ids.ts'
 import type { NanoUsd } from '../domain/money.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../features/credit/entry-limits.ts'
+import { addAccounts } from './account-commands.ts'
 import {
   parseAmount,
   parseDurationText,
@@ -48,11 +49,6 @@ export interface KeysCreateOptions extends JsonOption {
 
 export interface AccountOption extends JsonOption {
   readonly account?: string
-}
-
-export interface AccountsCreateOptions extends JsonOption {
-  readonly name: string
-  readonly plan?: string
 }
 
 export interface CreditsEntryOptions extends AccountOption {
@@ -158,31 +154,6 @@ function addKeys(program: Command): void {
     .description('revoke a key')
     .argument('<id>', 'ID of the key')
     .action(async (id: string, options: object) => (await import('./keys.ts')).keysRevoke(id, options))
-}
-
-function addAccounts(program: Command): void {
-  const accounts = program.command('accounts').description('accounts')
-  accounts
-    .command('create')
-    .description('make an account and print its ID')
-    .requiredOption('--name <name>', 'what the account is called', parseName)
-    .option('--plan <plan>', "plan (default: the configuration's)")
-    .option('--json', 'print JSON')
-    .action(async (options: AccountsCreateOptions) => (await import('./accounts.ts')).accountsCreate(options))
-  accounts
-    .command('list')
-    .description('list the accounts')
-    .option('--json', 'print JSON')
-    .action(async (options: JsonOption) => (await import('./accounts.ts')).accountsList(options))
-  accounts
-    .command('set-plan')
-    .description('give an account another plan')
-    .argument('<id>', 'ID of the account')
-    .argument('<plan>', 'name of the plan')
-    .option('--json', 'print JSON')
-    .action(async (id: string, plan: string, options: JsonOption) =>
-      (await import('./accounts.ts')).accountsSetPlan(id, plan, options),
-    )
 }
 
 function addCredits(program: Command): void {

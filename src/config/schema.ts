@@ -87,6 +87,7 @@ export interface PlanConfig {
   readonly monthly_credit_usd?: number
   /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: 1000000. */
   readonly unlimited_credit_usd?: number
+  readonly max_overrun_usd?: number
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
   readonly max_in_flight: number

@@ -41,6 +41,11 @@ export const PLAN_SCHEMA = section(
     unlimited_credit_usd: Type.Optional(
       usd('USD that `credit_remaining_usd` shows for accounts without a limit. Not set: 1000000.'),
     ),
+    max_overrun_usd: Type.Optional(
+      usd(
+        'USD that a balance may fall below zero where a provider used more than was reserved. Not set: the larger of 0.05 and 1 % of `monthly_credit_usd`.',
+      ),
+    ),
     requests_per_minute: Type.Optional(count('Requests a minute. Not set: no limit.')),
     tokens_per_minute: Type.Optional(count('Tokens a minute. Not set: no limit.')),
     max_in_flight: Type.Optional(count('Requests at once. Not set: 500.')),

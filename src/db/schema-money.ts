@@ -22,6 +22,8 @@ export interface CreditTable {
   /** Time of its last ledger row; the next one is never earlier. */
   entered_at: number
   monthly_budget_nano_usd: NanoUsd | null
+  /** How far its balance may fall below zero; null: as its plan says. */
+  max_overrun_nano_usd: NanoUsd | null
   /** JSON list of percentages. */
   alert_thresholds: string
   /** Cost of usage rows that retention has deleted. */

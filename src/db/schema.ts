@@ -146,12 +146,14 @@ export interface CompletionTable {
   reasoning_tokens: number
   cost_nano_usd: NanoUsd
   price_version: string
-  usage_source: UsageSource
+  usage_source: Exclude<UsageSource, 'bounded'>
   created_at: number
   duration_ms: number
   first_byte_ms: number | null
   attempts: number
   client_request_id: string | null
+  usage_bounded: 1 | null // the provider's figures were outside what can be; the nearest possible ones are charged
+  unbilled_nano_usd: NanoUsd | null // of the cost, beyond hold, free credit and overrun cap: not charged
   attempt_log: string | null // see `attemptLogText`; null: one call, which answered, or a row older than the column
   usage_detail: string | null // see `usageDetailText`; null: no seldom class of usage, or a row older than the column
   price_rule: string | null // see `priceUsage`; null: the price itself, or a row older than the column

@@ -12,6 +12,15 @@ export interface CreditedAccount {
 /** Percentages at which an account is told how much of its month is spent, unless it says otherwise. */
 export const DEFAULT_ALERT_THRESHOLDS: readonly number[] = [50, 80, 100]
 
+const LEAST_OVERRUN_NANO_USD = 50_000_000n
+const OVERRUN_SHARE = 100n
+
+/** How far a balance may fall below zero where nobody set it: the larger of $0.05 and 1 % of the monthly allowance. */
+export function defaultOverrunNanoUsd(monthlyCreditNanoUsd: NanoUsd): NanoUsd {
+  const share = monthlyCreditNanoUsd / OVERRUN_SHARE
+  return share > LEAST_OVERRUN_NANO_USD ? share : LEAST_OVERRUN_NANO_USD
+}
+
 export interface AccountCredit {
   /** Undefined: no limit, the plan is billed after the fact. */
   readonly remainingNanoUsd: NanoUsd | undefined
@@ -27,6 +36,8 @@ export interface AccountCredit {
 /** Absent: unchanged. A budget of null: none. */
 export interface CreditSettings {
   readonly monthlyBudgetNanoUsd?: NanoUsd | null
+  /** Null: as the plan says. For operators. */
+  readonly maxOverrunNanoUsd?: NanoUsd | null
   readonly alertThresholds?: readonly number[]
 }
 

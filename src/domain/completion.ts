@@ -9,8 +9,11 @@ import type { UsageDetail } from './usage-detail.ts'
  */
 export type CompletionStatus = 'completed' | 'failed' | 'client_left' | 'incomplete'
 
-/** Whether the provider counted the tokens or we did. */
-export type UsageSource = 'provider' | 'estimated'
+/**
+ * Whether the provider counted the tokens or we did. `bounded`: the provider reported what cannot be, and the nearest
+ * possible figures are charged.
+ */
+export type UsageSource = 'provider' | 'estimated' | 'bounded'
 
 /**
  * What became of one call to a provider: `answered`, or why another was tried. `abandoned`: the client left, or the
@@ -61,7 +64,10 @@ export interface CompletionRecord {
   readonly reasoningTokens: number
   /** Seldom classes of usage; absent: there are none. */
   readonly usageDetail?: UsageDetail | undefined
+  /** What is charged. */
   readonly costNanoUsd: NanoUsd
+  /** What its tokens cost beyond that, because the account's overrun cap was reached. Set by the ledger. */
+  readonly unbilledNanoUsd?: NanoUsd | undefined
   readonly priceVersion: string
   /** What of the price applied, see `priceUsage`; absent: the price itself. */
   readonly priceRule?: string | undefined

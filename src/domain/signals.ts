@@ -10,6 +10,14 @@ export interface CompletionSignal {
   readonly record: CompletionRecord
   /** Milliseconds that were ours, not the provider's, until the first byte; undefined where nothing was answered. */
   readonly overheadMs: number | undefined
+  /** What the provider reported, where that was outside what can have been used; undefined otherwise. */
+  readonly reported?: ReportedTotals | undefined
+}
+
+/** Tokens. */
+export interface ReportedTotals {
+  readonly promptTokens: number
+  readonly completionTokens: number
 }
 
 /** What the last audit of the whole ledger came to. */

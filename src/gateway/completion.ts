@@ -13,6 +13,7 @@ import type { Route } from './route.ts'
 import type { Candidate } from './routing/candidate.ts'
 import type { Passage } from './routing/passage.ts'
 import type { Branch } from './tally.ts'
+import type { CountedUsage } from './usage-bounds.ts'
 import type { WorstCase } from './worst-case.ts'
 
 /** What a completion is from its admission on. */
@@ -92,6 +93,8 @@ export interface Completion extends Omit<CompletionInput, 'request' | 'worst'> {
   told: RunningEstimate | undefined
   /** Its one row, once it was handed over; then its hold is resolved. */
   record: CompletionRecord | undefined
+  /** What the provider reported, where that was outside the bounds. */
+  reported: CountedUsage | undefined
 }
 
 export function createCompletion(input: CompletionInput, admission: Admission, { ids, now }: GatewayPorts): Completion {
@@ -130,13 +133,18 @@ export function createCompletion(input: CompletionInput, admission: Admission, {
     firstByteAt: undefined,
     left: false,
     abandoned: false,
-    drain: undefined,
-    interruption: undefined,
-    wake: undefined,
-    told: undefined,
-    record: undefined,
+    ...UNDER_WAY,
   }
 }
+
+const UNDER_WAY = {
+  drain: undefined,
+  interruption: undefined,
+  wake: undefined,
+  told: undefined,
+  record: undefined,
+  reported: undefined,
+} as const
 
 const NOTHING_YET: readonly Branch[] = []
 const NO_NOTES: readonly AttemptNote[] = []

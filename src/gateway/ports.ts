@@ -10,6 +10,7 @@ import type { LimitStates } from '../domain/limits.ts'
 import type { Model } from '../domain/model.ts'
 import type { Provider, Transport } from '../providers/provider.ts'
 import type { Health } from './routing/health.ts'
+import type { CountedUsage } from './usage-bounds.ts'
 
 /** A configured provider: the registry's facts under the operator's settings. */
 export interface UpstreamProvider {
@@ -78,8 +79,9 @@ export interface GatewayPorts {
   /**
    * Tells whoever watches how a completion ended. Must not throw and must not block.
    * @param overheadMs What of the time to the first byte was ours; undefined where nothing was answered.
+   * @param reported The provider's figures, where they were outside what can have been used.
    */
-  readonly report: (record: CompletionRecord, overheadMs: number | undefined) => void
+  readonly report: (record: CompletionRecord, overheadMs: number | undefined, reported?: CountedUsage) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
   /** The same for all of a text, or undefined where it cannot be counted in time. */

@@ -10,15 +10,14 @@ import { BASE_RULE, type ChargeableUsage, chargeByRule, chargeNanoUsd } from '..
 import { usageDetailOf } from '../domain/usage-detail.ts'
 import { type Completion, endDrain } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import {
-  type Bounds,
-  type Branch,
-  type CountedUsage,
-  generatedAnything,
-  type Measured,
-  measure,
-  measureRoughly,
-} from './tally.ts'
+import { type Branch, generatedAnything, type Measured, measure, measureRoughly } from './tally.ts'
+import type { Bounds, CountedUsage } from './usage-bounds.ts'
+
+/** What is no text of a prompt is media, beyond what templates of messages and tools come to. */
+const TEMPLATE_TOKENS = 2_000
+
+/** What a provider may add to a prompt that nobody knows of: instructions of its own. */
+const PROVIDER_TOKENS = 1024
 
 /** What a completion used and costs. */
 export interface Settlement extends Measured {
@@ -37,8 +36,15 @@ export function priceAnswer(completion: Completion, { countTokens }: GatewayPort
 }
 
 /** What the figures of this completion's provider are held against. */
-export function boundsOf({ promptTokens, outputTokens, request: { n }, model }: Completion): Bounds {
-  return { promptTokens, outputTokens: outputTokens * n, windowTokens: model.contextWindow * n }
+export function boundsOf({ promptTokens, outputTokens, request: { n }, worst }: Completion): Bounds {
+  const { images, hasAudio, otherTokens } = worst.bound
+  const hasMedia = images > 0 || hasAudio || otherTokens > TEMPLATE_TOKENS
+  return {
+    promptTokens,
+    mediaTokens: hasMedia ? otherTokens : 0,
+    promptLimit: worst.promptTokens + PROVIDER_TOKENS,
+    outputTokens: (outputTokens + worst.reasoningTokens) * n,
+  }
 }
 
 /** What usage costs at the price of the admission (LED-9). */
@@ -93,17 +99,18 @@ export function settle(completion: Completion, ports: GatewayPorts, outcome: Out
   const { settlement, status, kept } = outcome
   const record = recordOf(completion, { settlement, status, endedAt: ports.clock() })
   completion.record = record
+  completion.reported = settlement.reported
   completion.admission.settle(record.promptTokens + record.completionTokens)
   return ports.credit.settle(hold, record, kept)
 }
 
 /** The end of every request: what it still holds is given back, and who watches is told. */
 export function conclude(completion: Completion, ports: GatewayPorts): void {
-  const { admission, hold, record } = completion
+  const { admission, hold, record, reported } = completion
   endDrain(completion)
   admission.release()
   admission.settle(0)
-  if (record !== undefined) ports.report(record, overheadMs(completion))
+  if (record !== undefined) ports.report(record, overheadMs(completion), reported)
   else if (hold !== undefined) ports.credit.release(hold)
 }
 
@@ -131,9 +138,9 @@ function overheadMs({ firstByteAt, receivedAt, upstreamMs }: Completion): number
   return firstByteAt === undefined ? undefined : Math.max(0, firstByteAt - receivedAt - upstreamMs)
 }
 
-function withCost(completion: Completion, { usage, source }: Measured): Settlement {
-  const { nanoUsd: costNanoUsd, rule } = chargeByRule(chargeableOf(completion, usage), completion.price)
-  return { usage, source, costNanoUsd, rule }
+function withCost(completion: Completion, measured: Measured): Settlement {
+  const { nanoUsd, rule } = chargeByRule(chargeableOf(completion, measured.usage), completion.price)
+  return { ...measured, costNanoUsd: nanoUsd, rule }
 }
 
 interface Ending extends Pick<Outcome, 'settlement' | 'status'> {

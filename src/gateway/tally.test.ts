@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { countQuarters, requestOf } from '../../test/support/data-plane.ts'
 import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
 import {
-  type Bounds,
   type Branch,
   createBranch,
   generatedAnything,
@@ -14,6 +13,7 @@ import {
   measureRoughly,
   tally,
 } from './tally.ts'
+import type { Bounds } from './usage-bounds.ts'
 
 function branchOf(...events: readonly ChatEvent[]): Branch {
   const branch = createBranch()
@@ -25,14 +25,14 @@ const text = (said: string): ChatEvent => ({ type: 'text', index: 0, text: said 
 const usage = (counted: Usage): ChatEvent => ({ type: 'usage', usage: counted })
 const finish = (index = 0): ChatEvent => ({ type: 'finish', index, reason: 'stop', raw: 'stop' })
 
-const BOUNDS: Bounds = { promptTokens: 10, outputTokens: 1_000_000, windowTokens: 1_000_000 }
+const BOUNDS: Bounds = { promptTokens: 10, mediaTokens: 0, promptLimit: 1_000_000_000, outputTokens: 1_000_000_000 }
 
 function measured(branches: readonly Branch[], request: ChatRequest = requestOf()): Promise<Measured> | Measured {
   return measure({ branches, request, bounds: BOUNDS, countTokens: countQuarters })
 }
 
 test('R-C2: the provider’s figures win over any count of ours, and need none', () => {
-  const branch = branchOf(text('x'.repeat(400)), finish(), usage({ promptTokens: 7, completionTokens: 3 }))
+  const branch = branchOf(text('x'.repeat(48)), finish(), usage({ promptTokens: 7, completionTokens: 3 }))
   const counted = measure({
     branches: [branch],
     request: requestOf(),
@@ -42,12 +42,13 @@ test('R-C2: the provider’s figures win over any count of ours, and need none',
   assert.deepEqual(counted, { usage: { promptTokens: 7, completionTokens: 3 }, source: 'provider' })
 })
 
-test('R-C8: a later snapshot replaces an earlier one field by field, and adds nothing', () => {
+test('R-C8, TM15: of several snapshots the greatest figure of each field counts, and nothing is added', () => {
   const branch = branchOf(
     usage({ promptTokens: 100, completionTokens: 1, cachedTokens: 40 }),
     text('a'),
     usage({ completionTokens: 25 }),
     usage({ completionTokens: 30, reasoningTokens: 12 }),
+    usage({ promptTokens: 0, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0 }),
     finish(),
   )
   assert.deepEqual(measured([branch]), {
@@ -168,16 +169,17 @@ test('whether anything was generated is told by text or by the provider’s figu
   assert.equal(generatedAnything([createBranch(), branchOf(text('a'))]), true)
 })
 
-const count = fc.nat(1_000_000)
+const count = fc.integer({ min: 1_000, max: 1_000_000 })
+const part = fc.nat(500)
 const figures = fc.record({
   promptTokens: count,
   completionTokens: count,
-  cachedTokens: count,
-  cacheWriteTokens: count,
-  reasoningTokens: count,
-  cacheWrite1hTokens: count,
-  audioInputTokens: count,
-  audioOutputTokens: count,
+  cachedTokens: part,
+  cacheWriteTokens: part,
+  reasoningTokens: part,
+  cacheWrite1hTokens: part,
+  audioInputTokens: part,
+  audioOutputTokens: part,
 })
 type Figures = typeof figures extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -193,7 +195,7 @@ test('the sum over calls adds up uses of tools by name, and names the service ti
   })
 })
 
-test('R-C8: the sum over calls is the sum of their last figures, field by field', () => {
+test('R-C8, TM15: the sum over calls is the sum of their greatest figures, field by field', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(figures, figures), { minLength: 1, maxLength: 16 }), (calls) => {
       const branches = calls.map(([early, late]) => branchOf(usage(early), text('a'), usage(late), finish()))
@@ -202,64 +204,120 @@ test('R-C8: the sum over calls is the sum of their last figures, field by field'
       for (const field of Object.keys(calls[0]?.[1] ?? {}) as (keyof Figures)[]) {
         assert.equal(
           sum[field],
-          calls.reduce((total, [, late]) => total + late[field], 0),
+          calls.reduce((total, [early, late]) => total + Math.max(early[field], late[field]), 0),
         )
       }
     }),
   )
 })
 
-/** A hundred tokens were asked for, of a model with a window of a thousand. */
-const NARROW: Bounds = { promptTokens: 10, outputTokens: 100, windowTokens: 1000 }
-const heldAgainst = (branch: Branch): Promise<Measured> | Measured =>
-  measure({ branches: [branch], request: requestOf(), bounds: NARROW, countTokens: countQuarters })
+/** A hundred tokens were asked for, of a prompt that can be 500 at most. */
+const NARROW: Bounds = { promptTokens: 10, mediaTokens: 0, promptLimit: 500, outputTokens: 100 }
+const heldAgainst = (branch: Branch, bounds: Bounds = NARROW): Promise<Measured> | Measured =>
+  measure({ branches: [branch], request: requestOf(), bounds, countTokens: countQuarters })
 
-test('F8, TM15: figures that can be are believed, also where little text came', async () => {
+test('F8, TM15: figures within what was asked are believed, also where little text came', async () => {
   for (const counted of [
     { promptTokens: 7, completionTokens: 100 },
-    { promptTokens: 7, completionTokens: 2 * (4 + 100) + 256 },
-    { promptTokens: 2 * (10 + 1000) + 256, completionTokens: 1 },
-    { promptTokens: 7, completionTokens: 1300, reasoningTokens: 1000 },
-    { promptTokens: 0, completionTokens: 0 },
+    { promptTokens: 500, completionTokens: 1 },
+    { promptTokens: 7, completionTokens: 100, reasoningTokens: 100, cachedTokens: 7, cacheWriteTokens: 0 },
+    { promptTokens: 0, completionTokens: 1 },
   ]) {
     const figures = await heldAgainst(branchOf(text('abcd'), finish(), usage(counted)))
     assert.deepEqual(figures, { usage: counted, source: 'provider' })
   }
 })
 
-test('F8, TM15: more tokens than can be are not believed: our own count is charged, marked as an estimate', async () => {
-  const own = { completionTokens: 10, promptTokens: 7 }
-  const generated = text('x'.repeat(40))
-  for (const lie of [2 * (40 + 100) + 257, 1e12, Number.MAX_SAFE_INTEGER * 3, Number.NaN]) {
-    const figures = await heldAgainst(branchOf(generated, finish(), usage({ promptTokens: 7, completionTokens: lie })))
-    assert.deepEqual(figures, { usage: own, source: 'estimated' }, String(lie))
+test('F8, TM15: more tokens than were asked for are charged at the limit, and marked', async () => {
+  for (const lie of [101, 1e12, Number.MAX_SAFE_INTEGER * 3]) {
+    const reported = { promptTokens: 7, completionTokens: lie, reasoningTokens: lie }
+    assert.deepEqual(await heldAgainst(branchOf(text('hi'), finish(), usage(reported))), {
+      usage: { promptTokens: 7, completionTokens: 100, reasoningTokens: 100 },
+      source: 'bounded',
+      reported,
+    })
   }
-  const hidden = usage({ promptTokens: 7, completionTokens: 1e9, reasoningTokens: 1e9 })
-  assert.deepEqual(await heldAgainst(branchOf(generated, finish(), hidden)), { usage: own, source: 'estimated' })
 })
 
-test('F8, TM15: a prompt larger than any window is not believed, nor what is said of its cache', async () => {
-  const lie = usage({ promptTokens: 1e12, cachedTokens: 1e11, completionTokens: 3, reasoningTokens: 1 })
-  const { usage: counted, source } = await heldAgainst(branchOf(text('abcd'), finish(), lie))
-  assert.equal(source, 'estimated')
-  assert.deepEqual(counted, { promptTokens: 2, completionTokens: 3, reasoningTokens: 1 })
+test('TM15: text beyond the limit counts up to as much again and 1024 tokens, and no token is less than a byte', async () => {
+  const chargedFor = async (length: number, completionTokens: number): Promise<number> => {
+    const counted = usage({ promptTokens: 7, completionTokens })
+    return (await heldAgainst(branchOf(text('x'.repeat(length)), finish(), counted))).usage.completionTokens
+  }
+  assert.deepEqual([await chargedFor(400, 150), await chargedFor(400, 500)], [150, 400])
+  assert.deepEqual([await chargedFor(40_000, 10_000), await chargedFor(4_000_000, 1_000_000)], [1224, 1224])
 })
 
-test('F8: a lie on the way to a break is not believed either', async () => {
-  const branch = branchOf(text('x'.repeat(40)), usage({ promptTokens: 7, completionTokens: 1e12 }))
-  assert.equal((await heldAgainst(branch)).usage.completionTokens, 10)
+test('TM15: a prompt larger than it can be is charged at its limit, and what is said of its cache within that', async () => {
+  const reported = { promptTokens: 1e12, cachedTokens: 1e11, cacheWriteTokens: 9, completionTokens: 3 }
+  assert.deepEqual(await heldAgainst(branchOf(text('abcd'), finish(), usage(reported))), {
+    usage: { promptTokens: 500, cachedTokens: 500, cacheWriteTokens: 0, completionTokens: 3 },
+    source: 'bounded',
+    reported,
+  })
 })
 
-test('of several calls one lie makes the whole an estimate, and only that call is counted anew', async () => {
-  const honest = branchOf(text('abcd'), finish(), usage({ promptTokens: 7, completionTokens: 3 }))
-  const lying = branchOf(text('x'.repeat(40)), finish(), usage({ promptTokens: 7, completionTokens: 1e12 }))
+test('TM15: 20,000 delivered tokens never cost nothing: a quarter of our own count is the least', async () => {
+  const bounds = { ...NARROW, outputTokens: 50_000 }
+  for (const completionTokens of [0, 1, 4_000]) {
+    const reported = usage({ promptTokens: 7, completionTokens })
+    const figures = await heldAgainst(branchOf(text('abcd'.repeat(20_000)), finish(), reported), bounds)
+    assert.deepEqual([figures.usage.completionTokens, figures.source], [5_000, 'bounded'])
+  }
+})
+
+test('TM15: a long prompt is never read for nothing', async () => {
+  const request = requestOf({ messages: [{ role: 'user', content: 'y'.repeat(39_995) }] })
+  const bounds = { ...NARROW, promptTokens: 13_000, promptLimit: 40_000 }
+  const branches = [branchOf(text('a'), finish(), usage({ promptTokens: 0, completionTokens: 1 }))]
+  const { usage: charged, source } = await measure({ branches, request, bounds, countTokens: countQuarters })
+  assert.deepEqual([charged.promptTokens, source], [2_500, 'bounded'])
+})
+
+test('TM15: few tokens for much text are believed where our own count shows them possible', async () => {
+  const spaces = branchOf(text(' '.repeat(10_240)), finish(), usage({ promptTokens: 7, completionTokens: 80 }))
   const measured = await measure({
-    branches: [honest, lying],
+    branches: [spaces],
     request: requestOf(),
     bounds: NARROW,
-    countTokens: countQuarters,
+    countTokens: (said) => Promise.resolve(Math.ceil(said.length / 128)),
   })
-  assert.deepEqual(measured, { usage: { promptTokens: 14, completionTokens: 13 }, source: 'estimated' })
+  assert.equal(measured.source, 'provider')
+})
+
+test('TM15: without a tokenizer the longest token there is says what the least is', async () => {
+  const branches = [branchOf(text('x'.repeat(12_800)), finish(), usage({ promptTokens: 7, completionTokens: 1 }))]
+  const countTokens = (): Promise<number> => Promise.reject(new Error('no tokenizer'))
+  const { usage: charged } = await measure({ branches, request: requestOf(), bounds: NARROW, countTokens })
+  assert.equal(charged.completionTokens, 100)
+})
+
+test('F8: what is no number is no figure', async () => {
+  const said = usage({ promptTokens: 7, completionTokens: Number.NaN })
+  const figures = await heldAgainst(branchOf(text('x'.repeat(40)), finish(), said))
+  assert.deepEqual([figures.usage.completionTokens, figures.source], [10, 'estimated'])
+})
+
+test('F8: a lie on the way to a break is held against the same bounds', async () => {
+  const branch = branchOf(text('x'.repeat(40)), usage({ promptTokens: 7, completionTokens: 1e12 }))
+  const figures = await heldAgainst(branch)
+  assert.deepEqual([figures.usage.completionTokens, figures.source], [100, 'estimated'])
+})
+
+test('TM15: whatever is reported, the charge is between what was delivered and what was asked', async () => {
+  const any = fc.oneof(fc.nat(), fc.constantFrom(0, 1e300, Number.NaN, Number.POSITIVE_INFINITY))
+  const piece = fc.oneof(fc.nat(), fc.constantFrom(0, 1e300))
+  const said = fc.record({ promptTokens: any, completionTokens: any, cachedTokens: piece, reasoningTokens: piece })
+  await fc.assert(
+    fc.asyncProperty(fc.array(said, { maxLength: 4 }), fc.nat({ max: 20_000 }), async (snapshots, length) => {
+      const branch = branchOf(text('x'.repeat(length)), ...snapshots.map(usage), finish())
+      const { usage: charged } = await heldAgainst(branch)
+      assert.ok(charged.promptTokens >= 0 && charged.promptTokens <= 500)
+      assert.ok(charged.completionTokens <= 1224 && charged.completionTokens >= Math.min(1224, Math.floor(length / 16)))
+      assert.ok((charged.cachedTokens ?? 0) <= charged.promptTokens)
+      assert.ok((charged.reasoningTokens ?? 0) <= charged.completionTokens)
+    }),
+  )
 })
 
 test('a rough count asks no tokenizer: four bytes a token, the provider’s figures where they are more', () => {

@@ -1,14 +1,21 @@
 /**
  * One meter for whole and streamed answers: what the provider reported, and enough of what was generated to count it
- * ourselves where the provider did not, or said what cannot be.
+ * ourselves where the provider did not, or reported what cannot be.
  */
 import type { ChatEvent, ChatMessage, ChatRequest, FinishReason, TokenField, Usage } from '../domain/chat.ts'
 import type { UsageSource } from '../domain/completion.ts'
+import { isRecord } from '../lib/json.ts'
+import {
+  type Bounds,
+  type CountedUsage,
+  clampUsage,
+  isTooLow,
+  leastTokens,
+  mostCompletionTokens,
+} from './usage-bounds.ts'
 
 /** Generated text kept for an estimate, per call in UTF-16 units; what comes beyond is counted in proportion. */
 export const MAX_KEPT_TEXT = 256 * 1024
-/** Reported tokens that are more than plausible, before a figure is not believed. */
-const MARGIN_TOKENS = 256
 
 /** In most languages, however they are written. */
 const BYTES_A_TOKEN = 4
@@ -45,7 +52,7 @@ export function tally(branch: Branch, event: ChatEvent): void {
       keep(branch, event.arguments)
       break
     case 'usage':
-      branch.usage = branch.usage === NO_USAGE ? event.usage : { ...branch.usage, ...event.usage }
+      branch.usage = branch.usage === NO_USAGE ? event.usage : greaterOf(branch.usage, event.usage)
       break
     case 'finish':
       branch.finishes.set(event.index, event.reason)
@@ -55,25 +62,23 @@ export function tally(branch: Branch, event: ChatEvent): void {
   }
 }
 
-/** Usage with both totals, from the provider or by our own count. */
-export interface CountedUsage extends Usage {
-  readonly promptTokens: number
-  readonly completionTokens: number
+/** Field by field the greater figure: a later snapshot adds to an earlier one, and takes nothing back. */
+function greaterOf(before: Usage, later: Usage): Usage {
+  const merged: Record<string, unknown> = { ...before }
+  for (const [name, value] of Object.entries(later)) {
+    const known = merged[name]
+    if (typeof value === 'number' && typeof known === 'number') merged[name] = value > known ? value : known
+    else if (isRecord(value) && isRecord(known)) merged[name] = greaterOf(known, value)
+    else merged[name] = value
+  }
+  return merged
 }
 
 export interface Measured {
   readonly usage: CountedUsage
   readonly source: UsageSource
-}
-
-/** What a provider's figures are held against (TM15). */
-export interface Bounds {
-  /** Estimated from the request. */
-  readonly promptTokens: number
-  /** Of all choices at most, as the request was sent. */
-  readonly outputTokens: number
-  /** The model's window, for every choice. */
-  readonly windowTokens: number
+  /** What the provider reported, where that is outside the bounds. */
+  readonly reported?: CountedUsage | undefined
 }
 
 export interface MeasureInput {
@@ -84,17 +89,13 @@ export interface MeasureInput {
   readonly countTokens: (text: string) => Promise<number>
 }
 
-/** The tokens to charge: the provider's figures where they arrived and can be, our own count for the rest. */
+/** The tokens to charge: the provider's figures within their bounds where they arrived, our own count for the rest. */
 export function measure(input: MeasureInput): Measured | Promise<Measured> {
   const { branches, bounds } = input
-  const [only] = branches
-  if (branches.length === 1 && only !== undefined) {
-    const usage = believed(only, bounds)
-    if (only.finishes.size > 0 && isCounted(usage)) return { usage, source: 'provider' }
-    return estimate(input)
-  }
-  const reported = branches.map((branch) => (branch.finishes.size > 0 ? believed(branch, bounds) : NO_USAGE))
-  return reported.every(isCounted) ? { usage: sum(reported), source: 'provider' } : estimate(input)
+  if (!branches.every(({ usage, finishes }) => finishes.size > 0 && isCounted(usage))) return estimate(input)
+  const usage = sum(branches.map((branch) => branch.usage))
+  if (isTooLow(usage, lengthOf(branches), bounds)) return raised(input, usage)
+  return bounded(input, usage, NO_LEAST)
 }
 
 /** Whether anything that costs was generated. */
@@ -108,12 +109,12 @@ export function measureRoughly(branches: readonly Branch[], bounds: Bounds): Cou
   let completionTokens = 0
   let unsaid = branches.length === 0
   for (const branch of branches) {
-    const usage = believed(branch, bounds)
-    unsaid ||= usage.promptTokens === undefined
-    promptTokens += usage.promptTokens ?? 0
-    completionTokens += Math.max(guess(branch), usage.completionTokens ?? 0)
+    const { usage } = branch
+    unsaid ||= !isFigure(usage.promptTokens)
+    promptTokens += isFigure(usage.promptTokens) ? usage.promptTokens : 0
+    completionTokens += Math.max(guess(branch), believedCompletion(branch, bounds))
   }
-  return { promptTokens: unsaid ? bounds.promptTokens : promptTokens, completionTokens }
+  return { promptTokens: unsaid ? bounds.promptTokens : Math.min(promptTokens, bounds.promptLimit), completionTokens }
 }
 
 /** Tokens of all that was generated so far; the provider's figures where they say more than our count. */
@@ -122,17 +123,34 @@ export async function countGenerated({
   bounds,
   countTokens,
 }: Omit<MeasureInput, 'request'>): Promise<number> {
-  const counts = branches.map((branch) => countBranch(branch, believed(branch, bounds), countTokens))
+  const counts = branches.map((branch) => countBranch(branch, bounds, countTokens))
   return (await Promise.all(counts)).reduce((total, tokens) => total + tokens, 0)
 }
 
 function guess(branch: Branch): number {
+  return Math.ceil(bytesOf(branch) / BYTES_A_TOKEN)
+}
+
+/** UTF-8 bytes that were generated; in proportion beyond the text that is kept. */
+function bytesOf(branch: Branch): number {
   const { text, length, keptLength } = branch
   if (keptLength === 0) return 0
   for (; branch.sizedPieces < text.length; branch.sizedPieces++) {
     branch.sizedBytes += Buffer.byteLength(text[branch.sizedPieces] ?? '')
   }
-  return Math.ceil((branch.sizedBytes * length) / (keptLength * BYTES_A_TOKEN))
+  return (branch.sizedBytes * length) / keptLength
+}
+
+function bytesOfAll(branches: readonly Branch[]): number {
+  let total = 0
+  for (const branch of branches) total += bytesOf(branch)
+  return Math.ceil(total)
+}
+
+function lengthOf(branches: readonly Branch[]): number {
+  let total = 0
+  for (const { length } of branches) total += length
+  return total
 }
 
 function keep(branch: Branch, text: string): void {
@@ -142,64 +160,89 @@ function keep(branch: Branch, text: string): void {
   branch.keptLength += text.length
 }
 
-/**
- * The provider's figures without those that cannot be: more tokens than twice the characters that came and the length
- * that was asked for, or a prompt of more than twice the model's window. Reasoning may be hidden: it is believed as far
- * as the window goes.
- */
-function believed({ usage, length }: Branch, { promptTokens, outputTokens, windowTokens }: Bounds): Usage {
-  const hidden = Math.min(usage.reasoningTokens ?? 0, windowTokens)
-  const canBeGenerated = (usage.completionTokens ?? 0) <= 2 * (length + outputTokens) + hidden + MARGIN_TOKENS
-  const canBeRead = (usage.promptTokens ?? 0) <= 2 * (promptTokens + windowTokens) + MARGIN_TOKENS
-  if (canBeGenerated && canBeRead) return usage
-  const kept: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...usage }
-  if (!canBeRead) for (const name of PROMPT_FIELDS) delete kept[name]
-  if (!canBeGenerated) for (const name of COMPLETION_FIELDS) delete kept[name]
-  return kept
+/** What the provider reported of a call under way, as far as that can be. */
+function believedCompletion(branch: Branch, bounds: Bounds): number {
+  const { completionTokens } = branch.usage
+  if (!isFigure(completionTokens)) return 0
+  return completionTokens <= bounds.outputTokens
+    ? completionTokens
+    : Math.min(completionTokens, mostCompletionTokens(bounds, bytesOf(branch)))
 }
 
-const PROMPT_FIELDS: readonly TokenField[] = [
-  'promptTokens',
-  'cachedTokens',
-  'cacheWriteTokens',
-  'cacheWrite1hTokens',
-  'cacheWrite12hTokens',
-  'audioInputTokens',
-  'cachedAudioTokens',
-]
-const COMPLETION_FIELDS: readonly TokenField[] = [
-  'completionTokens',
-  'reasoningTokens',
-  'audioOutputTokens',
-  'imageOutputTokens',
-]
+function isFigure(tokens: number | undefined): tokens is number {
+  return tokens !== undefined && Number.isFinite(tokens)
+}
 
 function isCounted(usage: Usage): usage is CountedUsage {
-  return usage.promptTokens !== undefined && usage.completionTokens !== undefined
+  return isFigure(usage.promptTokens) && isFigure(usage.completionTokens)
 }
 
-async function estimate({ branches, request, bounds, countTokens }: MeasureInput): Promise<Measured> {
+/** Figures that are too low for the text are compared with our own count of it, which may show them possible. */
+async function raised(input: MeasureInput, reported: CountedUsage): Promise<Measured> {
+  const { branches, request, countTokens } = input
+  const text = promptText(request)
+  const counts = Promise.all([countTokens(text), ...branches.map((branch) => countText(branch, countTokens))])
+  const [countedPrompt = 0, ...counted] = await counts.catch(() => []) // without a tokenizer bytes have to do
+  const completion = leastTokens({
+    bytes: bytesOfAll(branches),
+    counted: counted.reduce((total, tokens) => total + tokens, 0),
+  })
+  const prompt = leastTokens({ bytes: Buffer.byteLength(text), counted: countedPrompt })
+  return bounded(input, reported, { prompt, completion })
+}
+
+interface Least {
+  readonly prompt: number
+  readonly completion: number
+}
+
+const NO_LEAST: Least = { prompt: 0, completion: 0 }
+
+function bounded({ branches, bounds }: MeasureInput, reported: CountedUsage, least: Least): Measured {
+  const prompt = { least: least.prompt, most: bounds.promptLimit }
+  const isWithin = Math.max(reported.completionTokens, least.completion) <= bounds.outputTokens
+  const most = isWithin ? bounds.outputTokens : mostCompletionTokens(bounds, bytesOfAll(branches))
+  const completion = { least: least.completion, most }
+  const usage = clampUsage(reported, prompt, completion)
+  return usage === reported ? { usage, source: 'provider' } : { usage, source: 'bounded', reported }
+}
+
+async function estimate(input: MeasureInput): Promise<Measured> {
+  const { branches, request, bounds, countTokens } = input
   let prompt: Promise<number> | undefined
   const measured = branches.map(async (branch): Promise<Usage> => {
-    const usage = believed(branch, bounds)
+    const { usage } = branch
     // A snapshot that came before the end says nothing final about the completion.
     if (branch.finishes.size > 0 && isCounted(usage)) return usage
-    prompt ??= usage.promptTokens === undefined ? countTokens(promptText(request)) : undefined
-    const [completionTokens, asked] = await Promise.all([countBranch(branch, usage, countTokens), prompt])
-    return { ...usage, promptTokens: usage.promptTokens ?? asked ?? 0, completionTokens }
+    prompt ??= isFigure(usage.promptTokens) ? undefined : countPrompt({ request, bounds, countTokens })
+    const [completionTokens, asked] = await Promise.all([countBranch(branch, bounds, countTokens), prompt])
+    return {
+      ...usage,
+      promptTokens: isFigure(usage.promptTokens) ? usage.promptTokens : (asked ?? 0),
+      completionTokens,
+    }
   })
-  return { usage: sum(await Promise.all(measured)), source: 'estimated' }
+  const found = sum(await Promise.all(measured))
+  const { usage, reported } = bounded(input, found, NO_LEAST)
+  return reported === undefined ? { usage, source: 'estimated' } : { usage, source: 'estimated', reported }
+}
+
+/** Text by the tokenizer, everything else as it was estimated for the hold. */
+async function countPrompt({ request, bounds, countTokens }: Omit<MeasureInput, 'branches'>): Promise<number> {
+  return (await countTokens(promptText(request))) + bounds.mediaTokens
 }
 
 /** What was generated is at least what the provider had reported before it broke off. */
-async function countBranch(
+async function countBranch(branch: Branch, bounds: Bounds, countTokens: MeasureInput['countTokens']): Promise<number> {
+  return Math.max(await countText(branch, countTokens), believedCompletion(branch, bounds))
+}
+
+async function countText(
   { text, length, keptLength }: Branch,
-  usage: Usage,
   countTokens: MeasureInput['countTokens'],
 ): Promise<number> {
   const kept = await countTokens(text.join(''))
-  const own = keptLength === 0 ? 0 : Math.ceil((kept * length) / keptLength)
-  return Math.max(own, usage.completionTokens ?? 0)
+  return keptLength === 0 ? 0 : Math.ceil((kept * length) / keptLength)
 }
 
 function sum(usages: readonly Usage[]): CountedUsage {

@@ -104,8 +104,10 @@ interface Counts {
   inputTokens: number
   outputTokens: number
   costNanoUsd: bigint
-  /** Whole answers whose provider said nothing of usage, or what cannot be. */
+  /** Whole answers whose provider said nothing of usage. */
   counted: number
+  /** Reports outside of what can have been used. */
+  bounded: number
   readonly stream: boolean
   readonly labels: {
     readonly model: string
@@ -147,7 +149,7 @@ function countCompletions(registry: Registry): (signal: CompletionSignal) => voi
   })
   addCounter(registry, {
     name: 'turnpike_usage_estimated_total',
-    help: "Whole answers that were counted here: their provider's usage was missing, or could not be.",
+    help: "Whole answers that were counted here: their provider's usage was missing.",
     labelNames: ['model', 'provider'],
     collect(counter) {
       for (const { labels, counted } of allOf(sums)) {
@@ -155,20 +157,31 @@ function countCompletions(registry: Registry): (signal: CompletionSignal) => voi
       }
     },
   })
-  return ({ record }) => addRecord(sums, record)
+  addCounter(registry, {
+    name: 'turnpike_usage_bounded_total',
+    help: 'Answers whose provider reported usage outside of what can have been used; they are charged at the nearest bound.',
+    labelNames: ['model', 'provider'],
+    collect(counter) {
+      for (const { labels, bounded } of allOf(sums)) {
+        if (bounded > 0) counter.inc({ model: labels.model, provider: labels.provider }, bounded)
+      }
+    },
+  })
+  return (signal) => addSignal(sums, signal)
 }
 
 function allOf(sums: ReadonlyMap<string, readonly Counts[]>): readonly Counts[] {
   return [...sums.values()].flat()
 }
 
-function addRecord(sums: Map<string, Counts[]>, record: CompletionRecord): void {
+function addSignal(sums: Map<string, Counts[]>, { record, reported }: CompletionSignal): void {
   const sum = sumOf(sums, record)
   sum.completions += 1
   sum.inputTokens += record.promptTokens
   sum.outputTokens += record.completionTokens
   sum.costNanoUsd += record.costNanoUsd
   if (record.usageSource === 'estimated' && record.status === 'completed') sum.counted += 1
+  if (reported !== undefined) sum.bounded += 1
 }
 
 /** A model has a handful of sums; to go through them costs less than a text to look them up by. */
@@ -182,7 +195,16 @@ function sumOf(sums: Map<string, Counts[]>, { model, provider, status, stream }:
     if (sum.stream === stream && sum.labels.provider === provider && sum.labels.status === status) return sum
   }
   const labels = { model, provider, status, stream: String(stream) }
-  const sum: Counts = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, counted: 0, stream, labels }
+  const sum: Counts = {
+    completions: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costNanoUsd: 0n,
+    counted: 0,
+    bounded: 0,
+    stream,
+    labels,
+  }
   ofModel.push(sum)
   return sum
 }

@@ -9,23 +9,30 @@ import { startFaultedGateway } from './kit/faulted-gateway.ts'
 import { goodAnswer, PROMPT_TOKENS, streamBegun, whole } from './kit/openai-script.ts'
 
 const WORDS = 4
+/** Of the model, and so of every request that names no length. */
+const MAX_OUTPUT = 1000
 
 const faulted = await startFaultedGateway({
   config: (url) => oneModel(url, {}, { routing: { max_attempts: 1, breaker: { failures: 1000 } } }),
 })
 after(() => faulted.stop())
 
-/** What is told of the usage, and how many completion tokens are charged: the provider's where they can be, else our own count. */
-const LIES: readonly (readonly [name: string, usage: unknown, tokens: number, source: 'provider' | 'estimated'])[] = [
+/** What is reported, and how many completion tokens are charged: the provider's within what can be, else our own count. */
+const LIES: readonly (readonly [
+  name: string,
+  usage: unknown,
+  tokens: number,
+  source: 'provider' | 'estimated' | 'bounded',
+])[] = [
   ['the truth', counts(PROMPT_TOKENS, WORDS), WORDS, 'provider'],
   ['nothing', undefined, WORDS, 'estimated'],
   ['null', null, WORDS, 'estimated'],
   ['a text', 'plenty', WORDS, 'estimated'],
   ['no fields', {}, WORDS, 'estimated'],
   ['negative tokens', counts(-5, -7), WORDS, 'estimated'],
-  ['huge tokens', counts(PROMPT_TOKENS, 1_000_000_000), WORDS, 'estimated'],
+  ['huge tokens', counts(PROMPT_TOKENS, 1_000_000_000), MAX_OUTPUT, 'bounded'],
   ['tokens beyond what numbers hold', counts(PROMPT_TOKENS, 1e300), WORDS, 'estimated'],
-  ['a huge prompt', counts(1_000_000_000, WORDS), WORDS, 'estimated'],
+  ['a huge prompt', counts(1_000_000_000, WORDS), WORDS, 'bounded'],
   ['tokens that are texts', { prompt_tokens: '10', completion_tokens: '4' }, WORDS, 'estimated'],
   ['a fraction of a token', counts(PROMPT_TOKENS, 4.5), WORDS, 'estimated'],
   ['the prompt alone', { prompt_tokens: PROMPT_TOKENS }, WORDS, 'estimated'],
@@ -33,7 +40,7 @@ const LIES: readonly (readonly [name: string, usage: unknown, tokens: number, so
     'more tokens cached than there were',
     { ...counts(PROMPT_TOKENS, WORDS), prompt_tokens_details: { cached_tokens: 99_999 } },
     WORDS,
-    'provider',
+    'bounded',
   ],
   ['a wrong total', { ...counts(PROMPT_TOKENS, WORDS), total_tokens: 3 }, WORDS, 'provider'],
 ]
@@ -88,10 +95,10 @@ suite('F8: a provider that lies about usage', { concurrency: true }, () => {
 
   test('F8, TM15: figures are believed as far as the length that was asked for makes them possible, and no further', async () => {
     const MAX_TOKENS = 50
-    const most = 2 * (WORDS * ' hello'.length + MAX_TOKENS) + 256
     const cases = [
-      { said: most, tokens: most, source: 'provider' },
-      { said: most + 1, tokens: WORDS, source: 'estimated' },
+      { said: MAX_TOKENS, tokens: MAX_TOKENS, source: 'provider' },
+      { said: MAX_TOKENS + 1, tokens: MAX_TOKENS, source: 'bounded' },
+      { said: Number.MAX_SAFE_INTEGER, tokens: MAX_TOKENS, source: 'bounded' },
     ] as const
     for (const { said, tokens, source } of cases) {
       const script = goodAnswer(WORDS, counts(PROMPT_TOKENS, said))
@@ -100,11 +107,26 @@ suite('F8: a provider that lies about usage', { concurrency: true }, () => {
     }
   })
 
+  test('F8, TM15: "hi" with max_tokens 16 is charged for 16 tokens and its prompt, whatever is reported', async () => {
+    const lie = counts(1_000_000_000, 1_000_000_000)
+    const answer = await faulted.ask({ script: goodAnswer(1, lie), body: { max_tokens: 16 } })
+    const { usage } = completionOf(answer)
+    assert.ok(usage.prompt_tokens < 2_000, String(usage.prompt_tokens))
+    await faulted.assertCharged(answer, { status: 'completed', completionTokens: 16, source: 'bounded' })
+  })
+
+  test('F8, TM15: delivered text is never free, whatever is reported', async () => {
+    const script = goodAnswer(900, counts(PROMPT_TOKENS, 0))
+    const answer = await faulted.ask({ script })
+    await faulted.assertCharged(answer, { status: 'completed', completionTokens: 225, source: 'bounded' })
+  })
+
   const TWICE: readonly (readonly [name: string, chunks: readonly object[], tokens: number])[] = [
     ['twice the same', [told(counts(PROMPT_TOKENS, WORDS)), told(counts(PROMPT_TOKENS, WORDS))], WORDS],
     ['twice, the second one more', [told(counts(PROMPT_TOKENS, 2)), told(counts(PROMPT_TOKENS, WORDS))], WORDS],
     ['a hundred times', Array.from({ length: 100 }, () => told(counts(PROMPT_TOKENS, WORDS))), WORDS],
     ['the truth and then nonsense', [told(counts(PROMPT_TOKENS, WORDS)), told('plenty')], WORDS],
+    ['the truth and then nothing', [told(counts(PROMPT_TOKENS, WORDS)), told(counts(0, 0))], WORDS],
   ]
   for (const [name, chunks, tokens] of TWICE) {
     test(`F8, INV-4: usage that comes ${name} is charged once`, async () => {

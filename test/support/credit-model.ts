@@ -97,13 +97,14 @@ function priorChargeOf(ledger: MemoryLedger, id: CompletionId): World['charged']
 export function write(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied): Outcome {
   const accountId = accountOf(unit)
   const held = ledger.holds.get(completionOf(unit) ?? completionId(''))?.amount ?? 0n
-  if (applied.completion && unit.kind === 'settle') {
-    const { record } = unit
+  if (applied.completion !== undefined && applied.corrects === undefined) {
+    const record = applied.completion
     if (ledger.completions.has(record.id)) return { kind: 'failed', message: 'unique: completion' }
     ledger.completions.set(record.id, record)
   }
-  if (applied.corrects !== undefined && unit.kind === 'settle') {
-    ledger.completions.set(unit.record.id, { ...unit.record, createdAt: applied.corrects.createdAt })
+  if (applied.corrects !== undefined && applied.completion !== undefined) {
+    const { completion, corrects } = applied
+    ledger.completions.set(completion.id, { ...completion, createdAt: corrects.createdAt })
   }
   if (applied.account !== undefined) ledger.accounts.set(accountId, Object.freeze(applied.account))
   writeHold(ledger, unit, applied)

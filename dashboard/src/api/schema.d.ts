@@ -2337,10 +2337,12 @@ export interface paths {
                                 /** @description USD, at most 9 decimals. What this completion was charged. */
                                 cost_usd: number;
                                 /**
-                                 * @description Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive.
+                                 * @description Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.
                                  * @enum {string}
                                  */
-                                usage_source: "provider" | "estimated";
+                                usage_source: "provider" | "estimated" | "bounded";
+                                /** @description USD, at most 9 decimals. What its tokens cost beyond `cost_usd`: not charged, since the account’s overrun cap was reached. */
+                                unbilled_usd: number;
                                 /** @description The price it was charged at; it never changes. */
                                 price_version: string;
                                 /** @description From the request’s arrival to the end of the answer. */
@@ -2494,10 +2496,12 @@ export interface paths {
                             /** @description USD, at most 9 decimals. What this completion was charged. */
                             cost_usd: number;
                             /**
-                             * @description Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive.
+                             * @description Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.
                              * @enum {string}
                              */
-                            usage_source: "provider" | "estimated";
+                            usage_source: "provider" | "estimated" | "bounded";
+                            /** @description USD, at most 9 decimals. What its tokens cost beyond `cost_usd`: not charged, since the account’s overrun cap was reached. */
+                            unbilled_usd: number;
                             /** @description The price it was charged at; it never changes. */
                             price_version: string;
                             /** @description From the request’s arrival to the end of the answer. */
@@ -3422,6 +3426,8 @@ export interface paths {
                                 spent_this_month_usd: number;
                                 /** @description People who belong to it. */
                                 members: number;
+                                /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                                max_overrun_usd: number | null;
                             }[];
                             has_more: boolean;
                             next_cursor: string | null;
@@ -3492,6 +3498,8 @@ export interface paths {
                             spent_this_month_usd: number;
                             /** @description People who belong to it. */
                             members: number;
+                            /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                            max_overrun_usd: number | null;
                         };
                     };
                 };
@@ -3565,6 +3573,8 @@ export interface paths {
                             spent_this_month_usd: number;
                             /** @description People who belong to it. */
                             members: number;
+                            /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                            max_overrun_usd: number | null;
                         };
                     };
                 };
@@ -3612,6 +3622,8 @@ export interface paths {
                         name?: string;
                         /** @description A plan of the configuration. */
                         plan?: string;
+                        /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD; at most 9 decimals. Null: as its plan says. */
+                        max_overrun_usd?: number | null;
                     };
                 };
             };
@@ -3638,6 +3650,8 @@ export interface paths {
                             spent_this_month_usd: number;
                             /** @description People who belong to it. */
                             members: number;
+                            /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                            max_overrun_usd: number | null;
                         };
                     };
                 };
@@ -3701,6 +3715,8 @@ export interface paths {
                                 default: boolean;
                                 /** @description Granted each month; what is left of it expires with the month. */
                                 monthly_credit_usd: number;
+                                /** @description How far a balance may fall below zero where a provider used more than was reserved. */
+                                max_overrun_usd: number;
                                 /** @description Whether requests need credit. False: billed after the fact. */
                                 prepaid: boolean;
                                 /** @description Requests a minute. Null: no limit. */

@@ -11,6 +11,7 @@ import { agents } from './0009-agents.ts'
 import { creditEntries } from './0010-credit-entries.ts'
 import { tariffs } from './0011-tariffs.ts'
 import { ledgerAudits } from './0012-ledger-audits.ts'
+import { boundedUsage } from './0013-bounded-usage.ts'
 import type { MigrationStatement } from './statement.ts'
 
 export interface Migration {
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0010-credit-entries', statements: creditEntries },
   { name: '0011-tariffs', statements: tariffs },
   { name: '0012-ledger-audits', statements: ledgerAudits },
+  { name: '0013-bounded-usage', statements: boundedUsage },
 ]

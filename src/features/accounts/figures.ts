@@ -15,6 +15,8 @@ export interface AccountFigures {
   readonly allowanceNanoUsd: NanoUsd
   /** How many people. */
   readonly members: number
+  /** Undefined: as its plan says. */
+  readonly maxOverrunNanoUsd: NanoUsd | undefined
 }
 
 const NOTHING: AccountFigures = {
@@ -23,6 +25,7 @@ const NOTHING: AccountFigures = {
   spentNanoUsd: 0n,
   allowanceNanoUsd: 0n,
   members: 0,
+  maxOverrunNanoUsd: undefined,
 }
 
 /** Resolves with what tells the figures of each of `ids`. Reads alone: an allowance that is due is not granted by it. */
@@ -47,6 +50,7 @@ export async function readFigures(
       spentNanoUsd: row.month < month ? 0n : row.spent_nano_usd,
       allowanceNanoUsd: row.allowance_nano_usd,
       members: members.get(id) ?? 0,
+      maxOverrunNanoUsd: row.max_overrun_nano_usd ?? undefined,
     }
   }
 }

@@ -1,11 +1,14 @@
 /** Plans of the configuration: what they give, on the wire, and how one is chosen. */
 import { type Static, Type } from 'typebox'
+import { defaultOverrunNanoUsd } from '../../domain/account-credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { type NanoUsd, parseNanoUsd, usdNumber } from '../../domain/money.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 
 /** A plan as the configuration has it. */
 export interface PlanSettings {
   readonly monthly_credit_usd?: number
+  readonly max_overrun_usd?: number
   /** Undefined: no limit. */
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
@@ -38,6 +41,9 @@ export const PlanView = Type.Object({
   object: Type.Literal('plan'),
   default: Type.Boolean({ description: 'Whether accounts have it that are made without one.' }),
   monthly_credit_usd: Type.Number({ description: 'Granted each month; what is left of it expires with the month.' }),
+  max_overrun_usd: Type.Number({
+    description: 'How far a balance may fall below zero where a provider used more than was reserved.',
+  }),
   prepaid: Type.Boolean({ description: 'Whether requests need credit. False: billed after the fact.' }),
   ...PlanLimits.properties,
 })
@@ -49,9 +55,15 @@ export function renderPlans({ all, standard }: Plans): Static<typeof PlanView>[]
     object: 'plan' as const,
     default: id === standard,
     monthly_credit_usd: plan.monthly_credit_usd ?? 0,
+    max_overrun_usd: plan.max_overrun_usd ?? usdNumber(defaultOverrunNanoUsd(creditOf(plan))),
     prepaid: plan.billing !== 'postpaid',
     ...renderLimits(plan),
   }))
+}
+
+/** The configuration lets only amounts through that are exact. */
+function creditOf({ monthly_credit_usd: usd = 0 }: PlanSettings): NanoUsd {
+  return parseNanoUsd(usd) ?? 0n
 }
 
 /** @param plan Undefined: it is no longer in the configuration. */

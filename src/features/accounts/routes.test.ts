@@ -123,7 +123,7 @@ test('the operator makes accounts, which have their allowance at once', async (t
   assert.equal(status, 201)
   const { id, created_at, ...rest } = body
   assert.match(id, /^acc_[0-9A-Za-z]{22}$/)
-  const figures = { balance_usd: 5, held_usd: 0, spent_this_month_usd: 0, members: 0 }
+  const figures = { balance_usd: 5, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
   assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free', ...figures })
   const row = db.selectFrom('credit').select('balance_nano_usd').where('account_id', '=', id)
   assert.equal((await row.executeTakeFirst())?.balance_nano_usd, 5_000_000_000n)
@@ -232,6 +232,12 @@ test('another plan is in force at once, also for keys that are known, and brings
   assert.equal((await ask('/account', team.id)).body.name, 'renamed')
   assert.equal((await credit.read({ id: team.id, plan: 'free' })).balanceNanoUsd, 5_000_000_000n)
   assert.equal((await patch({ plan: 'gold' })).status, 400)
+  assert.equal((await patch({ max_overrun_usd: 0.25 })).body.max_overrun_usd, 0.25)
+  assert.equal((await patch({ name: 'still' })).body.max_overrun_usd, 0.25)
+  assert.equal((await patch({ max_overrun_usd: null })).body.max_overrun_usd, null)
+  assert.equal((await patch({ max_overrun_usd: -1 })).body.error.param, 'max_overrun_usd')
+  assert.equal((await patch({ max_overrun_usd: 1e-10 })).body.error.param, 'max_overrun_usd')
+  await patch({ name: 'renamed' })
   assert.equal((await patch({ credit: 5 })).body.error.param, 'credit')
   const nobody = await ask('/admin/accounts/acc_none', operator, { method: 'PATCH', body: { plan: 'free' } })
   assert.equal(nobody.status, 404)
@@ -253,8 +259,8 @@ test('the operator sees what accounts have, hold and spend, and how many people 
       .values({ ...member, removed_at })
       .execute()
   }
-  const figures = { balance_usd: 3.75, held_usd: 0.5, spent_this_month_usd: 1.25, members: 2 }
-  const nothing = { balance_usd: 0, held_usd: 0, spent_this_month_usd: 0, members: 0 }
+  const figures = { balance_usd: 3.75, held_usd: 0.5, spent_this_month_usd: 1.25, members: 2, max_overrun_usd: null }
+  const nothing = { balance_usd: 0, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
   const created_at = '2026-05-05T12:00:00.000Z'
   const one = { id: team.id, object: 'account', name: 'on free', plan: 'free', created_at, ...figures }
   const two = { id: idle.id, object: 'account', name: 'on pro', plan: 'pro', created_at, ...nothing }
@@ -280,7 +286,7 @@ test('the operator sees the plans, and an account on a plan that is gone has the
   const { account, ask } = await setUp(t)
   const gone = await account('gone')
   const { body } = await ask('/admin/plans', `${gone.id} operator`)
-  const plan = { object: 'plan', default: false, monthly_credit_usd: 0, prepaid: true }
+  const plan = { object: 'plan', default: false, monthly_credit_usd: 0, max_overrun_usd: 0.05, prepaid: true }
   const limits = { requests_per_minute: null, tokens_per_minute: null, max_in_flight: 500 }
   assert.deepEqual(body, {
     object: 'list',

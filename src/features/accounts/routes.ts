@@ -18,6 +18,7 @@ import {
   AccountView,
   OwnAccountPatch,
   OwnAccountView,
+  parseOverrun,
   parseSettings,
   renderAdminAccount,
   renderOwnAccount,
@@ -171,18 +172,20 @@ function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
       return reply.code(201).send(await viewAny(deps, account))
     })
     app.patch('/admin/accounts/:id', { config: operator, schema: updateSchema }, async (request) => {
-      const { name, plan } = request.body
+      const { name, plan, max_overrun_usd } = request.body
+      const overrun = parseOverrun(request.body)
       const change = { plan: plan === undefined ? undefined : choosePlan(plan), name: name?.trim() }
       const account = await db.transaction().execute(async (inside) => {
         const updated = known(await updateAccount(inside, { id: request.params.id, ...change }, now()))
-        const event = changedEvent(updated.id, change)
+        const event = changedEvent(updated.id, { ...change, max_overrun_usd })
         for (const audited of auditOfOperator(request, callerOf(request), updated.id)) {
           await writeAudit(inside, { ...audited, ...event })
         }
         return updated
       })
       await changed()
-      await credit.read(account)
+      if (overrun === undefined) await credit.read(account)
+      else await credit.configure(account, overrun)
       return viewAny(deps, account)
     })
   }

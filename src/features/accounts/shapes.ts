@@ -9,6 +9,7 @@ import { PlanLimits, type PlanSettings, renderLimits } from './plans.ts'
 import { type Account, renderAccount } from './queries.ts'
 
 const MAX_NAME_LENGTH = 100
+const MAX_OVERRUN_USD = 1_000_000
 const MAX_BUDGET_USD = 1_000_000_000
 const MAX_THRESHOLD = 1_000
 const MAX_THRESHOLDS = 10
@@ -21,7 +22,22 @@ export const AccountCreate = Type.Object(
   { name: Name, plan: Type.Optional({ ...PlanName, description: 'Default: `accounts.default_plan`.' }) },
   closed,
 )
-export const AccountPatch = Type.Object({ name: Type.Optional(Name), plan: Type.Optional(PlanName) }, closed)
+const OVERRUN = 'How far the balance may fall below zero where a provider used more than was reserved, in USD'
+export const AccountPatch = Type.Object(
+  {
+    name: Type.Optional(Name),
+    plan: Type.Optional(PlanName),
+    max_overrun_usd: Type.Optional(
+      Type.Unsafe<number | null>({
+        type: ['number', 'null'],
+        minimum: 0,
+        maximum: MAX_OVERRUN_USD,
+        description: `${OVERRUN}; at most 9 decimals. Null: as its plan says.`,
+      }),
+    ),
+  },
+  closed,
+)
 
 export const AccountsQuery = Type.Object({
   ...PAGE_QUERY,
@@ -67,6 +83,10 @@ export const AccountView = Type.Object({
   held_usd: Type.Number({ description: 'Of it, reserved by requests in flight.' }),
   spent_this_month_usd: Type.Number({ description: 'In this calendar month, UTC.' }),
   members: Type.Integer({ description: 'People who belong to it.' }),
+  max_overrun_usd: Type.Unsafe<number | null>({
+    type: ['number', 'null'],
+    description: `${OVERRUN}. Null: as its plan says.`,
+  }),
 })
 export const OwnAccountView = Type.Object({
   ...ACCOUNT_FIELDS,
@@ -85,6 +105,7 @@ export function renderAdminAccount(account: Account, figures: AccountFigures): S
     held_usd: usdNumber(figures.heldNanoUsd),
     spent_this_month_usd: usdNumber(figures.spentNanoUsd),
     members: figures.members,
+    max_overrun_usd: figures.maxOverrunNanoUsd === undefined ? null : usdNumber(figures.maxOverrunNanoUsd),
   }
 }
 
@@ -114,16 +135,20 @@ export function parseSettings(body: Static<typeof OwnAccountPatch>): CreditSetti
   if (usd === undefined && thresholds === undefined) return undefined
   if (thresholds !== undefined) assertAscending(thresholds)
   return {
-    ...(usd === undefined ? {} : { monthlyBudgetNanoUsd: parseBudget(usd) }),
+    ...(usd === undefined ? {} : { monthlyBudgetNanoUsd: parseAmount(usd, 'monthly_budget_usd') }),
     ...(thresholds === undefined ? {} : { alertThresholds: thresholds }),
   }
 }
 
-function parseBudget(usd: number | null): bigint | null {
+/** Undefined when the body does not set it. Throws 400 for more than 9 decimals. */
+export function parseOverrun({ max_overrun_usd: usd }: Static<typeof AccountPatch>): CreditSettings | undefined {
+  return usd === undefined ? undefined : { maxOverrunNanoUsd: parseAmount(usd, 'max_overrun_usd') }
+}
+
+function parseAmount(usd: number | null, param: string): bigint | null {
   if (usd === null) return null
-  const budget = parseNanoUsd(usd)
-  if (budget !== undefined) return budget
-  const param = 'monthly_budget_usd'
+  const amount = parseNanoUsd(usd)
+  if (amount !== undefined) return amount
   throw new GatewayError('invalid_value', `'${param}' has more than 9 decimals.`, { param })
 }
 

@@ -8,7 +8,7 @@ export const NOTHING: Applied = {
   hold: undefined,
   rows: [],
   alerts: [],
-  completion: false,
+  completion: undefined,
   corrects: undefined,
   outcome: { kind: 'done' },
 }

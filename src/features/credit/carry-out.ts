@@ -212,11 +212,12 @@ function performSettle(work: Work, unit: SettleUnit): Outcome {
   const key = knownKey(work, account, hold?.keyId ?? record.keyId)
   const applied = applyUnit(unit, worldOf({ account, key, hold, charged }), transaction.now)
   assertEnded(hold, applied)
-  if (applied.completion) {
-    transaction.insertCompletion(notAfter(record, transaction.now))
+  const { completion, corrects } = applied
+  if (completion !== undefined && corrects !== undefined) transaction.correctCompletion(completion, corrects)
+  else if (completion !== undefined) {
+    transaction.insertCompletion(notAfter(completion, transaction.now))
     if (kept !== undefined) transaction.keepAnswer(kept, record.id)
   }
-  if (applied.corrects !== undefined) transaction.correctCompletion(record, applied.corrects)
   return take(work, { account, key }, applied)
 }
 

@@ -10,6 +10,7 @@ export type ChargedRow = Pick<
   | 'prompt_tokens'
   | 'completion_tokens'
   | 'cost_nano_usd'
+  | 'unbilled_nano_usd'
   | 'status'
   | 'usage_source'
 >
@@ -29,6 +30,7 @@ export function priorCharge(row: ChargedRow, entry: PriorCharge['entry']): Prior
     promptTokens: row.prompt_tokens,
     completionTokens: row.completion_tokens,
     costNanoUsd: row.cost_nano_usd,
+    unbilledNanoUsd: row.unbilled_nano_usd ?? undefined,
     status: row.status,
     usageSource: row.usage_source,
     entry,

@@ -9,8 +9,18 @@ import { addCorrection, type CountedUsage, daysOf, type UsageSum, type UsageSums
 const INSERT_COMPLETION = `insert into completion
   (account_id, id, key_id, model, provider, status, stream, finish_reason, prompt_tokens, completion_tokens,
    cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, price_version, usage_source, created_at,
-   duration_ms, first_byte_ms, attempts, client_request_id, attempt_log, usage_detail, price_rule)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+   duration_ms, first_byte_ms, attempts, client_request_id, usage_bounded, unbilled_nano_usd,
+   attempt_log, usage_detail, price_rule)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** The provider counted also where its figures were bounded, which a flag says. */
+export function storedSource({ usageSource }: CompletionRecord): 'provider' | 'estimated' {
+  return usageSource === 'bounded' ? 'provider' : usageSource
+}
+
+export function boundedFlag({ usageSource }: CompletionRecord): 1 | undefined {
+  return usageSource === 'bounded' ? 1 : undefined
+}
 
 /** Throws when the completion is there already: a completion is charged once. */
 export function insertCompletion(connection: ProgramConnection, record: CompletionRecord): void {
@@ -32,12 +42,14 @@ export function insertCompletion(connection: ProgramConnection, record: Completi
       record.reasoningTokens,
       record.costNanoUsd,
       record.priceVersion,
-      record.usageSource,
+      storedSource(record),
       record.createdAt,
       Math.round(record.durationMs),
       record.firstByteMs === undefined ? null : Math.round(record.firstByteMs),
       record.attempts,
       record.clientRequestId ?? null,
+      boundedFlag(record) ?? null,
+      record.unbilledNanoUsd ?? null,
       attemptLogText(record.attemptLog) ?? null,
       usageDetailText(record.usageDetail) ?? null,
       record.priceRule ?? null,

@@ -55,8 +55,9 @@ export function createCreditPort(input: CreditPortInput): CreditPort {
     release: (held) => release(desk, own(held)),
     settle(held, record, kept) {
       const open = own(held)
-      const { terms, unrecorded } = open
-      return settle(desk, open, { kind: 'settle', record, terms, unrecorded, kept })
+      const { terms, unrecorded, amountNanoUsd } = open
+      const promisedNanoUsd = unrecorded ? amountNanoUsd : undefined
+      return settle(desk, open, { kind: 'settle', record, terms, unrecorded, promisedNanoUsd, kept })
     },
   }
 }

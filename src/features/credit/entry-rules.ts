@@ -48,11 +48,12 @@ export function applySettings(unit: SettingsUnit | TouchUnit, world: World, now:
 
 function withSettings(
   account: AccountState,
-  { monthlyBudgetNanoUsd: budget, alertThresholds }: SettingsUnit,
+  { monthlyBudgetNanoUsd: budget, maxOverrunNanoUsd: overrun, alertThresholds }: SettingsUnit,
 ): AccountState {
   return {
     ...account,
     monthlyBudget: budget === undefined ? account.monthlyBudget : (budget ?? undefined),
+    maxOverrun: overrun === undefined ? account.maxOverrun : (overrun ?? undefined),
     thresholds: alertThresholds ?? account.thresholds,
   }
 }

@@ -45,7 +45,7 @@ export function needCredit(account: KnownAccount): void {
 
 /** The columns of `credit` that the rules know. */
 export const ACCOUNT_COLUMNS = `balance_nano_usd, held_nano_usd, allowance_nano_usd, month, granted_month,
-  spent_nano_usd, entries, entered_at, monthly_budget_nano_usd, alert_thresholds`
+  spent_nano_usd, entries, entered_at, monthly_budget_nano_usd, max_overrun_nano_usd, alert_thresholds`
 
 export type AccountRow = Omit<CreditTable, 'account_id' | 'retired_nano_usd'>
 
@@ -60,6 +60,7 @@ export function accountState(row: AccountRow): AccountState {
     entries: row.entries,
     enteredAt: row.entered_at,
     monthlyBudget: row.monthly_budget_nano_usd ?? undefined,
+    maxOverrun: row.max_overrun_nano_usd ?? undefined,
     thresholds: parseThresholds(row.alert_thresholds),
   }
 }
@@ -86,5 +87,6 @@ export const CREATED: AccountState = {
   entries: 0,
   enteredAt: 0,
   monthlyBudget: undefined,
+  maxOverrun: undefined,
   thresholds: DEFAULT_ALERT_THRESHOLDS,
 }

@@ -8,6 +8,7 @@ import type { NanoUsd } from '../../domain/money.ts'
 import { monthNumber } from '../../lib/months.ts'
 import { alertsOfCharge } from './alert-rules.ts'
 import { ALREADY, changed, NOTHING } from './applied.ts'
+import { chargeLimit, withinCap } from './charge-limit.ts'
 import { atLeastZero, LATE_SETTLEMENT, moveCredit } from './ledger-rows.ts'
 import { keyInMonth, turnMonth } from './month-turn.ts'
 import type { Applied, KeyState, PriorCharge, World } from './rules.ts'
@@ -27,16 +28,17 @@ interface LateWorld extends World {
 }
 
 export function applyLateSettlement(unit: SettleUnit, world: LateWorld, now: number): Applied {
-  const { record, terms, provisional } = unit
+  const { terms, provisional } = unit
   const { charged } = world
-  if (provisional || !isEstimate(charged) || isSame(charged, record)) return ALREADY
+  if (provisional || !isEstimate(charged) || isSame(charged, unit.record)) return ALREADY
   const turned = turnMonth(world.account, terms, now)
   const { account: before } = turned
+  const record = withinCap(unit.record, charged.costNanoUsd, chargeLimit(before, terms, 0n))
   const more = record.costNanoUsd - charged.costNanoUsd
   const outcome = { kind: 'corrected', nanoUsd: more } as const
   if (more === 0n) {
     const account = changed(before, world)
-    return { ...NOTHING, account, rows: turned.rows, corrects: charged, outcome }
+    return { ...NOTHING, account, rows: turned.rows, completion: record, corrects: charged, outcome }
   }
   const unspent = more < 0n && charged.entry !== undefined && monthNumber(charged.entry.createdAt) === before.month
   const { account, row } = moveCredit(before, { ...movementOf(record, charged), unspent }, now)
@@ -46,6 +48,7 @@ export function applyLateSettlement(unit: SettleUnit, world: LateWorld, now: num
     key: world.key && correctedKey(world.key, { month: before.month, more: unspent || more > 0n ? more : 0n }),
     rows: [...turned.rows, row],
     alerts: alertsOfCharge(before, { account, terms }, now),
+    completion: record,
     corrects: charged,
     outcome,
   }
@@ -58,7 +61,7 @@ function isEstimate({ status, usageSource }: PriorCharge): boolean {
 
 function isSame(charged: PriorCharge, record: CompletionRecord): boolean {
   return (
-    charged.costNanoUsd === record.costNanoUsd &&
+    charged.costNanoUsd + (charged.unbilledNanoUsd ?? 0n) === record.costNanoUsd &&
     charged.promptTokens === record.promptTokens &&
     charged.completionTokens === record.completionTokens &&
     charged.status === record.status &&

@@ -27,8 +27,8 @@ const RUNS = 10_000
 const HOUR = 3_600_000
 const PLANS: readonly PlanTerms[] = [
   { billing: 'prepaid', monthlyCreditNanoUsd: 0n },
-  { billing: 'prepaid', monthlyCreditNanoUsd: 400n },
-  { billing: 'prepaid', monthlyCreditNanoUsd: 900n },
+  { billing: 'prepaid', monthlyCreditNanoUsd: 400n, maxOverrunNanoUsd: 0n },
+  { billing: 'prepaid', monthlyCreditNanoUsd: 900n, maxOverrunNanoUsd: 100n },
   { billing: 'postpaid', monthlyCreditNanoUsd: 0n },
   { billing: 'postpaid', monthlyCreditNanoUsd: 300n },
 ]
@@ -43,7 +43,7 @@ const ACCOUNTS = ['acc_1', 'acc_2'] as readonly string[] as readonly AccountId[]
 /** Two of the first account, one of the second. */
 const KEYS = ['key_1', 'key_2', 'key_3'] as readonly string[] as readonly KeyId[]
 
-type Actual = 'nothing' | 'below' | 'equal' | 'above'
+type Actual = 'nothing' | 'below' | 'equal' | 'above' | 'any'
 
 type Step =
   | {
@@ -65,7 +65,7 @@ type Step =
       readonly amount: number
     }
   | { readonly do: 'correct'; readonly pick: number; readonly kind: 'charge' | 'refund'; readonly amount: number }
-  | { readonly do: 'budget' | 'keyBudget'; readonly of: number; readonly amount: number | undefined }
+  | { readonly do: 'budget' | 'keyBudget' | 'overrun'; readonly of: number; readonly amount: number | undefined }
   | { readonly do: 'thresholds'; readonly of: number; readonly thresholds: readonly number[] }
   | { readonly do: 'plan'; readonly account: number; readonly plan: number }
   | { readonly do: 'price'; readonly version: number }
@@ -76,7 +76,7 @@ const small = fc.nat({ max: 5 })
 const amount = fc.integer({ min: 1, max: 800 })
 const perhaps = fc.option(amount, { nil: undefined })
 const of = <const T>(value: T) => fc.constant(value)
-const actual = fc.constantFrom<Actual>('nothing', 'below', 'equal', 'above')
+const actual = fc.constantFrom<Actual>('nothing', 'below', 'equal', 'above', 'any')
 
 const STEPS = fc.array(
   fc.oneof(
@@ -112,7 +112,7 @@ const STEPS = fc.array(
     },
     fc.record({ do: of('correct'), pick: small, kind: fc.constantFrom('charge', 'refund'), amount }),
     fc.record({ do: of('unrecorded'), key: small, output: fc.nat({ max: 400 }) }),
-    fc.record({ do: fc.constantFrom('budget', 'keyBudget'), of: small, amount: perhaps }),
+    fc.record({ do: fc.constantFrom('budget', 'keyBudget', 'overrun'), of: small, amount: perhaps }),
     fc.record({ do: of('thresholds'), of: small, thresholds: fc.constantFrom([], [50], [33, 100], [50, 80, 100]) }),
     fc.record({ do: of('plan'), account: small, plan: small }),
     fc.record({ do: of('price'), version: small }),
@@ -217,13 +217,18 @@ function unitOf(run: Run, step: Step): AppliedUnit | undefined {
 
 function changeSurroundings(
   run: Run,
-  step: Extract<Step, { do: 'budget' | 'keyBudget' | 'thresholds' | 'plan' | 'price' | 'time' }>,
+  step: Extract<Step, { do: 'budget' | 'keyBudget' | 'overrun' | 'thresholds' | 'plan' | 'price' | 'time' }>,
 ): AppliedUnit | undefined {
   switch (step.do) {
     case 'budget': {
       const accountId = at(ACCOUNTS, step.of)
       const monthlyBudgetNanoUsd = step.amount === undefined ? null : BigInt(step.amount)
       return { kind: 'settings', accountId, terms: termsOf(run, accountId), monthlyBudgetNanoUsd }
+    }
+    case 'overrun': {
+      const accountId = at(ACCOUNTS, step.of)
+      const maxOverrunNanoUsd = step.amount === undefined ? null : BigInt(step.amount)
+      return { kind: 'settings', accountId, terms: termsOf(run, accountId), maxOverrunNanoUsd }
     }
     case 'thresholds': {
       const accountId = at(ACCOUNTS, step.of)
@@ -292,6 +297,7 @@ function tokensOf({ unit, outputTokens }: Admitted, actually: Actual): Tokens {
   const completion = outputTokens * unit.choices
   if (actually === 'nothing') return { prompt: 0, completion: 0, cached: 0 }
   if (actually === 'equal') return { prompt, completion, cached: 0 }
+  if (actually === 'any') return { prompt: 1e9, completion: 1e9, cached: 0 }
   if (actually === 'above') return { prompt: prompt + 7, completion: completion * 2 + 1, cached: 0 }
   return { prompt, completion: Math.floor(completion / 2), cached: Math.floor(prompt / 3) }
 }
@@ -358,7 +364,7 @@ const SCOPES = ['credit', 'account_budget', 'key_budget']
 const REACHABLE = [
   ...SCOPES.flatMap((scope) => [`hold refused ${scope}`, `extend refused ${scope}`]),
   ...['hold held', 'extend held', 'settle done', 'release done', 'entry entered', 'touch touched', 'settings touched'],
-  ...['hold already', 'settle already', 'release already', 'lowered', 'overrun', 'settle corrected'],
+  ...['hold already', 'settle already', 'release already', 'lowered', 'overrun', 'unbilled', 'settle corrected'],
   ...['grant', 'purchase', 'charge', 'refund', 'expiry'],
   ...['settle usage.alert', 'settle credit.exhausted', 'hold credit.exhausted', 'extend credit.exhausted'],
   ...['entry credit.exhausted', 'exhausted within a budget', 'exhausted in another month', 'exhausted again'],
@@ -380,6 +386,7 @@ function note(reached: Reached, unit: AppliedUnit, step: Noted): void {
   names.push(`${unit.kind} ${outcome.kind}${outcome.kind === 'refused' ? ` ${outcome.scope}` : ''}`)
   if (outcome.kind === 'held' && unit.kind === 'hold' && outcome.outputTokens < unit.outputTokens) names.push('lowered')
   if (outcome.kind === 'done' && overrunOf(unit, before) > 0n) names.push('overrun')
+  if (outcome.kind === 'done' && outcome.unbilledNanoUsd !== undefined) names.push('unbilled')
   for (const name of [...names, ...alertsIn(unit, step)]) reached.set(name, (reached.get(name) ?? 0) + 1)
 }
 
@@ -470,9 +477,20 @@ function checkOutcome(run: Run, unit: AppliedUnit, outcome: Outcome, before: Bef
   }
   if (unit.kind === 'settle' || unit.kind === 'release') checkResolved(run, unit, before)
   if (!('terms' in unit) || unit.terms.billing === 'postpaid') return
-  const overrun = overrunOf(unit, before)
+  const least = unit.kind === 'settle' && !unit.unrecorded ? -capOf(unit, before) : -overrunOf(unit, before)
   const floor = available(before.account) < 0n ? available(before.account) : 0n
-  assert.ok(available(after) >= floor - overrun, 'INV-3: only what is beyond its hold takes credit below zero')
+  const expected = unit.kind === 'settle' && !unit.unrecorded ? smaller(floor, least) : floor + least
+  assert.ok(
+    available(after) >= expected,
+    'INV-3: only what is beyond its hold takes credit below zero, down to the cap',
+  )
+}
+
+const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+
+/** LED-7: how far all requests together may take the account below zero. */
+function capOf({ terms }: Extract<AppliedUnit, { kind: 'settle' }>, { account }: Before): bigint {
+  return account?.maxOverrun ?? terms.maxOverrunNanoUsd ?? 50_000_000n
 }
 
 /** LED-7: what a unit may take beyond what was held for it. */
@@ -537,7 +555,9 @@ function checkResolved(run: Run, unit: Extract<AppliedUnit, { kind: 'settle' | '
       ({ completionId: whose, adjusts, note }) => whose === id && (adjusts === undefined || note === LATE_SETTLEMENT),
     )
     .reduce((sum, { kind, amount: size }) => (kind === 'charge' ? sum + size : sum - size), 0n)
-  assert.equal(charged, (pico + 999n) / 1000n, 'INV-10: the charge is its formula, also after an estimate')
+  const unbilled = run.ledger.completions.get(id)?.unbilledNanoUsd ?? 0n
+  assert.equal(charged + unbilled, (pico + 999n) / 1000n, 'INV-10: the charge is its formula, but for what is unbilled')
+  if (before.held !== undefined) assert.ok(unbilled === 0n || charged >= before.held, 'LED-7: what was held is charged')
 }
 
 /** INV-6: when everything has ended, nothing is held. */

@@ -44,6 +44,7 @@ function untouched(month: number): AccountState {
     entries: 0,
     enteredAt: 0,
     monthlyBudget: undefined,
+    maxOverrun: undefined,
     thresholds: DEFAULT_ALERT_THRESHOLDS,
   }
 }

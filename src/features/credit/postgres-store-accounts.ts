@@ -37,6 +37,7 @@ const STATE_COLUMNS: readonly Column<MovedAccount>[] = [
   whole('entries', ({ to }) => to.entries),
   whole('entered_at', ({ to }) => to.enteredAt),
   whole('monthly_budget_nano_usd', ({ to }) => to.monthlyBudget),
+  whole('max_overrun_nano_usd', ({ to }) => to.maxOverrun),
   text('alert_thresholds', ({ to }) => thresholdsText(to.thresholds)),
 ]
 

@@ -52,7 +52,7 @@ join key_spending on key_spending.account_id = asked.account_id and key_spending
 const READ_CHARGED: RowsStatement<HoldPlace> = {
   columns: HOLD_PLACES,
   sql: `select completion.account_id, completion.id, completion.key_id, model, completion.created_at, prompt_tokens,
-  completion_tokens, cost_nano_usd, status, usage_source, entry.number, entry.created_at as entered_at
+  completion_tokens, cost_nano_usd, unbilled_nano_usd, status, usage_source, entry.number, entry.created_at as entered_at
 from ${rowsOf(HOLD_PLACES, 'asked')}
 join completion on completion.account_id = asked.account_id and completion.id = asked.id
 left join lateral (

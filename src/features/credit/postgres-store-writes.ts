@@ -5,6 +5,7 @@ import type { CompletionRecord } from '../../domain/completion.ts'
 import type { RunningEstimate } from '../../domain/credit.ts'
 import { usageDetailText } from '../../domain/usage-detail.ts'
 import { firstEstimate, type HoldPlace } from './carry-out.ts'
+import { boundedFlag, storedSource } from './completion-statements.ts'
 import type { KnownAccount } from './known-accounts.ts'
 import { type Sent, sendAll, writeAccounts } from './postgres-store-accounts.ts'
 import type { OfAccount, OpenHold, Written } from './postgres-store-memory.ts'
@@ -99,12 +100,14 @@ const COMPLETION_COLUMNS: readonly Column<CompletionRecord>[] = [
   whole('reasoning_tokens', ({ reasoningTokens }) => reasoningTokens),
   whole('cost_nano_usd', ({ costNanoUsd }) => costNanoUsd),
   text('price_version', ({ priceVersion }) => priceVersion),
-  text('usage_source', ({ usageSource }) => usageSource),
+  text('usage_source', storedSource),
   whole('created_at', ({ createdAt }) => createdAt),
   whole('duration_ms', ({ durationMs }) => Math.round(durationMs)),
   whole('first_byte_ms', ({ firstByteMs }) => (firstByteMs === undefined ? undefined : Math.round(firstByteMs))),
   whole('attempts', ({ attempts }) => attempts),
   text('client_request_id', ({ clientRequestId }) => clientRequestId),
+  whole('usage_bounded', boundedFlag),
+  whole('unbilled_nano_usd', ({ unbilledNanoUsd }) => unbilledNanoUsd),
   text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
   text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
   text('price_rule', ({ priceRule }) => priceRule),

@@ -98,7 +98,7 @@ function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { st
     .leftJoin('price_version', 'price_version.id', 'ledger.price_version')
     .select(['number', 'ledger.kind', 'amount_nano_usd', 'completion_id', 'ledger.key_id', 'ledger.price_version'])
     .select(['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens'])
-    .select(['usage_detail', 'completion.created_at'])
+    .select(['usage_detail', 'completion.created_at', 'unbilled_nano_usd'])
     .where('ledger.account_id', '=', accountId)
     .where('number', '>=', start)
     .where('number', '<', end)
@@ -153,7 +153,10 @@ function correctionOf(charge: Charge, corrected: Standing | undefined, input: Re
   const standing = corrected ?? { number: charge.number, nanoUsd: charge.amount_nano_usd }
   const created_at = charge.created_at ?? 0
   const usage = readStoredUsage({ ...charge, prompt_tokens: prompt, completion_tokens: completion, created_at })
-  const more = chargeNanoUsd(usage, input.price) - standing.nanoUsd
+  const cost = chargeNanoUsd(usage, input.price)
+  // What was beyond the overrun cap is not charged by a correction either.
+  const isCapped = charge.unbilled_nano_usd !== null && cost > charge.amount_nano_usd
+  const more = (isCapped ? charge.amount_nano_usd : cost) - standing.nanoUsd
   if (more === 0n) return undefined
   const adjusts = {
     number: standing.number,

@@ -154,6 +154,84 @@ test('LED-7: after a settlement beyond its hold nothing is admitted until the ba
   assert.equal(on.run(one).kind, 'held')
 })
 
+const CAPPED: PlanTerms = { ...PREPAID, maxOverrunNanoUsd: 40n }
+
+test('LED-7: what is beyond hold, free credit and overrun cap is recorded and not charged', () => {
+  const on = bench(150n)
+  on.run(holdUnit({ outputTokens: 100 }))
+  on.run(holdUnit({ id: completionId(2), outputTokens: 20 }))
+  // 100 held, 30 free, and 40 below what the other one holds
+  const settled = on.run(settleUnit({ costNanoUsd: 1_000n }, { terms: CAPPED }))
+  assert.deepEqual(settled, { kind: 'done', unbilledNanoUsd: 830n })
+  assert.deepEqual([on.account().balance, on.account().held], [-20n, 20n])
+  const record = on.ledger.completions.get(completionId(1))
+  assert.deepEqual([record?.costNanoUsd, record?.unbilledNanoUsd], [170n, 830n])
+  // The cap is used up: the other is charged what it holds, and no more.
+  on.run(settleUnit({ id: completionId(2), costNanoUsd: 1_000n }, { terms: CAPPED }))
+  assert.equal(on.account().balance, -40n)
+})
+
+test('LED-7: an account has its own cap before the plan’s, else the larger of $0.05 and 1 % of the allowance', () => {
+  const lowest = (terms: PlanTerms, own?: bigint | null): bigint => {
+    const on = bench()
+    on.run(touch(terms))
+    if (own !== undefined) on.run({ ...settings({}), terms, maxOverrunNanoUsd: own })
+    on.run(holdUnit({ terms, outputTokens: 0 }))
+    on.run(settleUnit({ costNanoUsd: 10n ** 15n }, { terms }))
+    return on.account().balance
+  }
+  const big = { ...PREPAID, monthlyCreditNanoUsd: 10_000_000_000n }
+  assert.deepEqual([lowest(PREPAID), lowest(big)], [-50_000_000n, -100_000_000n])
+  assert.deepEqual(
+    [lowest(CAPPED), lowest(CAPPED, 7n), lowest(CAPPED, 0n), lowest(CAPPED, null)],
+    [-40n, -7n, 0n, -40n],
+  )
+})
+
+test('LED-7: a plan that is billed afterwards is charged whatever it costs', () => {
+  const on = bench()
+  on.run(holdUnit({ terms: POSTPAID }))
+  on.run(settleUnit({ costNanoUsd: 10n ** 12n }, { terms: { ...POSTPAID, maxOverrunNanoUsd: 0n } }))
+  assert.equal(on.account().balance, -(10n ** 12n))
+})
+
+test('LED-7: of what was admitted without the database at least its exposure is charged', () => {
+  const on = bench(10n)
+  const unit = { ...settleUnit({ costNanoUsd: 500n }, { terms: CAPPED, unrecorded: true }), promisedNanoUsd: 200n }
+  assert.deepEqual(on.run(unit), { kind: 'done', unbilledNanoUsd: 300n })
+  assert.equal(on.account().balance, -190n)
+})
+
+test('INV-3, LED-7: N requests in flight and a provider that reports any usage take the balance to the cap at most', () => {
+  const request = fc.record({ held: fc.nat({ max: 300 }), more: fc.nat({ max: 200 }), cost: fc.bigInt(0n, 2n ** 60n) })
+  const property = fc.property(
+    fc.array(request, { minLength: 1, maxLength: 40 }),
+    fc.nat({ max: 2_000 }),
+    fc.nat({ max: 100 }),
+    (requests, purchased, cap) => {
+      const on = bench(BigInt(purchased))
+      const terms = { ...PREPAID, maxOverrunNanoUsd: BigInt(cap) }
+      const isHeld = requests.map(
+        ({ held }, at) => on.run(holdUnit({ terms, id: completionId(at), outputTokens: held })).kind === 'held',
+      )
+      requests.forEach(({ more, cost }, at) => {
+        if (!isHeld[at]) return
+        if (more > 0) on.run({ ...extend(BigInt(more)), terms, id: completionId(at) })
+        const before = on.account().balance
+        const held = on.ledger.holds.get(completionId(at))?.amount ?? 0n
+        on.run(settleUnit({ id: completionId(at), costNanoUsd: cost }, { terms }))
+        assert.ok(on.account().balance >= -BigInt(cap), 'balance ≥ −cap')
+        const charged = before - on.account().balance
+        assert.ok(charged >= (cost < held ? cost : held), 'what was held for is charged')
+        const { costNanoUsd, unbilledNanoUsd = 0n } = on.ledger.completions.get(completionId(at)) ?? assert.fail()
+        assert.deepEqual([costNanoUsd, costNanoUsd + unbilledNanoUsd], [charged, cost], 'the row adds up')
+      })
+      assert.equal(on.account().held, 0n)
+    },
+  )
+  fc.assert(property, { numRuns: 2_000 })
+})
+
 test('a plan that is billed afterwards admits below zero, but within its budgets', () => {
   const on = bench()
   spend(on, 1, 500, { terms: POSTPAID })

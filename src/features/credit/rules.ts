@@ -23,6 +23,8 @@ export interface AccountState {
   readonly entries: number
   readonly enteredAt: number
   readonly monthlyBudget: NanoUsd | undefined
+  /** How far the balance may fall below zero; undefined: as the plan says. */
+  readonly maxOverrun: NanoUsd | undefined
   /** Percentages, ascending. */
   readonly thresholds: readonly number[]
 }
@@ -59,7 +61,15 @@ export interface World {
 export interface PriorCharge
   extends Pick<
     CompletionRecord,
-    'keyId' | 'model' | 'createdAt' | 'promptTokens' | 'completionTokens' | 'costNanoUsd' | 'status' | 'usageSource'
+    | 'keyId'
+    | 'model'
+    | 'createdAt'
+    | 'promptTokens'
+    | 'completionTokens'
+    | 'costNanoUsd'
+    | 'unbilledNanoUsd'
+    | 'status'
+    | 'usageSource'
   > {
   /**
    * The number of its charge in the ledger, or of the last correction of that, and when it was charged; undefined: it cost
@@ -103,8 +113,8 @@ export interface Applied {
   readonly hold: HoldState | 'ended' | undefined
   readonly rows: readonly LedgerRow[]
   readonly alerts: readonly AlertRow[]
-  /** Whether the unit's completion row is to be written. */
-  readonly completion: boolean
+  /** The unit's completion as it is to be written, or to replace the row that is there; undefined: none is. */
+  readonly completion: CompletionRecord | undefined
   /** What the completion row that is there is to be replaced for; undefined: it stays. */
   readonly corrects: PriorCharge | undefined
   readonly outcome: Outcome

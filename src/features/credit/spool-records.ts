@@ -21,8 +21,13 @@ export type SpoolRecord =
 
 interface StoredUnit {
   readonly record: Omit<CompletionRecord, 'costNanoUsd'> & { readonly costNanoUsd: string }
-  readonly terms: { readonly billing: PlanTerms['billing']; readonly monthlyCreditNanoUsd: string }
+  readonly terms: {
+    readonly billing: PlanTerms['billing']
+    readonly monthlyCreditNanoUsd: string
+    readonly maxOverrunNanoUsd?: string
+  }
   readonly unrecorded: boolean
+  readonly promisedNanoUsd?: string
   readonly kept?: KeptResult
 }
 
@@ -39,8 +44,13 @@ export function unitText(kind: 'settled' | 'intent', unit: SettleUnit): string {
   const { terms } = unit
   const stored = {
     record: { ...unit.record, costNanoUsd: String(unit.record.costNanoUsd) },
-    terms: { billing: terms.billing, monthlyCreditNanoUsd: String(terms.monthlyCreditNanoUsd) },
+    terms: {
+      billing: terms.billing,
+      monthlyCreditNanoUsd: String(terms.monthlyCreditNanoUsd),
+      maxOverrunNanoUsd: textOfAmount(terms.maxOverrunNanoUsd),
+    },
     unrecorded: unit.unrecorded,
+    promisedNanoUsd: textOfAmount(unit.promisedNanoUsd),
     kept: unit.kept,
   }
   return JSON.stringify([kind === 'settled' ? 'S' : 'I', stored])
@@ -61,9 +71,18 @@ export function parseRecord(text: string): SpoolRecord | undefined {
   return letter === 'I' ? { kind: 'intent', unit: { ...unit, provisional: true } } : undefined
 }
 
+function textOfAmount(amount: bigint | undefined): string | undefined {
+  return amount === undefined ? undefined : String(amount)
+}
+
+/** Releases before the field wrote none. */
+function amountOf<Name extends string>(name: Name, text: string | undefined): { readonly [Key in Name]?: bigint } {
+  return text === undefined ? {} : ({ [name]: BigInt(text) } as { readonly [Key in Name]: bigint })
+}
+
 function parseUnit(content: unknown): SettleUnit | undefined {
   if (!isRecord(content) || !isRecord(content['record']) || !isRecord(content['terms'])) return undefined
-  const { record, terms, unrecorded, kept } = content as unknown as StoredUnit // its checksum says that it was written so
+  const { record, terms, unrecorded, promisedNanoUsd, kept } = content as unknown as StoredUnit // its checksum says that it was written so
   return {
     kind: 'settle',
     record: {
@@ -74,8 +93,13 @@ function parseUnit(content: unknown): SettleUnit | undefined {
       clientRequestId: record.clientRequestId,
       costNanoUsd: BigInt(record.costNanoUsd),
     },
-    terms: { billing: terms.billing, monthlyCreditNanoUsd: BigInt(terms.monthlyCreditNanoUsd) },
+    terms: {
+      billing: terms.billing,
+      monthlyCreditNanoUsd: BigInt(terms.monthlyCreditNanoUsd),
+      ...amountOf('maxOverrunNanoUsd', terms.maxOverrunNanoUsd),
+    },
     unrecorded,
+    ...amountOf('promisedNanoUsd', promisedNanoUsd),
     kept: kept === undefined ? undefined : { ...kept, answer: kept.answer },
   }
 }

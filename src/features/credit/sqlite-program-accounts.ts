@@ -45,10 +45,10 @@ values (?, 0, 0, 0, 0, 0, 0, 0, 0, null, '${DEFAULT_THRESHOLDS_TEXT}', 0) on con
 /** One statement for all units of a batch: it holds only what is there, whatever was decided (LED-3). */
 const MOVE_ACCOUNT = `update credit set
   balance_nano_usd = ?, held_nano_usd = ?, allowance_nano_usd = ?, month = ?, granted_month = ?, spent_nano_usd = ?,
-  entries = ?, entered_at = ?, monthly_budget_nano_usd = ?, alert_thresholds = ?
+  entries = ?, entered_at = ?, monthly_budget_nano_usd = ?, max_overrun_nano_usd = ?, alert_thresholds = ?
 where account_id = ? and balance_nano_usd - held_nano_usd >= ?
   and entries = ? and balance_nano_usd = ? and held_nano_usd = ? and spent_nano_usd = ? and granted_month = ?
-  and monthly_budget_nano_usd is ? and alert_thresholds = ?`
+  and monthly_budget_nano_usd is ? and max_overrun_nano_usd is ? and alert_thresholds = ?`
 
 function moveAccount(connection: ProgramConnection, { id, read, neededNanoUsd }: KnownAccount, to: AccountState): void {
   if (read === undefined) connection.prepare(CREATE_ACCOUNT).run(id)
@@ -65,6 +65,7 @@ function moveAccount(connection: ProgramConnection, { id, read, neededNanoUsd }:
       to.entries,
       to.enteredAt,
       to.monthlyBudget ?? null,
+      to.maxOverrun ?? null,
       thresholdsText(to.thresholds),
       id,
       neededNanoUsd,
@@ -74,6 +75,7 @@ function moveAccount(connection: ProgramConnection, { id, read, neededNanoUsd }:
       from.spent,
       from.grantedMonth,
       from.monthlyBudget ?? null,
+      from.maxOverrun ?? null,
       thresholdsText(from.thresholds),
     )
   if (moved !== 1) throw new RaceLost(`The credit of ${id} is not as it was read, or does not cover what was held.`)

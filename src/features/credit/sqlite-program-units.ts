@@ -110,7 +110,8 @@ function noteEstimate(connection: ProgramConnection, estimate: RunningEstimate):
 }
 
 /** Entries are looked for from the newest on: an estimate is seldom corrected long after it was charged. */
-const SELECT_CHARGED = `select key_id, model, created_at, prompt_tokens, completion_tokens, cost_nano_usd, status, usage_source
+const SELECT_CHARGED = `select key_id, model, created_at, prompt_tokens, completion_tokens, cost_nano_usd,
+  unbilled_nano_usd, status, usage_source
 from completion where account_id = ? and id = ?`
 
 const SELECT_CHARGE = `with recursive entry (number, created_at) as (

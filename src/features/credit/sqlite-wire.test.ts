@@ -35,7 +35,7 @@ const detailed = { usageDetail, priceRule: 'flex', clientRequestId: 'mine' }
 const record = completionRecord({ ...counts, ...times, attemptLog, ...detailed })
 const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
 const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
-const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, kept }
+const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, promisedNanoUsd: 13n, kept }
 
 test('every unit arrives in the other thread as it was sent', () => {
   const units: readonly Unit[] = [
@@ -53,6 +53,7 @@ test('every unit arrives in the other thread as it was sent', () => {
     {
       ...settle,
       unrecorded: false,
+      promisedNanoUsd: undefined,
       kept: undefined,
       record: { ...record, finishReason: undefined, stream: true, attemptLog: undefined, usageDetail: undefined },
     },

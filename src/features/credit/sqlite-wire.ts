@@ -84,7 +84,7 @@ function holdOf(row: HoldRow): HoldUnit {
   }
 }
 
-function settleRow({ kind, record, terms, unrecorded, kept }: SettleUnit) {
+function settleRow({ kind, record, terms, unrecorded, kept, promisedNanoUsd }: SettleUnit) {
   return [
     kind,
     terms,
@@ -114,11 +114,13 @@ function settleRow({ kind, record, terms, unrecorded, kept }: SettleUnit) {
     record.clientRequestId,
     record.usageDetail,
     record.priceRule,
+    promisedNanoUsd,
   ] as const
 }
 
 function settleOf(row: SettleRow): SettleUnit {
-  return { kind: row[0], terms: row[1], unrecorded: row[2], kept: row[3], record: recordOf(row) }
+  const [kind, terms, unrecorded, kept] = row
+  return { kind, terms, unrecorded, kept, promisedNanoUsd: row[28], record: recordOf(row) }
 }
 
 function recordOf(row: SettleRow): SettleUnit['record'] {

@@ -14,6 +14,8 @@ export interface PlanTerms {
   readonly billing: 'prepaid' | 'postpaid'
   /** Granted for every calendar month, UTC; 0: none. */
   readonly monthlyCreditNanoUsd: NanoUsd
+  /** How far a balance may fall below zero; undefined: see `overrunCap`. */
+  readonly maxOverrunNanoUsd?: NanoUsd | undefined
 }
 
 export interface HoldUnit {
@@ -56,6 +58,8 @@ export interface SettleUnit {
    * corrects no charge, and is corrected by the settlement of that process, should that arrive after all.
    */
   readonly provisional?: true
+  /** What was reserved of the exposure for one that is unrecorded: at least that much may be charged. */
+  readonly promisedNanoUsd?: NanoUsd | undefined
   readonly kept: KeptResult | undefined
 }
 
@@ -133,6 +137,8 @@ export interface SettingsUnit {
   readonly accountId: AccountId
   readonly terms: PlanTerms
   readonly monthlyBudgetNanoUsd?: NanoUsd | null
+  /** Null: as the plan says. */
+  readonly maxOverrunNanoUsd?: NanoUsd | null
   /** Percentages, ascending. */
   readonly alertThresholds?: readonly number[]
 }
@@ -186,7 +192,8 @@ export interface CreditView {
 export type Outcome =
   | { readonly kind: 'held'; readonly nanoUsd: NanoUsd; readonly outputTokens: number }
   | Refusal
-  | { readonly kind: 'done' }
+  /** `unbilledNanoUsd`: of a settlement, what was beyond the overrun cap and is not charged. */
+  | { readonly kind: 'done'; readonly unbilledNanoUsd?: NanoUsd }
   | { readonly kind: 'already' }
   /** A late settlement corrected the charge of an estimate; below zero: by a refund. */
   | { readonly kind: 'corrected'; readonly nanoUsd: NanoUsd }

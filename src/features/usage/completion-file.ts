@@ -56,11 +56,12 @@ const COLUMNS: readonly Column[] = [
   ['completion_tokens', (row) => row.completion_tokens],
   ['reasoning_tokens', (row) => row.reasoning_tokens],
   ['cost_usd', (row) => usdText(row.cost_nano_usd)],
-  ['usage_source', (row) => row.usage_source],
+  ['usage_source', (row) => (row.usage_bounded === 1 ? 'bounded' : row.usage_source)],
   ['first_byte_ms', (row) => row.first_byte_ms],
   ['duration_ms', (row) => row.duration_ms],
   ['attempts', ({ attempts }) => attempts],
   ['client_request_id', clientName],
+  ['unbilled_usd', (row) => usdText(row.unbilled_nano_usd ?? 0n)],
 ]
 const NAMES = COLUMNS.map(([name]) => name)
 

@@ -95,9 +95,15 @@ export const CompletionView = Type.Object({
   cache_write_tokens: Type.Integer({ description: 'Prompt tokens written to the provider’s cache.' }),
   reasoning_tokens: Type.Integer({ description: 'Completion tokens that were reasoning, where the provider says so.' }),
   cost_usd: usd('What this completion was charged.'),
-  usage_source: oneOf(['provider', 'estimated'] as const satisfies readonly UsageSource[], {
-    description: 'Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive.',
+  usage_source: oneOf(['provider', 'estimated', 'bounded'] as const satisfies readonly UsageSource[], {
+    description:
+      'Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive. bounded: the ' +
+      'provider reported more than the request can have used, or less than was delivered; the nearest possible ' +
+      'figures are charged.',
   }),
+  unbilled_usd: usd(
+    'What its tokens cost beyond `cost_usd`: not charged, since the account’s overrun cap was reached.',
+  ),
   price_version: Type.String({ description: 'The price it was charged at; it never changes.' }),
   duration_ms: Type.Integer({ description: 'From the request’s arrival to the end of the answer.' }),
   first_byte_ms: nullable<number>('integer', 'From the request’s arrival to the first byte. Null: there was none.'),
@@ -187,7 +193,7 @@ export const CompletionFileView = Type.String({
   description:
     'RFC 4180, UTF-8; columns id, created_at, model, provider, status, stream, finish_reason, key_id, prompt_tokens, ' +
     'cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost_usd, usage_source, first_byte_ms, ' +
-    'duration_ms, attempts, client_request_id. What is null in JSON is empty.',
+    'duration_ms, attempts, client_request_id, unbilled_usd. What is null in JSON is empty.',
 })
 
 /** @param names Of keys. */
@@ -211,7 +217,8 @@ export function renderCompletion(row: CompletionRow, names: Names): Static<typeo
     cache_write_tokens: row.cache_write_tokens,
     reasoning_tokens: row.reasoning_tokens,
     cost_usd: usdNumber(row.cost_nano_usd),
-    usage_source: row.usage_source,
+    usage_source: row.usage_bounded === 1 ? 'bounded' : row.usage_source,
+    unbilled_usd: usdNumber(row.unbilled_nano_usd ?? 0n),
     price_version: row.price_version,
     duration_ms: row.duration_ms,
     first_byte_ms: row.first_byte_ms,

@@ -39,7 +39,8 @@ export async function pricingOf(db: Kysely<Database>, row: CompletionRow): Promi
   const price = await findPrice(db, row)
   if (price === undefined) return undefined
   const { nanoUsd, rule, lines } = priceUsage(readStoredUsage(row), price)
-  if (nanoUsd !== row.cost_nano_usd || (await wasCorrected(db, row))) return undefined
+  const cost = row.cost_nano_usd + (row.unbilled_nano_usd ?? 0n)
+  if (nanoUsd !== cost || (await wasCorrected(db, row))) return undefined
   return { price, rule, lines }
 }
 

@@ -381,6 +381,7 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     reasoning_tokens: 1,
     cost_usd: 0.001234567,
     usage_source: 'estimated',
+    unbilled_usd: 0,
     price_version: 'v1',
     duration_ms: 12,
     first_byte_ms: 4,

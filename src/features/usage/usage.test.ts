@@ -66,6 +66,8 @@ test('UP-1: a completion is kept with every field, its attempts among them', asy
     attempt_log: JSON.stringify([FAILED, ANSWERED]),
     usage_detail: null,
     price_rule: null,
+    usage_bounded: null,
+    unbilled_nano_usd: null,
   })
 })
 

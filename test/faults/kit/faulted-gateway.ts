@@ -35,7 +35,7 @@ export interface Charge {
   readonly status: string
   readonly completionTokens: number
   readonly promptTokens?: number
-  readonly source?: 'provider' | 'estimated'
+  readonly source?: 'provider' | 'estimated' | 'bounded'
 }
 
 export interface FaultedGateway {

@@ -8,13 +8,28 @@ import type { Pricing, WholeCompletion } from './queries.ts'
 type Line = Pricing['lines'][number]
 
 export function CostSection({ completion }: { readonly completion: WholeCompletion }) {
-  const { pricing, cost_usd: cost, usage_source: source } = completion
+  const { pricing, cost_usd: cost, unbilled_usd: unbilled, usage_source: source } = completion
   return (
     <div className="flex flex-col gap-3">
-      {pricing === null ? <WithoutArithmetic completion={completion} /> : <Lines pricing={pricing} cost={cost} />}
+      {pricing === null ? (
+        <WithoutArithmetic completion={completion} />
+      ) : (
+        <Lines pricing={pricing} cost={cost + unbilled} />
+      )}
       {source === 'estimated' && (
         <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
           Estimated: the provider’s own count of tokens did not arrive, so Turnpike counted what was sent and received.
+        </p>
+      )}
+      {source === 'bounded' && (
+        <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
+          Bounded: the provider reported more tokens than the request can have used, or fewer than were delivered. The
+          nearest possible count is charged.
+        </p>
+      )}
+      {unbilled > 0 && (
+        <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
+          {formatUsd(cost)} were charged: the other {formatUsd(unbilled)} are beyond the account’s overrun cap.
         </p>
       )}
     </div>

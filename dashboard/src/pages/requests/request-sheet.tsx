@@ -150,10 +150,16 @@ function detailsOf(completion: WholeCompletion): readonly DetailsItem[] {
     ['Tokens read from cache', <Tokens key="cached" value={completion.cached_tokens} />],
     ['Tokens written to cache', <Tokens key="written" value={completion.cache_write_tokens} />],
     ['Reasoning tokens', <Tokens key="reasoning" value={completion.reasoning_tokens} />],
-    ['Tokens counted by', completion.usage_source === 'provider' ? 'The provider' : 'Turnpike (estimated)'],
+    ['Tokens counted by', SOURCE_NAMES[completion.usage_source]],
     ['Price version', <CopyableId key="price" id={completion.price_version} />],
   ]
   return rows.map(([label, value]) => ({ label, value }))
+}
+
+const SOURCE_NAMES: Readonly<Record<WholeCompletion['usage_source'], string>> = {
+  provider: 'The provider',
+  estimated: 'Turnpike (estimated)',
+  bounded: 'The provider, within the possible (bounded)',
 }
 
 function Away({ target, text }: { readonly target: LinkTarget | undefined; readonly text: string }) {

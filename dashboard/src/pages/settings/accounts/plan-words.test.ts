@@ -8,6 +8,7 @@ const FREE: Plan = {
   object: 'plan',
   default: true,
   monthly_credit_usd: 5,
+  max_overrun_usd: 0.05,
   prepaid: true,
   requests_per_minute: 20,
   tokens_per_minute: 40_000,
