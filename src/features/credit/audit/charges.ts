@@ -64,6 +64,7 @@ export type UsageRow = Pick<
   | 'status'
   | 'usage_source'
   | 'usage_detail'
+  | 'unbilled_nano_usd'
 >
 
 export function usageOf(row: UsageRow): AuditedUsage {
@@ -99,7 +100,7 @@ export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: 
     if (price === undefined) return
   }
   const usage = usageOf(row)
-  const expected = costOf(usage, price.tariff)
+  const expected = costOf(usage, price.tariff) - (row.unbilled_nano_usd ?? 0n)
   if (expected === row.row_cost_nano_usd) return
   const isGuess = row.status === 'incomplete' && row.usage_source === 'estimated'
   if (isGuess && row.row_cost_nano_usd >= expected - fixedFees(usage, price.tariff)) {

@@ -35,13 +35,15 @@ export interface AuditedRow {
   readonly usage_source: string
   /** Seldom classes of usage, as JSON. */
   readonly usage_detail: string | null
+  /** Of its cost, what is above the overrun cap and not charged. */
+  readonly unbilled_nano_usd: bigint | null
 }
 
 /** The columns of a completion that the cost is computed from. */
 export const USAGE_COLUMNS = sql.raw(`c.model as row_model, c.key_id as row_key_id,
   c.price_version as row_price_version, c.cost_nano_usd as row_cost_nano_usd, c.created_at as row_created_at,
   c.prompt_tokens, c.completion_tokens, c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.status,
-  c.usage_source, c.usage_detail`)
+  c.usage_source, c.usage_detail, c.unbilled_nano_usd`)
 
 export async function readPage(
   db: Kysely<Database>,
