@@ -4,9 +4,11 @@
  * stream might be ended for it.
  */
 import { GatewayError } from '../domain/errors.ts'
+import type { NanoUsd } from '../domain/money.ts'
+import { chargeNanoUsd } from '../domain/price.ts'
 import { type Completion, interruptCompletion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import { boundsOf, costOf } from './settle.ts'
+import { boundsOf } from './settle.ts'
 import { countGenerated, measureRoughly } from './tally.ts'
 
 /** Of what the hold covers. */
@@ -31,9 +33,9 @@ export interface Coverage {
   asking: boolean
 }
 
-export function createCoverage({ outputTokens, request, price }: Completion): Coverage {
+export function createCoverage({ outputTokens, request, worst }: Completion): Coverage {
   const tokens = outputTokens * request.n
-  const first = price.outputMicroUsd === 0 ? Number.POSITIVE_INFINITY : ASK_AT * tokens
+  const first = worst.rates.outputMicroUsd === 0 ? Number.POSITIVE_INFINITY : ASK_AT * tokens
   return { tokens, lookAtLength: first * CHARACTERS_A_TOKEN, lookAtReported: first, asking: false }
 }
 
@@ -63,13 +65,19 @@ async function ask(completion: Completion, { credit, countTokens }: GatewayPorts
   const { hold, branches } = completion
   if (hold === undefined) return
   const more = Math.max(MIN_TOP_UP_TOKENS, Math.ceil(TOP_UP * coverage.tokens), tokens - coverage.tokens)
-  if (await credit.extend(hold, costOf(completion, { promptTokens: 0, completionTokens: more }))) {
+  if (await credit.extend(hold, dearestCost(more, completion))) {
     coverage.tokens += more
     return
   }
   if (isEnding(completion)) return
   const counted = await countGenerated({ branches, bounds: boundsOf(completion), countTokens })
   if (counted > END_AT * coverage.tokens) end(completion)
+}
+
+/** Of output tokens at the rate that is held for: a tier or service tier may apply that only the end tells. */
+function dearestCost(tokens: number, { worst }: Completion): NanoUsd {
+  const { outputMicroUsd } = worst.rates
+  return chargeNanoUsd({ prompt: 0, completion: tokens }, { inputMicroUsd: 0, outputMicroUsd })
 }
 
 /** Where 90 % will have come, but not before another tenth has. */
