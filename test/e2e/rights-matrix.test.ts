@@ -54,6 +54,7 @@ const FURTHER: Readonly<Record<string, Right>> = {
 const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/chat/completions': [400, 422],
   'POST /chat/completions': [400, 422],
+  'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'POST /v1/agents': [400],
   'POST /v1/webhooks': [400],
   'POST /v1/webhooks/:id/redeliver': [400],

@@ -46,6 +46,7 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/"?changed_at"?/, 'what other processes have changed'],
   [/from "?(completion|ledger|invoice)"? .*(group by|distinct|limit)/s, 'closing of months and retention'],
   [/"(device_token|invitation)"[^;]*"expires_at" </s, 'retention'],
+  [/^insert into plan_allowance /, 'a migration: allowances that were granted before it'],
   [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
   [/from "(delivery|event)" where "(ended|created)_at" </, 'retention'],
   [

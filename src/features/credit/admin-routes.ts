@@ -70,9 +70,9 @@ export function creditAdminRoutes(deps: CreditAdminDeps): FastifyPluginAsyncType
   return async (app) => {
     app.post('/admin/accounts/:id/credits', { config: { scope: 'operator' }, schema }, async (request, reply) => {
       const key = parseIdempotencyKey(request.headers['idempotency-key'])
-      const newEntry = parseEntry(request.body)
       const account = await findCreditedAccount(db, request.params.id)
       if (account === undefined) throw new GatewayError('not_found', 'No account has this id.')
+      const newEntry = parseEntry(request.body)
       const { entry, isReplay } = await credit.enter(account, newEntry, key)
       if (isReplay) reply.header('idempotent-replayed', 'true')
       // The ledger's writer has transactions of its own. Its row is there, whatever becomes of this one.
