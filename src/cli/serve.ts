@@ -25,6 +25,7 @@ const COPY_MS = 1_000
  */
 export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
+  process.stdout.on('error', () => {}) // whoever read it is gone: requests are served all the same
   const { role, migrate: mayMigrate } = options
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()
