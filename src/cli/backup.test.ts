@@ -220,6 +220,8 @@ test('a backup of an earlier schema is brought to the current one', async (t) =>
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
+  '0013-bounded-usage': `alter table completion drop column usage_bounded; alter table completion drop column unbilled_nano_usd;
+    alter table credit drop column max_overrun_nano_usd`,
   '0009-agents': `drop table run_artifact; drop table agent_event; drop table agent_message; drop table run; drop table agent;
     drop index completion_agent`,
   '0008-webhooks': `drop table delivery_attempt; drop table delivery; drop table event; drop table webhook;
