@@ -30,6 +30,7 @@ const BY_BODY: Readonly<Record<string, string>> = {
   'azure/content-filter.json': 'content_filter',
   'gemini/error-400-4.json': 'provider_credentials',
   'openai/error-429-4.json': 'provider_credentials',
+  'xai/error-429.json': 'provider_credentials',
 }
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: 'provider_rejected',
