@@ -314,8 +314,6 @@ test('TM15: whatever is reported, the charge is between what was delivered and w
       const { usage: charged } = await heldAgainst(branch)
       assert.ok(charged.promptTokens >= 0 && charged.promptTokens <= 500)
       assert.ok(charged.completionTokens <= 1224 && charged.completionTokens >= Math.min(1224, Math.floor(length / 16)))
-      assert.ok((charged.cachedTokens ?? 0) <= charged.promptTokens)
-      assert.ok((charged.reasoningTokens ?? 0) <= charged.completionTokens)
     }),
   )
 })

@@ -54,12 +54,15 @@ export interface Range {
   readonly most: number
 }
 
-/** Both totals within their range, and their parts within them. The very same object where nothing is outside. */
+/**
+ * Both totals within their range, and the parts of what was cut within them. The very same object where both are inside:
+ * hosts that report more cached than read are taken at their word, since a price charges no token twice.
+ */
 export function clampUsage(usage: CountedUsage, prompt: Range, completion: Range): CountedUsage {
   const promptTokens = clamp(usage.promptTokens, prompt)
   const completionTokens = clamp(usage.completionTokens, completion)
   const isInside = promptTokens === usage.promptTokens && completionTokens === usage.completionTokens
-  return withinTotals(isInside ? usage : { ...usage, promptTokens, completionTokens })
+  return isInside ? usage : withinTotals({ ...usage, promptTokens, completionTokens })
 }
 
 function clamp(value: number, { least, most }: Range): number {

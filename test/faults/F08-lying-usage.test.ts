@@ -40,7 +40,7 @@ const LIES: readonly (readonly [
     'more tokens cached than there were',
     { ...counts(PROMPT_TOKENS, WORDS), prompt_tokens_details: { cached_tokens: 99_999 } },
     WORDS,
-    'bounded',
+    'provider',
   ],
   ['a wrong total', { ...counts(PROMPT_TOKENS, WORDS), total_tokens: 3 }, WORDS, 'provider'],
 ]

@@ -102,7 +102,8 @@ export async function startReplay(recordings: readonly Recording[]): Promise<Rep
   return {
     modelOf,
     ask(recording, { stream = recording.stream, choices = 1, cannotStream = false, ...play } = {}) {
-      const messages = [{ role: 'user', content: `play ${playing.push({ recording, ...play }) - 1}` }]
+      const number = playing.push({ recording, ...play }) - 1
+      const messages = [{ role: 'user', content: `play ${number}${' word'.repeat(promptTokensIn(recording))}` }]
       const body = { model: modelOf(recording, cannotStream), messages, stream, n: choices }
       return send(gateway, CHAT, { key, body })
     },
@@ -130,4 +131,12 @@ function modelsOf(recordings: readonly Recording[]): readonly object[] {
     }
   }
   return [...models.values()]
+}
+
+/** What the recording says of its prompt, all figures together: the request must be long enough to have used them. */
+function promptTokensIn({ bytes }: Recording): number {
+  const figure =
+    /"(?:prompt_tokens|input_tokens|cache_\w*input_tokens|promptTokenCount|toolUsePromptTokenCount|\w*[iI]nputTokens)":\s*(\d{1,6})\b/g
+  const found = [...bytes.toString('latin1').matchAll(figure)].map(([, tokens]) => Number(tokens))
+  return [...new Set(found)].reduce((sum, tokens) => sum + tokens, 0)
 }
