@@ -36,13 +36,14 @@ export function priceAnswer(completion: Completion, { countTokens }: GatewayPort
 }
 
 /** What the figures of this completion's provider are held against. */
-export function boundsOf({ promptTokens, outputTokens, request: { n }, worst }: Completion): Bounds {
+export function boundsOf({ promptTokens, outputTokens, request: { n }, model, worst }: Completion): Bounds {
   const { images, hasAudio, otherTokens } = worst.bound
   const hasMedia = images > 0 || hasAudio || otherTokens > TEMPLATE_TOKENS
   return {
     promptTokens,
     mediaTokens: hasMedia ? otherTokens : 0,
     promptLimit: worst.promptTokens + PROVIDER_TOKENS,
+    windowTokens: model.contextWindow * n,
     outputTokens: (outputTokens + worst.reasoningTokens) * n,
   }
 }

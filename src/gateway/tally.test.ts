@@ -25,7 +25,13 @@ const text = (said: string): ChatEvent => ({ type: 'text', index: 0, text: said 
 const usage = (counted: Usage): ChatEvent => ({ type: 'usage', usage: counted })
 const finish = (index = 0): ChatEvent => ({ type: 'finish', index, reason: 'stop', raw: 'stop' })
 
-const BOUNDS: Bounds = { promptTokens: 10, mediaTokens: 0, promptLimit: 1_000_000_000, outputTokens: 1_000_000_000 }
+const BOUNDS: Bounds = {
+  promptTokens: 10,
+  mediaTokens: 0,
+  promptLimit: 1_000_000_000,
+  windowTokens: 1_000_000_000,
+  outputTokens: 1_000_000_000,
+}
 
 function measured(branches: readonly Branch[], request: ChatRequest = requestOf()): Promise<Measured> | Measured {
   return measure({ branches, request, bounds: BOUNDS, countTokens: countQuarters })
@@ -212,7 +218,7 @@ test('R-C8, TM15: the sum over calls is the sum of their greatest figures, field
 })
 
 /** A hundred tokens were asked for, of a prompt that can be 500 at most. */
-const NARROW: Bounds = { promptTokens: 10, mediaTokens: 0, promptLimit: 500, outputTokens: 100 }
+const NARROW: Bounds = { promptTokens: 10, mediaTokens: 0, promptLimit: 500, windowTokens: 9_000, outputTokens: 100 }
 const heldAgainst = (branch: Branch, bounds: Bounds = NARROW): Promise<Measured> | Measured =>
   measure({ branches: [branch], request: requestOf(), bounds, countTokens: countQuarters })
 
@@ -257,12 +263,23 @@ test('TM15: a prompt larger than it can be is charged at its limit, and what is 
   })
 })
 
-test('TM15: 20,000 delivered tokens never cost nothing: a quarter of our own count is the least', async () => {
+test('TM15: 20,000 delivered tokens never cost nothing: a sixteenth of our own count is the least', async () => {
   const bounds = { ...NARROW, outputTokens: 50_000 }
-  for (const completionTokens of [0, 1, 4_000]) {
+  for (const completionTokens of [0, 1, 1_000]) {
     const reported = usage({ promptTokens: 7, completionTokens })
     const figures = await heldAgainst(branchOf(text('abcd'.repeat(20_000)), finish(), reported), bounds)
-    assert.deepEqual([figures.usage.completionTokens, figures.source], [5_000, 'bounded'])
+    assert.deepEqual([figures.usage.completionTokens, figures.source], [1_250, 'bounded'])
+  }
+})
+
+test('TM15: results of a provider’s own tools may grow a prompt up to the window, and no further', async () => {
+  for (const [promptTokens, charged] of [
+    [8_000, 8_000],
+    [80_000, 9_000],
+  ] as const) {
+    const reported = usage({ promptTokens, completionTokens: 1, serverToolUses: { web_search: 1 } })
+    const { usage: counted } = await heldAgainst(branchOf(text('a'), finish(), reported), NARROW)
+    assert.equal(counted.promptTokens, charged)
   }
 })
 
@@ -271,7 +288,7 @@ test('TM15: a long prompt is never read for nothing', async () => {
   const bounds = { ...NARROW, promptTokens: 13_000, promptLimit: 40_000 }
   const branches = [branchOf(text('a'), finish(), usage({ promptTokens: 0, completionTokens: 1 }))]
   const { usage: charged, source } = await measure({ branches, request, bounds, countTokens: countQuarters })
-  assert.deepEqual([charged.promptTokens, source], [2_500, 'bounded'])
+  assert.deepEqual([charged.promptTokens, source], [625, 'bounded'])
 })
 
 test('TM15: few tokens for much text are believed where our own count shows them possible', async () => {
@@ -313,7 +330,7 @@ test('TM15: whatever is reported, the charge is between what was delivered and w
       const branch = branchOf(text('x'.repeat(length)), ...snapshots.map(usage), finish())
       const { usage: charged } = await heldAgainst(branch)
       assert.ok(charged.promptTokens >= 0 && charged.promptTokens <= 500)
-      assert.ok(charged.completionTokens <= 1224 && charged.completionTokens >= Math.min(1224, Math.floor(length / 16)))
+      assert.ok(charged.completionTokens <= 1224 && charged.completionTokens >= Math.min(1224, Math.floor(length / 64)))
     }),
   )
 })

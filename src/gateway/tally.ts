@@ -199,7 +199,9 @@ interface Least {
 const NO_LEAST: Least = { prompt: 0, completion: 0 }
 
 function bounded({ branches, bounds }: MeasureInput, reported: CountedUsage, least: Least): Measured {
-  const prompt = { least: least.prompt, most: bounds.promptLimit }
+  const usesTools = reported.serverToolUses !== undefined
+  const promptMost = usesTools ? Math.max(bounds.promptLimit, bounds.windowTokens) : bounds.promptLimit
+  const prompt = { least: least.prompt, most: promptMost }
   const isWithin = Math.max(reported.completionTokens, least.completion) <= bounds.outputTokens
   const most = isWithin ? bounds.outputTokens : mostCompletionTokens(bounds, bytesOfAll(branches))
   const completion = { least: least.completion, most }

@@ -18,6 +18,8 @@ export interface Bounds {
   readonly mediaTokens: number
   /** The most that all prompts together can be. */
   readonly promptLimit: number
+  /** The model's window, for every choice: what the results of a provider's own tools can grow the prompts to. */
+  readonly windowTokens: number
   /** Of all choices: the limit that the provider was sent. */
   readonly outputTokens: number
 }
@@ -28,8 +30,8 @@ const SUSPICIOUS_CHARACTERS_A_TOKEN = 16
 const SUSPICIOUS_PROMPT_RATIO = 64
 /** The longest token of the vocabularies in use (o200k, cl100k, Llama 3, Qwen): a run of spaces. */
 const LONGEST_TOKEN_BYTES = 128
-/** No tokenizer in use needs less than a quarter of the tokens of the one that counts here (o200k). */
-const OWN_COUNT_RATIO = 4
+/** Real answers were recorded with a fifth of the tokens of the tokenizer that counts here (o200k); this leaves room. */
+const OWN_COUNT_RATIO = 16
 /** Text that was delivered beyond the limit counts, up to as much again and so many tokens. */
 const BEYOND_LIMIT_TOKENS = 1024
 

@@ -127,16 +127,16 @@ function modelsOf(recordings: readonly Recording[]): readonly object[] {
       const id = modelOf(recording, cannotStream)
       const full = model(id, `p-${provider}`, name || 'upstream')
       const capabilities = { ...(full['capabilities'] as object), streaming: !cannotStream }
-      models.set(id, { ...full, capabilities })
+      models.set(id, { ...full, capabilities, max_output_tokens: 16_000 })
     }
   }
   return [...models.values()]
 }
 
-/** What the recording says of its prompt, all figures together: the request must be long enough to have used them. */
+/** The largest figure that the recording says of its prompt: the request must be long enough to have used it. */
 function promptTokensIn({ bytes }: Recording): number {
   const figure =
     /"(?:prompt_tokens|input_tokens|cache_\w*input_tokens|promptTokenCount|toolUsePromptTokenCount|\w*[iI]nputTokens)":\s*(\d{1,6})\b/g
   const found = [...bytes.toString('latin1').matchAll(figure)].map(([, tokens]) => Number(tokens))
-  return [...new Set(found)].reduce((sum, tokens) => sum + tokens, 0)
+  return Math.max(0, ...found)
 }

@@ -120,7 +120,9 @@ test('R-F6: usage goes in transactions of 500 rows at most, and each is whole [l
   const database = await temporaryDatabase(t)
   await (await ledgerDays(database, ada)).charge(OLD, { costNanoUsd: 1n })
   await invoiceFor(database, ada, OLD)
-  await sql`insert into completion
+  await sql`insert into completion (account_id, id, key_id, model, provider, status, stream, finish_reason,
+      prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd,
+      price_version, usage_source, created_at, duration_ms, first_byte_ms, attempts, client_request_id, attempt_log)
     with recursive n (i) as (select 1 union all select i + 1 from n where i < 1199)
     select account_id, substr(id, 1, 17) || cast(10000000000000 + i as text), key_id, model, provider, status, stream, finish_reason,
       prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd,

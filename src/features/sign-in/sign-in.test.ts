@@ -266,7 +266,7 @@ test('an unknown way to sign in is a page, a HEAD uses nothing up, and next= lea
     const { status, text } = await browser.get(`${url}${path}`)
     assert.deepEqual([status, text.split('\n')[0]], [404, 'There is no such way to sign in'], path)
   }
-  assert.equal((await fetch(`${url}/auth/example`, { method: 'HEAD' })).status, 404)
+  assert.equal((await fetch(`${url}/auth/example`, { method: 'HEAD' })).status, 405)
   for (const next of ['//evil.example', '/\\evil.example', 'https://evil.example', '/\t/evil.example']) {
     const visitor = createTestBrowser()
     const path = `/auth/example?next=${encodeURIComponent(next)}`

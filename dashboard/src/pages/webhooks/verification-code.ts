@@ -8,7 +8,7 @@ import { verifyWebhook, WebhookVerificationError } from 'turnpike/webhooks'
 
 const secret = process.env.TURNPIKE_WEBHOOK_SECRET ?? ''
 const options = { requireTimestamp: true }
-const handled = new Set<string>() // in production: a unique column of your database
+const handled = new Set() // in production: a unique column of your database
 
 const server = createServer(async (request, response) => {
   try {
