@@ -25,7 +25,8 @@ const COPY_MS = 1_000
  */
 export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
-  process.stdout.on('error', () => {}) // whoever read it is gone: requests are served all the same
+  // Whoever reads what is printed may go: requests are served all the same.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   const { role, migrate: mayMigrate } = options
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
   const started = Promise.withResolvers<Service>()

@@ -63,7 +63,8 @@ async function attempt(completion: Completion, ports: GatewayPorts, passage: Pas
   completion.passage = passage
   const answering = { calls, spread, abort: () => abortAll(calls) }
   completion.answering = answering
-  completion.branches = calls.map(createBranch)
+  const { protocol } = passage.lane.upstream.provider
+  completion.branches = calls.map(() => createBranch(protocol))
   completion.generated = 0
   if (isOver(completion)) answering.abort()
   try {

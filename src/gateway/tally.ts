@@ -5,6 +5,7 @@
 import type { ChatEvent, ChatMessage, ChatRequest, FinishReason, TokenField, Usage } from '../domain/chat.ts'
 import type { UsageSource } from '../domain/completion.ts'
 import { isRecord } from '../lib/json.ts'
+import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import {
   type Bounds,
   type CountedUsage,
@@ -32,10 +33,13 @@ export interface Branch {
   /** UTF-8 bytes of the first pieces of `text`, and how many pieces that are: each is looked at once. */
   sizedBytes: number
   sizedPieces: number
+  /** A later figure replaces an earlier one, also a greater one. */
+  readonly lastUsageCounts: boolean
 }
 
-export function createBranch(): Branch {
-  return { usage: NO_USAGE, finishes: new Map(), text: [], keptLength: 0, length: 0, sizedBytes: 0, sizedPieces: 0 }
+export function createBranch({ lastUsageCounts = false }: Pick<UpstreamProtocol, 'lastUsageCounts'> = {}): Branch {
+  const nothing = { keptLength: 0, length: 0, sizedBytes: 0, sizedPieces: 0 }
+  return { usage: NO_USAGE, finishes: new Map(), text: [], ...nothing, lastUsageCounts }
 }
 
 const NO_USAGE: Usage = {}
@@ -52,7 +56,9 @@ export function tally(branch: Branch, event: ChatEvent): void {
       keep(branch, event.arguments)
       break
     case 'usage':
-      branch.usage = branch.usage === NO_USAGE ? event.usage : greaterOf(branch.usage, event.usage)
+      if (branch.usage === NO_USAGE) branch.usage = event.usage
+      else if (branch.lastUsageCounts) branch.usage = { ...branch.usage, ...event.usage }
+      else branch.usage = greaterOf(branch.usage, event.usage)
       break
     case 'finish':
       branch.finishes.set(event.index, event.reason)

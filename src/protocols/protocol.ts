@@ -106,6 +106,11 @@ export interface UpstreamProtocol {
   readonly framing: 'sse' | 'aws-event-stream'
   /** Whether one call can return several choices; otherwise the gateway calls `n` times. */
   readonly severalChoices: boolean
+  /**
+   * The last figures of a stream are the bill, and earlier ones estimates that may be higher. Unless it is so, the greatest
+   * figure of each kind counts.
+   */
+  readonly lastUsageCounts?: boolean
   /** Body fields beyond our own that reach the host, or are translated for it. */
   readonly forwards?: ForwardedFields | undefined
   /**

@@ -19,15 +19,19 @@ const MAX_EVENT_BYTES = 2 ** 24
 
 /** What the meter holds at the end of the answer. Fails where it holds no count. */
 export function meteredUsage(recording: Pick<Recording, 'provider' | 'stream' | 'bytes'>): CountedUsage {
-  const branch = createBranch()
+  const branch = createBranch(codecOf(recording))
   for (const event of eventsOf(recording)) tally(branch, event)
   const { promptTokens, completionTokens } = branch.usage
   assert.ok(promptTokens !== undefined && completionTokens !== undefined, 'the codec counted the answer')
   return { ...branch.usage, promptTokens, completionTokens }
 }
 
+function codecOf({ provider }: Pick<Recording, 'provider'>) {
+  return PROVIDERS[provider === 'gemini' ? 'google' : provider]?.protocol ?? PLAIN
+}
+
 function eventsOf({ provider, stream, bytes }: Pick<Recording, 'provider' | 'stream' | 'bytes'>): ChatEvent[] {
-  const codec = PROVIDERS[provider === 'gemini' ? 'google' : provider]?.protocol ?? PLAIN
+  const codec = codecOf({ provider })
   if (!stream) return codec.parseResponse(bytes.toString('utf8'))
   const frames: Frame[] = []
   createDecoder(codec.framing, { maxEventBytes: MAX_EVENT_BYTES }).push(bytes, frames)

@@ -21,6 +21,8 @@ export function gemini(options: GeminiOptions = {}): UpstreamProtocol {
     forwards: FORWARDS,
     framing: 'sse',
     severalChoices: false,
+    // Recorded streams begin with a prompt of 169 tokens and end with 79.
+    lastUsageCounts: true,
     renderRequest: (request, target) => renderRequest(request, target, options),
     parseResponse,
     streamParser,
