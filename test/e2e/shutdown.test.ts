@@ -128,6 +128,10 @@ test('when whoever read the log is gone, requests are served all the same, and S
   const gateway = await startGateway({ config: oneModel(provider.url), env: { LOG_LEVEL: 'info' } })
   const key = await gateway.key()
   provider.answer(ordinary)
+  await eventually(
+    async () => gateway.output(),
+    (printed) => printed.includes('Turnpike is listening'),
+  )
   gateway.dropOutput()
   assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
   assert.equal(await gateway.stop(), 0)
