@@ -12,7 +12,7 @@ import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/mon
 import { type FakeUpstream, startFakeUpstream } from './kit/fake-upstream.ts'
 import { failure } from './kit/openai-script.ts'
 import { FIRST_EVENT_MS, IDLE_MS, MODELS, type Scenario, scenarioOf, seeded } from './kit/scenario.ts'
-import { playClient, type View } from './kit/scenario-client.ts'
+import { MAX_TOKENS, playClient, type View } from './kit/scenario-client.ts'
 
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const ONLY = process.env['SCENARIO']
@@ -202,7 +202,7 @@ function faultsOf({ scenario, view, killed }: Played, provider: FakeUpstream, al
       break
     case 'left':
       if (view.words > 0 && cost === 0) faults.push('left after its first word, and free')
-      if ((row?.completion_tokens ?? 0) > (bill?.completionTokens ?? 0) + NEAR_TOKENS && !killed) {
+      if ((row?.completion_tokens ?? 0) > mostOf(scenario, bill?.completionTokens ?? 0) + NEAR_TOKENS && !killed) {
         faults.push(`left, and charged ${row?.completion_tokens} of ${bill?.completionTokens}`)
       }
       break
@@ -213,6 +213,11 @@ function faultsOf({ scenario, view, killed }: Played, provider: FakeUpstream, al
   if (bill !== undefined && row === undefined && view.ending !== 'refused') faults.push('generated, and not metered')
   const plan = `${scenario.calls.map(({ kind }) => kind).join(' → ')}; client ${JSON.stringify(scenario.client)}`
   return faults.map((fault) => `${scenario.name} (${plan}): ${fault}; ${JSON.stringify({ view, row, bill })}`)
+}
+
+/** A provider that lies is held against the limit that it was sent. */
+function mostOf({ calls }: Scenario, billed: number): number {
+  return calls.some(({ kind }) => kind === 'lying usage') ? Math.max(billed, MAX_TOKENS) : billed
 }
 
 function isNear(row: UsageRow | undefined, words: number): boolean {

@@ -10,6 +10,9 @@ import type { ClientPlan, Scenario } from './scenario.ts'
  * `whole`: a whole answer. `refused`: an error with a status. `broken`: an error event, then `[DONE]`. `left`: the client
  * went away. `lost`: the connection ended, and nobody said why.
  */
+/** What every request asks for at most. */
+export const MAX_TOKENS = 200
+
 export type Ending = 'whole' | 'refused' | 'broken' | 'left' | 'lost'
 
 export interface View {
@@ -79,7 +82,7 @@ async function ask(server: Server, scenario: Scenario, { plan, lastEventId }: As
   const over = new Promise<void>((resolve) => request.once('close', resolve))
   request.on('error', () => {})
   const patience = setTimeout(() => request.destroy(), TOO_LONG_MS)
-  request.end(JSON.stringify({ model, stream, max_tokens: 200, messages: [{ role: 'user', content: name }] }))
+  request.end(JSON.stringify({ model, stream, max_tokens: MAX_TOKENS, messages: [{ role: 'user', content: name }] }))
   const leave = (): void => {
     received.left = true
     request.destroy()
