@@ -5,10 +5,12 @@
  *   --quick    a fifth of the time, for a first look
  *   --soak     a million requests more, and what memory does meanwhile
  *   --fairness  whether an account at ten times its rate limit is felt by another; nothing else is measured then
+ *   --bodies   what hostile request bodies do to another account, and to memory; nothing else is measured then
  *   --jobs     what the queue of background work sustains; nothing else is measured then
  *   --webhooks  what deliveries sustain, and what a dead endpoint does to others; nothing else is measured then
  *   --dashboard  whether chats are slower while somebody looks at the dashboard; nothing else is measured then
  *   --dashboard-queries  how long its views of a million completions wait; nothing else is measured then
+ *   --against FOLDER  CPU time against another checkout, second by second in turn; nothing else is measured then
  *   --profile  the functions of the gateway that take most time; its profile is kept in a temporary folder
  */
 import { mkdtempSync } from 'node:fs'
@@ -16,10 +18,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
+import { benchAgainst } from './against.ts'
+import { CHUNKS, configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
 import { topFunctions } from './cpu-profile.ts'
 import { benchDashboard, benchDashboardQueries } from './dashboard.ts'
 import { benchFairness } from './fairness.ts'
+import { benchHostileBodies } from './hostile-bodies.ts'
 import { benchJobs } from './jobs.ts'
 import { type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
 import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
@@ -35,28 +40,9 @@ const WARM_SECONDS = quick ? 1 : 8
 const IDLE_STREAMS = 1000
 /** Opened before the count: the young generation grows with the first thousand, once, and then stays as it is. */
 const UNCOUNTED_STREAMS = 1500
-const CHUNKS = 300
 const JSON_WORK: Work = { model: 'json', stream: false }
-const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
-
-function configOf(upstreamPort: number): object {
-  return {
-    providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
-    models: MODELS.map((id) => ({
-      id,
-      owned_by: 'up',
-      capabilities: { streaming: true, function_calling: true },
-      context_window: 128_000,
-      max_output_tokens: 4096,
-      pricing: { input_per_million: 1, output_per_million: 2 },
-      deployments: [{ provider: 'up', model: id }],
-    })),
-    plans: { bench: { billing: 'postpaid', requests_per_minute: 100_000_000, max_in_flight: 10_000 } },
-    accounts: { default_plan: 'bench' },
-  }
-}
 
 function startMeasured(upstreamPort: number): Promise<Gateway> {
   const profiling = `--cpu-prof --cpu-prof-dir=${folder}`
@@ -84,7 +70,7 @@ interface Compared {
   readonly gateway: Measured
 }
 
-/** Turn and turn about, so that what else the machine does meets both. */
+/** Alternates between both, so that the noise of the machine affects both. */
 async function compare(targets: readonly [Target, Target], work: Work, inFlight: number): Promise<Compared> {
   const [forwarder, gateway] = targets
   const rounds: Compared[] = []
@@ -144,15 +130,15 @@ async function measureCpu({ targets, rows, verdicts }: Stage): Promise<number> {
   const request = { count: 1, unit: 'request' }
   const chunk = { count: CHUNKS + 3, unit: 'chunk' }
   const many = await compare(targets, JSON_WORK, 64)
-  const alone = await compare(targets, JSON_WORK, 1)
+  const single = await compare(targets, JSON_WORK, 1)
   const streams = await compare(targets, { model: `stream-${CHUNKS}`, stream: true }, 64)
   const paced = await compare(targets, { model: `paced-${CHUNKS}`, stream: true }, 64)
-  rows.push(...rowsOf('JSON, 64 in flight', many, request), ...rowsOf('JSON, 1 in flight', alone, request))
+  rows.push(...rowsOf('JSON, 64 in flight', many, request), ...rowsOf('JSON, 1 in flight', single, request))
   rows.push(...rowsOf('stream at full speed, 64 in flight', streams, chunk))
   rows.push(...rowsOf('stream, 1 ms between chunks, 64 in flight', paced, chunk))
   verdicts.push(
     { figure: 'CPU per request, 64 in flight, ×', measured: cpuRatio(many), budget: BUDGETS.jsonCpuRatio },
-    { figure: 'CPU per request, 1 in flight, ×', measured: cpuRatio(alone), budget: BUDGETS.jsonCpuRatioAlone },
+    { figure: 'CPU per request, 1 in flight, ×', measured: cpuRatio(single), budget: BUDGETS.jsonCpuRatioSingle },
     { figure: 'CPU per chunk at full speed, ×', measured: cpuRatio(streams), budget: BUDGETS.chunkCpuRatio },
     { figure: 'CPU per chunk, 1 ms between chunks, ×', measured: cpuRatio(paced), budget: BUDGETS.chunkCpuRatio },
   )
@@ -270,11 +256,16 @@ const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
   '--dashboard': benchDashboard,
   '--dashboard-queries': benchDashboardQueries,
   '--fairness': benchFairness,
+  '--bodies': benchHostileBodies,
   '--jobs': benchJobs,
   '--revocation': benchRevocation,
   '--webhooks': benchWebhooks,
 }
 const only = process.argv.find((option) => Object.hasOwn(benchOf, option))
-const holds = await ((only === undefined ? undefined : benchOf[only]) ?? main)()
+const against = process.argv.indexOf('--against')
+const holds =
+  against === -1
+    ? await ((only === undefined ? undefined : benchOf[only]) ?? main)()
+    : await benchAgainst(process.argv[against + 1] ?? '.')
 process.exitCode = holds ? 0 : 1
 process.exit()

@@ -1,9 +1,9 @@
-/** What the gateway may cost; the reasons are in the design. A run of `npm run bench` says for each whether it holds. */
+/** What the gateway may cost; the reasons are in the design. `npm run bench` reports for each whether it holds. */
 export const BUDGETS = {
   /** CPU of a whole answer against the bare forwarder, 64 in flight. */
   jsonCpuRatio: 2.5,
   /** The same, one in flight. */
-  jsonCpuRatioAlone: 4,
+  jsonCpuRatioSingle: 4,
   /** CPU of a streamed chunk against the bare forwarder, which parses and serialises each. */
   chunkCpuRatio: 1.3,
   /** Added to the first byte at half of saturation, milliseconds. */
@@ -19,6 +19,10 @@ export const BUDGETS = {
   revokedMs: 1_000,
   /** OVL-4: what an account at ten times its rate limit may do to another's p99. */
   crowdedP99Ratio: 1.2,
+  /** The p99 of an account beside another that sends hostile bodies, milliseconds. */
+  hostileP99Ms: 200,
+  /** Resident memory with a heap of 1 GiB: the heap, and half as much for bodies outside of it and threads. */
+  hostilePeakMib: 1536,
   /** What somebody who opens views of the dashboard may do to a chat's p99. */
   dashboardP99Ratio: 1.1,
   /** Until a view of Usage or Requests has its figures, in an account of a million completions, milliseconds. */

@@ -12,7 +12,7 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[]
 }
 
-/** Lines `share  function  place` of the functions that took most time themselves, over all threads of a folder's profiles. */
+/** Lines `share  function  location` of the functions that took most time themselves, over all threads of a folder's profiles. */
 export function topFunctions(folder: string, count: number): string[] {
   const self = new Map<string, number>()
   for (const file of globSync('*.cpuprofile', { cwd: folder })) {
@@ -30,6 +30,6 @@ export function topFunctions(folder: string, count: number): string[] {
 }
 
 function nameOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
-  const place = url === '' ? '' : `  ${url.replace(/^.*\/(?=(src|node_modules)\/)/, '')}:${lineNumber + 1}`
-  return `${functionName === '' ? '(anonymous)' : functionName}${place}`
+  const location = url === '' ? '' : `  ${url.replace(/^.*\/(?=(src|node_modules)\/)/, '')}:${lineNumber + 1}`
+  return `${functionName === '' ? '(anonymous)' : functionName}${location}`
 }

@@ -1,4 +1,4 @@
-/** A load of an account of its own, in a process of its own: as many requests a second as it is told, until it is ended. */
+/** A load of an account of its own, in a process of its own: a fixed number of requests a second, until it is killed. */
 import { pace } from './load.ts'
 
 const [port, key = '', perSecond, model = ''] = process.argv.slice(2)

@@ -46,7 +46,7 @@ export function agentId(index: number, now: number): string {
 
 export interface Filling {
   /** The SQLite file of a gateway that has nothing to do, or the address of its PostgreSQL. */
-  readonly place: string
+  readonly location: string
   readonly accountId: AccountId
   readonly count: number
   /** Unix milliseconds: the end of the days that they are spread over. */
@@ -54,11 +54,11 @@ export interface Filling {
 }
 
 export function fillUsage(filling: Filling): Promise<void> {
-  return /^postgres/.test(filling.place) ? fillPostgres(filling) : Promise.resolve(fillSqlite(filling))
+  return /^postgres/.test(filling.location) ? fillPostgres(filling) : Promise.resolve(fillSqlite(filling))
 }
 
-async function fillPostgres({ place, accountId, count, now }: Filling): Promise<void> {
-  const client = new Client({ connectionString: place })
+async function fillPostgres({ location, accountId, count, now }: Filling): Promise<void> {
+  const client = new Client({ connectionString: location })
   await client.connect()
   try {
     const example = rowOf(1, { count, now })
@@ -79,8 +79,8 @@ async function fillPostgres({ place, accountId, count, now }: Filling): Promise<
   }
 }
 
-function fillSqlite({ place, accountId, count, now }: Filling): void {
-  const db = new DatabaseSync(place, { timeout: 30_000 })
+function fillSqlite({ location, accountId, count, now }: Filling): void {
+  const db = new DatabaseSync(location, { timeout: 30_000 })
   try {
     const insert = db.prepare(
       `insert into completion (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`,

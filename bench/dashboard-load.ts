@@ -7,14 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { viewsAt } from './dashboard-views.ts'
 
 const VIEW_MS = 1_000
-/** Below this part of the pace that was asked for it is said, since then there is less load than one thinks. */
+/** Below this share of the requested pace a warning is printed: the load is lower than intended. */
 const TOO_FEW = 0.6
 const COUNTED_MS = 2_000
 
 const [port = '', key = '', people = ''] = process.argv.slice(2)
 let opened = 0
 
-async function ask(path: string): Promise<void> {
+async function get(path: string): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
   const body = await response.text()
   if (response.status === 503) return refused(Number(response.headers.get('retry-after')))
@@ -22,7 +22,7 @@ async function ask(path: string): Promise<void> {
   if (!response.ok) throw new Error(`${response.status} for ${path}: ${body}`)
 }
 
-/** The gateway has more to do than it can: this person comes back when they were told to. */
+/** The gateway has more to do than it can: this viewer comes back after `Retry-After`. */
 async function refused(seconds: number): Promise<void> {
   console.log('  (refused: this machine is too busy to measure anything)')
   await sleep(seconds * 1_000)
@@ -30,10 +30,10 @@ async function refused(seconds: number): Promise<void> {
 
 async function look(first: number): Promise<never> {
   await sleep(VIEW_MS * Math.random())
-  for (let turn = first; ; turn++) {
+  for (let round = first; ; round++) {
     const pause = sleep(VIEW_MS * (0.5 + Math.random()))
     const views = viewsAt(Date.now())
-    await Promise.all((views[turn % views.length]?.paths ?? []).map(ask))
+    await Promise.all((views[round % views.length]?.paths ?? []).map(get))
     opened++
     await pause
   }

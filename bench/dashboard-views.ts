@@ -1,4 +1,4 @@
-/** What the pages of the dashboard ask for when they are opened. */
+/** Requests of the pages of the dashboard when they are opened. */
 import { AGENTS, agentId, KEYS, MODELS } from './dashboard-data.ts'
 
 const HOUR_MS = 3_600_000
@@ -12,7 +12,7 @@ export interface Question {
 
 export interface View {
   readonly name: string
-  /** Asked together. */
+  /** Requested together. */
   readonly paths: readonly string[]
 }
 
@@ -71,11 +71,11 @@ const LONGEST_BY_HOUR_MS = 32 * DAY_MS
 /** Every grouping of every range, with a series where there is one, and with filters. */
 export function usageQuestions(now: number): readonly Question[] {
   return Object.entries(RANGES).flatMap(([range, lengthMs]) => {
-    const asked = period(lengthMs, now)
+    const times = period(lengthMs, now)
     const interval = lengthMs <= LONGEST_BY_HOUR_MS ? 'hour' : 'day'
     const question = (name: string, query: Readonly<Record<string, string>>): Question => ({
       name: `Usage, ${range}, ${name}`,
-      path: usage({ ...asked, ...query }),
+      path: usage({ ...times, ...query }),
     })
     return [
       question(`by ${interval}`, { interval }),
@@ -104,11 +104,11 @@ export function requestQuestions(now: number, filledAt: number): readonly Questi
     'one agent': { agent_id: agentId(AGENTS - 7, filledAt) },
   }
   return Object.entries(RANGES).flatMap(([range, lengthMs]) => {
-    const asked = { ...period(lengthMs, now), include: 'overview' }
+    const times = { ...period(lengthMs, now), include: 'overview' }
     const bySearch = lengthMs <= RANGES['7 d'] ? { 'one provider': { provider: 'provider-1' } } : {}
     return Object.entries({ ...filters, ...bySearch }).map(([name, query]) => ({
       name: `Requests, ${range}, ${name}`,
-      path: completions({ ...asked, ...query }),
+      path: completions({ ...times, ...query }),
     }))
   })
 }

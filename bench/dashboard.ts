@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId } from '../src/domain/ids.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import { createSchema } from '../test/support/schemas.ts'
+import { createSchema } from '../test/support/http/schemas.ts'
+import { startPostgres } from '../test/support/process/postgres-server.ts'
+import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
 import { fillUsage, MODELS } from './dashboard-data.ts'
 import { type Question, requestQuestions, usageQuestions } from './dashboard-views.ts'
@@ -32,22 +33,6 @@ const COMPLETIONS = 100_000
 const MANY_COMPLETIONS = quick ? 100_000 : 1_000_000
 const ROUNDS = quick ? 5 : 20
 
-function configOf(upstreamPort: number): object {
-  return {
-    providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
-    models: MODELS.map((id) => ({
-      id,
-      owned_by: 'up',
-      context_window: 128_000,
-      max_output_tokens: 4096,
-      pricing: { input_per_million: 1, output_per_million: 2 },
-      deployments: [{ provider: 'up', model: id }],
-    })),
-    plans: { bench: { billing: 'postpaid', requests_per_minute: 100_000_000, max_in_flight: 10_000 } },
-    accounts: { default_plan: 'bench' },
-  }
-}
-
 interface Stage {
   readonly gateway: Gateway
   /** Of the account that has been used. */
@@ -63,7 +48,7 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
   const schema = postgres && (await createSchema(postgres.url))
   const upstream = await start('upstream.ts')
   const gateway = await startGateway({
-    config: configOf(upstream.port),
+    config: configOf(upstream.port, MODELS),
     logFile: join(folder, 'gateway.log'),
     env: {
       LOG_LEVEL: 'info',
@@ -76,8 +61,8 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
     const key = await gateway.key('--account', account)
     const startedAt = performance.now()
     const now = Date.now()
-    const place = schema?.url ?? gateway.database
-    await fillUsage({ place, accountId: account as AccountId, count: completions, now }) // as the command printed it
+    const location = schema?.url ?? gateway.database
+    await fillUsage({ location, accountId: account as AccountId, count: completions, now }) // as the command printed it
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
     console.log(`${completions} completions of ${MODELS.length} models written in ${seconds} s\n`)
     return await act({ gateway, key, filledAt: now })
@@ -159,7 +144,7 @@ async function timesOf({ gateway, key }: Stage, { path }: Question): Promise<rea
 }
 
 /** @returns the longest p95 of them, milliseconds. */
-async function tell(stage: Stage, questions: readonly Question[]): Promise<number> {
+async function report(stage: Stage, questions: readonly Question[]): Promise<number> {
   const width = Math.max(...questions.map(({ name }) => name.length))
   let longest = 0
   for (const question of questions) {
@@ -184,8 +169,11 @@ export function benchDashboardQueries(): Promise<boolean> {
       budget: BUDGETS.dashboardQueryP95Ms,
     })
     return printVerdicts([
-      verdict(`slowest view of Usage, ${MANY_COMPLETIONS} completions, p95 ms`, await tell(stage, usageQuestions(now))),
-      verdict(`slowest view of Requests, p95 ms`, await tell(stage, requestQuestions(now, stage.filledAt))),
+      verdict(
+        `slowest view of Usage, ${MANY_COMPLETIONS} completions, p95 ms`,
+        await report(stage, usageQuestions(now)),
+      ),
+      verdict(`slowest view of Requests, p95 ms`, await report(stage, requestQuestions(now, stage.filledAt))),
     ])
   })
 }

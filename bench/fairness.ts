@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from '../test/support/client.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
+import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
 import { bodyOf, pace, type Target, type Work } from './load.ts'
 import { type BenchProcess, percentile, start } from './processes.ts'
@@ -26,25 +27,10 @@ const LOAD = { perSecond: 300, seconds: 4 }
 const FIRST_LEAD_MS = 8_000
 const LEAD_MS = 2_500
 
-function configOf(upstreamPort: number): object {
-  return {
-    providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
-    models: [
-      {
-        id: MODEL,
-        owned_by: 'up',
-        context_window: 128_000,
-        max_output_tokens: 4096,
-        pricing: { input_per_million: 1, output_per_million: 2 },
-        deployments: [{ provider: 'up', model: MODEL }],
-      },
-    ],
-    plans: {
-      crowd: { billing: 'postpaid', requests_per_minute: LIMIT_A_MINUTE, max_in_flight: 500 },
-      bench: { billing: 'postpaid', requests_per_minute: 100_000_000, max_in_flight: 10_000 },
-    },
-    accounts: { default_plan: 'bench' },
-  }
+function configWithCrowd(upstreamPort: number): object {
+  const { plans, ...config } = configOf(upstreamPort, [MODEL])
+  const crowd = { billing: 'postpaid', requests_per_minute: LIMIT_A_MINUTE, max_in_flight: 500 }
+  return { ...config, plans: { ...plans, crowd } }
 }
 
 function crowd({ port }: Gateway, key: string): Promise<BenchProcess> {
@@ -112,7 +98,7 @@ function percent(ratio: number): string {
 export async function benchFairness(): Promise<boolean> {
   const upstream = await start('upstream.ts')
   const logFile = join(mkdtempSync(join(tmpdir(), 'turnpike-bench-')), 'gateway.log')
-  const gateway = await startGateway({ config: configOf(upstream.port), logFile, env: { LOG_LEVEL: 'info' } })
+  const gateway = await startGateway({ config: configWithCrowd(upstream.port), logFile, env: { LOG_LEVEL: 'info' } })
   try {
     const { port, pid } = gateway
     const account = await gateway.cli('accounts', 'create', '--name', 'crowd', '--plan', 'crowd')

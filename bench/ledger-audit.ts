@@ -1,22 +1,24 @@
 /**
  * `node bench/ledger-audit.ts [charges]`: how long an audit of the whole ledger takes, on SQLite and on PostgreSQL, over so
- * many charges (1 000 000 unless said) that the ledger's own store has written: each is a completion and a ledger row.
+ * many charges (1 000 000 by default) that the ledger's own store has written: each is a completion and a ledger row.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { OpenedDatabase } from '../src/db/database.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { type OpenedDatabase, openDatabase } from '../src/db/open.ts'
+import { openDatabase } from '../src/db/open.ts'
 import type { AccountId, KeyId } from '../src/domain/ids.ts'
-import { chargeNanoUsd, type Price } from '../src/domain/price.ts'
+import { chargeNanoUsd } from '../src/domain/price/price.ts'
+import type { Price } from '../src/domain/price/tariff.ts'
 import { runAudit } from '../src/features/credit/audit/run.ts'
 import { countFindings, createAudit } from '../src/features/credit/audit/store.ts'
-import { createLedgerStore } from '../src/features/credit/ledger-store.ts'
-import { LEDGER_PROGRAMS } from '../src/features/credit/sqlite-store.ts'
-import type { Unit } from '../src/features/credit/unit.ts'
-import { completionRecord, ensureAccounts } from '../test/support/completions.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import { createSchema } from '../test/support/schemas.ts'
+import { LEDGER_PROGRAMS } from '../src/features/credit/ledger/sqlite/store.ts'
+import { createLedgerStore } from '../src/features/credit/ledger/store.ts'
+import type { Unit } from '../src/features/credit/ledger/unit.ts'
+import { createSchema } from '../test/support/http/schemas.ts'
+import { completionRecord, ensureAccounts } from '../test/support/ledger/completions.ts'
+import { startPostgres } from '../test/support/process/postgres-server.ts'
 
 const CHARGES = Number(process.argv[2] ?? 1_000_000)
 const BATCH = 2_000
@@ -65,7 +67,9 @@ async function seed(database: OpenedDatabase): Promise<void> {
   const store = createLedgerStore(database)
   for (let from = 0; from < CHARGES; from += BATCH) {
     const units = Array.from({ length: Math.min(BATCH, CHARGES - from) }, (_, at) => unitAt(from + at))
-    const outcomes = await store.commit({ units, now: START + Math.floor((from / CHARGES) * SPAN_MS) })
+    // No row is dated after its batch, and its id says when it began: a batch is written when its last request has begun.
+    const now = START + Math.floor(((from + units.length) / CHARGES) * SPAN_MS)
+    const outcomes = await store.commit({ units, now })
     const refused = outcomes.find(({ kind }) => kind !== 'done')
     if (refused !== undefined) throw new Error(`Not seeded: ${JSON.stringify(refused)}`)
   }

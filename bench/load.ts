@@ -24,7 +24,7 @@ export function bodyOf({ model, stream }: Work): string {
   return JSON.stringify({ model, messages: [system, user], temperature: 0.7, max_tokens: 500, stream })
 }
 
-/** The gateway asks for a new connection every 1 000 requests; the load does not wait to be told. */
+/** The gateway asks for a new connection every 1 000 requests; the load does not wait for that. */
 const REQUESTS_PER_CONNECTION = 900
 
 export interface Measured {
@@ -64,18 +64,18 @@ export async function saturate(
   }
 }
 
-/** Asks on one connection at a time; resolves with the milliseconds to the first byte of each answer. */
-interface Lane {
-  ask(bytes: string): Promise<number>
+/** Sends on one connection at a time; resolves with the milliseconds to the first byte of each answer. */
+interface Sender {
+  send(bytes: string): Promise<number>
   close(): void
 }
 
-async function openLane(port: number): Promise<Lane> {
+async function openSender(port: number): Promise<Sender> {
   let socket = await opened(port)
-  let asked = 0
+  let sent = 0
   return {
-    async ask(bytes) {
-      if (++asked % REQUESTS_PER_CONNECTION === 0) {
+    async send(bytes) {
+      if (++sent % REQUESTS_PER_CONNECTION === 0) {
         socket.destroy()
         socket = await opened(port)
       }
@@ -119,25 +119,25 @@ export async function pace(
   load: { perSecond: number; seconds: number },
 ): Promise<{ readonly p50Ms: number; readonly p99Ms: number }> {
   const bytes = requestBytes(target, work)
-  const free = await Promise.all(Array.from({ length: 64 }, () => openLane(target.port)))
-  const lanes = [...free]
+  const free = await Promise.all(Array.from({ length: 64 }, () => openSender(target.port)))
+  const senders = [...free]
   const times: number[] = []
   const startedAt = performance.now()
   const total = Math.floor(load.perSecond * load.seconds)
   for (let sent = 0; sent < total; ) {
     const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1000) * load.perSecond))
     for (; sent < due; sent++) {
-      const lane = free.pop()
-      if (lane === undefined) break
-      void lane.ask(bytes).then((ms) => {
+      const sender = free.pop()
+      if (sender === undefined) break
+      void sender.send(bytes).then((ms) => {
         times.push(ms)
-        free.push(lane)
+        free.push(sender)
       })
     }
     await sleep(1) // and no busy waiting: what is measured needs the processors
   }
   await sleep(100)
-  for (const lane of lanes) lane.close()
+  for (const sender of senders) sender.close()
   return { p50Ms: percentile(times, 50), p99Ms: percentile(times, 99) }
 }
 

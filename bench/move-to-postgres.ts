@@ -1,6 +1,6 @@
 /**
  * The move of a large installation from SQLite to PostgreSQL, killed in the middle and run again: `node
- * bench/move-to-postgres.ts [completions]`. Prints how long each part took and what the command said.
+ * bench/move-to-postgres.ts [completions]`. Prints how long each part took and what the command printed.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { makeInstallation } from '../test/support/installation.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { makeInstallation } from '../test/support/process/installation.ts'
+import { startPostgres } from '../test/support/process/postgres-server.ts'
 
 const completions = Number(process.argv[2] ?? 200_000)
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-move-'))

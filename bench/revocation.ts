@@ -1,6 +1,6 @@
 /**
  * KEY-4: how long after its revocation at one process a key is still taken by another one, on SQLite and on PostgreSQL,
- * which are told of changes in different ways.
+ * which learn of changes in different ways.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from '../test/support/client.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import { createSchema } from '../test/support/schemas.ts'
+import { createSchema } from '../test/support/http/schemas.ts'
+import { startPostgres } from '../test/support/process/postgres-server.ts'
 import { BUDGETS } from './budgets.ts'
 import { percentile } from './processes.ts'
 import { printVerdicts, type Verdict } from './report.ts'
@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 5
 /** Of a key that is still taken then nothing more is measured. */
 const LONGEST_MS = 10_000
 
-interface Place {
+interface Setup {
   readonly name: string
   readonly env: Readonly<Record<string, string>>
 }
@@ -36,7 +36,7 @@ async function revokedAfterMs(one: Gateway, other: Gateway, admin: string): Prom
   return performance.now() - revokedAt
 }
 
-async function measure({ name, env }: Place): Promise<Verdict> {
+async function measure({ name, env }: Setup): Promise<Verdict> {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-bench-revocation-'))
   const one = await startGateway({ dataDir, env, args: ['--migrate'] })
   const other = await startGateway({ dataDir, env })

@@ -38,7 +38,7 @@ export function createSoakLoad(target: Target): SoakLoad {
   const state = { requests: 0, wrong: 0, example: undefined as string | undefined }
   const one = async (): Promise<void> => {
     state.requests += 1
-    const fault = await ask({ target, agent, kind: chosen(), number: state.requests }).catch(String)
+    const fault = await send({ target, agent, kind: chosen(), number: state.requests }).catch(String)
     if (fault === undefined) return
     state.wrong += 1
     state.example ??= fault
@@ -48,10 +48,10 @@ export function createSoakLoad(target: Target): SoakLoad {
     async saturate(inFlight, seconds) {
       const until = performance.now() + seconds * 1000
       const before = state.requests
-      const lane = async (): Promise<void> => {
+      const sender = async (): Promise<void> => {
         while (performance.now() < until) await one()
       }
-      await Promise.all(Array.from({ length: inFlight }, lane))
+      await Promise.all(Array.from({ length: inFlight }, sender))
       return (state.requests - before) / seconds
     },
     async pace(perSecond, until) {
@@ -79,7 +79,7 @@ function chosen(): Kind {
   return 'whole'
 }
 
-interface Asked {
+interface Sent {
   readonly target: Target
   readonly agent: Agent
   readonly kind: Kind
@@ -87,7 +87,7 @@ interface Asked {
 }
 
 /** @returns what was wrong with its end; undefined: nothing. */
-async function ask({ target, agent, kind, number }: Asked): Promise<string | undefined> {
+async function send({ target, agent, kind, number }: Sent): Promise<string | undefined> {
   const stream = kind !== 'whole' && kind !== 'fails'
   const leaving = new AbortController()
   const answer = request(`http://127.0.0.1:${target.port}${CHAT_PATH}`, {

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
-import { getJson } from '../test/support/money.ts'
+import { getJson } from '../test/support/ledger/money.ts'
+import { configOf } from './bench-config.ts'
 import { residentKib, start } from './processes.ts'
 import { printVerdicts, type Verdict } from './report.ts'
 import { slopeOf } from './slope.ts'
@@ -32,23 +33,6 @@ const BUDGETS = {
   loopDelayMs: 200,
   /** Files and resources at rest afterwards, beyond those before: connections to the provider that are kept. */
   handles: 8,
-}
-
-function configOf(upstreamPort: number): object {
-  return {
-    providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
-    models: MODELS.map((id) => ({
-      id,
-      owned_by: 'up',
-      capabilities: { streaming: true, function_calling: true },
-      context_window: 128_000,
-      max_output_tokens: 4096,
-      pricing: { input_per_million: 1, output_per_million: 2 },
-      deployments: [{ provider: 'up', model: id }],
-    })),
-    plans: { bench: { billing: 'postpaid', requests_per_minute: 100_000_000, max_in_flight: 10_000 } },
-    accounts: { default_plan: 'bench' },
-  }
 }
 
 interface Look {
@@ -87,7 +71,7 @@ async function look({ gateway, key, load, startedAt }: Watched): Promise<Look> {
 
 const HEADS = ['second', 'requests', 'RSS MiB', 'loop max ms', 'files', 'resources', 'held USD']
 
-function tell({ seconds, requests, rssMib, loopMaxMs, files, resources, heldUsd }: Look): void {
+function report({ seconds, requests, rssMib, loopMaxMs, files, resources, heldUsd }: Look): void {
   const cells = [
     seconds.toFixed(0),
     requests,
@@ -100,12 +84,12 @@ function tell({ seconds, requests, rssMib, loopMaxMs, files, resources, heldUsd 
   console.log(cells.map((cell) => String(cell).padStart(12)).join(''))
 }
 
-/** What is open when nothing is asked any more and kept connections have ended. */
+/** What is open when no request is sent any more and kept connections have ended. */
 async function atRest(watched: Watched): Promise<Look> {
   await watched.load.close()
   await sleep(REST_MS)
   const rest = await look(watched)
-  tell(rest)
+  report(rest)
   return rest
 }
 
@@ -118,7 +102,7 @@ async function watchLoad(watched: Watched, perSecond: number): Promise<readonly 
     await sleep(SAMPLE_MS)
     const seen = await look(watched)
     looks.push(seen)
-    tell(seen)
+    report(seen)
   }
   await paced
   return looks
@@ -162,7 +146,7 @@ function verdictsOf(looks: readonly Look[], rest: { readonly before: Look; reado
 async function main(): Promise<boolean> {
   const upstream = await start('upstream.ts')
   const logFile = join(mkdtempSync(join(tmpdir(), 'turnpike-soak-')), 'gateway.log')
-  const gateway = await startGateway({ config: configOf(upstream.port), logFile, env: { LOG_LEVEL: 'info' } })
+  const gateway = await startGateway({ config: configOf(upstream.port, MODELS), logFile, env: { LOG_LEVEL: 'info' } })
   try {
     const key = await gateway.key()
     const target = { name: 'gateway', port: gateway.port, pid: gateway.pid, key }

@@ -6,8 +6,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import { createSchema } from '../test/support/schemas.ts'
+import { createSchema } from '../test/support/http/schemas.ts'
+import { startPostgres } from '../test/support/process/postgres-server.ts'
 import { type Measured, saturate, type Target, type Work } from './load.ts'
 import { start } from './processes.ts'
 
@@ -23,7 +23,7 @@ function startOn(upstreamPort: number, databaseUrl: string | undefined): Promise
   const stores =
     databaseUrl === undefined
       ? {}
-      : { DATABASE_URL: databaseUrl, TURNPIKE_SECRET: 'a secret of the bench alone, 32 bytes' }
+      : { DATABASE_URL: databaseUrl, TURNPIKE_SECRET: 'a secret of the bench only, 32 bytes' }
   return startGateway({
     config: {
       providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
@@ -50,7 +50,7 @@ async function targetOf(name: string, { port, pid, key }: Gateway): Promise<Targ
   return { name, port, pid, key: await key() }
 }
 
-function tell(name: string, rounds: readonly Measured[]): void {
+function report(name: string, rounds: readonly Measured[]): void {
   const mean = (of: (measured: Measured) => number): string =>
     (rounds.reduce((sum, round) => sum + of(round), 0) / rounds.length).toFixed(1)
   const cpu = mean(({ cpuUs, requests }) => cpuUs / requests)
@@ -60,7 +60,7 @@ function tell(name: string, rounds: readonly Measured[]): void {
   )
 }
 
-/** Turn and turn about, so that what else the machine does meets both. */
+/** Alternates between both, so that the noise of the machine affects both. */
 async function compareStores(targets: readonly Target[]): Promise<void> {
   for (const inFlight of [64, 1]) {
     for (const target of targets) await saturate(target, WORK, { inFlight, seconds: WARM_SECONDS })
@@ -69,7 +69,7 @@ async function compareStores(targets: readonly Target[]): Promise<void> {
       for (const [target, measured] of rounds)
         measured.push(await saturate(target, WORK, { inFlight, seconds: SECONDS }))
     }
-    for (const [{ name }, measured] of rounds) tell(`${name}, ${inFlight} in flight`, measured)
+    for (const [{ name }, measured] of rounds) report(`${name}, ${inFlight} in flight`, measured)
   }
 }
 
@@ -83,7 +83,7 @@ async function compareProcesses(targets: readonly Target[]): Promise<void> {
     const p50Ms = sum((part) => part.p50Ms) / count
     const p99Ms = Math.max(...parts.map((part) => part.p99Ms))
     const perSecond = sum((part) => part.perSecond)
-    tell(`${count} on one PostgreSQL`, [
+    report(`${count} on one PostgreSQL`, [
       { requests: sum(({ requests }) => requests), cpuUs: sum(({ cpuUs }) => cpuUs), perSecond, p50Ms, p99Ms },
     ])
   }

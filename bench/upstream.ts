@@ -1,5 +1,5 @@
 /**
- * The provider of the bench, a process of its own: answers at once, whole or streamed, as the model's name says:
+ * The provider of the bench, a process of its own: answers at once, whole or streamed, by the name of the model:
  * `json`, `json-<milliseconds>` after a wait, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one chunk, `fails`.
  */
 import { createServer, type ServerResponse } from 'node:http'

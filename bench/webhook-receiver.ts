@@ -1,6 +1,6 @@
 /**
  * A customer's server for the bench of webhooks: answers everything with 204, and counts from the bodies how long events
- * took to get here. `GET /` tells that, and begins anew.
+ * took to get here. `GET /` returns that, and resets it.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,7 +1,8 @@
 /** What the bench of webhooks works on: accounts, endpoints of a receiver, a worker, and crowds of events that wait. */
 import { randomBytes } from 'node:crypto'
+import type { OpenedDatabase, OpenOptions } from '../src/db/database.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { type OpenedDatabase, type OpenOptions, openDatabase } from '../src/db/open.ts'
+import { openDatabase } from '../src/db/open.ts'
 import { type AccountId, createIdSource, type WebhookId } from '../src/domain/ids.ts'
 import { mintWebhookSecret } from '../src/domain/webhook-signature.ts'
 import type { RecordEvent } from '../src/features/deps.ts'
@@ -9,7 +10,7 @@ import { createDeliverer } from '../src/features/webhooks/deliver/deliverer.ts'
 import { webhookJobs } from '../src/features/webhooks/jobs.ts'
 import { deliveryJob, eventRecorder } from '../src/features/webhooks/record-event.ts'
 import { createWebhookSecrets } from '../src/features/webhooks/secrets.ts'
-import { enqueueAll } from '../src/jobs/enqueue.ts'
+import { enqueueAll } from '../src/jobs/queue.ts'
 import { createJobRunner, type JobRunner } from '../src/jobs/runner.ts'
 import { start } from './processes.ts'
 

@@ -11,10 +11,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OpenedDatabase, OpenOptions } from '../src/db/open.ts'
+import type { OpenedDatabase, OpenOptions } from '../src/db/database.ts'
 import type { AccountId, WebhookId } from '../src/domain/ids.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import { createSchema } from '../test/support/schemas.ts'
+import { createSchema } from '../test/support/http/schemas.ts'
+import { startPostgres } from '../test/support/process/postgres-server.ts'
 import { cpuMicroseconds, fsyncP99Ms, percentile } from './processes.ts'
 import { printVerdicts, type Verdict } from './report.ts'
 import { ACCOUNTS, addAccount, addEndpoint, crowd, DATA, ENDPOINTS, openStage, type Stage } from './webhook-stage.ts'
@@ -115,7 +115,7 @@ interface CrowdKind {
   readonly endpoints: number
 }
 
-/** Arrival p99 of others, turn and turn about without and with a crowd before endpoints that are dead. */
+/** Arrival p99 of others, alternating without and with a crowd before endpoints that are dead. */
 async function measureCrowd(stage: Stage, kind: CrowdKind): Promise<Verdict> {
   const p99s: { readonly alone: number[]; readonly beside: number[] } = { alone: [], beside: [] }
   const quiet = async (): Promise<number> => {
@@ -169,7 +169,7 @@ async function leftOf({ db }: OpenedDatabase, webhookIds: readonly WebhookId[]) 
   return { failed, waiting: rows.length - failed }
 }
 
-/** @param mutePort Of a server that takes connections and never says a word. */
+/** @param mutePort Of a server that takes connections and never answers. */
 function crowdKinds(mutePort: number): readonly CrowdKind[] {
   return [
     { name: 'one endpoint that never answers', url: `http://127.0.0.1:${mutePort}/`, endpoints: 1 },

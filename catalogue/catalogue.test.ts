@@ -44,6 +44,15 @@ test('dates are dates', () => {
   }
 })
 
+test('a replacement is here, and outlives what it replaces', () => {
+  for (const { id, deprecation_date: date, replacement } of CATALOGUE) {
+    if (replacement === undefined) continue
+    const successor = CATALOGUE.find((entry) => entry.id === replacement)
+    assert.ok(date !== null && successor !== undefined, id)
+    assert.ok((successor.deprecation_date ?? '9999-12-31') > date, id)
+  }
+})
+
 test('vision and the input modalities agree', () => {
   for (const { id, capabilities, input_modalities } of CATALOGUE) {
     assert.equal(input_modalities.includes('image'), capabilities.vision, id)

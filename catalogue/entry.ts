@@ -106,6 +106,8 @@ export interface CatalogueEntry {
   readonly aliases: readonly string[]
   /** ISO date on which the provider shuts the model down; null: none announced. */
   readonly deprecation_date: string | null
+  /** The ID of the model here that the provider recommends instead, by its page of deprecations; absent: none that is here. */
+  readonly replacement?: string
   readonly input_modalities: readonly string[]
   readonly supported_parameters: readonly string[]
   readonly deployments: readonly CatalogueDeployment[]

@@ -119,5 +119,6 @@ export const MOONSHOT: readonly CatalogueEntry[] = [
     deployments: upstream('kimi-k2.5'),
     source: collection('litellm'),
     deprecation_date: '2026-08-31',
+    replacement: 'kimi-k2.6',
   },
 ]

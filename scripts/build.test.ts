@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { installWebhooksPackage } from '../test/support/webhooks/packed-package.ts'
 import { ROOT } from './source-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-build-'))
@@ -96,6 +97,7 @@ function makeConsumer(): string {
   }
   symlinkSync(packaged, join(consumer, 'node_modules', 'turnpike'))
   writeFileSync(join(consumer, 'package.json'), '{"type":"module"}')
+  installWebhooksPackage(consumer)
   const page = readFileSync(join(ROOT, 'docs', 'webhooks.md'), 'utf8')
   writeFileSync(join(consumer, 'receiver.ts'), /^```ts\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
   return consumer

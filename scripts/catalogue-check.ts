@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { CATALOGUE } from '../catalogue/index.ts'
-import { textTable } from '../src/lib/text-table.ts'
+import { textTable } from '../src/lib/table.ts'
 import { PROVIDERS } from '../src/providers/index.ts'
 import { catalogueFindings, type Finding } from './kit/catalogue-findings.ts'
 import type { PriceSource } from './price-sources/facts.ts'

@@ -1,9 +1,9 @@
 /**
- * The rules of `dashboard/src` that no compiler knows: size of files, one door to the network, nothing that makes markup
+ * The rules of `dashboard/src` that no compiler knows: one door to the network, nothing that makes markup
  * or code of text, nothing of another origin, and who may import whom. Tests are free.
  *
  *   lib <- api <- shell <- pages;  {lib, api/problem.ts} <- ui <- {shell, pages};  a page never imports another page;
- *   router.tsx, main.tsx and what else is beside them know everyone.
+ *   router.tsx, main.tsx and other files beside them may import everything.
  */
 import {
   dashboardFiles,
@@ -15,8 +15,6 @@ import {
   type SourceFile,
   withoutComments,
 } from './source-files.ts'
-
-const MAX_LINES = 300
 
 interface Rule {
   /** Where it holds. */
@@ -31,7 +29,7 @@ const RULES: readonly Rule[] = [
     // The function itself, called or handed on: `refetch(`, `fetchRaw(` and words of a sentence are none.
     pattern:
       /(?<![\w.$])fetch\s*\(|[=(,:?]\s*fetch\b(?=\s*[,;)}\n])|\b(?:globalThis|window|self)\s*(?:\.\s*fetch\b|\[)|\bnew (?:XMLHttpRequest|WebSocket|EventSource|Worker|SharedWorker)\b|\bsendBeacon\b/g,
-    message: 'only src/api/ speaks to the network',
+    message: 'only src/api/ makes requests',
   },
   {
     path: /./,
@@ -49,7 +47,7 @@ const RULES: readonly Rule[] = [
     // As a string of its own, as one that others are put to, or in a style. What is only read may name an address.
     pattern:
       /(?:['"`]|\burl\(\s*['"]?|@import\s+['"]?)(?:(?:https?|wss?):\/\/|\/\/(?=[\w[]))(?!(?:[\w-]+\.)*example(?:\.\w+)?[/'"`:])/g,
-    message: 'nothing is asked of another origin',
+    message: 'no requests to another origin',
   },
   { path: /\.tsx?$/, pattern: /\bexport default\b|\bas default\b/g, message: 'no default exports' },
   { path: /\.tsx?$/, pattern: /\bas any\b|:\s*any\b|<any\b|\bany\[\]/g, message: 'no any' },
@@ -60,11 +58,6 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-function tooLong(file: SourceFile): string[] {
-  const lines = file.text.trimEnd().split('\n').length
-  return lines > MAX_LINES ? [`${file.path}:${MAX_LINES + 1}: ${lines} lines; ${MAX_LINES} at most`] : []
-}
-
 function brokenRules(file: SourceFile): string[] {
   const code = { path: file.path, text: withoutComments(file.text) }
   return RULES.filter(({ path }) => path.test(file.path)).flatMap(({ pattern, message }) =>
@@ -72,41 +65,49 @@ function brokenRules(file: SourceFile): string[] {
   )
 }
 
-/** For each room, the rooms it may import beside itself. */
-const ARROWS: Readonly<Record<string, readonly string[]>> = {
+/** For each folder, the folders it may import besides itself. */
+const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   api: ['lib'],
   ui: ['lib'],
   shell: ['ui', 'api', 'lib'],
   pages: ['shell', 'ui', 'api', 'lib'],
 }
-/** What of the API every component may know: how it says no. */
-const KNOWN_TO_UI = 'dashboard/src/api/problem.ts'
-const KNOW_EVERYONE = /^dashboard\/src\/[^/]+\.tsx?$/
+/** The part of the API that components may import: its errors. */
+const ALLOWED_IN_UI = 'dashboard/src/api/problem.ts'
+const MAY_IMPORT_EVERYTHING = /^dashboard\/src\/[^/]+\.tsx?$/
 
-const roomOf = (path: string): string | undefined => /^dashboard\/src\/([^/]+)\//.exec(path)?.[1]
+const folderOf = (path: string): string | undefined => /^dashboard\/src\/([^/]+)\//.exec(path)?.[1]
 const pageOf = (path: string): string | undefined => /^dashboard\/src\/pages\/([^/]+)\//.exec(path)?.[1]
 
-function complaint(from: string, { target, isLocal }: Import): string | undefined {
+function violation(from: string, { target, isLocal }: Import): string | undefined {
   if (target.startsWith('node:')) return `browsers have no ${target}`
   if (isLocal && !target.startsWith('dashboard/src/')) return `the dashboard imports nothing of the gateway (${target})`
   if (/\.test\.tsx?$/.test(target)) return `the dashboard imports a test, ${target}`
-  if (KNOW_EVERYONE.test(from) || from.endsWith('.css')) return undefined
-  const room = roomOf(from)
-  if (room === undefined || !(room in ARROWS))
-    return `${from} is in no known room; give it one in scripts/check-dashboard.ts`
-  if (!isLocal) return room === 'lib' ? `lib must not know ${target}` : undefined
-  return roomComplaint({ from, room, target })
+  if (MAY_IMPORT_EVERYTHING.test(from) || from.endsWith('.css')) return undefined
+  const folder = folderOf(from)
+  if (folder === undefined || !(folder in ALLOWED_IMPORTS))
+    return `${from} is in an unknown folder; add it to scripts/check-dashboard.ts`
+  if (!isLocal) return folder === 'lib' ? `lib must not import ${target}` : undefined
+  return folderViolation({ from, folder, target })
 }
 
-function roomComplaint({ from, room, target }: { from: string; room: string; target: string }): string | undefined {
-  const targetRoom = roomOf(target)
-  if (targetRoom === room) {
+function folderViolation({
+  from,
+  folder,
+  target,
+}: {
+  from: string
+  folder: string
+  target: string
+}): string | undefined {
+  const targetFolder = folderOf(target)
+  if (targetFolder === folder) {
     return pageOf(from) === pageOf(target) ? undefined : `a page never imports another page (${target})`
   }
-  if (room === 'ui' && target === KNOWN_TO_UI) return undefined
-  if (targetRoom !== undefined && ARROWS[room]?.includes(targetRoom)) return undefined
-  return `${room} must not import ${target.replace('dashboard/src/', '')}`
+  if (folder === 'ui' && target === ALLOWED_IN_UI) return undefined
+  if (targetFolder !== undefined && ALLOWED_IMPORTS[folder]?.includes(targetFolder)) return undefined
+  return `${folder} must not import ${target.replace('dashboard/src/', '')}`
 }
 
 /** Samples of code, which import for others. Line numbers stay. */
@@ -117,10 +118,10 @@ function withoutTemplates(text: string): string {
 function brokenArrows(file: SourceFile): string[] {
   const code = { path: file.path, text: withoutTemplates(withoutComments(file.text)) }
   return importsOf(code).flatMap((imported) => {
-    const message = complaint(file.path, imported)
+    const message = violation(file.path, imported)
     return message === undefined ? [] : [finding(file, imported.offset, message)]
   })
 }
 
 const files = dashboardFiles(projectFiles())
-report('dashboard', [...files.flatMap(tooLong), ...files.flatMap(brokenRules), ...files.flatMap(brokenArrows)])
+report('dashboard', [...files.flatMap(brokenRules), ...files.flatMap(brokenArrows)])

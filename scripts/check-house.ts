@@ -1,20 +1,38 @@
 /**
- * The rules of the house that no compiler knows: size of files, words that have one place, files that say nothing by
- * their name. The length of functions is Biome's (`noExcessiveLinesPerFunction` in biome.json).
+ * Checks the conventions that no compiler knows: forbidden code, provider names, file names, sizes of files and folders.
+ * The length of functions is Biome's (`noExcessiveLinesPerFunction` in biome.json).
  */
-import { basename } from 'node:path'
-import { finding, productFiles, projectFiles, report, type SourceFile, withoutComments } from './source-files.ts'
+import { basename, dirname } from 'node:path'
+import {
+  dashboardFiles,
+  finding,
+  importsOf,
+  isTest,
+  productFiles,
+  projectFiles,
+  report,
+  type SourceFile,
+  withoutComments,
+} from './source-files.ts'
 
-const MAX_LINES = 300
+/** A longer file is a warning: does it hold one idea? */
+const MAX_LINES = 400
+/** A shorter file that only one other file imports is a warning: it belongs into that file. */
+const MIN_LINES = 40
+const MAX_FILES_OF_FOLDER = 25
+/** Of `src`, without tests. */
+const MAX_FILES = 560
 const EMPTY_NAMES = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'types', 'misc', 'shared'])
 
 /** Names of wire formats, which shared code may say although a provider bears the same name. */
 const PROTOCOL_NAMES = new Set(['openai', 'anthropic', 'gemini', 'bedrock', 'simulator'])
+/** Fields of wire formats, and issuers of identities, that a provider's name is part of. */
+const WIRE_FIELDS = /\b(?:google_search|googleSearch|accounts\.google\.com)\b/g
 /** Providers that are also English words: only a string that is nothing else counts. */
 const ENGLISH_WORDS = new Set(['together', 'fireworks', 'cohere', 'replicate'])
 
 interface Rule {
-  /** Where it holds. */
+  /** Files that the rule applies to. */
   readonly path: RegExp
   readonly pattern: RegExp
   readonly message: string
@@ -30,7 +48,7 @@ const RULES: readonly Rule[] = [
   {
     path: /^src\/(domain|lib|protocols)\//,
     pattern: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.now\b|\bset(Timeout|Interval|Immediate)\(/g,
-    message: 'time and chance come in as arguments here',
+    message: 'clock and randomness are arguments here',
   },
   {
     path: /^src\/(domain|lib|protocols)\//,
@@ -41,21 +59,57 @@ const RULES: readonly Rule[] = [
   {
     path: /^src\/(?!cli\/)/,
     pattern: /\bconsole\.(log|error|warn|info|debug)\b/g,
-    message: 'only cli/ prints; others log',
+    message: 'only cli/ prints; other code logs',
   },
   { path: /^src\//, pattern: /\bexport default\b/g, message: 'no default exports' },
   { path: /^src\//, pattern: /\bas any\b|:\s*any\b/g, message: 'no any' },
   { path: /^src\//, pattern: /\bclass (?!\w+ extends \w*Error\b)\w+/g, message: 'classes are for errors only' },
 ]
 
-function tooLong(file: SourceFile): string[] {
-  const lines = file.text.trimEnd().split('\n').length
-  return lines > MAX_LINES ? [`${file.path}:${MAX_LINES + 1}: ${lines} lines; ${MAX_LINES} at most`] : []
+/** Each host is a file of its own, however short. */
+const REGISTRY = 'src/providers/index.ts'
+
+const linesOf = ({ text }: SourceFile): number => text.trimEnd().split('\n').length
+
+function longFiles(files: readonly SourceFile[]): string[] {
+  return files
+    .filter((file) => linesOf(file) > MAX_LINES)
+    .map((file) => `${file.path}:${MAX_LINES + 1}: ${linesOf(file)} lines (limit ${MAX_LINES}): does it hold one idea?`)
+}
+
+/** @param files Also tests: what they import as well stays a file of its own. */
+function shortFiles(files: readonly SourceFile[]): string[] {
+  const importers = new Map<string, Set<string>>()
+  for (const file of files) {
+    for (const { target } of importsOf(file)) {
+      if (target !== file.path) importers.set(target, (importers.get(target) ?? new Set()).add(file.path))
+    }
+  }
+  return productFiles(files)
+    .filter((file) => linesOf(file) < MIN_LINES)
+    .flatMap((file) => {
+      const [importer, ...others] = [...(importers.get(file.path) ?? [])].filter((path) => !isTest(path))
+      if (importer === undefined || importer === REGISTRY || others.length > 0) return []
+      return [`${file.path}:1: ${linesOf(file)} lines, imported only by ${importer}: merge them?`]
+    })
+}
+
+/** Counts the source files directly in each folder. */
+function fullFolders(files: readonly SourceFile[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { path } of files) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  return [...counts]
+    .filter(([, count]) => count > MAX_FILES_OF_FOLDER)
+    .map(([folder, count]) => `${folder}:1: ${count} source files in one folder (limit ${MAX_FILES_OF_FOLDER})`)
+}
+
+function fileCount(files: readonly SourceFile[]): string[] {
+  return files.length <= MAX_FILES ? [] : [`src:1: ${files.length} source files without tests (limit ${MAX_FILES})`]
 }
 
 function emptyName(file: SourceFile): string[] {
   const name = basename(file.path).replace(/(\.test)?\.ts$/, '')
-  return EMPTY_NAMES.has(name) ? [`${file.path}:1: a file is named after what it gives, not ${name}`] : []
+  return EMPTY_NAMES.has(name) ? [`${file.path}:1: name the file after what it exports, not ${name}`] : []
 }
 
 function brokenRules(file: SourceFile): string[] {
@@ -87,7 +141,8 @@ function providerNames(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => !path.startsWith('src/providers/'))
     .flatMap((file) => {
-      const code = { path: file.path, text: withoutComments(file.text) }
+      const text = withoutComments(file.text).replace(WIRE_FIELDS, (field) => '_'.repeat(field.length))
+      const code = { path: file.path, text }
       return [...code.text.matchAll(pattern)].map((match) =>
         finding(code, match.index, `a provider's name belongs in src/providers/: ${match[0]}`),
       )
@@ -96,9 +151,16 @@ function providerNames(files: readonly SourceFile[]): string[] {
 
 const all = projectFiles()
 const product = productFiles(all)
-report('house', [
-  ...product.flatMap(tooLong),
-  ...all.filter(({ path }) => path.endsWith('.ts')).flatMap(emptyName),
-  ...product.flatMap(brokenRules),
-  ...providerNames(product),
-])
+const scripts = all.filter(({ path }) => /^scripts\/.+\.ts$/.test(path) && !isTest(path))
+const dashboard = dashboardFiles(all)
+report(
+  'house',
+  [
+    ...all.filter(({ path }) => path.endsWith('.ts')).flatMap(emptyName),
+    ...product.flatMap(brokenRules),
+    ...providerNames(product),
+    ...fullFolders([...product, ...scripts, ...dashboard]),
+    ...fileCount(product),
+  ],
+  [...longFiles([...product, ...scripts, ...dashboard]), ...shortFiles(all)],
+)

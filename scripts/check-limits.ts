@@ -1,4 +1,4 @@
-/** `docs/limits.md` tells the numbers that are in the code, and which test proves each of them. */
+/** Checks that `docs/limits.md` states the limits that the code has, and names a test for each. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type LimitRow, limitRows, missingRows, numberFaults, proofFaults, repeatedIds } from './kit/limits-table.ts'

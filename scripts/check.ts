@@ -1,8 +1,8 @@
-/** `npm run check`: everything that can be known without running the product, side by side. */
+/** `npm run check`: runs every check of the sources in parallel. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
-import { ROOT } from './source-files.ts'
+import { ROOT, WARNING } from './source-files.ts'
 
 interface Check {
   readonly name: string
@@ -20,10 +20,14 @@ const CHECKS: readonly Check[] = [
   { name: 'imports', command: script('check-imports.ts') },
   { name: 'house', command: script('check-house.ts') },
   { name: 'dashboard', command: script('check-dashboard.ts') },
+  { name: 'language', command: script('check-language.ts') },
   { name: 'repository', command: script('check-repository.ts') },
   { name: 'documentation', command: script('generate-docs.ts', '--check') },
   { name: 'limits', command: script('check-limits.ts') },
 ]
+
+/** Warnings that are printed for a check that passes. */
+const SHOWN_WARNINGS = 3
 
 interface Outcome {
   readonly passed: boolean
@@ -48,8 +52,17 @@ function run({ command }: Check): Promise<Outcome> {
 async function runAndPrint(check: Check): Promise<boolean> {
   const { passed, output } = await run(check)
   console.log(passed ? `${styleText('green', '✔')} ${check.name}` : `${styleText('red', '✖')} ${check.name}`)
-  if (!passed) console.log(output.trimEnd().replace(/^/gm, '  '))
+  if (passed) printWarnings(output)
+  else console.log(output.trimEnd().replace(/^/gm, '  '))
   return passed
+}
+
+/** Prints a few warnings of a check that passed; the check itself prints all of them. */
+function printWarnings(output: string): void {
+  const warnings = output.split('\n').filter((line) => line.startsWith(WARNING))
+  for (const line of warnings.slice(0, SHOWN_WARNINGS)) console.log(`  ${styleText('yellow', line)}`)
+  const more = warnings.length - SHOWN_WARNINGS
+  if (more > 0) console.log(`  and ${more} more warnings`)
 }
 
 const outcomes = await Promise.all(CHECKS.map(runAndPrint))

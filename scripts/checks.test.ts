@@ -7,13 +7,17 @@ import { test } from 'node:test'
 import { withoutComments } from './source-files.ts'
 
 /** Runs one check over a project of the given files, beside copies of the scripts. */
-function checkOver(script: string, files: Readonly<Record<string, string>>): { status: number | null; output: string } {
+function checkOver(
+  script: string,
+  files: Readonly<Record<string, string | undefined>>,
+): { status: number | null; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-checks-'))
   try {
     cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
     symlinkSync(join(import.meta.dirname, '..', 'node_modules'), join(folder, 'node_modules'))
     writeFileSync(join(folder, '.gitignore'), 'node_modules\nscripts\n')
     for (const [path, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+      if (text === undefined) continue
       mkdirSync(dirname(join(folder, path)), { recursive: true })
       writeFileSync(join(folder, path), text)
     }
@@ -28,6 +32,7 @@ function checkOver(script: string, files: Readonly<Record<string, string>>): { s
   }
 }
 
+const PASSED = { status: 0, output: '' }
 const from = (target: string): string => `import { x } from '${target}'\nexport const y = x\n`
 
 const BROKEN_ARROWS: readonly (readonly [file: string, target: string])[] = [
@@ -57,7 +62,23 @@ for (const [file, target] of BROKEN_ARROWS) {
   })
 }
 
-test('imports that follow the arrows pass, and tests are free', () => {
+test('import cycles are rejected, type-only and dynamic ones included', () => {
+  const { status, output } = checkOver('check-imports.ts', {
+    'src/lib/a.ts': from('./b.ts'),
+    'src/lib/b.ts': "import type { y } from './c.ts'\n",
+    'src/lib/c.ts': "export const y = () => import('./a.ts')\n",
+    'catalogue/a.ts': from('./b.ts'),
+    'catalogue/b.ts': '',
+    'test/support/a.ts': from('./b.ts'),
+    'test/support/b.ts': from('./a.ts'),
+  })
+  assert.equal(status, 1)
+  assert.match(output, /^src\/lib\/a\.ts:1: an import cycle: src\/lib\/a\.ts, src\/lib\/b\.ts, src\/lib\/c\.ts$/m)
+  assert.match(output, /^test\/support\/a\.ts:1: an import cycle: /m)
+  assert.match(output, /\nimports: 2 findings\n$/)
+})
+
+test('imports that follow the arrows pass, and tests are exempt', () => {
   const { status, output } = checkOver('check-imports.ts', {
     'src/lib/a.ts': from('node:crypto'),
     'src/domain/a.ts': from('../lib/a.ts'),
@@ -74,7 +95,6 @@ test('imports that follow the arrows pass, and tests are free', () => {
 })
 
 const BROKEN_HOUSE: readonly (readonly [why: string, file: string, text: string])[] = [
-  ['301 lines', 'src/db/long.ts', 'export const a = 1\n'.repeat(301)],
   ['a name that says nothing', 'src/db/utils.ts', ''],
   ['the environment outside config/', 'src/http/a.ts', 'export const a = process.env.PORT\n'],
   ['the clock in domain/', 'src/domain/a.ts', 'export const a = () => Date.now()\n'],
@@ -99,6 +119,35 @@ for (const [why, file, text] of BROKEN_HOUSE) {
   })
 }
 
+test('a folder of more than 25 source files is rejected, whatever tests are beside them', () => {
+  const names = Array.from({ length: 26 }, (_, index) => `src/db/a${index}.ts`)
+  const files = Object.fromEntries(names.map((name) => [name, '']))
+  assert.deepEqual(
+    checkOver('check-house.ts', { ...files, 'src/db/a25.ts': undefined, 'src/db/a.test.ts': '' }),
+    PASSED,
+  )
+  const { status, output } = checkOver('check-house.ts', files)
+  assert.deepEqual([status, output], [1, 'src/db:1: 26 source files in one folder (limit 25)\nhouse: 1 finding\n'])
+})
+
+test('long files, and short files with a single importer, are warnings', () => {
+  const { status, output } = checkOver('check-house.ts', {
+    'src/db/long.ts': 'export const a = 1\n'.repeat(401),
+    'dashboard/src/pages/long.tsx': 'export const a = 1\n'.repeat(401),
+    'src/db/lonely.ts': 'export const x = 1\n',
+    'src/db/a.ts': from('./lonely.ts') + from('./both.ts'),
+    'src/db/b.ts': from('./both.ts'),
+    'src/db/both.ts': 'export const x = 1\n',
+    'src/db/a.test.ts': from('./lonely.ts'),
+  })
+  assert.deepEqual(output.trimEnd().split('\n'), [
+    'warning: src/db/long.ts:401: 401 lines (limit 400): does it hold one idea?',
+    'warning: dashboard/src/pages/long.tsx:401: 401 lines (limit 400): does it hold one idea?',
+    'warning: src/db/lonely.ts:1: 1 lines, imported only by src/db/a.ts: merge them?',
+  ])
+  assert.equal(status, 0)
+})
+
 test('comments may name providers and clocks', () => {
   const { status, output } = checkOver('check-house.ts', {
     'src/domain/a.ts':
@@ -111,8 +160,6 @@ test('comments may name providers and clocks', () => {
 })
 
 const BROKEN_DASHBOARD: readonly (readonly [why: string, file: string, text: string])[] = [
-  ['301 lines', 'pages/home/long.tsx', 'export const a = 1\n'.repeat(301)],
-  ['301 lines of style', 'styles.css', 'a {}\n'.repeat(301)],
   ['a fetch outside of api/', 'pages/home/a.ts', "export const a = () => fetch('/v1/models')\n"],
   ['fetch handed on', 'lib/a.ts', 'export const a = { fetch: fetch }\n'],
   ['fetch of the window', 'ui/a.ts', "export const a = () => globalThis.fetch('/v1/models')\n"],
@@ -140,7 +187,7 @@ const BROKEN_DASHBOARD: readonly (readonly [why: string, file: string, text: str
   ["another page's part", 'pages/home/a.tsx', from('../models/b.ts')],
   ['another page that is loaded later', 'pages/home/a.tsx', "export const a = import('../models/b.ts')\n"],
   ['the router in a page', 'pages/home/a.tsx', from('../../router.tsx')],
-  ['a room of no name', 'hooks/a.ts', `export const a = 1\n${from('react')}`],
+  ['an unknown folder', 'hooks/a.ts', `export const a = 1\n${from('react')}`],
 ]
 for (const [why, file, text] of BROKEN_DASHBOARD) {
   test(`the dashboard refuses ${why}`, () => {
@@ -185,6 +232,20 @@ for (const [why, file, text] of BROKEN_REPOSITORY) {
     assert.match(output, new RegExp(`^${file.replaceAll('.', '\\.')}:1: `))
   })
 }
+
+test('phrases that were replaced are findings wherever they return, and the changelog may name them', () => {
+  const text = 'nobody knows this name, and there is no way to it.'
+  const { status, output } = checkOver('check-language.ts', {
+    'docs/a.md': text,
+    'CHANGELOG.md': text,
+    'docs/decisions/a.md': text,
+    'src/cli/a.ts': "export const a = 'a way to put it in place'\n",
+  })
+  assert.equal(status, 1)
+  assert.match(output, /^docs\/a\.md:1: “nobody knows this name”: say host not found$/m)
+  assert.match(output, /^docs\/a\.md:1: “no way to it”: say no route to host$/m)
+  assert.doesNotMatch(output, /CHANGELOG|decisions|src\/cli/)
+})
 
 test('comments are taken out without touching addresses or line numbers', () => {
   const code = withoutComments("/* a\n b */const url = 'https://example.com' // c\n  // d\nnext()")

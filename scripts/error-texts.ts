@@ -165,7 +165,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Tell the operator; `turnpike doctor` says what to install.',
   },
   shutting_down: {
-    meaning: 'This process is ending.',
+    meaning: 'The server is shutting down.',
     action: 'Repeat; another process, or its successor, will answer.',
   },
 }

@@ -8,7 +8,17 @@ import { identifierOf, idProblem, registered } from './kit/provider-files.ts'
 import { ROOT } from './source-files.ts'
 
 /** What the kit touches or is checked by. */
-const COPIED = ['src', 'scripts', 'test', 'catalogue', 'docs', 'package.json', 'tsconfig.json', 'biome.json']
+const COPIED = [
+  'src',
+  'scripts',
+  'test',
+  'packages',
+  'catalogue',
+  'docs',
+  'package.json',
+  'tsconfig.json',
+  'biome.json',
+]
 
 const copy = mkdtempSync(join(tmpdir(), 'turnpike-new-provider-'))
 for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true })
@@ -35,7 +45,7 @@ const read = (path: string): string => readFileSync(join(copy, path), 'utf8')
 test('a new host is written, registered and documented, and passes types, lint, house and the contract of the registry', () => {
   const made = make('sample-host', '--base-url', 'https://api.samplehost.example/v1/', '--name', 'Sample Host')
   assert.equal(made.status, 0, made.output)
-  assert.match(made.output, /1\. Say the page you read/)
+  assert.match(made.output, /1\. Name the page that documents it/)
   assert.match(read('src/providers/sample-host.ts'), /baseUrl: 'https:\/\/api\.samplehost\.example\/v1',/)
   assert.match(read('src/providers/sample-host.ts'), /apiKeyVariable: 'SAMPLE_HOST_API_KEY',/)
   assert.ok(read('src/providers/sample-host.ts').split('\n').length < 20)
@@ -43,7 +53,7 @@ test('a new host is written, registered and documented, and passes types, lint, 
 
   const again = make('otherhost', '--variable', 'OTHER_KEY', '--source', 'https://docs.otherhost.example')
   assert.equal(again.status, 0, again.output)
-  assert.match(again.output, /1\. Say its address/)
+  assert.match(again.output, /1\. Set its address/)
   const keyless = make('entry', '--base-url', 'http://127.0.0.1:9000/v1', '--no-variable', '--name', "An 'entry'")
   assert.equal(keyless.status, 2, "a word of the product's code is no name for a host")
 
@@ -86,23 +96,23 @@ test('a host without keys and with a quote in its name is written so', () => {
 
 const REFUSED: readonly (readonly [options: readonly string[], message: RegExp])[] = [
   [[], /^Usage: /],
-  [['groq'], /There is a provider or protocol 'groq' already/],
+  [['groq'], /A provider or protocol 'groq' exists already/],
   [['simulator'], /already/],
-  [['provider'], /means something else/],
-  [['delete'], /means something else/],
-  [['Upper'], /is no id/],
-  [['a--b'], /is no id/],
+  [['provider'], /is reserved/],
+  [['delete'], /is reserved/],
+  [['Upper'], /is not a valid ID/],
+  [['a--b'], /is not a valid ID/],
   [['-x'], /^Unknown option|Usage: /],
-  [['../x'], /is no id/],
-  [['x'.repeat(41)], /at most 40/],
+  [['../x'], /is not a valid ID/],
+  [['x'.repeat(41)], /ID exceeds 40 characters/],
   [['pipeline'], /is a word of src\//],
   [['newhost', 'https://api.newhost.example'], /Options need -- before them/],
   [['newhost', '--base-url', 'ftp://a.example'], /must be https/],
   [['newhost', '--base-url', 'http://10.0.0.1:8000'], /must be https/],
   [['newhost', '--source', 'my head'], /--source must be https/],
-  [['newhost', '--variable', 'lower'], /no name for a key's variable/],
+  [['newhost', '--variable', 'lower'], /not a valid variable of a key/],
   [['newhost', '--variable', 'NEWHOST'], /_KEY or _TOKEN at the end/],
-  [['newhost', '--variable', 'GROQ_API_KEY'], /switches groq on already/],
+  [['newhost', '--variable', 'GROQ_API_KEY'], /already enables groq/],
   [['newhost', '--no-such'], /Usage: /],
 ]
 for (const [options, message] of REFUSED) {
@@ -146,5 +156,6 @@ test('the command of CONTRIBUTING.md does what it says: its example is no word o
   const { status, output } = make(...words.split(' '))
   assert.equal(status, 0, output)
   assert.match(read('src/providers/acme.ts'), /baseUrl: 'https:\/\/api\.acme\.example\/v1',/)
+  assert.match(read('src/providers/acme.ts'), /from '\.\/provider\.ts'/)
   assert.doesNotMatch(node('scripts/check-house.ts').output, /acme/i)
 })

@@ -1,6 +1,6 @@
 /**
  * `npm run new:provider -- NAME [--base-url URL] …`: writes an OpenAI-compatible host's file and test, registers it, and
- * says what comes next. It writes nothing when anything is wrong.
+ * prints the next steps. Writes nothing when anything is wrong.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,16 +19,16 @@ import {
 import { productFiles, projectFiles, ROOT, withoutComments } from './source-files.ts'
 
 const USAGE = `Usage: npm run -s new:provider -- NAME [options]
-  --base-url URL    where it is, up to what comes before /chat/completions
-  --variable VAR    environment variable of its key; NAME_API_KEY unless said
-  --no-variable     it has no keys
-  --name TEXT       what the documentation calls it; NAME unless said
-  --source URL      the page of the host's documentation that you read today; the format's own page unless said`
+  --base-url URL    its address without /chat/completions
+  --variable VAR    environment variable of its key (default: NAME_API_KEY)
+  --no-variable     it uses no keys
+  --name TEXT       its name in the documentation (default: NAME)
+  --source URL      the page of the host's documentation, read today (default: the format's own page)`
 
 const FORMAT_SOURCE = 'https://platform.openai.com/docs/api-reference/chat'
 const REGISTRY = 'src/providers/index.ts'
 
-/** A mistake of the caller's. */
+/** Invalid arguments. */
 class WrongUsage extends Error {}
 
 function readArguments(): NewProvider {
@@ -66,9 +66,9 @@ function parseArguments() {
 
 /** The name must be free, and must not occur in the code outside `src/providers/`, where no host's name may be. */
 function takenProblem(id: string): string | undefined {
-  if (id in PROVIDERS || id in PROTOCOLS) return `There is a provider or protocol '${id}' already.`
+  if (id in PROVIDERS || id in PROTOCOLS) return `A provider or protocol '${id}' exists already.`
   const file = join(ROOT, 'src/providers', id)
-  if (existsSync(`${file}.ts`) || existsSync(`${file}.test.ts`)) return `src/providers/${id}.ts is there already.`
+  if (existsSync(`${file}.ts`) || existsSync(`${file}.test.ts`)) return `src/providers/${id}.ts exists already.`
   const outside = productFiles(projectFiles()).filter(({ path }) => !path.startsWith('src/providers/'))
   const word = new RegExp(`(?<![a-z])${id}(?![a-z])`, 'i')
   const other = outside.find(({ text }) => word.test(withoutComments(text)))
@@ -79,10 +79,10 @@ function takenProblem(id: string): string | undefined {
 
 function checkVariable(name: string): void {
   if (!/^[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)$/.test(name)) {
-    throw new WrongUsage(`'${name}' is no name for a key's variable: capitals, and _KEY or _TOKEN at the end.`)
+    throw new WrongUsage(`'${name}' is not a valid variable of a key: use capitals, and _KEY or _TOKEN at the end.`)
   }
   const owner = Object.values(PROVIDERS).find(({ apiKeyVariable }) => apiKeyVariable === name)
-  if (owner !== undefined) throw new WrongUsage(`${name} switches ${owner.id} on already.`)
+  if (owner !== undefined) throw new WrongUsage(`${name} already enables ${owner.id}.`)
 }
 
 /** As the registry's contract has them: https, or plain http on this machine. */
@@ -104,7 +104,7 @@ function write(provider: NewProvider): readonly string[] {
   return Object.keys(files)
 }
 
-/** The house's format, and the page that follows from the registry. */
+/** Formats the files and updates the documentation generated from the registry. */
 function finish(paths: readonly string[]): void {
   const steps = [
     [join(ROOT, 'node_modules', '.bin', 'biome'), 'check', '--write', ...paths],
@@ -116,27 +116,27 @@ function finish(paths: readonly string[]): void {
   }
 }
 
-function sayNext({ id, apiKeyVariable, baseUrl, source }: NewProvider): void {
+function printNextSteps({ id, apiKeyVariable, baseUrl, source }: NewProvider): void {
   const key = apiKeyVariable === undefined ? '' : `${apiKeyVariable}=… `
   const todo = [
     baseUrl === undefined
-      ? `Say its address: baseUrl in src/providers/${id}.ts, or base_url in the configuration.`
+      ? `Set its address: baseUrl in src/providers/${id}.ts, or base_url in the configuration.`
       : '',
-    source.url === FORMAT_SOURCE ? `Say the page you read about it: source in src/providers/${id}.ts.` : '',
-    `Say how it differs: options of openaiChat() in src/providers/${id}.ts, and what they change in its test.`,
+    source.url === FORMAT_SOURCE ? `Name the page that documents it: source in src/providers/${id}.ts.` : '',
+    `Declare how it differs: options of openaiChat() in src/providers/${id}.ts, and their effect in its test.`,
     `Record it: ${key}npm run -s record -- ${id} --model THEIR-MODEL`,
     'Price its models in catalogue/, then: npm run -s catalogue:check',
     'npm run check && npm test',
   ].filter((line) => line !== '')
   console.log(`src/providers/${id}.ts and its test are written, registered and in docs/providers.md. Next:`)
   todo.forEach((line, at) => void console.log(`  ${at + 1}. ${line}`))
-  console.log('The whole way is in docs/providers.md.')
+  console.log('docs/providers.md explains each step.')
 }
 
 try {
   const provider = readArguments()
   finish(write(provider))
-  sayNext(provider)
+  printNextSteps(provider)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = error instanceof WrongUsage ? 2 : 1

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { installWebhooksPackage } from '../test/support/webhooks/packed-package.ts'
 import { ROOT } from './source-files.ts'
 
 interface LockedPackage {
@@ -36,4 +38,26 @@ test('the platform packages of Node.js have one version', () => {
   const versions = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('node-'))
   assert.ok(versions.length >= 5)
   assert.equal(new Set(versions.map(([, version]) => version)).size, 1)
+})
+
+test('turnpike-webhooks runs from its package, without dependencies', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-webhooks-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  installWebhooksPackage(folder)
+  const program = `
+    import { verifyWebhook, WebhookVerificationError } from 'turnpike-webhooks'
+    try {
+      verifyWebhook('{}', {}, 'whsec_' + Buffer.alloc(32).toString('base64'))
+    } catch (error) {
+      console.log(error instanceof WebhookVerificationError, error.reason)
+    }`
+  const options = { cwd: folder, encoding: 'utf8' } as const
+  assert.equal(
+    execFileSync(process.execPath, ['--input-type=module', '--eval', program], options),
+    'true missing_signature\n',
+  )
+  const { dependencies, license } = JSON.parse(
+    readFileSync(join(folder, 'node_modules', 'turnpike-webhooks', 'package.json'), 'utf8'),
+  )
+  assert.deepEqual([dependencies, license], [undefined, 'Apache-2.0'])
 })

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type ProviderCall, type Script, startFakeProvider } from '../test/support/fake-provider.ts'
+import { type ProviderCall, type Script, startFakeProvider } from '../test/support/providers/fake-provider.ts'
 import { STANDARD_CASES } from './kit/standard-cases.ts'
 import { ROOT } from './source-files.ts'
 
@@ -108,7 +108,7 @@ test('every standard case is stored byte for byte, with its request, and the tes
   const sent = JSON.parse(readFileSync(join(folder, 'all', 'groq/stream-text.request.json'), 'utf8'))
   assert.deepEqual([sent.model, sent.stream, sent.max_completion_tokens], ['their-model', true, 2000])
 
-  const memory = join(ROOT, 'test/recordings-memory.test.ts')
+  const memory = join(ROOT, 'test/contract/recordings-memory.test.ts')
   const suites = await run(['--test', memory], { TURNPIKE_RECORDINGS: join(folder, 'all') })
   assert.equal(suites.status, 0, suites.output)
   assert.match(suites.output, new RegExp(`recordings: ${STANDARD_CASES.length} of ${STANDARD_CASES.length} run`))

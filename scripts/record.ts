@@ -4,10 +4,10 @@
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { loadCliConfig } from '../src/cli/context.ts'
+import { loadCliConfig } from '../src/cli/configuration.ts'
 import { processEnvironment } from '../src/config/environment.ts'
 import type { Config } from '../src/config/schema.ts'
-import { textTable } from '../src/lib/text-table.ts'
+import { textTable } from '../src/lib/table.ts'
 import { hostOf, type WantedHost, WrongUsage } from './kit/recorded-host.ts'
 import { type Outcome, type RecordedHost, recordCase } from './kit/recorder.ts'
 import { writeRecordings } from './kit/recording-files.ts'
@@ -16,8 +16,8 @@ import { STANDARD_CASES, type StandardCase } from './kit/standard-cases.ts'
 
 const USAGE = `Usage: npm run -s record -- PROVIDER [--model M] [--out DIR] [--only CASE,CASE]
   PROVIDER  a built-in provider whose key is in its variable, or one of the configuration file
-  --model   the provider's own name of the model; the catalogue's newest unless said
-  --out     where the recordings go; ./recordings unless said
+  --model   the provider's own name of the model (default: the catalogue's newest)
+  --out     the folder of the recordings (default: ./recordings)
   --only    some of ${STANDARD_CASES.map(({ name }) => name).join(', ')}`
 
 /** A variable that is named like a secret and shorter than this is a setting. */

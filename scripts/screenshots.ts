@@ -7,9 +7,9 @@ import { join, relative } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { build } from 'vite'
 import { DASHBOARD_FOLDER } from '../src/http/dashboard.ts'
-import { startBrowser } from '../test/support/browser.ts'
-import type { Dashboard } from '../test/support/dashboard.ts'
-import { startTour } from '../test/support/dashboard-tour.ts'
+import { startBrowser } from '../test/support/browser/browser.ts'
+import type { Dashboard } from '../test/support/browser/dashboard.ts'
+import { startTour } from '../test/support/browser/dashboard-tour.ts'
 import { ROOT } from './source-files.ts'
 
 const FOLDER = join(ROOT, 'screenshots')

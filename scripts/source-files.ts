@@ -1,4 +1,4 @@
-/** Reads the checkout for the checks: which files there are, and what of a TypeScript file is code. */
+/** Reads the repository for the checks: its files, their imports, and their code without comments. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -6,12 +6,12 @@ import { join, posix } from 'node:path'
 export const ROOT = join(import.meta.dirname, '..')
 
 export interface SourceFile {
-  /** From the project's root, with `/`. */
+  /** Relative to the project's root, with `/`. */
   readonly path: string
   readonly text: string
 }
 
-/** Every text file that git tracks or would add, sorted by path. */
+/** Reads every text file that git tracks or would add, sorted by path. */
 export function projectFiles(): SourceFile[] {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: ROOT,
@@ -25,12 +25,12 @@ export function projectFiles(): SourceFile[] {
     .filter(({ text }) => !text.includes('\0'))
 }
 
-/** What runs in production: TypeScript below `src/` that is no test. */
+/** Selects what runs in production: TypeScript below `src/` except tests. */
 export function productFiles(files: readonly SourceFile[]): SourceFile[] {
   return files.filter(({ path }) => /^src\/.+\.ts$/.test(path) && !isTest(path))
 }
 
-/** What browsers get: what is below `dashboard/src/`, but tests and what is generated. */
+/** Selects what browsers load: `dashboard/src/` except tests and generated files. */
 export function dashboardFiles(files: readonly SourceFile[]): SourceFile[] {
   return files.filter(({ path }) => /^dashboard\/src\/.+(?<!\.d)\.(?:tsx?|css)$/.test(path) && !isTest(path))
 }
@@ -44,11 +44,12 @@ const IMPORT =
 
 export interface Import {
   readonly offset: number
-  /** A path from the project's root, `node:…`, or a package. */
+  /** A path relative to the project's root, `node:…`, or a package. */
   readonly target: string
   readonly isLocal: boolean
 }
 
+/** Lists the imports of a file: static, type-only, re-exports, `import()` and `new URL()`. */
 export function importsOf(file: SourceFile): Import[] {
   const found: Import[] = []
   for (const match of file.text.matchAll(IMPORT)) {
@@ -61,7 +62,7 @@ export function importsOf(file: SourceFile): Import[] {
 }
 
 /**
- * The code of a file without its comments, line numbers kept.
+ * Removes the comments of a file and keeps its line numbers.
  * A `//` counts as a comment at the start of a line or after white space, so that addresses in strings stay.
  */
 export function withoutComments(text: string): string {
@@ -70,13 +71,17 @@ export function withoutComments(text: string): string {
     .replace(/(^|\s)\/\/[^\n]*/gm, '$1')
 }
 
-/** A finding as `path:line: message`. */
+/** Formats a finding as `path:line: message`. */
 export function finding(file: SourceFile, offset: number, message: string): string {
   return `${file.path}:${file.text.slice(0, offset).split('\n').length}: ${message}`
 }
 
-/** Prints the findings of a check and sets the exit code. */
-export function report(name: string, findings: readonly string[]): void {
+/** Begins each line of a check that does not fail it; `npm run check` shows a few of them. */
+export const WARNING = 'warning: '
+
+/** Prints what a check found, and sets the exit code if there are findings. Warnings do not fail a check. */
+export function report(name: string, findings: readonly string[], warnings: readonly string[] = []): void {
+  for (const line of warnings) console.log(`${WARNING}${line}`)
   for (const line of findings) console.log(line)
   if (findings.length === 0) return
   console.log(`${name}: ${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`)

@@ -4,13 +4,13 @@
  * What they need of the machine is looked for, and installed where that is possible.
  * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
- * test, `--sqlite` and `--postgres` run one database alone, `--stalls` runs all on a machine that stands still at times.
+ * test, `--sqlite` and `--postgres` run one database alone, `--stalls` suspends processes at random.
  */
 import { globSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts'
-import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/recordings-folder.ts'
+import { type PostgresServer, startPostgres } from '../test/support/process/postgres-server.ts'
+import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
 import { findTool, toolNames } from './kit/machine-tools.ts'
 import { startStalls } from './kit/stalls.ts'
 import { type FileResult, runTestFile } from './kit/test-file-run.ts'
@@ -29,6 +29,7 @@ import { ROOT } from './source-files.ts'
 const PATTERNS = [
   'src/**/*.test.ts',
   'test/**/*.test.ts',
+  'packages/**/*.test.ts',
   'catalogue/**/*.test.ts',
   'scripts/**/*.test.ts',
   'bench/**/*.test.ts',
@@ -36,8 +37,11 @@ const PATTERNS = [
 ]
 /** Files at once: more than there are cores, since tests wait, too. */
 const CONCURRENCY = 2 * availableParallelism() + 1
-/** Of one file. The longest kills a gateway dozens of times over and waits for what is swept half a minute later. */
-const FILE_TIMEOUT_MS = 600_000
+/**
+ * Of one file. The longest kills a gateway dozens of times over and waits for what is swept half a minute later; the money
+ * simulator runs for so many `MINUTES` besides.
+ */
+const FILE_TIMEOUT_MS = 600_000 + 60_000 * Number(process.env['MINUTES'] ?? 0)
 const DURATIONS = join(ROOT, 'node_modules', '.cache', 'turnpike-test-durations.json')
 /** Between lines of progress where they are not written over each other. */
 const LINE_EVERY_MS = 20_000

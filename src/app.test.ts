@@ -5,14 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { currentPlace, openPlace, testIds } from '../test/support/database.ts'
+import { currentLocation, openLocation, testIds } from '../test/support/database.ts'
 import { type App, createApp } from './app.ts'
 import { loadConfig } from './config/load.ts'
 import type { Config } from './config/schema.ts'
 import { migrate } from './db/migrate.ts'
-import type { CompletionRecord } from './domain/completion.ts'
+import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from './domain/completion.ts'
 import type { AccountId } from './domain/ids.ts'
-import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
 import { createKey, FULL_ACCESS } from './features/keys/queries.ts'
 
 /** Goes when all applications have ended: what they keep is in it. */
@@ -35,7 +34,7 @@ interface Opened {
 
 async function open(t: TestContext): Promise<Opened> {
   const config = await configOf()
-  const database = await openPlace(await currentPlace(t))
+  const database = await openLocation(await currentLocation(t))
   await migrate(database.db, Date.now)
   const accountId = 'acc_1' as AccountId
   await database.db

@@ -2,52 +2,49 @@
  * The composition: the only place that connects gateway, features, database and HTTP. It opens no database and listens on
  * nothing; that is `main.ts`.
  */
-
 import { channel } from 'node:diagnostics_channel'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type Agents, createAgents } from './app/agents.ts'
+import type { Role } from './app/background-work.ts'
 import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
-import { createMoney, type Money, type Role } from './app/money.ts'
+import { createMoney, type Money } from './app/money.ts'
+import { createRuntime, type Runtime } from './app/runtime.ts'
+import { openServer } from './app/server.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
 import { createUsage, type Usage } from './app/usage.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
-import { createWorld, type World } from './app/world.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
-import type { OpenedDatabase } from './db/open.ts'
-import { endingPrices } from './domain/price-ends.ts'
-import type { LastAudit } from './domain/signals.ts'
-import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/signals.ts'
+import type { OpenedDatabase } from './db/database.ts'
+import { COMPLETION_CHANNEL, type CompletionSignal, type LastAudit } from './domain/completion.ts'
+import { endingPrices } from './domain/model.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
-import { creditAdminRoutes } from './features/credit/admin-routes.ts'
-import { auditJobs } from './features/credit/audit/jobs.ts'
-import { auditStatus } from './features/credit/audit/status.ts'
-import { LEASE_MS } from './features/credit/instance-lease.ts'
-import { ledgerRoutes } from './features/credit/ledger-routes.ts'
+import { auditJobs } from './features/credit/audit/run.ts'
+import { auditStatus } from './features/credit/audit/store.ts'
+import { creditAdminRoutes, ledgerRoutes } from './features/credit/routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
-import { agentsStateRoute } from './features/instances/agents-state.ts'
-import { instancesRoutes } from './features/instances/routes.ts'
+import { agentsStateRoute, instancesRoutes } from './features/instances/routes.ts'
 import { invoicesRoutes } from './features/invoices/routes.ts'
 import { keysRoutes } from './features/keys/routes.ts'
-import { modelsRoutes } from './features/models/routes.ts'
+import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
+import { providerProbeRoute } from './features/providers/probe-routes.ts'
 import { providersRoutes } from './features/providers/routes.ts'
-import { providerTrialRoute } from './features/providers/trial-route.ts'
-import { DEFAULT_UNLIMITED_CREDIT_USD } from './features/usage/report-routes.ts'
+import { DEFAULT_UNLIMITED_CREDIT_USD } from './features/usage/routes.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
-import { probeProvider } from './gateway/provider-probe.ts'
-import { createTokenCounter, type TokenCounter } from './gateway/token-counter.ts'
+import { probeProvider } from './gateway/upstream/probe.ts'
+import { createTokenCounter, type TokenCounter } from './gateway/usage/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
-import { docsRoute } from './http/docs-page.ts'
-import { type Log, logError } from './http/log.ts'
-import { createMetrics, type Metrics, metricsRoute } from './http/metrics.ts'
 import { documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsGuard, probeRoutes } from './http/operator-routes.ts'
-import { createPressure } from './http/pressure.ts'
-import { createHttpServer, type ServerInput } from './http/server.ts'
+import { docsRoute } from './http/pages/docs-page.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
+import { LEASE_MS } from './jobs/instance-lease.ts'
+import type { Log } from './telemetry/log.ts'
+import { createMetrics, type Metrics, metricsRoute } from './telemetry/metrics.ts'
+import { createPressure } from './telemetry/pressure.ts'
 
 export interface AppInput {
   readonly config: Config
@@ -68,7 +65,7 @@ export interface App {
   readonly sockets: Sockets
   /** Takes over providers, models, plans and routing. Rejects, and changes nothing, when they do not fit together. */
   reload(config: Config): Promise<void>
-  /** From now on new requests are turned away. */
+  /** Rejects new requests from now on. */
   drain(): void
   /** For a process that is about to end as it is: what was settled is on the disk when it resolves. */
   rescue(): Promise<void>
@@ -78,24 +75,24 @@ export interface App {
 
 export async function createApp(input: AppInput): Promise<App> {
   const { database, log, config, version, role = 'all' } = input
-  const world = await createWorld(input)
+  const runtime = await createRuntime(input)
   let draining = false
-  const webhooks = createWebhooks({ ...input, world })
+  const webhooks = createWebhooks({ ...input, runtime })
   const usage = createUsage(input)
-  const agents = createAgents({ world, database, log, role, recordEvent: webhooks.recordEvent })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...auditJobs({ ...webhooks, db: database.db, now: world.now, log }) }
-  const money = createMoney({ world, database, log, version, role, dataDirectory: config.data_dir, jobs })
+  const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
+  const audits = auditJobs({ ...webhooks, db: database.db, now: runtime.now, log })
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...audits }
+  const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
-  const limits = await createLimits({ world, redisUrl: config.redis_url, processes: money.processes, log })
-  const streams = createStreams({ ...input, world, instanceId: money.instanceId })
-  const gateway = createDataPlane({ world, money, tokens, limits, streams })
-  const identity = await createIdentity({ ...input, world, interrupt: gateway.interrupt })
-  const pressure = createPressure({ clock: world.clock, active: () => gateway.active, log })
-  const { strain } = pressure
-  const audit = auditStatus(database.db, world.clock)
-  const metrics = measured({ world, money, limits, agents, gateway, strain, audit })
-  const server = await openServer(input, { world, draining: () => draining, strain })
-  const plain = { world, money, limits, streams, identity, webhooks, agents, usage, gateway, metrics }
+  const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money.processes, log })
+  const streams = createStreams({ ...input, runtime, instanceId: money.instanceId })
+  const gateway = createDataPlane({ runtime, money, tokens, limits, streams })
+  const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
+  const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
+  const audit = auditStatus(database.db, runtime.clock)
+  const metrics = measured({ runtime, money, limits, agents, gateway, strain: pressure.strain, audit })
+  const server = await openServer({ ...input, runtime, draining: () => draining, strain: pressure.strain })
+  const plain = { runtime, money, limits, streams, identity, webhooks, agents, usage, gateway, metrics }
   await addRoutes(server, input, { ...plain, draining: () => draining })
   tellAddress(server, config.server.host, money)
   await Promise.all([money.start(gateway), limits.started()])
@@ -105,7 +102,7 @@ export async function createApp(input: AppInput): Promise<App> {
     gateway,
     metrics,
     sockets: watchSockets(server.server),
-    reload: world.reload,
+    reload: runtime.reload,
     drain() {
       draining = true
       money.moveTo(undefined)
@@ -116,25 +113,25 @@ export async function createApp(input: AppInput): Promise<App> {
       metrics.close()
       pressure.close()
       agents.drain()
-      const parts = [agents, money, limits, streams, identity.authentication, world.upstreams, tokens]
+      const parts = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens]
       await closeAll(parts).finally(webhooks.close)
     },
   }
 }
 
 function measured({
-  world,
+  runtime,
   money,
-  limits: { countedHere },
+  limits: { localFallback },
   agents,
   gateway,
   strain,
   audit,
-}: Pick<Parts, 'world' | 'money' | 'limits' | 'agents' | 'gateway'> & {
+}: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway'> & {
   readonly strain: () => string | undefined
   readonly audit: () => LastAudit | undefined
 }): Metrics {
-  const { status: providers } = world.health
+  const { status: providers } = runtime.health
   const { pending: unwritten } = money.committer
   return createMetrics({
     active: () => gateway.active,
@@ -142,22 +139,9 @@ function measured({
     strain,
     providers,
     agents: agents.active,
-    countedHere,
+    localFallback,
     audit,
-    priceEnds: () => endingPrices(world.models().all, world.now()),
-  })
-}
-
-function openServer(
-  { config, log }: AppInput,
-  { world, ...state }: Pick<ServerInput, 'draining' | 'strain'> & { readonly world: World },
-): Promise<FastifyInstance> {
-  return createHttpServer({
-    newRequestId: world.ids.request,
-    trustProxy: config.server.trust_proxy,
-    corsOrigins: config.server.cors_origins,
-    onError: (error, requestId) => logError(log, error, requestId),
-    ...state,
+    priceEnds: () => endingPrices(runtime.models().all, runtime.now()),
   })
 }
 
@@ -176,7 +160,7 @@ async function closeAll(parts: readonly { close(): Promise<void> }[]): Promise<v
 }
 
 interface Parts {
-  readonly world: World
+  readonly runtime: Runtime
   readonly money: Money
   readonly limits: Limits
   readonly streams: Streams
@@ -192,14 +176,15 @@ interface Parts {
 async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { config, database, version } = input
   const { identity, limits, metrics, draining } = parts
-  const { public_url: publicUrl, metrics_port: metricsPort } = config.server
+  const { public_url: publicUrl, metrics_port: metricsPort, metrics_open: open } = config.server
   await serveOpenApi(server, { version, publicUrl })
   probeRoutes(server, {
     version,
     checks: { database: database.ping, ...(limits.ping && { redis: limits.ping }) },
     draining,
   })
-  if (metricsPort === undefined) metricsRoute(server, metrics, metricsGuard(identity.authentication.authenticate))
+  const guard = metricsGuard(identity.authentication.authenticate, { open })
+  if (metricsPort === undefined) metricsRoute(server, metrics, guard)
   if (input.role === 'worker') return
   parts.streams.addRoute(server)
   docsRoute(server)
@@ -216,30 +201,35 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
 
 async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { database, secret } = input
-  const { world, money, identity, webhooks, agents, usage } = parts
+  const { runtime, money, identity, webhooks, agents, usage } = parts
   const { instanceId, wake } = money
   const { writeAudit } = identity
   const { authenticate, refresh: changed } = identity.authentication
-  const deps: FeatureDeps = { db: database.db, now: world.now, ids: world.ids, callerOf }
+  const deps: FeatureDeps = { db: database.db, now: runtime.now, ids: runtime.ids, callerOf }
   const cursorKey = deriveKey(secret, 'cursors')
-  const plans = () => ({ all: world.config().plans, standard: world.config().accounts.default_plan })
+  const plans = () => ({ all: runtime.config().plans, standard: runtime.config().accounts.default_plan })
   documentErrors(app)
   await addModelApi(app, input, parts)
-  await app.register(keysRoutes({ ...deps, cursorKey, changed, writeAudit }))
+  await app.register(
+    keysRoutes({ ...deps, cursorKey, changed, writeAudit, maxKeys: () => runtime.config().accounts.max_keys }),
+  )
   const unlimitedCreditUsd = (plan: string) =>
-    world.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
-  await usage.addApiRoutes(app, { ...deps, cursorKey, credit: money.desk, unlimitedCreditUsd, authenticate })
+    runtime.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
+  await usage.addApiRoutes(app, { ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd, authenticate })
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
-  await app.register(accountRoutes({ ...deps, credit: money.desk, plans, writeAudit }))
-  await app.register(accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.desk, changed, writeAudit }))
-  await app.register(creditAdminRoutes({ ...deps, credit: money.desk, writeAudit }))
-  await app.register(providersRoutes({ callerOf, cursorKey, status: world.health.status }))
+  await app.register(accountRoutes({ ...deps, credit: money.creditService, plans, writeAudit }))
+  await app.register(
+    accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
+  )
+  await app.register(creditAdminRoutes({ ...deps, credit: money.creditService, writeAudit }))
+  await app.register(providersRoutes({ callerOf, cursorKey, status: runtime.health.status }))
+  await app.register(priceEndsRoute({ callerOf, cursorKey, models: runtime.models, now: runtime.now }))
   const probe = (name: string, waitMs: number) => {
-    const target = world.upstreams.find(name)
+    const target = runtime.upstreams.find(name)
     return target && probeProvider(target, waitMs)
   }
-  await app.register(providerTrialRoute({ ...deps, probe, clock: world.clock, writeAudit }))
+  await app.register(providerProbeRoute({ ...deps, probe, clock: runtime.clock, writeAudit }))
   await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
   const availability = input.role === 'api' ? undefined : agents.availability
   const { backend } = input.config.agents.sandbox
@@ -251,23 +241,25 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
 
 /** What OpenAI's clients call. */
 async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Parts): Promise<void> {
-  const { world, identity, gateway } = parts
-  requireCaller(app, identity.authentication.authenticate)
+  const { runtime, identity, gateway, limits } = parts
+  requireCaller(app, identity.authentication.authenticate, limits.gate)
   const { body_limit_bytes: bodyLimitBytes } = config.server
-  chatRoute(app, { bodyLimitBytes, clock: world.clock, complete: gateway.complete })
-  await app.register(modelsRoutes({ callerOf, models: world.models, status: world.health.status }))
+  chatRoute(app, { bodyLimitBytes, clock: runtime.clock, complete: gateway.complete })
+  await app.register(
+    modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),
+  )
 }
 
 interface DataPlaneInput {
-  readonly world: World
+  readonly runtime: Runtime
   readonly money: Money
   readonly tokens: TokenCounter
   readonly limits: Limits
   readonly streams: Streams
 }
 
-function createDataPlane({ world, money, tokens, limits, streams }: DataPlaneInput): Gateway {
-  const { ids, now, clock, upstreams, health, models, config } = world
+function createDataPlane({ runtime, money, tokens, limits, streams }: DataPlaneInput): Gateway {
+  const { ids, now, clock, upstreams, health, models, config } = runtime
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {

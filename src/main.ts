@@ -4,21 +4,20 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Role } from './app/background-work.ts'
 import { shrinkHeap } from './app/heap.ts'
-import type { Role } from './app/money.ts'
 import type { App } from './app.ts'
-import { reloadable } from './config/reload.ts'
+import { reloadable } from './config/load.ts'
 import type { Config } from './config/schema.ts'
 import { loadSecret } from './config/secret.ts'
+import type { OpenedDatabase } from './db/database.ts'
 import { makeDirectory } from './db/make-directory.ts'
 import { ensureSchema } from './db/migrate.ts'
-import { type OpenedDatabase, openDatabase } from './db/open.ts'
-import { placeOf } from './db/place.ts'
+import { databaseLocation, openDatabase } from './db/open.ts'
 import { GatewayError } from './domain/errors.ts'
-import { LEDGER_PROGRAMS } from './features/credit/sqlite-store.ts'
-import { logCompletions, type OpenedLog } from './http/log.ts'
-import { warnOfBoundedUsage } from './http/log-bounded.ts'
-import type { Metrics } from './http/metrics.ts'
+import { LEDGER_PROGRAMS } from './features/credit/ledger/sqlite/store.ts'
+import { logCompletions, type OpenedLog, warnOfBoundedUsage } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 
 export interface ServiceInput {
   readonly config: Config
@@ -49,7 +48,7 @@ export async function startService(input: ServiceInput): Promise<Service> {
   // The database's threads start while this one still reads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
-    openDatabase({ ...placeOf(config, LEDGER_PROGRAMS), startWithinMs: SERVER_WITHIN_MS }),
+    openDatabase({ ...databaseLocation(config, LEDGER_PROGRAMS), startWithinMs: SERVER_WITHIN_MS }),
     import('./app.ts'),
   ])
   try {

@@ -1,13 +1,19 @@
-/** After an upgrade of the gateway the files of the page that is open are gone: it is loaded anew, and not over and over. */
-const LAST = 'turnpike.reloaded_at'
-const ONCE_IN_MS = 30_000
+/** Reloads the page after an upgrade of the gateway, when files of the open page are gone; at most once in 30 seconds. */
+import { createStore } from './lib/browser-store.ts'
+
+const INTERVAL_MS = 30_000
+const lastReload = createStore<number>({
+  name: 'reloaded_at',
+  area: () => sessionStorage,
+  parse: Number,
+  render: String,
+})
 
 export function reloadOnNewVersion(): void {
   addEventListener('vite:preloadError', (event) => {
-    const last = Number(sessionStorage.getItem(LAST))
-    if (Date.now() - last < ONCE_IN_MS) return
+    if (Date.now() - lastReload.read() < INTERVAL_MS) return
     event.preventDefault()
-    sessionStorage.setItem(LAST, String(Date.now()))
+    lastReload.write(Date.now())
     location.reload()
   })
 }

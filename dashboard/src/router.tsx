@@ -17,8 +17,7 @@ import { readRequestsSearch } from './pages/requests/search.ts'
 import { readAccountsSearch, readAuditSearch, readKeysSearch, readListSearch } from './pages/settings/search.ts'
 import { readUsageSearch } from './pages/usage/search.ts'
 import { readWebhookSearch } from './pages/webhooks/search.ts'
-import { LostPage, PageFailed, PagePending } from './shell/edge-pages.tsx'
-import { Shell } from './shell/shell.tsx'
+import { LostPage, PageFailed, PagePending, Shell } from './shell/shell.tsx'
 
 interface RouterContext {
   readonly queryClient: QueryClient

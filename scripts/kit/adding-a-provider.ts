@@ -1,7 +1,7 @@
-/** The part of `docs/providers.md` that is told, not computed. */
+/** The part of `docs/providers.md` that is written by hand. */
 export const ADDING_A_PROVIDER = `## Adding an OpenAI-compatible host
 
-Ten minutes, of which the reading of the host's documentation takes most.
+Takes ten minutes, most of them for reading the host's documentation.
 
 1. **Write the file.**
 
@@ -9,15 +9,16 @@ Ten minutes, of which the reading of the host's documentation takes most.
    npm run -s new:provider -- examplehost --base-url https://api.examplehost.com/v1 --source https://docs.examplehost.com/api
    \`\`\`
 
-   It makes \`src/providers/examplehost.ts\` and its test, registers the host in \`src/providers/index.ts\` and brings this
-   page up to date. \`--variable\` names the variable of the key (\`EXAMPLEHOST_API_KEY\` unless said), \`--name\` what the
-   documentation calls it, \`--no-variable\` makes a host without keys. The test is green at once: it says what the host is
-   sent while it differs in nothing from the format.
+   It creates \`src/providers/examplehost.ts\` and its test, registers the host in \`src/providers/index.ts\` and updates
+   this page. \`--variable\` sets the variable of the key (default: \`EXAMPLEHOST_API_KEY\`), \`--name\` the name in the
+   documentation; \`--no-variable\` creates a host without keys. The test passes at once: it shows the request to a host
+   that does not differ from the format.
 
-2. **Say how it differs**, in the file it made. Read the host's page on chat completions and go through
-   \`src/protocols/openai-chat/options.ts\`: what the length limit is called, whether \`n\` and \`stream_options\` are known,
-   which hints it drops, what it cannot honour, where reasoning goes. A difference that no option can say is a wrap of
-   the codec in the host's own file (\`deepseek.ts\` has one). Nowhere else may its name occur; \`npm run check\` looks.
+2. **Declare how it differs**, in the new file. Read the host's page on chat completions and go through
+   \`src/protocols/openai-chat/options.ts\`: the name of the length limit, support of \`n\` and \`stream_options\`, hints
+   to drop, parameters to reject, the field for reasoning. A difference without an option is an \`adapt…\` function in the
+   host's own file (\`mistral.ts\` and \`perplexity.ts\` have some). Its name must not occur elsewhere; \`npm run check\`
+   verifies that.
 
 3. **Record it.** With a real key in its variable, or in the configuration file:
 
@@ -26,7 +27,7 @@ Ten minutes, of which the reading of the host's documentation takes most.
    \`\`\`
 
    It sends the standard cases through the host's own codec and stores what came back, byte for byte, with the request
-   beside it. It writes nothing at all if a key would be in it. Read the files before you share them: answers can name
+   beside it. It writes nothing if a key would be in it. Read the files before you share them: answers can name
    your organisation. Then let every test of the recordings run over them:
 
    \`\`\`sh
@@ -41,9 +42,9 @@ Ten minutes, of which the reading of the host's documentation takes most.
    npm run -s catalogue:check
    \`\`\`
 
-   It exits with 1 on what contradicts itself, and names differences from published price collections, sources that are
-   old, shutdowns that are near, and models without a price ([models.md](models.md)). A price that is not known is
-   \`null\`, never a guess.
+   It exits with 1 on what contradicts itself, and lists differences from published price collections, old sources,
+   imminent shutdowns, and models without a price ([models.md](models.md)). An unknown price is \`null\`,
+   never a guess.
 
 5. **Finish.** \`npm run generate:docs && npm run check && npm test\`.
 

@@ -120,6 +120,12 @@ for (const [change, kind, message] of WARNED) {
   })
 }
 
+test('the end of a price that another follows wants no look', () => {
+  const pricing = { input_per_million: 4, output_per_million: 20 }
+  const successors = [{ starts: '2026-06-10', input_per_million: 5, output_per_million: 30 }]
+  assert.deepEqual(findingsOf({ pricing: { ...pricing, successors }, price_ends: '2026-06-09' }), [])
+})
+
 test('a date just beyond what is near is not told', () => {
   assert.deepEqual(findingsOf({ deprecation_date: '2026-07-01', price_ends: '2026-07-01' }), [])
   assert.deepEqual(findingsOf({ source: { ...ENTRY.source, read: '2026-05-11' } }), [])

@@ -23,13 +23,18 @@ export function catalogueWarnings(entry: CatalogueEntry, { today, staleDays, nea
   const age = daysBetween(source.read, today)
   if (age > staleDays) warn('stale', `its source was read ${age} days ago, on ${source.read}`)
   const price = ends === undefined ? undefined : within(ends, today, nearDays)
-  if (price !== undefined) warn('stale', `its price ${price < 0 ? 'ended' : 'ends'} on ${ends}`)
+  if (price !== undefined && !isFollowed(pricing)) warn('stale', `its price ${price < 0 ? 'ended' : 'ends'} on ${ends}`)
   const shutDown = deprecated === null ? undefined : within(deprecated, today, nearDays)
   if (shutDown !== undefined) {
     warn('deprecated', `its provider ${shutDown < 0 ? 'shut it down' : 'shuts it down'} on ${deprecated}`)
   }
   if (pricing === null) warn('unpriced', 'it has no price and cannot be called')
   return found
+}
+
+/** What applies after the price's end is known: there is nothing to look up by then. */
+function isFollowed(pricing: CatalogueEntry['pricing']): boolean {
+  return (pricing?.successors ?? []).length > 0
 }
 
 /** @returns days from today to `day`, negative when it is past; undefined when it is further ahead than `nearDays`. */

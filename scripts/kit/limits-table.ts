@@ -96,14 +96,13 @@ export function repeatedIds(rows: readonly LimitRow[]): string[] {
 
 /** Caps that hold nothing back: how often a transaction is tried, how large a figure may be, how a batch is cut. */
 const NO_LIMITS: ReadonlySet<string> = new Set([
-  'src/db/move/source.ts',
-  'src/db/postgres/transactions.ts',
-  'src/features/credit/postgres-store.ts',
-  'src/features/credit/sqlite-program.ts',
-  'src/features/idempotency/statement-queue.ts',
-  'src/features/keys/shapes.ts',
+  'src/db/move/tables.ts',
+  'src/features/credit/ledger/postgres/store.ts',
+  'src/features/credit/ledger/sqlite/program.ts',
+  'src/features/idempotency/rows.ts',
+  'src/features/keys/routes.ts',
 ])
-/** What providers, files and commands allow is told by their own pages. */
+/** Limits of providers, files and commands are documented on their own pages. */
 const ELSEWHERE = /^src\/(?:protocols|providers|config|cli)\//
 
 /** Constants named `MAX_…` in a product file that no row names. */

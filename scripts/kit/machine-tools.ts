@@ -53,9 +53,9 @@ export function findTool(name: ToolName): string {
 }
 
 function lookFor({ programs, folders }: Tool): string | undefined {
-  const places = folders.flatMap((pattern) => newestFirst(globSync(pattern)))
-  places.push(...(process.env['PATH'] ?? '').split(delimiter))
-  return places.flatMap((folder) => programs.map((program) => join(folder, program))).find(isProgram)
+  const paths = folders.flatMap((pattern) => newestFirst(globSync(pattern)))
+  paths.push(...(process.env['PATH'] ?? '').split(delimiter))
+  return paths.flatMap((folder) => programs.map((program) => join(folder, program))).find(isProgram)
 }
 
 /** `/usr/lib/postgresql/9/bin` is older than `…/15/bin`. */
@@ -72,7 +72,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Installers of this project take turns: test files run side by side, and apt lets nobody wait for its lists. */
+/** Serializes installers: test files run in parallel, and apt fails if its lists are locked. */
 const TURN = join(tmpdir(), 'turnpike-install.lock')
 
 /** Services that the packages bring are not started: each test run has its own. */

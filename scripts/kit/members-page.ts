@@ -2,69 +2,80 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MEMBER_RIGHTS, RIGHTS, type Right, ROLES } from '../../src/domain/rights.ts'
+import { IMPLIED, MEMBER_RIGHTS, RIGHTS, type Right, ROLES } from '../../src/domain/identity/caller.ts'
 import { API_SCOPES } from '../../src/features/oauth/scopes.ts'
-import { readRoutes, type TableRow } from '../../test/support/routes.ts'
+import { readRoutes, type TableRow } from '../../test/support/http/routes.ts'
 import { markdownTable } from './providers-page.ts'
 
 const HEAD = `# Accounts, members, rights
 
-An account has members, API keys, credit and everything else; nothing is shared between accounts. A person can be a member of
-several accounts and goes from one to another in the dashboard. The tables here are written by
-\`npm run generate:docs\` out of \`src/domain/rights.ts\` and the routes; the matrix test asks every route with every
-kind of credential for what they say.
+An account has members, API keys and credit; accounts share nothing. A person can be a member of several accounts and
+switches between them in the dashboard. \`npm run generate:docs\` writes the tables of this page from
+\`src/domain/identity/caller.ts\` and the routes; a test sends every kind of credential to every route and compares.
+
+\`\`\`sh
+curl -H "Authorization: Bearer $TURNPIKE_API_KEY" http://localhost:7575/v1/me      # the rights of a credential
+\`\`\`
 
 ## Rights
 
-A route asks for one right. A member has those of the role, as it is at that moment. An API key has those of its scopes, or with none
-given all but \`operator\`; a device has those that were approved and that its person has.
+A route needs one right. A member has the current rights of their role. An API key has the rights of its scopes or,
+without scopes, all but \`operator\`; a key with a budget, models, a rate or an expiry never has \`keys\` and \`members\`. A
+device has those approved rights that its person has.
 
 `
 
 const BETWEEN = `
-\`operator\` is beyond any account. The owners of the installation's first account have it in the dashboard, and keys that
-\`turnpike keys create --operator\` makes.
+\`operator\` covers the whole installation. Owners of the first account have it in the dashboard, and keys that
+\`turnpike keys create --operator\` creates.
 
-Nobody gives more than they have. Owners give every role, admins every role but \`owner\`, and only owners change or remove owners.
-Nobody raises themselves. A key of full access manages members as an admin does, and the operator's as an owner. A key gets at
-most the rights of whoever makes it, see [keys](keys.md).
+Nobody grants more than they have. Owners grant every role, admins every role but \`owner\`, and only owners change or
+remove owners. Nobody raises their own role. A key manages members as an admin does, an operator's key as an owner; it
+needs \`members\`, no limits, and all rights of the role that it grants. A key has at most the rights of its creator,
+see [keys](keys.md#keys-that-create-keys).
 
 ## Routes
 
-What is not in the table needs no right: pages, sign-in, the [device flow](devices.md), documentation and probes. \`GET /v1/me\` answers any credential.
-Without a valid credential the answer is 401, without the right 403 \`insufficient_scope\`. What belongs to another account
-is answered exactly as what does not exist: 404.
+Everything outside this table needs no right: pages, sign-in, the [device flow](devices.md), documentation and probes.
+\`GET /v1/me\` answers any credential. Without a valid credential the answer is 401, without the right 403
+\`insufficient_scope\`. Objects of other accounts answer 404, exactly like objects that do not exist.
 
 `
 
 const FOOT = `
-\`DELETE /v1/members/{id}\` of somebody else also needs \`members\`; everybody may leave. Devices are one's own, for owners and admins everybody's
-with \`all=true\`.
+\`DELETE /v1/members/{id}\` of another person also needs \`members\`; every member may leave. Device routes cover the
+caller's own devices; owners and admins reach all with \`all=true\`.
 
-## Coming in
+## Becoming a member
 
-- **The first.** Whoever is the first to sign in with an [identity provider](sign-in.md) becomes the owner of the first account. The link
-  of \`turnpike login-link\` signs in the account's first owner; where there is none yet, it makes one, called \`owner@localhost\`.
-  That one does not count as the first: who signs in with a provider afterwards becomes an owner beside it, and may remove it. So whoever sets up a
-  provider should be the first to use it.
-- **By invitation.** \`POST /v1/invitations\` answers with a link, once. It is good for 7 days and for one person, who becomes what it says; \`email\` is a note, nothing
-  is sent. It is worth nothing once whoever made it has left or could not make it any more. A member who opens it stays what they are, and it stays good.
-- **By nothing else.** People are known by what their provider calls them (issuer and subject), never by their e-mail address. A stranger
-  who signs in without an invitation is told so, and nothing is kept of them.
+- **First sign-in.** The first person who signs in with an [identity provider](sign-in.md) becomes the owner of the
+  first account. The link of \`turnpike login-link\` signs in that account's first owner, and creates one,
+  \`owner@localhost\`, if there is none. Once an account has an owner, nobody becomes one by signing in: only by an
+  invitation, or as the person whom the link signs in.
+- **Invitation.** \`POST /v1/invitations\` returns a link, once. It is valid for 7 days and one person, who receives the
+  invitation's role; \`email\` is a note, and no mail is sent. It becomes invalid when its creator leaves or loses the
+  right to create it, or when the key that created it is revoked, expires or is limited. A member who opens it keeps
+  their role, and the invitation stays valid.
+- **Nothing else.** A person is identified by the issuer and subject of their provider, never by an e-mail address. A
+  person without an invitation is refused at sign-in, and nothing about them is stored.
 
-## Going out
+## Leaving
 
-Removing a member, and leaving, ends their sessions in the account, disconnects their devices and revokes the API keys they made within a second, also for
-requests under way. None of it comes back if the person does. Keys that a program is to keep are made on the command line, or with
-such a key: they belong to nobody. The last owner can neither leave nor be made less (409 \`conflict\`).
+Removing a member, and leaving, ends their sessions in the account, disconnects their devices and revokes the API keys
+that they created, within a second and also for requests in flight. Webhooks that they or their keys created are
+disabled, with an audit entry each, until another member enables and thereby adopts them. Rejoining restores none of
+this. Create keys of programs on the command line, or with such a key: they have no creator. The last owner can
+neither leave nor lose the role (409 \`conflict\`).
 
 ## Audit log
 
-Changes of keys, members, invitations, devices, sessions, names and plans are written in the same transaction as the change, with who, what, from where
-and the result. Budgets, alerts and credit belong to the ledger, which commits by itself: their rows follow right after its commit. Changes of keys and members
-that ask for more than the asker has are written, too, as refused. \`GET /v1/audit\` lists them, the newest first; \`action\`, \`actor_id\`, \`from\` and
-\`to\` filter. Rows cannot be changed or deleted, by nobody, and are kept as long as the account, at least 400 days. What the command line does is there as \`command_line\`, with the
-name of the system's user. What an operator does to another account is in both accounts' logs; there, the operator is named no further.
+Changes of keys, members, invitations, devices, sessions, names and plans are recorded in the same transaction, with
+actor, object, address and result. Budgets, alerts and credit are committed by the ledger; their entries follow right
+after. Refused attempts to exceed one's rights on keys and members are recorded, too: equal ones within an hour as one
+entry with \`attempts\`, \`at\` and \`last_at\`. \`GET /v1/audit\` lists entries, newest first; \`action\`, \`actor_id\`, \`from\`
+and \`to\` filter. Nobody can change or delete entries; they are kept as long as the account, and refused attempts for
+400 days. Actions of the command line have the actor \`command_line\` with the name of the system's user. Actions of an
+operator on another account are in both accounts' logs; the other account's log does not name the operator.
 `
 
 export async function membersPage(): Promise<string> {
@@ -84,7 +95,8 @@ function rightsTable(): string {
   const rows = (Object.keys(RIGHTS) as Right[]).map((right) => {
     const { may, roles } = RIGHTS[right]
     const isMembers = MEMBER_RIGHTS.some((one) => one === right)
-    const key = isMembers ? 'with full access' : 'as scope'
+    const implied = Object.values(IMPLIED).some((rights) => rights.includes(right))
+    const key = isMembers ? `with full access${implied ? ' or `members`' : ''}` : 'as scope'
     const byRole = ROLES.map((role) => (roles.includes(role) ? 'yes' : '–'))
     return [`\`${right}\``, may, ...byRole, key, api.has(right) ? 'yes' : '–']
   })

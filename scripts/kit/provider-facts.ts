@@ -16,7 +16,7 @@ export interface ProviderFacts {
   readonly lengthLimit: string | undefined
   /** Path under which an earlier answer's reasoning is sent back; undefined: it is not. */
   readonly earlierReasoning: string | undefined
-  /** Whether a streaming request asks for usage; otherwise it comes by itself. */
+  /** Whether a streaming request requests usage; otherwise the host sends it anyway. */
   readonly asksForUsage: boolean
 }
 
@@ -39,7 +39,7 @@ const SCHEMA = {
 } as const
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC'
 
-/** What is asked, by the name under which it is told. */
+/** The probes, by their names in the result. */
 const PROBES: readonly (readonly [name: string, said: Partial<ChatRequest>])[] = [
   ['temperature', { temperature: 0.5 }],
   ['temperature 0', { temperature: 0 }],

@@ -1,4 +1,4 @@
-/** What `npm run new:provider` writes, as text: a host's file, its test, and its place in the registry. */
+/** The texts that `npm run new:provider` writes: a host's file, its test, and its entry in the registry. */
 
 export interface NewProvider {
   /** Also the names of its files. */
@@ -14,8 +14,12 @@ export interface NewProvider {
 
 const ID = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const MAX_ID_LENGTH = 40
-/** Files of `src/providers/` that are no host, and names that the language keeps for itself. */
-const KEPT = new Set(
+/** As the generated files import them. Constants, so that tools which move files do not rewrite the templates. */
+const PROVIDER_MODULE = './provider.ts'
+const REGISTRY_MODULE = './index.ts'
+const PROTOCOL_MODULE = '../protocols/openai-chat/index.ts'
+/** Files of `src/providers/` that are no host, and reserved words of the language. */
+const RESERVED = new Set(
   `provider index openai-compatible constructor break case catch class const continue debugger default delete do else
   enum export extends false finally for function if import in instanceof new null return super switch this throw true
   try typeof var void while with let static yield await implements interface package private protected public
@@ -24,9 +28,10 @@ const KEPT = new Set(
 
 /** @returns why a host cannot have this id; undefined when it can. */
 export function idProblem(id: string): string | undefined {
-  if (!ID.test(id)) return `'${id}' is no id: small letters and digits, in words joined by single hyphens.`
-  if (id.length > MAX_ID_LENGTH) return `An id has at most ${MAX_ID_LENGTH} characters.`
-  return KEPT.has(id) ? `'${id}' means something else already.` : undefined
+  if (!ID.test(id))
+    return `'${id}' is not a valid ID: use lower-case letters and digits, in words joined by single hyphens.`
+  if (id.length > MAX_ID_LENGTH) return `ID exceeds ${MAX_ID_LENGTH} characters.`
+  return RESERVED.has(id) ? `'${id}' is reserved; choose another name.` : undefined
 }
 
 /** `my-host` → `myHost`, or `myHostProvider` where the registry's file uses that word for something else. */
@@ -41,8 +46,8 @@ export function variableOf(id: string): string {
 }
 
 export function providerFile({ id, name, baseUrl, apiKeyVariable, source }: NewProvider, identifier: string): string {
-  return `import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { bearer, type Provider } from './provider.ts'
+  return `import { openaiChat } from '${PROTOCOL_MODULE}'
+import { bearer, type Provider } from '${PROVIDER_MODULE}'
 
 export const ${identifier}: Provider = {
   id: ${quoted(id)},
@@ -60,7 +65,7 @@ export function providerTest({ id, baseUrl, apiKeyVariable }: NewProvider, ident
   const address = baseUrl ?? 'https://host.example/v1'
   return `import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { resolveProvider } from './index.ts'
+import { resolveProvider } from '${REGISTRY_MODULE}'
 import { ${identifier} } from './${id}.ts'
 
 test('${id} is known by name, at its address, with its variable', () => {

@@ -1,6 +1,6 @@
 /** `docs/providers.md`: the registry as tables, and how to add to it. */
 import { CATALOGUE } from '../../catalogue/index.ts'
-import { COST_FIELDS, type CostField } from '../../src/protocols/cost-fields.ts'
+import { COST_FIELDS, type CostField } from '../../src/protocols/body-fields.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { ADDING_A_PROVIDER } from './adding-a-provider.ts'
@@ -9,31 +9,37 @@ import { ROUTING } from './routing-part.ts'
 
 const HEAD = `# Providers
 
-Every host that Turnpike knows by name. The tables are written by \`npm run generate:docs\` out of the registry
-(\`src/providers/\`), the catalogue and what each codec does with a request when it is asked; \`npm run check\` fails when
-they are not up to date. How a provider is configured is in [configuration](configuration.md#providers),
-how providers fare in [operation](operations.md#how-providers-fare).
+Every host that Turnpike knows by name, what the gateway changes in requests to it, and how it routes. \`npm run
+generate:docs\` writes the tables from the registry (\`src/providers/\`), the catalogue and the codecs. See
+[configuration](configuration.md#providers) for the settings of a provider and
+[operation](operations.md#provider-health) for its health.
 
-A host that is not here needs no code at all where it speaks one of the protocols as it is written: give it \`protocol\` and
-\`base_url\` in the configuration file.
+A host that is not in this list needs no code if it speaks one of the protocols: set \`protocol\` and \`base_url\` in the
+configuration file.
 
-## Where they are
+\`\`\`yaml
+providers:
+  local: { protocol: openai, base_url: "http://10.1.2.3:8000/v1" }
+\`\`\`
 
-A key in the variable, or in the file, switches a provider on. \`n\`: several choices come from one call, or from as many
-calls side by side. Models: how many of the catalogue can be had there.
+## Hosts
+
+A key in the variable or in the file enables a provider. \`n\`: whether several choices come from one call, or from as
+many parallel calls. Models: how many of the catalogue the provider serves.
 
 `
 
 const FEATURES = `
-## What becomes of a request
+## Request fields
 
-Found by asking each codec, for a model that it has no special knowledge of; families that differ (as between
-generations of one maker) are dealt with by the codec. What is not named is sent, under the host's own word for it.
+What each codec does with a request, for a model without special rules; a codec may treat generations of a model family
+differently. Fields that are not listed are sent under the host's own name.
 
-- **Length limit**: where \`max_tokens\` and \`max_completion_tokens\` go.
-- **Usage in streams**: asked for, or sent by the host without asking. It is metered either way.
-- **Earlier reasoning**: where \`reasoning_content\` of an assistant's message goes; "–": not back to the host in plain text.
-- **Bent**: left out, or replaced by the nearest there is; \`x-turnpike-warnings\` names it.
+- **Length limit**: the field that receives \`max_tokens\` and \`max_completion_tokens\`.
+- **Usage in streams**: requested by the gateway, or sent by the host in any case. It is metered either way.
+- **Earlier reasoning**: the field that receives \`reasoning_content\` of an assistant's message; "–": not sent in plain
+  text.
+- **Adjusted**: omitted, or replaced by the nearest equivalent; \`x-turnpike-warnings\` names it.
 - **Refused**: 422 with \`param\`, before the host is called.
 
 `
@@ -41,24 +47,25 @@ generations of one maker) are dealt with by the codec. What is not named is sent
 const FORWARDED = `
 ## Fields beyond the OpenAI API
 
-Documented sampling and decoding extensions that each host is sent, or that are translated for it. Other unknown fields
-are dropped, and \`x-turnpike-warnings\` names them. Hosts of your own (a \`base_url\` outside the domains of the hosts above:
-vLLM, SGLang, llama.cpp, Ollama, a proxy) get unknown fields as they are, unless \`forward_unknown: false\` says otherwise.
+Documented sampling and decoding extensions that the gateway sends to each host, or translates for it. It drops other
+unknown fields and names them in \`x-turnpike-warnings\`. Your own hosts (a \`base_url\` outside the domains above: vLLM,
+SGLang, llama.cpp, Ollama, a proxy) receive unknown fields unchanged, unless \`forward_unknown: false\` is set.
 
 `
 
 const COSTLY = `
-## Fields that change what a call costs
+## Fields that change the cost of a call
 
-None of these reaches a provider unless the model's price covers it, on any host, wherever in the request it is
-(\`extra_body\` and other nested objects included). A value that asks for nothing is dropped, with a warning. Any other is
+None of these reaches a provider unless the model's price covers it, on any host and anywhere in the request
+(\`extra_body\` and other nested objects included). A value without effect is dropped, with a warning. Any other is
 refused with 422 \`unsupported_parameter\` and the field in \`param\`. Tools that run at the provider (any \`type\` but
-\`function\` and \`custom\`) are always refused; lifetimes of cache breakpoints that have no price are left out, with a warning.
+\`function\` and \`custom\`) need a fee in the [price](prices.md#tools-that-run-at-the-provider). Lifetimes of cache
+breakpoints without a price are omitted, with a warning.
 
 `
 
 const WHERE_HEADER = ['provider', 'protocol', 'address', 'key', 'n', 'framing', 'models', 'source, read on']
-const FEATURE_HEADER = ['provider', 'length limit', 'usage in streams', 'earlier reasoning', 'bent', 'refused']
+const FEATURE_HEADER = ['provider', 'length limit', 'usage in streams', 'earlier reasoning', 'adjusted', 'refused']
 
 export function providersPage(): string {
   const providers = Object.values(PROVIDERS)
@@ -100,7 +107,7 @@ function featureRow(provider: Provider): string[] {
   return [
     code(provider.id),
     lengthLimit === undefined ? '–' : code(lengthLimit),
-    asksForUsage ? 'asked for' : 'by itself',
+    asksForUsage ? 'requested' : 'always sent',
     earlierReasoning === undefined ? '–' : code(earlierReasoning),
     bent.join(', ') || '–',
     refused.join(', ') || '–',

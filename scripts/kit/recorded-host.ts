@@ -1,7 +1,7 @@
 /** Which host `npm run record` speaks to, and as whom: the registry's facts under the operator's settings. */
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { createUpstreams, type Upstreams } from '../../src/gateway/upstreams.ts'
+import { createUpstreams, type Upstreams } from '../../src/gateway/upstream/registry.ts'
 import { type ProviderConfig, type ResolvedProvider, resolveProvider } from '../../src/providers/index.ts'
 import type { RecordedHost } from './recorder.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../src/providers/index.ts'
-import { awsMessage } from '../../test/support/aws-events.ts'
+import { awsMessage } from '../../test/support/providers/aws-events.ts'
 import { type RecordedCase, renderRecording, writeRecordings } from './recording-files.ts'
 
 function recording(provider: string, body: string | Buffer, type: string, status = 200): RecordedCase {

@@ -93,7 +93,7 @@ function extensionOf(recording: RecordedCase, values: readonly unknown[]): (type
   return values[0] === undefined ? 'txt' : 'json'
 }
 
-/** Writes all of them in the place of earlier ones of the same cases, and brings the manifest up to date. */
+/** Writes all of them, replaces earlier ones of the same cases, and updates the manifest. */
 export function writeRecordings(folder: string, recordings: readonly Rendered[]): void {
   const manifest = join(folder, 'manifest.json')
   const known = existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')) : { set: 'own', entries: [] }

@@ -1,5 +1,5 @@
 /** What is in a recorded answer, as far as a recorder needs to know: its JSON values, and words for what they hold. */
-import { createDecoder } from '../../src/protocols/framing/index.ts'
+import { createDecoder } from '../../src/protocols/framing.ts'
 import type { Frame, UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import type { Recorded } from './recording-transport.ts'
 

@@ -48,7 +48,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** @returns what ends it. Processes that somebody else stopped are left alone. */
+/** @returns A function that ends it. Processes that others suspended stay suspended. */
 export function startStalls(): () => void {
   const stopped = new Map<number, NodeJS.Timeout>()
   const goOn = (pid: number): void => {

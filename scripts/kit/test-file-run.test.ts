@@ -43,6 +43,6 @@ test('passed, failed and skipped tests are counted, with names and reasons', (t)
 test('a file whose process ends before its tests fails, and so does one without tests', (t) => {
   const cut = resultOf(t, ["test('good', () => {})", "test('cut', () => process.kill(process.pid, 'SIGKILL'))"])
   assert.ok(cut.failed >= 1)
-  assert.match(cut.report, /some\.test\.mjs ended before it had said how all its tests went/)
+  assert.match(cut.report, /some\.test\.mjs ended before it reported all its tests/)
   assert.equal(resultOf(t, []).failed, 1)
 })

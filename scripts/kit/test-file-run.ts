@@ -65,7 +65,7 @@ export async function runTestFile(input: FileRun): Promise<FileResult> {
   events.on('test:stdout', ({ message }) => void notes.push(...message.split('\n').filter((line) => NOTE.test(line))))
   let listing = ''
   for await (const piece of namesAll ? events.compose(spec()) : events.compose(dot)) listing += piece
-  const cut = isCut ? `✖ ${relative(root, file)} ended before it had said how all its tests went\n` : ''
+  const cut = isCut ? `✖ ${relative(root, file)} ended before it reported all its tests\n` : ''
   return {
     passed: counts.passed,
     failed: counts.failed + (isCut ? 1 : 0),

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 
 /** Whoever uses these, from a test or through other helpers, is about both databases. */
 const BOTH = /\/test\/support\/(?:database|gateway)\.ts$/
-/** Whoever uses this from a test itself is about SQLite alone. */
+/** A test that imports this directly runs on SQLite only. */
 const SQLITE = /\/test\/support\/sqlite-file\.ts$/
 /** In the comment that a test file begins with: what it tests does not touch the database. */
 const ONCE = /^\/\*\*[\s\S]*?\bRuns on one database\b[\s\S]*?\*\//
 /** In the comment that a file of the fault tests begins with: it takes longer than `npm test` waits for. */
 const SLOW = /^\/\*\*(?:(?!\*\/)[\s\S])*?\bslow\b/i
 const FAULTS = /(?:^|\/)test\/faults\//
-const HELPER = /\/test\/(?:support|faults\/kit)\/[^/]+\.ts$/
+const HELPER = /\/test\/(?:support|faults\/kit)\/(?:[^/]+\/)*[^/]+\.ts$/
 /** Types alone run nothing. */
 const IMPORT = /(?:^|\n)\s*import\s(?!type\b)(?:[^'"`;]*?from\s*)?['"](\.[^'"]+)['"]/g
 

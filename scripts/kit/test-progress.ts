@@ -32,7 +32,7 @@ const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
 
 export const keyOf = ({ file, dialect }: Pick<TestTask, 'file' | 'dialect'>): string => `${dialect}:${file}`
 
-/** Longest first, so that no long one is left alone at the end. */
+/** Sorts the longest first, so that none runs alone at the end. */
 export function planTasks(tasks: readonly Omit<TestTask, 'seconds'>[], known: Durations): readonly TestTask[] {
   const usual = (file: string) => USUAL_SECONDS.find(([pattern]) => pattern.test(file))?.[1] ?? 1
   return tasks
@@ -42,7 +42,7 @@ export function planTasks(tasks: readonly Omit<TestTask, 'seconds'>[], known: Du
 
 /** Browsers use every core they get; more at once than this only make each other slow. */
 const BROWSERS_AT_ONCE = 2
-export const isBrowserTest = (file: string): boolean => file.startsWith('test/browser/')
+const isBrowserTest = (file: string): boolean => file.startsWith('test/browser/')
 
 /** @returns The index of the waiting task to begin now; -1: none may be begun beside those that are running. */
 export function nextTask(waiting: readonly TestTask[], running: Iterable<TestTask>): number {

@@ -117,7 +117,7 @@ function figureOf(ours: PriceFacts, name: string): number | string | undefined {
 }
 
 /** The catalogue's own facts. */
-export function factsOfEntry(entry: CatalogueEntry): PriceFacts {
+function factsOfEntry(entry: CatalogueEntry): PriceFacts {
   return {
     ...pricingFacts((entry.pricing ?? {}) as Rates),
     context_window: entry.context_window,

@@ -1,15 +1,43 @@
 /** Agents put together: their API and their work in the background. */
+
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { secretPath } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import type { InstanceId } from '../domain/ids.ts'
-import { clearJobs } from '../features/agents/clear.ts'
+import { deletionJobs } from '../features/agents/deletion.ts'
 import { agentEventsRoute } from '../features/agents/event-stream.ts'
-import { agentsRoutes } from '../features/agents/routes.ts'
-import { agentWorkRoutes } from '../features/agents/work-routes.ts'
-import type { FeatureDeps } from '../features/deps.ts'
+import { type AgentsDeps, agentsRoutes, agentWorkRoutes } from '../features/agents/routes.ts'
+import type { Availability } from '../features/agents/rules.ts'
+import { RUN_LIMITS, type SandboxKind, sandboxOpener, type WorkerDeps } from '../features/agents/worker/deps.ts'
+import {
+  agentJobs,
+  DISOBEYED_EVERY_MS,
+  endDisobeyed,
+  endOverdueRuns,
+  OVERDUE_EVERY_MS,
+  type RunKind,
+  runKind,
+} from '../features/agents/worker/jobs.ts'
+import { tidyWorkspaces } from '../features/agents/worker/workspace.ts'
+import type { FeatureDeps, RecordEvent } from '../features/deps.ts'
 import { onceInTransaction } from '../features/idempotency/once-in-transaction.ts'
+import type { Gateway } from '../gateway/pipeline.ts'
 import type { Authenticate } from '../http/caller.ts'
-import { createListeners } from '../http/listeners.ts'
-import { type AgentWork, type AgentWorkInput, createAgentWork } from './agent-work.ts'
+import { createEventStreams } from '../http/event-stream.ts'
+import type { JobKind } from '../jobs/job.ts'
+import { nameServerResolver } from '../net/guarded-agent.ts'
+import { checkGit, testGitJail } from '../runner/git/self-test.ts'
+import { gitSettings } from '../runner/git/settings.ts'
+import { makePrivateFolder } from '../runner/sandbox/folders.ts'
+import { openCgroups } from '../runner/sandbox/limits.ts'
+import { selfTest } from '../runner/sandbox/self-test.ts'
+import type { Log } from '../telemetry/log.ts'
+import { creatorCallers, modelAsker } from './agent-model.ts'
+import type { Role } from './background-work.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface Agents extends Pick<AgentWork, 'jobs' | 'availability' | 'active' | 'start' | 'close'> {
   /** Below `/v1`. */
@@ -28,21 +56,23 @@ export interface AgentsApiDeps extends FeatureDeps {
 }
 
 export function createAgents(input: AgentWorkInput): Agents {
-  const { world, database, log, recordEvent } = input
+  const { runtime, database, log, recordEvent } = input
   const { db } = database
-  const listeners = createListeners('the agents of an account')
+  const listeners = createEventStreams()
   const work = createAgentWork(input)
   return {
     ...work,
-    jobs: { ...work.jobs, ...clearJobs({ db }) },
+    jobs: { ...work.jobs, ...deletionJobs({ db }) },
     async addApiRoutes(app, deps) {
-      const own = {
+      const own: AgentsDeps & AgentsApiDeps = {
         ...deps,
         recordEvent,
         availability: work.availability,
         once: onceInTransaction({ db, instanceId: deps.instanceId }),
-        models: world.models,
-        standardModel: () => world.config().agents.model,
+        models: runtime.models,
+        standardModel: () => runtime.config().agents.model,
+        callerOfCreator: (inside, accountId, creator) =>
+          creatorCallers({ db: inside, now: runtime.now })(accountId, creator),
       }
       await app.register(async (scope) => {
         // What is to be run is taken at once: by now it is committed.
@@ -58,5 +88,164 @@ export function createAgents(input: AgentWorkInput): Agents {
       listeners.endAll()
       work.drain()
     },
+  }
+}
+
+/*
+ * The work of agents put together: whether this machine can run them, what takes them from the queue, what they ask models
+ * through, and what tidies up after them. A process that only answers requests does none of it.
+ */
+
+/** Left to the start of the service. A run that waits meanwhile waits so much longer. */
+const TEST_AFTER_MS = 250
+const TIDY_AFTER_MS = 60_000
+const TIDY_EVERY_MS = 600_000
+const GIT_WITHIN_MS = 10_000
+/** Of what makes a standstill: a command that is ended then is no standstill yet. */
+const COMMAND_PART = 0.95
+
+interface AgentWorkInput {
+  readonly runtime: Runtime
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly log: Log
+  readonly role: Role
+  readonly recordEvent: RecordEvent
+}
+
+interface AgentWork {
+  /** Work in the background, by the names of its kinds. */
+  readonly jobs: Readonly<Record<string, JobKind>>
+  /** Whether runs can be taken, as soon as it is known. A process that takes none leaves it to those that do. */
+  availability(): Promise<Availability>
+  /** Runs under way in this process. */
+  active(): number
+  /** From now on runs are taken, as soon as the sandbox has proved to hold. */
+  start(running: { readonly complete: Gateway['complete']; readonly wake: () => void }): void
+  /** Takes no more, and hands over what runs. */
+  drain(): void
+  close(): Promise<void>
+}
+
+function createAgentWork(input: AgentWorkInput): AgentWork {
+  const { runtime, log, role } = input
+  const leaving = new AbortController()
+  const kinds: SandboxKind = { backend: runtime.config().agents.sandbox.backend, ...networkOf(runtime) }
+  const sandboxes = { ...kinds }
+  let complete: Gateway['complete'] = () => Promise.reject(new Error('The gateway does not run yet.'))
+  const deps = depsOf(input, { complete: (...asked) => complete(...asked), sandboxes, leaving: leaving.signal })
+  const runs = runKind(deps)
+  const counted = countActive(runs)
+  let state: Availability = { ok: true }
+  let wake = (): void => undefined
+  let testing: Promise<void> | undefined
+  const test = async (): Promise<void> => {
+    if (sandboxes.backend === 'bubblewrap') sandboxes.cgroups = openCgroups()
+    state = await examine(deps, sandboxes)
+    if (!state.ok) log.warn({ reason: state.reason }, 'agents are off')
+    else if (sandboxes.backend === 'none') log.warn(NO_SANDBOX)
+    if (!state.ok || leaving.signal.aborted) return
+    runs.concurrency = runtime.config().agents.concurrency
+    wake()
+  }
+  const tidy = (): void => void tidyWorkspaces(deps).catch((err: unknown) => log.warn({ err }, 'workspaces stay'))
+  const timers: NodeJS.Timeout[] = []
+  return {
+    jobs: agentJobs(deps, runs),
+    async availability() {
+      await testing
+      return state
+    },
+    active: counted,
+    start(running) {
+      complete = running.complete
+      wake = running.wake
+      timers.push(repeated(log, DISOBEYED_EVERY_MS, () => endDisobeyed(deps)))
+      if (role === 'api') return void timers.push(repeated(log, OVERDUE_EVERY_MS, () => endOverdueRuns(deps)))
+      testing = sleep(TEST_AFTER_MS, undefined, { signal: leaving.signal }).then(test, () => undefined)
+      timers.push(setTimeout(tidy, TIDY_AFTER_MS).unref(), setInterval(tidy, TIDY_EVERY_MS).unref())
+    },
+    drain() {
+      runs.concurrency = 0
+      leaving.abort()
+    },
+    async close() {
+      for (const timer of timers) clearTimeout(timer)
+      await testing
+    },
+  }
+}
+
+/** Runs the work at an interval, one run at a time. A failed run is logged and repeated at the next interval. */
+function repeated(log: Log, everyMs: number, work: () => Promise<void>): NodeJS.Timeout {
+  let isBusy = false
+  const run = async (): Promise<void> => {
+    if (isBusy) return
+    isBusy = true
+    await work().catch((err: unknown) => log.debug({ err }, 'runs could not be looked at'))
+    isBusy = false
+  }
+  return setInterval(() => void run(), everyMs).unref()
+}
+
+const NO_SANDBOX =
+  'AGENTS RUN WITHOUT A SANDBOX: agents.sandbox.backend is none. Whatever a model or a repository wants done on this machine is done with all rights of this service.'
+
+/** Counts what its handler has under way. */
+function countActive(kind: RunKind): () => number {
+  let active = 0
+  const { handler } = kind
+  kind.handler = async (job, context) => {
+    active += 1
+    try {
+      await handler(job, context)
+    } finally {
+      active -= 1
+    }
+  }
+  return () => active
+}
+
+async function examine({ git, folder }: WorkerDeps, { backend, cgroups }: SandboxKind): Promise<Availability> {
+  if (existsSync(folder)) makePrivateFolder(folder) // it was open to others once
+  const version = await checkGit(git, AbortSignal.timeout(GIT_WITHIN_MS))
+  if (!version.ok) return { ok: false, reason: `${version.reason}; ${version.fix}.` }
+  if (backend === 'none') return { ok: true }
+  const sandbox = await selfTest({ cgroups })
+  const result = sandbox.ok ? await testGitJail(git, { secrets: [secretPath(dirname(folder))] }) : sandbox
+  return result.ok ? result : { ok: false, reason: `${result.reason}. ${result.fix}.` }
+}
+
+function networkOf(runtime: Runtime): Pick<SandboxKind, 'network'> {
+  const hosts = runtime.config().agents.sandbox.network
+  return hosts.length === 0 ? {} : { network: { hosts, resolve: nameServerResolver() } }
+}
+
+interface Connected {
+  readonly complete: Gateway['complete']
+  readonly sandboxes: SandboxKind
+  readonly leaving: AbortSignal
+}
+
+function depsOf({ runtime, database, log, recordEvent }: AgentWorkInput, connected: Connected): WorkerDeps {
+  const { db } = database
+  const { ids, now, clock, models } = runtime
+  const { data_dir: dataDirectory, agents } = runtime.config()
+  const { complete, sandboxes, leaving } = connected
+  return {
+    db,
+    ids,
+    now,
+    clock,
+    models,
+    log,
+    recordEvent,
+    leaving,
+    random: Math.random,
+    modelFor: modelAsker({ complete, callerOf: creatorCallers({ db, now }), ids, clock }),
+    openSandbox: (workspace) => sandboxOpener(sandboxes, RUN_LIMITS.stalledMs * COMMAND_PART)(workspace),
+    git: gitSettings({ allowLocalGit: agents.allow_local_git, confine: agents.sandbox.backend === 'bubblewrap' }),
+    repositories: { url: agents.git_url, credentials: agents.git_credentials },
+    folder: join(dataDirectory, 'agents'),
+    limits: RUN_LIMITS,
   }
 }

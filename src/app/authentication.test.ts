@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { callerOf } from '../../test/support/data-plane.ts'
-import { currentPlace } from '../../test/support/database.ts'
-import { openApp } from '../../test/support/signed-in.ts'
-import type { Caller } from '../domain/caller.ts'
+import { openApp } from '../../test/support/browser/signed-in.ts'
+import { currentLocation } from '../../test/support/database.ts'
+import { callerOf } from '../../test/support/ledger/data-plane.ts'
+import type { Caller } from '../domain/identity/caller.ts'
 import { createDispatcher } from './authentication.ts'
 
 test('a credential is told by its form alone; keys, the common case, first', () => {
@@ -85,7 +85,7 @@ test('JWT-4: a token of 64 kB is refused with the head of the request, before an
 })
 
 test('JWT-1: while the secret is being changed, tokens of the one before are good; without it they are not', async (t) => {
-  const place = await currentPlace(t)
+  const place = await currentLocation(t)
   const [old, next] = ['the old secret of this installation', 'the next secret of this installation']
   const before = await openApp(t, { place, secret: Buffer.from(old) })
   const access = await before.token(await before.browser(await before.person(await before.account(), 'owner')))

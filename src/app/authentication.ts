@@ -1,53 +1,52 @@
 /**
- * The one door: tells by its form alone what a credential is, and hands it to whom it is for. API keys, which nearly all
- * requests have, are told first, by their prefix.
+ * Dispatches a credential, by its form alone, to the authenticator of its kind. API keys, which nearly all requests have,
+ * are recognised first, by their prefix.
  */
-import type { OpenedDatabase } from '../db/open.ts'
-import type { Caller } from '../domain/caller.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import { GatewayError } from '../domain/errors.ts'
-import type { KeyId } from '../domain/ids.ts'
-import { type Authenticator, createAuthenticator } from '../features/keys/authenticator.ts'
-import { readBearer } from '../features/keys/credential.ts'
+import type { Caller } from '../domain/identity/caller.ts'
+import { type Authenticator, createAuthenticator, readBearer } from '../features/keys/authenticator.ts'
 import { createTokenAuthenticator, type TokenAuthenticator } from '../features/oauth/token-authenticator.ts'
 import { createSessionAuthenticator, type SessionAuthenticator } from '../features/sessions/authenticator.ts'
 import type { TokenSigner } from '../features/sessions/token.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
-import type { Authenticate } from '../http/caller.ts'
+import { type Authenticate, limitUnknownKeys } from '../http/caller.ts'
 
 export interface AuthenticationInput {
   readonly database: Pick<OpenedDatabase, 'db' | 'batch' | 'onChange'>
   readonly signer: TokenSigner
-  /** Ends what still runs for a credential that is good no longer. */
+  /** Ends the requests in flight of a credential that is no longer valid. */
   readonly interrupt: Gateway['interrupt']
   /** Unix milliseconds. */
   readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
 }
 
 export interface Authentication {
-  /** Answers at once for a credential that is known. See the authenticators of the kinds for what it throws. */
+  /** Returns synchronously for a cached credential. See the authenticators of the kinds for what it throws. */
   readonly authenticate: Authenticate
   readonly sessionOf: SessionAuthenticator['sessionOf']
-  /** Unix milliseconds until which a device's token is good that was just let in; undefined for other credentials. */
+  /** Unix milliseconds at which a device's token that was just authenticated expires; undefined for other credentials. */
   tokenExpiresAt(authorization: string | undefined): number | undefined
   /** Resolves when all that was committed before is in force here. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
 
-export function createAuthentication({ database, signer, interrupt, now }: AuthenticationInput): Authentication {
+export function createAuthentication({ database, signer, interrupt, now, clock }: AuthenticationInput): Authentication {
   const { db, batch, onChange } = database
-  const keys = createAuthenticator({ db, batch, onChange, now, onRevoked: endOf('key', REVOKED_KEY, interrupt) })
-  const tokens = createTokenAuthenticator({
-    db,
-    batch,
-    onChange,
-    now,
-    onRevoked: endOf('token', REVOKED_DEVICE, interrupt),
-  })
-  const onOver = (isOver: (caller: Caller) => boolean) => interrupt(SIGNED_OUT, isOver)
-  const sessions = createSessionAuthenticator({ db, signer, onChange, onOver, now })
+  const interruptWith = (reason: GatewayError) => (isEnded: (caller: Caller) => boolean) => interrupt(reason, isEnded)
+  const keys = createAuthenticator({ db, batch, onChange, now, onEnded: interruptWith(REVOKED_KEY) })
+  const tokens = createTokenAuthenticator({ db, batch, onChange, now, onEnded: interruptWith(REVOKED_DEVICE) })
+  const sessions = createSessionAuthenticator({ db, signer, onChange, now, onEnded: interruptWith(SIGNED_OUT) })
   return {
-    authenticate: createDispatcher({ keys, tokens, sessions }),
+    // Tokens and sessions expire, and whoever renews them then has sent a wrong one: that is no brute-force attempt.
+    authenticate: createDispatcher({
+      keys: { authenticate: limitUnknownKeys(keys.authenticate, clock) },
+      tokens,
+      sessions,
+    }),
     sessionOf: sessions.sessionOf,
     tokenExpiresAt(authorization) {
       const token = authorization === undefined ? undefined : readBearer(authorization)
@@ -95,11 +94,7 @@ function hasThreeParts(text: string): boolean {
   return second >= 0 && text.indexOf('.', second + 1) < 0
 }
 
-function endOf(kind: Caller['kind'], reason: GatewayError, interrupt: Gateway['interrupt']) {
-  return (ids: ReadonlySet<KeyId>) => interrupt(reason, (caller) => caller.kind === kind && ids.has(caller.keyId))
-}
-
-/** What requests under way are told. */
+/** Errors of requests in flight when their credential ends. */
 const REVOKED_KEY = new GatewayError('invalid_credential', 'The API key was revoked.')
 const REVOKED_DEVICE = new GatewayError('invalid_credential', 'The device was disconnected.')
 const SIGNED_OUT = new GatewayError('invalid_credential', 'The session has ended.')

@@ -2,32 +2,31 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
-import type { OpenedDatabase } from '../db/open.ts'
-import { redeemSignInLink } from '../features/accounts/sign-in-link.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { redeemSignInLink } from '../features/accounts/bootstrap.ts'
+import { auditWriter } from '../features/audit/log.ts'
 import { auditRoutes } from '../features/audit/routes.ts'
-import { auditWriter } from '../features/audit/write.ts'
 import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
-import { createPeople, type People } from '../features/members/people.ts'
+import { loadKeyById } from '../features/keys/active-key.ts'
+import { createPeople, type People, type RightsOfKey } from '../features/members/people.ts'
 import { membersRoutes } from '../features/members/routes.ts'
 import { type Activation, createActivation } from '../features/oauth/activation.ts'
-import type { Authority } from '../features/oauth/authority.ts'
-import { createClients } from '../features/oauth/clients.ts'
-import { DATABASE_TIME } from '../features/oauth/database-time.ts'
-import { devicesRoutes, oauthRoutes } from '../features/oauth/routes.ts'
+import { type Authority, createClients, DATABASE_TIME } from '../features/oauth/authority.ts'
+import { devicesRoutes } from '../features/oauth/devices-routes.ts'
+import { oauthRoutes } from '../features/oauth/routes.ts'
 import { authRoutes } from '../features/sessions/auth-routes.ts'
-import { meRoutes } from '../features/sessions/me-routes.ts'
-import { sessionsRoutes } from '../features/sessions/routes.ts'
+import { meRoutes, sessionsRoutes } from '../features/sessions/routes.ts'
 import { createSessions, type Sessions } from '../features/sessions/sessions.ts'
 import { createTokenSigner, type TokenSigner } from '../features/sessions/token.ts'
-import { choices } from '../features/sign-in/choices.ts'
 import { localPath } from '../features/sign-in/local-path.ts'
+import { choices } from '../features/sign-in/provider.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import { DASHBOARD_FOLDER, readDashboard } from '../http/dashboard.ts'
-import { type Log, logError } from '../http/log.ts'
-import { renderOutcome } from '../http/pages/outcome.ts'
+import { renderOutcome } from '../http/pages/layout.ts'
 import { pageRoutes } from '../http/pages/routes.ts'
+import { type Log, logError } from '../telemetry/log.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
-import type { World } from './world.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface IdentityInput {
   readonly config: Config
@@ -36,7 +35,7 @@ export interface IdentityInput {
   /** The installation's secret. */
   readonly secret: Uint8Array
   readonly version: string
-  readonly world: World
+  readonly runtime: Runtime
   readonly interrupt: Gateway['interrupt']
   /** Folder of the built dashboard; the package's own unless set. */
   readonly dashboardFolder?: string | undefined
@@ -52,13 +51,13 @@ export interface Identity {
 }
 
 export async function createIdentity(input: IdentityInput): Promise<Identity> {
-  const { database, world, interrupt } = input
-  const signer = await createTokenSigner({ keys: signingKeys(input), now: world.now })
-  const authentication = createAuthentication({ database, signer, interrupt, now: world.now })
+  const { database, runtime, interrupt } = input
+  const signer = await createTokenSigner({ keys: signingKeys(input), now: runtime.now })
+  const authentication = createAuthentication({ database, signer, interrupt, now: runtime.now, clock: runtime.clock })
   const { db } = database
   const changed = authentication.refresh
-  const writeAudit = auditWriter(world)
-  const sessions = createSessions({ db, now: world.now, ids: world.ids, writeAudit, changed })
+  const writeAudit = auditWriter(runtime)
+  const sessions = createSessions({ db, now: runtime.now, ids: runtime.ids, writeAudit, changed })
   const authority = createAuthority(input, { writeAudit, changed })
   const activation = createActivation({ ...authority, log: input.log })
   const parts: Parts = {
@@ -66,7 +65,13 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
     sessions,
     authority,
     activation,
-    people: createPeople({ db, now: world.now, ids: world.ids, writeAudit }),
+    people: createPeople({
+      db,
+      now: runtime.now,
+      ids: runtime.ids,
+      writeAudit,
+      rightsOfKey: rightsOfKeyAt(runtime.now),
+    }),
     writeAudit,
   }
   return {
@@ -87,6 +92,13 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
   }
 }
 
+function rightsOfKeyAt(now: () => number): RightsOfKey {
+  return async (db, key) => {
+    const known = await loadKeyById(db, key)
+    return known !== undefined && known.expiresAt > now() ? known.caller.scopes : undefined
+  }
+}
+
 interface Parts {
   readonly signer: TokenSigner
   readonly sessions: Sessions
@@ -104,12 +116,12 @@ function signingKeys({ secret, config }: IdentityInput): readonly [Uint8Array, .
 }
 
 function createAuthority(
-  { config, database, secret, world }: IdentityInput,
+  { config, database, secret, runtime }: IdentityInput,
   { writeAudit, changed }: Pick<Authority, 'writeAudit' | 'changed'>,
 ): Authority {
   return {
     db: database.db,
-    ids: world.ids,
+    ids: runtime.ids,
     clients: createClients(config.auth.clients),
     writeAudit,
     time: DATABASE_TIME,
@@ -119,18 +131,18 @@ function createAuthority(
 }
 
 async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: Parts): Promise<void> {
-  const { config, database, log, world } = input
+  const { config, database, log, runtime } = input
   const { signer, sessions, authority, people } = parts
   const { public_url: publicUrl } = config.server
   const onError: Parameters<typeof oauthRoutes>[0]['onError'] = (error, requestId) => logError(log, error, requestId)
-  await server.register(oauthRoutes({ ...authority, publicUrl, clock: world.clock, onError }))
+  await server.register(oauthRoutes({ ...authority, publicUrl, clock: runtime.clock, onError }))
   const { db } = database
   await server.register(
     authRoutes({
       sessions,
       signer,
       publicUrl,
-      redeemLink: (token) => redeemSignInLink(db, token, world.now()),
+      redeemLink: (token) => redeemSignInLink(db, token, runtime.now()),
       linkRefused: () => renderOutcome(LINK_REFUSED),
       localPath,
       accountsOf: people.accountsOf,
@@ -140,7 +152,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
   await server.register(
     pageRoutes({
       publicUrl,
-      now: world.now,
+      now: runtime.now,
       sessions,
       people,
       activation: parts.activation,
@@ -155,14 +167,14 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
 
 /** Its libraries are loaded only where there are identity providers: starts are quick. */
 async function addSignIn(server: FastifyInstance, input: IdentityInput, parts: Parts): Promise<void> {
-  const { config, database, log, world, secret } = input
+  const { config, database, log, runtime, secret } = input
   const { providers } = config.auth
   if (providers.length === 0) return
   const { signInRoutes } = await import('../features/sign-in/routes.ts')
   await server.register(
     signInRoutes({
       db: database.db,
-      now: world.now,
+      now: runtime.now,
       people: parts.people,
       sessions: parts.sessions,
       writeAudit: parts.writeAudit,
@@ -176,7 +188,7 @@ async function addSignIn(server: FastifyInstance, input: IdentityInput, parts: P
 }
 
 const LINK_REFUSED = {
-  title: 'This link does not work any more',
-  text: 'It is wrong, older than 15 minutes, or was used. The command "turnpike login-link" prints another one.',
+  title: 'This link is no longer valid',
+  text: 'It is incorrect, older than 15 minutes, or already used. The command "turnpike login-link" prints another one.',
   action: { href: '/sign-in', label: 'Sign in' },
 }

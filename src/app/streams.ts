@@ -2,15 +2,15 @@
 import { hostname, networkInterfaces } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { deriveKey } from '../config/secret.ts'
-import type { OpenedDatabase } from '../db/open.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import type { InstanceId } from '../domain/ids.ts'
-import { LEASE_MS } from '../features/credit/instance-lease.ts'
-import { findPlace } from '../features/instances/queries.ts'
-import { createKeptStreams, type KeptStreams } from '../gateway/kept-streams.ts'
-import type { Log } from '../http/log.ts'
-import { createRelayClient } from '../http/relay-client.ts'
+import { findAddress } from '../features/instances/queries.ts'
+import { createKeptStreams, type KeptStreams } from '../gateway/resumable/registry.ts'
 import { relayRoute } from '../http/relay-route.ts'
-import type { World } from './world.ts'
+import { LEASE_MS } from '../jobs/instance-lease.ts'
+import { createRelayClient } from '../net/relay.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface Streams {
   readonly kept: KeptStreams
@@ -20,7 +20,7 @@ export interface Streams {
 }
 
 export interface StreamsInput {
-  readonly world: World
+  readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly instanceId: InstanceId
   /** The installation's. */
@@ -28,14 +28,14 @@ export interface StreamsInput {
   readonly log: Log
 }
 
-export function createStreams({ world, database, instanceId, secret, log }: StreamsInput): Streams {
+export function createStreams({ runtime, database, instanceId, secret, log }: StreamsInput): Streams {
   const token = deriveKey(secret, 'relay').toString('hex')
   const others = createRelayClient({
     token,
-    placeOf: async (id) => (await findPlace(database.db, id, LEASE_MS)) ?? 'gone',
+    addressOf: async (id) => (await findAddress(database.db, id, LEASE_MS)) ?? 'gone',
     log,
   })
-  const kept = createKeptStreams({ graceMs: () => world.config().streams.grace_ms, relay: others.relay })
+  const kept = createKeptStreams({ graceMs: () => runtime.config().streams.grace_ms, relay: others.relay })
   return {
     kept,
     addRoute(server) {

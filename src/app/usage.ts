@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { completionStreamRoute } from '../features/usage/completion-stream.ts'
 import { type UsageDeps, usageRoutes } from '../features/usage/routes.ts'
 import type { Authenticate } from '../http/caller.ts'
-import { createListeners } from '../http/listeners.ts'
-import type { Log } from '../http/log.ts'
+import { createEventStreams } from '../http/event-stream.ts'
+import type { Log } from '../telemetry/log.ts'
 
 export interface Usage {
   /** Below `/v1`. */
@@ -18,7 +18,7 @@ export interface UsageApiDeps extends UsageDeps {
 }
 
 export function createUsage({ log }: { readonly log: Log }): Usage {
-  const listeners = createListeners('the completions of an account')
+  const listeners = createEventStreams()
   return {
     async addApiRoutes(app, deps) {
       await app.register(usageRoutes(deps))

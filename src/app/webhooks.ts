@@ -2,27 +2,24 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
-import type { OpenedDatabase } from '../db/open.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import type { FeatureDeps, RecordEvent, WriteAudit } from '../features/deps.ts'
-import { clearJobs } from '../features/webhooks/clear.ts'
 import { createDeliverer } from '../features/webhooks/deliver/deliverer.ts'
-import { deliveryRoutes } from '../features/webhooks/delivery-routes.ts'
+import { deletionJobs } from '../features/webhooks/endpoints.ts'
+import { createPace, eventsRoutes } from '../features/webhooks/event-routes.ts'
 import { eventStreamRoute } from '../features/webhooks/event-stream.ts'
-import { eventsRoutes } from '../features/webhooks/events-routes.ts'
 import { webhookJobs } from '../features/webhooks/jobs.ts'
-import { createPace } from '../features/webhooks/pace.ts'
 import { eventRecorder } from '../features/webhooks/record-event.ts'
-import { resealJobs } from '../features/webhooks/reseal.ts'
-import { webhooksRoutes } from '../features/webhooks/routes.ts'
-import { createWebhookSecrets, type WebhookSecrets } from '../features/webhooks/secrets.ts'
+import { deliveryRoutes, webhooksRoutes } from '../features/webhooks/routes.ts'
+import { createWebhookSecrets, resealJobs, type WebhookSecrets } from '../features/webhooks/secrets.ts'
 import type { Authenticate } from '../http/caller.ts'
-import { createListeners } from '../http/listeners.ts'
-import type { Log } from '../http/log.ts'
+import { createEventStreams } from '../http/event-stream.ts'
 import type { JobKind } from '../jobs/job.ts'
-import type { World } from './world.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface WebhooksInput {
-  readonly world: World
+  readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db' | 'batch'>
   readonly log: Log
   readonly version: string
@@ -52,12 +49,12 @@ export interface WebhooksApiDeps extends FeatureDeps {
 }
 
 export function createWebhooks(input: WebhooksInput): Webhooks {
-  const { world, database, log, version, config } = input
+  const { runtime, database, log, version, config } = input
   const { db, batch } = database
-  const { now, clock, ids } = world
+  const { now, clock, ids } = runtime
   const recordEvent = eventRecorder({ now, ids })
   const secrets = secretsOf(input)
-  const allowPrivateNetworks = (): boolean => world.config().webhooks.allow_private_networks
+  const allowPrivateNetworks = (): boolean => runtime.config().webhooks.allow_private_networks
   const deliverer = createDeliverer({
     db,
     batch,
@@ -69,13 +66,13 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
     log,
     allowPrivateNetworks,
   })
-  const listeners = createListeners('the events of an account')
+  const listeners = createEventStreams()
   const pace = createPace(clock)
   return {
     recordEvent,
     jobs: {
       ...webhookJobs({ db, now, recordEvent, deliverer }),
-      ...clearJobs({ db }),
+      ...deletionJobs({ db }),
       ...(config.secret_previous === undefined ? {} : resealJobs({ db, secrets })),
     },
     async addApiRoutes(app, deps) {

@@ -1,7 +1,7 @@
-/** `turnpike accounts`: accounts and their plans, directly in the database. */
+/** `turnpike accounts` and `turnpike login-link`: manage accounts directly in the database. */
 import type { AccountId } from '../domain/ids.ts'
 import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
-import { noSuchPlan } from '../features/accounts/plans.ts'
+import { createSignInLink, signInUrl } from '../features/accounts/bootstrap.ts'
 import {
   type Account,
   createAccount,
@@ -10,54 +10,80 @@ import {
   renderAccount,
   updateAccount,
 } from '../features/accounts/queries.ts'
-import { textTable } from '../lib/text-table.ts'
-import type { AccountsCreateOptions } from './account-commands.ts'
-import { auditCommand } from './audit.ts'
-import { type CommandContext, EVERYTHING, unknownAccount, withDatabase } from './database.ts'
-import type { JsonOption } from './program.ts'
-import { wrongUsage } from './wrong-usage.ts'
+import { noSuchPlan } from '../features/accounts/shapes.ts'
+import { textTable } from '../lib/table.ts'
+import {
+  auditCommand,
+  type CommandContext,
+  chosenAccount,
+  EVERYTHING,
+  unknownAccount,
+  withDatabase,
+} from './database.ts'
+import { wrongUsage } from './option-values.ts'
+import { type JsonOption, printLine } from './output.ts'
 
-/** Prints the account's id and nothing else. */
-export async function accountsCreate({ name, plan, json }: AccountsCreateOptions): Promise<void> {
+export interface AccountsCreateOptions extends JsonOption {
+  readonly name: string
+  readonly plan?: string
+}
+
+/** Prints the ID of the new account and nothing else. */
+export async function accountsCreate({ json, ...account }: AccountsCreateOptions): Promise<void> {
   await withDatabase(async (context) => {
-    const chosen = configuredPlan(context, plan ?? context.config.accounts.default_plan)
-    const account = await context.db.transaction().execute(async (inside) => {
-      const created = await createAccount(inside, { name: name.trim(), plan: chosen }, context)
-      const details = { name: created.name, plan: chosen }
-      const change = { accountId: created.id, action: 'account.created', subject: created.id, details }
-      await auditCommand(context, inside, change)
-      return created
-    })
-    await context.credit.read(account)
-    print(json === true ? JSON.stringify(renderAccount(account)) : account.id)
+    const created = await addAccount(context, account)
+    printLine(json === true ? JSON.stringify(renderAccount(created)) : created.id)
   })
+}
+
+/** Creates an account with the allowance of its plan. */
+export async function addAccount(
+  context: CommandContext,
+  { name, plan = context.config.accounts.default_plan }: Pick<AccountsCreateOptions, 'name' | 'plan'>,
+): Promise<Account> {
+  const chosen = configuredPlan(context, plan)
+  const account = await context.db.transaction().execute(async (transaction) => {
+    const created = await createAccount(transaction, { name: name.trim(), plan: chosen }, context)
+    const details = { name: created.name, plan: chosen }
+    const change = { accountId: created.id, action: 'account.created', subject: created.id, details }
+    await auditCommand(context, transaction, change)
+    return created
+  })
+  await context.credit.read(account)
+  return account
 }
 
 export async function accountsList({ json }: JsonOption): Promise<void> {
   await withDatabase(async ({ db }) => {
     const accounts = await listAccounts(db, EVERYTHING)
-    if (json === true) print(JSON.stringify({ data: accounts.map(renderAccount), has_more: false, next_cursor: null }))
+    if (json === true)
+      printLine(JSON.stringify({ data: accounts.map(renderAccount), has_more: false, next_cursor: null }))
     else process.stdout.write(accountsTable(accounts))
   })
 }
 
-/** In force within a second in every process. */
 export async function accountsSetPlan(id: string, plan: string, { json }: JsonOption = {}): Promise<void> {
   await withDatabase(async (context) => {
-    const chosen = configuredPlan(context, plan)
-    const account = await context.db.transaction().execute(async (inside) => {
-      const updated = await updateAccount(inside, { id: id as AccountId, plan: chosen }, context.now())
-      if (updated === undefined) throw unknownAccount(id)
-      const change = { accountId: updated.id, action: 'account.changed', subject: id, details: { plan: chosen } }
-      await auditCommand(context, inside, change)
-      return updated
-    })
-    await context.credit.read(account)
-    print(json === true ? JSON.stringify(renderAccount(account)) : `${id} has the plan ${chosen}.`)
+    const account = await changePlan(context, id, plan)
+    printLine(json === true ? JSON.stringify(renderAccount(account)) : `Account ${id} is on plan ${plan}.`)
   })
 }
 
-/** @param overrun Null: as its plan says. */
+/** Changes the plan of an account. Every process applies it within a second. */
+export async function changePlan(context: CommandContext, id: string, plan: string): Promise<Account> {
+  const chosen = configuredPlan(context, plan)
+  const account = await context.db.transaction().execute(async (transaction) => {
+    const updated = await updateAccount(transaction, { id: id as AccountId, plan: chosen }, context.now())
+    if (updated === undefined) throw unknownAccount(id)
+    const change = { accountId: updated.id, action: 'account.changed', subject: id, details: { plan: chosen } }
+    await auditCommand(context, transaction, change)
+    return updated
+  })
+  await context.credit.read(account)
+  return account
+}
+
+/** @param overrun Null: the overrun cap of its plan. */
 export async function accountsSetOverrun(
   id: string,
   overrun: NanoUsd | null,
@@ -71,7 +97,7 @@ export async function accountsSetOverrun(
     await auditCommand(context, context.db, { accountId: account.id, action: 'account.changed', subject: id, details })
     await context.credit.configure(account, { maxOverrunNanoUsd: overrun })
     const text = usd === null ? 'the overrun cap of its plan' : `an overrun cap of $${usdText(overrun ?? 0n)}`
-    print(json === true ? JSON.stringify({ ...renderAccount(account), ...details }) : `${id} has ${text}.`)
+    printLine(json === true ? JSON.stringify({ ...renderAccount(account), ...details }) : `Account ${id} has ${text}.`)
   })
 }
 
@@ -85,6 +111,15 @@ function accountsTable(accounts: readonly Account[]): string {
   return textTable(['ID', 'NAME', 'PLAN', 'CREATED'], rows)
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+/** Prints a one-time sign-in link, valid for 15 minutes, for the owner of the first account, and nothing else. */
+export async function loginLink(): Promise<void> {
+  await withDatabase(async (context) => {
+    const { id: accountId } = await chosenAccount(context, undefined)
+    const token = await context.db.transaction().execute(async (transaction) => {
+      const change = { accountId, action: 'sign_in_link.created', subject: undefined, details: {} }
+      await auditCommand(context, transaction, change)
+      return createSignInLink(transaction, accountId, context.now())
+    })
+    printLine(signInUrl(context.config.server.public_url, token))
+  })
 }

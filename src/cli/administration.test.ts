@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url'
 import {
   dialect,
   environmentOf,
-  placeFor,
+  locationFor,
   postgresTest,
   sqliteTest,
   temporaryDatabase,
-  temporaryPlace,
+  temporaryLocation,
 } from '../../test/support/database.ts'
 import { createAuthenticator } from '../features/keys/authenticator.ts'
-import { SECRET_PATTERN } from '../features/keys/secret.ts'
+import { SECRET_PATTERN } from '../features/keys/key.ts'
 
 const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
 
@@ -31,7 +31,7 @@ async function installation(t: TestContext, at?: string) {
   t.after(() => rm(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')
   await writeFile(join(folder, 'turnpike.yaml'), 'accounts: { default_plan: pro }\n')
-  const place = at ?? (await placeFor(t, dataDir))
+  const place = at ?? (await locationFor(t, dataDir))
   const env = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1', ...environmentOf(place) }
   const turnpike = (...words: string[]): Promise<Ended> =>
     new Promise((resolve) => {
@@ -93,7 +93,7 @@ test('every flag of keys create ends up in the key', async (t) => {
   const before = Date.now()
   const flags = [
     '--scopes',
-    'chat,keys',
+    'chat,webhooks',
     '--ip-allowlist',
     '10.0.0.0/8,::1',
     '--expires-in',
@@ -105,7 +105,7 @@ test('every flag of keys create ends up in the key', async (t) => {
   const made = await json('keys', 'create', '--name', 'full', ...flags, ...limits)
   const { key, ...view } = made
   assert.match(key, SECRET_PATTERN)
-  assert.deepEqual(made.scopes, ['chat', 'keys', 'operator'])
+  assert.deepEqual(made.scopes, ['chat', 'webhooks', 'operator'])
   assert.deepEqual(
     [made.ip_allowlist, made.models],
     [
@@ -148,13 +148,13 @@ test('a key is made for the account that is named, and revoked by its id', async
 test('what is not there fails with 1, wrong usage with 2, each with one line that says why', async (t) => {
   const { turnpike } = await installation(t)
   const cases: readonly [number, RegExp, ...string[]][] = [
-    [1, /no key key_x/, 'keys', 'revoke', 'key_x'],
-    [1, /no account acc_x/, 'keys', 'create', '--name', 'x', '--account', 'acc_x'],
-    [1, /no account acc_x/, 'accounts', 'set-plan', 'acc_x', 'free'],
+    [1, /Key key_x does not exist/, 'keys', 'revoke', 'key_x'],
+    [1, /Account acc_x does not exist/, 'keys', 'create', '--name', 'x', '--account', 'acc_x'],
+    [1, /Account acc_x does not exist/, 'accounts', 'set-plan', 'acc_x', 'free'],
     [2, /no plan.*free, pro, unlimited/, 'accounts', 'create', '--name', 'x', '--plan', 'gold'],
-    [2, /none of chat/, 'keys', 'create', '--name', 'x', '--scopes', 'everything'],
+    [2, /unknown scope 'everything'\. Allowed: chat/, 'keys', 'create', '--name', 'x', '--scopes', 'everything'],
     [2, /--operator/, 'keys', 'create', '--name', 'x', '--scopes', 'operator'],
-    [1, /no account acc_x/, 'accounts', 'set-overrun', 'acc_x', '1'],
+    [1, /Account acc_x does not exist/, 'accounts', 'set-overrun', 'acc_x', '1'],
     [2, /dollars from 0/, 'accounts', 'set-overrun', 'acc_x', '1.0000000001'],
     [2, /CIDR/, 'keys', 'create', '--name', 'x', '--ip-allowlist', '10.0.0.0/99'],
     [2, /at least 1/, 'keys', 'create', '--name', 'x', '--requests-per-minute', '0'],
@@ -178,7 +178,7 @@ sqliteTest('migrate says what it applies; with --dry-run it makes nothing', asyn
 postgresTest(
   'a Postgres is changed by migrate alone: other commands say what it lacks, and --dry-run makes nothing',
   async (t) => {
-    const { turnpike } = await installation(t, await temporaryPlace(t))
+    const { turnpike } = await installation(t, await temporaryLocation(t))
     const refused = await turnpike('keys', 'list')
     assert.deepEqual([refused.code, refused.out], [1, ''])
     assert.match(refused.error, /lacks 0001-first-schema, .* Run 'turnpike migrate'/)

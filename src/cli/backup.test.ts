@@ -9,13 +9,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { completionRecord, recordCompletions } from '../../test/support/completions.ts'
-import { freePort } from '../../test/support/free-port.ts'
-import { openAlone } from '../db/alone.ts'
-import { copyFiles, replaceDatabase } from '../db/backup.ts'
+import { completionRecord, recordCompletions } from '../../test/support/ledger/completions.ts'
+import { freePort } from '../../test/support/process/free-port.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { LEDGER_PROGRAMS } from '../features/credit/sqlite-store.ts'
+import { copyFiles, openExclusive, replaceDatabase } from '../db/sqlite/offline.ts'
+import { LEDGER_PROGRAMS } from '../features/credit/ledger/sqlite/store.ts'
 
 const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
 
@@ -85,13 +84,13 @@ test('DUR-4: what was backed up is what is there after a restore, and the former
   const made = await turnpike('backup', file('copy.db'))
   assert.deepEqual([made.code, made.error], [0, ''])
   assert.match(made.out, /Wrote .*copy\.db: \d+\.\d MiB, 2 accounts, 30 completions, schema 0/)
-  assert.match(made.out, /secret is not in it/)
+  assert.match(made.out, /does not contain the installation's secret/)
   assert.equal(statSync(file('copy.db')).mode & 0o777, 0o600)
   await record('acc_a', 5)
   assert.equal(count(), 35)
   const restored = await turnpike('restore', file('copy.db'))
   assert.deepEqual([restored.code, restored.error], [0, ''])
-  assert.match(restored.out, /is whole: schema 0\d+-\S+\.\n.*all 2 accounts add up\.\n.*former.*\nRestored /)
+  assert.match(restored.out, /is intact: schema 0\d+-\S+\.\n.*all 2 accounts are consistent\.\n.*previous.*\nRestored /)
   assert.equal(count(), 30)
   assert.equal(asides().length, 1)
   assert.equal(completionsIn(join(dataDir, String(asides()[0]))), 35)
@@ -106,7 +105,7 @@ test('a restore into an empty data directory makes the installation anew', async
   await rm(dataDir, { recursive: true })
   const { code, out } = await turnpike('restore', file('copy.db'))
   assert.equal(code, 0)
-  assert.doesNotMatch(out, /former/)
+  assert.doesNotMatch(out, /previous/)
   assert.equal(count(), 30)
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
@@ -116,10 +115,10 @@ test('a backup never overwrites, and leaves nothing behind when it fails', async
   writeFileSync(file('there.db'), 'mine')
   const refused = await turnpike('backup', file('there.db'))
   assert.equal(refused.code, 1)
-  assert.match(refused.error, /there already/)
+  assert.match(refused.error, /exists and is not overwritten/)
   assert.equal(statSync(file('there.db')).size, 4)
   writeFileSync(file('copy.db.part'), '')
-  assert.match((await turnpike('backup', file('copy.db'))).error, /another backup is being made, or one was broken off/)
+  assert.match((await turnpike('backup', file('copy.db'))).error, /another backup is running, or one was interrupted/)
   assert.equal((await turnpike('backup', join(folder, 'nowhere', 'copy.db'))).code, 1)
   truncateSync(join(dataDir, 'turnpike.db'), 20_000)
   assert.equal((await turnpike('backup', file('other.db'))).code, 1)
@@ -132,7 +131,7 @@ test('a backup is made while the service runs; a restore is refused until it has
   assert.equal((await turnpike('backup', file('copy.db'))).code, 0)
   const refused = await turnpike('restore', file('copy.db'))
   assert.equal(refused.code, 1)
-  assert.match(refused.error, /A service runs on .* \(process \d+\)\. Stop it first\./)
+  assert.match(refused.error, /A gateway uses .* \(process \d+\)\. Stop it first\./)
   assert.deepEqual(asides(), [])
   assert.equal((await fetch(service.ready)).status, 200)
   await service.end()
@@ -173,13 +172,13 @@ test('a restore takes nothing that is damaged, foreign, of a newer release, or d
   broken('poorer.db', "update credit set balance_nano_usd = balance_nano_usd + 1 where account_id = 'acc_b'")
   broken('cheaper.db', 'update completion set cost_nano_usd = 0')
   const cases: readonly [string, RegExp][] = [
-    ['text.db', /cannot be used.*not a database/],
-    ['cut.db', /cannot be used/],
-    ['foreign.db', /not a database of Turnpike/],
+    ['text.db', /is unusable.*not a database/],
+    ['cut.db', /is unusable/],
+    ['foreign.db', /not a Turnpike database/],
     ['newer.db', /newer release/],
-    ['poorer.db', /do not agree for acc_b of/],
-    ['cheaper.db', /do not agree for acc_a, acc_b of/],
-    ['missing.db', /no file/],
+    ['poorer.db', /do not agree for acc_b in/],
+    ['cheaper.db', /do not agree for acc_a, acc_b in/],
+    ['missing.db', /does not exist/],
   ]
   for (const [name, message] of cases) {
     const { code, out, error } = await turnpike('restore', file(name))
@@ -214,12 +213,16 @@ test('a backup of an earlier schema is brought to the current one', async (t) =>
   database.close()
   const { code, out, error } = await turnpike('restore', file('copy.db'))
   assert.deepEqual([code, error], [0, ''])
-  assert.match(out, new RegExp(`brought to ${newest}`))
+  assert.match(out, new RegExp(`migrated to ${newest}`))
   assert.equal(count(), 30)
 })
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
+  '0015-lineage': `drop index api_key_by_parent; alter table api_key drop column parent_id;
+    alter table invitation drop column key_id; alter table hold drop column ancestors;
+    alter table webhook drop column created_by; alter table webhook drop column key_id;
+    alter table webhook drop column creator_gone_at; alter table agent_message drop column author`,
   '0013-bounded-usage': `alter table completion drop column usage_bounded; alter table completion drop column unbilled_nano_usd;
     alter table credit drop column max_overrun_nano_usd`,
   '0009-agents': `drop table run_artifact; drop table agent_event; drop table agent_message; drop table run; drop table agent;
@@ -232,7 +235,7 @@ const UNDO: Readonly<Record<string, string>> = {
 test('a service that has opened the file during a restore ends instead of writing to the former database', async (t) => {
   const { path, file, turnpike } = await installation(t)
   await turnpike('backup', file('copy.db'))
-  const alone = openAlone(path)
+  const alone = openExclusive(path)
   alone.exec('pragma journal_mode = delete')
   const service = new DatabaseSync(path, { timeout: 0 })
   const begin = () => service.exec('pragma journal_mode = wal') // as every start does

@@ -1,6 +1,6 @@
 /**
- * Sockets in the data directory by which commands reach running services of this machine, one for each process. They answer
- * whoever can enter the directory, which is its owner alone.
+ * Control sockets in the data directory, one for each running gateway, and `turnpike reload`, which uses them. Only the
+ * owner of the directory can connect.
  */
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -8,18 +8,19 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { makeDirectory } from '../db/make-directory.ts'
 import { isRecord, textOf } from '../lib/json.ts'
+import { loadCliConfig } from './configuration.ts'
 
 const NAME = /^control-(\d+)\.sock$/
 /** Of a socket's path, in bytes: Linux takes 107, macOS 103. */
 const MAX_PATH_BYTES = 103
 const MAX_ANSWER_MS = 30_000
 
-/** What a service does when it is asked. @returns What is wrong; nothing: it is done. */
+/** Reloads the configuration. @returns Problems; none if it succeeded. */
 export type Reload = () => Promise<readonly string[]>
 
-/** Listens until the process ends. Throws where there can be no such socket. */
+/** Listens until the process ends. Throws if the socket cannot be created. */
 export async function listenForCommands(dataDirectory: string, reload: Reload): Promise<void> {
-  if (process.platform === 'win32') throw new Error('Windows has no such sockets')
+  if (process.platform === 'win32') throw new Error('Unix sockets are not supported on Windows')
   makeDirectory(dataDirectory)
   const path = join(dataDirectory, `control-${process.pid}.sock`)
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw new Error(`${path} is longer than ${MAX_PATH_BYTES} bytes`)
@@ -43,8 +44,8 @@ export interface ReloadOutcome {
   readonly problems: readonly string[]
 }
 
-/** Asks every service of this machine that has its data there. What killed processes left is removed. */
-export async function reloadServices(dataDirectory: string): Promise<readonly ReloadOutcome[]> {
+/** Makes every gateway of this data directory reload. Removes sockets of killed processes. */
+async function reloadServices(dataDirectory: string): Promise<readonly ReloadOutcome[]> {
   const outcomes = await Promise.all(
     namesIn(dataDirectory).map(async (name): Promise<ReloadOutcome | undefined> => {
       const problems = await askToReload(join(dataDirectory, name))
@@ -58,21 +59,35 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter((name) => NAME.test(name))
   } catch {
-    return [] // there is no such folder
+    return [] // the folder does not exist
   }
 }
 
-/** Undefined: nobody is there any more. */
+/** Undefined: the process no longer runs. */
 async function askToReload(path: string): Promise<readonly string[] | undefined> {
   const socket = createConnection(path)
-  socket.setTimeout(MAX_ANSWER_MS, () => socket.destroy(new Error(`no answer within ${MAX_ANSWER_MS / 1000} s`)))
+  socket.setTimeout(MAX_ANSWER_MS, () => socket.destroy(new Error(`no response within ${MAX_ANSWER_MS / 1000} s`)))
   try {
     const answer: unknown = JSON.parse(await text(socket))
     const problems = isRecord(answer) ? answer['problems'] : undefined
-    return Array.isArray(problems) ? problems.map(textOf) : ['an answer that this release does not understand']
+    return Array.isArray(problems) ? problems.map(textOf) : ['unknown response: the gateway is of another release']
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')) return [String(error)]
     rmSync(path, { force: true })
     return undefined
   }
+}
+
+/** Rejects unless at least one gateway runs and all of them reload. */
+export async function reload(): Promise<void> {
+  const { data_dir: dataDirectory } = await loadCliConfig()
+  const outcomes = await reloadServices(dataDirectory)
+  if (outcomes.length === 0) throw new Error(`No gateway on this machine uses ${dataDirectory}.`)
+  for (const { pid, problems } of outcomes) {
+    if (problems.length === 0) process.stdout.write(`Process ${pid} reloaded its configuration.\n`)
+  }
+  const failed = outcomes.filter(({ problems }) => problems.length > 0)
+  if (failed.length === 0) return
+  const problems = failed.map(({ pid, problems }) => `process ${pid}: ${problems.join('; ')}`)
+  throw new Error(`Reload failed, the current configuration stays active: ${problems.join(' ')}`)
 }

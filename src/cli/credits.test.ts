@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openCreditDesk } from '../../test/support/credit-desk.ts'
-import { environmentOf, placeFor } from '../../test/support/database.ts'
+import { environmentOf, locationFor } from '../../test/support/database.ts'
+import { openCreditFixture } from '../../test/support/ledger/credit-service.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { findAccount } from '../features/accounts/queries.ts'
 
@@ -24,7 +24,7 @@ async function installation(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-cli-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'turnpike.yaml'), CONFIG)
-  const place = await placeFor(t, join(folder, 'data'))
+  const place = await locationFor(t, join(folder, 'data'))
   const env = { PATH: '', TURNPIKE_DATA_DIR: join(folder, 'data'), NO_COLOR: '1', ...environmentOf(place) }
   const turnpike = (...words: string[]): Promise<{ code: number; out: string; error: string }> =>
     new Promise((resolve) => {
@@ -48,7 +48,7 @@ test('credit is given and shown, without an account that of the first start, whi
   assert.match(first.account, /^acc_[0-9A-Za-z]{22}$/)
   assert.deepEqual(first, { account: first.account, balance_usd: 5, held_usd: 0, available_usd: 5 })
   const { code, out, error } = await turnpike('credits', 'grant', '--usd', '0.000000001')
-  assert.deepEqual([code, out, error], [0, `${first.account} has a balance of 5.000000001 USD.\n`, ''])
+  assert.deepEqual([code, out, error], [0, `Account ${first.account} has a balance of 5.000000001 USD.\n`, ''])
   const { id, created_at, ...row } = await json('credits', 'grant', '--usd', '12.50', '--note', 'welcome')
   assert.match(id, /^led_[0-9A-Za-z]{22}$/)
   assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -65,7 +65,7 @@ test('credit is given and shown, without an account that of the first start, whi
   })
   const shown = await turnpike('credits', 'show', '--account', first.account)
   const amounts = '17.500000001 USD, 0 USD of it held, 17.500000001 USD available'
-  assert.equal(shown.out, `${first.account} has a balance of ${amounts}.\n`)
+  assert.equal(shown.out, `Account ${first.account} has a balance of ${amounts}.\n`)
 })
 
 test('credit is bought, refunded and taken away, once under a key, and a debit needs a note', async (t) => {
@@ -92,7 +92,7 @@ test('an account has the allowance of its plan from its making on, and of a new 
   const { json, turnpike, create, path } = await installation(t)
   const account = await create('tiny')
   assert.match(account, /^acc_[0-9A-Za-z]{22}$/)
-  const { db } = await openCreditDesk(t, path)
+  const { db } = await openCreditFixture(t, path)
   const balance = async () => {
     const row = await db.selectFrom('credit').select('balance_nano_usd').executeTakeFirst()
     return row?.balance_nano_usd
@@ -103,18 +103,18 @@ test('an account has the allowance of its plan from its making on, and of a new 
   assert.equal((await turnpike('accounts', 'set-plan', bare, 'tiny')).code, 0)
   assert.equal((await json('credits', 'show', '--account', bare)).balance_usd, 0.25)
   const unlimited = await create('unlimited')
-  assert.match((await turnpike('credits', 'show', '--account', unlimited)).out, /has no limit: it is billed after/)
+  assert.match((await turnpike('credits', 'show', '--account', unlimited)).out, /postpaid and has no credit limit/)
 })
 
 test('what is held is not available, and commands work while the database is open elsewhere', async (t) => {
   const { json, create, path } = await installation(t)
   const id = (await create('pro')) as AccountId
-  const desk = await openCreditDesk(t, path)
-  const account = await findAccount(desk.db, id)
+  const creditService = await openCreditFixture(t, path)
+  const account = await findAccount(creditService.db, id)
   assert.ok(account)
   const grants = ['1', '2', '3', '4'].map((usd) => json('credits', 'grant', '--account', id, '--usd', usd))
-  await Promise.all([...grants, ...Array.from({ length: 20 }, () => desk.spend(account, { costNanoUsd: 1n }))])
-  assert.equal((await desk.reserve(account, 500)).kind, 'held')
+  await Promise.all([...grants, ...Array.from({ length: 20 }, () => creditService.spend(account, { costNanoUsd: 1n }))])
+  assert.equal((await creditService.reserve(account, 500)).kind, 'held')
   const shown = await json('credits', 'show', '--account', id)
   assert.deepEqual(shown, { account: id, balance_usd: 9.99999998, held_usd: 5e-7, available_usd: 9.99999948 })
 })
@@ -122,18 +122,18 @@ test('what is held is not available, and commands work while the database is ope
 test('past charges of a model are re-rated, of one account or of all, and only once', async (t) => {
   const { json, turnpike, create, path } = await installation(t)
   const ids = [await create('pro'), await create('pro')]
-  const desk = await openCreditDesk(t, path)
+  const creditService = await openCreditFixture(t, path)
   for (const id of ids) {
-    const account = await findAccount(desk.db, id as AccountId)
+    const account = await findAccount(creditService.db, id as AccountId)
     assert.ok(account)
-    await desk.spend(account, { model: 'our-coder', costNanoUsd: 50_000n, createdAt: desk.clock.now })
-    await desk.spend(account, { model: 'other', costNanoUsd: 50_000n })
+    await creditService.spend(account, { model: 'our-coder', costNanoUsd: 50_000n, createdAt: creditService.clock.now })
+    await creditService.spend(account, { model: 'other', costNanoUsd: 50_000n })
   }
   const rerate = ['credits', 'rerate', '--model', 'coder', '--since', '2026-05-01']
   const dry = await turnpike(...rerate, '--all-accounts', '--dry-run')
-  assert.equal(dry.out, '2 of 2 charges of our-coder would be corrected: 0.00005 USD back, 0 USD more.\n')
+  assert.equal(dry.out, '2 of 2 charges of our-coder would be corrected: 0.00005 USD refunded, 0 USD charged.\n')
   const one = await turnpike(...rerate, '--account', ids[0] ?? '')
-  assert.equal(one.out, '1 of 1 charges of our-coder were corrected: 0.000025 USD back, 0 USD more.\n')
+  assert.equal(one.out, '1 of 1 charges of our-coder corrected: 0.000025 USD refunded, 0 USD charged.\n')
   const all = await json(...rerate, '--all-accounts')
   assert.match(all.price_version, /^pv_/)
   const { price_version: _, ...counts } = all
@@ -149,7 +149,7 @@ test('past charges of a model are re-rated, of one account or of all, and only o
   })
   assert.equal((await json(...rerate, '--all-accounts')).corrected, 0)
   assert.equal((await json(...rerate, '--until', '2026-05-02', '--all-accounts')).charges, 0)
-  const versions = desk.db.selectFrom('price_version').select('id').where('model', '=', 'our-coder')
+  const versions = creditService.db.selectFrom('price_version').select('id').where('model', '=', 'our-coder')
   assert.deepEqual(await versions.execute(), [{ id: all.price_version }])
 })
 
@@ -157,9 +157,9 @@ test('what is not there fails with 1, wrong usage with 2, each with one line tha
   const { turnpike } = await installation(t)
   const since = ['--since', '2026-01-01']
   const cases: readonly [number, RegExp, ...string[]][] = [
-    [1, /no account acc_x/, 'credits', 'show', '--account', 'acc_x'],
-    [1, /no account acc_x/, 'credits', 'grant', '--account', 'acc_x', '--usd', '1'],
-    [1, /no model 'our-coda'; near it are our-coder/, 'credits', 'rerate', '--model', 'our-coda', ...since],
+    [1, /Account acc_x does not exist/, 'credits', 'show', '--account', 'acc_x'],
+    [1, /Account acc_x does not exist/, 'credits', 'grant', '--account', 'acc_x', '--usd', '1'],
+    [1, /'our-coda' does not exist. Similar names: our-coder/, 'credits', 'rerate', '--model', 'our-coda', ...since],
     [1, /'priceless' has no price/, 'credits', 'rerate', '--model', 'priceless', ...since],
     [2, /--usd/, 'credits', 'grant'],
     [2, /above 0/, 'credits', 'grant', '--usd', '0'],
@@ -168,8 +168,19 @@ test('what is not there fails with 1, wrong usage with 2, each with one line tha
     [2, /100000000/, 'credits', 'grant', '--usd', '100000000.1'],
     [2, /at most 500/, 'credits', 'grant', '--usd', '1', '--note', 'x'.repeat(501)],
     [2, /ISO 8601/, 'credits', 'rerate', '--model', 'our-coder', '--since', 'yesterday'],
-    [2, /after --since/, 'credits', 'rerate', '--model', 'our-coder', ...since, '--until', '2026-01-01'],
-    [2, /not together/, 'credits', 'rerate', '--model', 'coder', ...since, '--all-accounts', '--account', 'acc_x'],
+    [2, /must be after --since/, 'credits', 'rerate', '--model', 'our-coder', ...since, '--until', '2026-01-01'],
+    [
+      2,
+      /exclude each other/,
+      'credits',
+      'rerate',
+      '--model',
+      'coder',
+      ...since,
+      '--all-accounts',
+      '--account',
+      'acc_x',
+    ],
     [2, /did you mean 'tiny'/, 'accounts', 'create', '--name', 'x', '--plan', 'tinny'],
   ]
   for (const [expected, message, ...words] of cases) {

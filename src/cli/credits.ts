@@ -1,26 +1,65 @@
-/** `turnpike credits`: credit, given, taken and shown directly in the database, by the same ledger as the service's. */
-import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
-import type { EnteredKind } from '../features/credit/entry-limits.ts'
-import { renderEntry } from '../features/credit/ledger-shapes.ts'
-import { auditCommand } from './audit.ts'
-import { chosenAccount, withDatabase } from './database.ts'
-import type { AccountOption, CreditsEntryOptions } from './program.ts'
+/** `turnpike credits`: credit and debit accounts, show balances and reprice charges, directly in the database. */
 
-/** The service acts on it at once: it asks the database with every request. */
+import { CATALOGUE } from '../../catalogue/index.ts'
+import type { Config } from '../config/schema.ts'
+import type { EnteredKind } from '../domain/credit.ts'
+import type { Model } from '../domain/model.ts'
+import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
+import type { Price } from '../domain/price/tariff.ts'
+import { type Account, listAccounts } from '../features/accounts/queries.ts'
+import { renderEntry } from '../features/credit/entries.ts'
+import { addUp, type RerateSummary, rerate } from '../features/credit/rerate.ts'
+import { buildModelBook, type ModelBook } from '../features/models/book.ts'
+import { recordPriceVersions } from '../features/usage/queries.ts'
+import { ALL_TIME } from '../http/period.ts'
+import {
+  type AccountOption,
+  auditCommand,
+  type CommandContext,
+  chosenAccount,
+  EVERYTHING,
+  withDatabase,
+} from './database.ts'
+import { wrongUsage } from './option-values.ts'
+import { printLine } from './output.ts'
+
+export interface CreditsEntryOptions extends AccountOption {
+  /** Above zero. */
+  readonly usd: NanoUsd
+  readonly note?: string
+  readonly idempotencyKey?: string
+}
+
+export interface CreditsRerateOptions extends AccountOption {
+  readonly model: string
+  /** Unix milliseconds. */
+  readonly since: number
+  readonly until?: number
+  readonly allAccounts?: boolean
+  readonly dryRun?: boolean
+}
+
 export async function creditsEnter(kind: EnteredKind, options: CreditsEntryOptions): Promise<void> {
-  const { account: id, usd, note, idempotencyKey, json } = options
-  await withDatabase(async (context) => {
-    const account = await chosenAccount(context, id)
-    const asked = { kind, nanoUsd: usd, note, adjusts: undefined } as const
-    const { entry, isReplay } = await context.credit.enter(account, asked, idempotencyKey)
-    const details = { kind, usd: usdNumber(usd), note: note ?? null }
-    const action = kind === 'debit' ? 'credit.taken' : 'credit.given'
-    if (!isReplay)
-      await auditCommand(context, context.db, { accountId: account.id, action, subject: account.id, details })
-    if (json === true) print(JSON.stringify(renderEntry({ ...entry, adjustedAt: undefined })))
-    else if (isReplay) print(`This key was used before: the entry left ${account.id} ${dollars(entry.balanceNanoUsd)}.`)
-    else print(`${account.id} has a balance of ${dollars(entry.balanceNanoUsd)}.`)
-  })
+  await withDatabase(async (context) => printLine(await addCreditEntry(context, kind, options)))
+}
+
+/** Creates a ledger entry, which takes effect with the next request, and returns the output of the command. */
+export async function addCreditEntry(
+  context: CommandContext,
+  kind: EnteredKind,
+  { account: id, usd, note, idempotencyKey, json }: CreditsEntryOptions,
+): Promise<string> {
+  const account = await chosenAccount(context, id)
+  const requested = { kind, nanoUsd: usd, note, adjusts: undefined } as const
+  const { entry, isReplay } = await context.credit.enter(account, requested, idempotencyKey)
+  const details = { kind, usd: usdNumber(usd), note: note ?? null }
+  const action = kind === 'debit' ? 'credit.taken' : 'credit.given'
+  if (!isReplay)
+    await auditCommand(context, context.db, { accountId: account.id, action, subject: account.id, details })
+  if (json === true) return JSON.stringify(renderEntry({ ...entry, adjustedAt: undefined }))
+  const balance = dollars(entry.balanceNanoUsd)
+  if (isReplay) return `This idempotency key was used before: account ${account.id} had a balance of ${balance} then.`
+  return `Account ${account.id} has a balance of ${balance}.`
 }
 
 export async function creditsShow({ account: id, json }: AccountOption): Promise<void> {
@@ -30,11 +69,11 @@ export async function creditsShow({ account: id, json }: AccountOption): Promise
     const available = balanceNanoUsd - heldNanoUsd
     if (json === true) {
       const amounts = { balance_usd: usdNumber(balanceNanoUsd), held_usd: usdNumber(heldNanoUsd) }
-      return print(JSON.stringify({ account: account.id, ...amounts, available_usd: usdNumber(available) }))
+      return printLine(JSON.stringify({ account: account.id, ...amounts, available_usd: usdNumber(available) }))
     }
-    const limit = remainingNanoUsd === undefined ? ' Its plan has no limit: it is billed after the fact.' : ''
+    const limit = remainingNanoUsd === undefined ? ' Its plan is postpaid and has no credit limit.' : ''
     const amounts = `${dollars(balanceNanoUsd)}, ${dollars(heldNanoUsd)} of it held, ${dollars(available)} available`
-    print(`${account.id} has a balance of ${amounts}.${limit}`)
+    printLine(`Account ${account.id} has a balance of ${amounts}.${limit}`)
   })
 }
 
@@ -42,6 +81,70 @@ export function dollars(amount: NanoUsd): string {
   return `${usdText(amount)} USD`
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+interface PricedModel extends Model {
+  readonly price: Price
+  readonly priceVersion: string
+}
+
+/** Reprices past charges at the current price. Charges at that price stay as they are, so that it is safe to repeat. */
+export async function creditsRerate(options: CreditsRerateOptions): Promise<void> {
+  const period = { start: options.since, end: options.until ?? ALL_TIME.end }
+  if (period.end <= period.start) throw wrongUsage('--until must be after --since.')
+  if (options.allAccounts === true && options.account !== undefined)
+    throw wrongUsage('--all-accounts and --account exclude each other.')
+  await withDatabase(async (context) => {
+    const { db, commit, termsOf, now } = context
+    const priced = pricedModel(context.config, options.model)
+    const { id: model, price, priceVersion } = priced
+    const dryRun = options.dryRun === true
+    if (!dryRun) await recordPriceVersions(db, [priced], now())
+    const summaries: RerateSummary[] = []
+    for (const { id: accountId, plan } of await chosenAccounts(context, options)) {
+      const terms = termsOf(plan)
+      summaries.push(await rerate({ db, commit }, { accountId, terms, model, price, priceVersion, period, dryRun }))
+    }
+    report(addUp(summaries), { ...options, model, priceVersion, dryRun })
+  })
+}
+
+async function chosenAccounts(context: CommandContext, options: CreditsRerateOptions): Promise<readonly Account[]> {
+  if (options.allAccounts === true) return listAccounts(context.db, EVERYTHING)
+  return [await chosenAccount(context, options.account)]
+}
+
+/** Finds the price of a model, even if its providers are no longer configured. */
+function pricedModel({ models }: Config, name: string): PricedModel {
+  const deployments = [...CATALOGUE, ...models].flatMap((entry) => entry.deployments ?? [])
+  const providers = new Set(deployments.map(({ provider }) => provider))
+  const book: ModelBook = buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
+  const found = book.find(name)
+  if (found === undefined)
+    throw new Error(`Model '${name}' does not exist. Similar names: ${book.nearest(name, 3).join(', ')}.`)
+  const model = book.find(found.aliasOf ?? found.id) ?? found
+  const { price, priceVersion } = model
+  if (price === undefined || priceVersion === undefined) throw new Error(`Model '${name}' has no price.`)
+  return { ...model, price, priceVersion }
+}
+
+function report(
+  summary: RerateSummary,
+  { model, priceVersion, dryRun, json }: { model: string; priceVersion: string; dryRun: boolean; json?: boolean },
+): void {
+  const { charges, corrected, withoutUsage, refused } = summary
+  const [charged, refunded] = [summary.chargedNanoUsd, summary.refundedNanoUsd]
+  if (json === true) {
+    const counts = { charges, corrected, without_usage: withoutUsage, refused }
+    const amounts = { charged_usd: usdNumber(charged), refunded_usd: usdNumber(refunded) }
+    printLine(JSON.stringify({ model, price_version: priceVersion, dry_run: dryRun, ...counts, ...amounts }))
+  } else {
+    const corrections = dryRun ? 'would be corrected' : 'corrected'
+    printLine(
+      `${corrected} of ${charges} charges of ${model} ${corrections}: ${dollars(refunded)} refunded, ${dollars(charged)} charged.`,
+    )
+    if (withoutUsage > 0) printLine(`${withoutUsage} skipped: their usage records are past retention.`)
+  }
+  if (refused > 0)
+    throw new Error(
+      `${refused} corrections were rejected because another process made them at the same time. Run the command again.`,
+    )
 }

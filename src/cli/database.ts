@@ -1,21 +1,30 @@
-/** The database that the configuration names, for commands that act on it, also while the service runs. */
+/** Opens the configured database for commands that act on it directly; the gateway may be running. */
 import { randomBytes } from 'node:crypto'
+import { userInfo } from 'node:os'
 import type { Kysely } from 'kysely'
 import type { Config } from '../config/schema.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import { ensureSchema } from '../db/migrate.ts'
-import { openDatabase } from '../db/open.ts'
-import { placeOf } from '../db/place.ts'
-import type { Database } from '../db/schema.ts'
+import { databaseLocation, openDatabase } from '../db/open.ts'
+import type { Database } from '../db/schema/schema.ts'
+import type { AuditEvent } from '../domain/audit.ts'
 import { type AccountId, createIdSource, type IdSource } from '../domain/ids.ts'
-import { ensureFirstAccount } from '../features/accounts/first-account.ts'
+import { ensureFirstAccount } from '../features/accounts/bootstrap.ts'
 import { type Account, type AccountPage, findAccount } from '../features/accounts/queries.ts'
-import { recordPlanAllowances } from '../features/credit/audit/allowances.ts'
-import { planTerms } from '../features/credit/plan-terms.ts'
-import { LEDGER_PROGRAMS } from '../features/credit/sqlite-store.ts'
-import { loadCliConfig } from './context.ts'
-import { type Ledger, openLedger } from './ledger.ts'
+import { auditWriter } from '../features/audit/log.ts'
+import { type CreditService, createAccountCredit } from '../features/credit/account-credit.ts'
+import { recordPlanAllowances } from '../features/credit/audit/store.ts'
+import { LEDGER_PROGRAMS } from '../features/credit/ledger/sqlite/store.ts'
+import { createLedgerStore } from '../features/credit/ledger/store.ts'
+import { type Outcome, type PlanTerms, planTerms, type Unit } from '../features/credit/ledger/unit.ts'
+import { loadCliConfig } from './configuration.ts'
+import type { JsonOption } from './output.ts'
 
-/** Commands list all there is. */
+export interface AccountOption extends JsonOption {
+  readonly account?: string
+}
+
+/** Commands list everything on one page. */
 export const EVERYTHING: AccountPage = { limit: Number.MAX_SAFE_INTEGER, order: 'asc' }
 
 export interface CommandContext extends Ledger {
@@ -25,32 +34,81 @@ export interface CommandContext extends Ledger {
   readonly ids: IdSource
 }
 
-/** Runs a command on the open database, with the current schema, and closes it. Makes what is not there yet, on PostgreSQL nothing. */
-export async function withDatabase(action: (context: CommandContext) => Promise<void>): Promise<void> {
-  const config = await loadCliConfig()
-  const database = await openDatabase(placeOf(config, LEDGER_PROGRAMS))
+/**
+ * Runs an action on the database and closes it. A missing SQLite file is created; a PostgreSQL database must have the
+ * current schema.
+ * @param configuration By default that of this process.
+ */
+export async function withDatabase<Result>(
+  action: (context: CommandContext) => Promise<Result>,
+  configuration?: Config,
+): Promise<Result> {
+  const config = configuration ?? (await loadCliConfig())
+  const database = await openDatabase(databaseLocation(config, LEDGER_PROGRAMS))
   const { db, close } = database
   try {
     await ensureSchema(database, { mayMigrate: false, now: Date.now })
     const terms = Object.entries(config.plans).map(([name, plan]) => [name, planTerms(plan)] as const)
     await recordPlanAllowances(db, new Map(terms), Date.now())
-    const born = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
-    await action({ db, config, ...born, ...openLedger(database, config) })
+    const ids = createIdSource(Date.now, randomBytes)
+    return await action({ db, config, now: Date.now, ids, ...openLedger(database, config) })
   } finally {
     await close()
   }
 }
 
-/** The account that `--account` names, else the one of the first start. Throws when there is no such account. */
+/** Returns the account of `--account`, by default the first one. Throws when it does not exist. */
 export async function chosenAccount(context: CommandContext, id: string | undefined): Promise<Account> {
   const { db, config } = context
   const chosen = id ?? (await ensureFirstAccount(db, config.accounts.default_plan, context))
   const account = await findAccount(db, chosen as AccountId)
   if (account === undefined) throw unknownAccount(chosen)
-  if (id === undefined) await context.credit.read(account) // it may have been made just now: its allowance is due
+  if (id === undefined) await context.credit.read(account) // a new account receives its allowance
   return account
 }
 
 export function unknownAccount(id: string): Error {
-  return new Error(`There is no account ${id}; 'turnpike accounts list' shows them.`)
+  return new Error(`Account ${id} does not exist. Run 'turnpike accounts list' to see all accounts.`)
+}
+
+type Change = Pick<AuditEvent, 'accountId' | 'action' | 'subject' | 'details'>
+
+/** Records a change in the audit log of its account. */
+export async function auditCommand(
+  context: Pick<CommandContext, 'now' | 'ids'>,
+  db: Kysely<Database>,
+  change: Change,
+): Promise<void> {
+  const actor = { kind: 'command_line', id: undefined, name: systemUser() } as const
+  const from = { address: undefined, userAgent: undefined, requestId: undefined }
+  await auditWriter(context)(db, { ...change, ...from, actor, result: 'done' })
+}
+
+/** Undefined if the user has no name, as in some containers. */
+function systemUser(): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    return undefined
+  }
+}
+
+interface Ledger {
+  readonly credit: CreditService
+  /** Commits units in one transaction and returns an outcome for each. */
+  readonly commit: (units: readonly Unit[]) => Promise<readonly Outcome[]>
+  readonly termsOf: (plan: string) => PlanTerms
+}
+
+/** Opens the ledger with the rules and the store of the gateway, but without its commit queue. */
+export function openLedger(database: OpenedDatabase, { plans }: Pick<Config, 'plans'>): Ledger {
+  const store = createLedgerStore(database)
+  const commit = (units: readonly Unit[]) => store.commit({ units })
+  const termsOf = (plan: string) => planTerms(plans[plan])
+  const submit = async (unit: Unit): Promise<Outcome> => {
+    const [outcome] = await commit([unit])
+    if (outcome === undefined) throw new Error('The ledger returned no outcome.')
+    return outcome
+  }
+  return { commit, termsOf, credit: createAccountCredit({ db: database.db, now: Date.now, submit, termsOf }) }
 }

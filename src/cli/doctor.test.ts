@@ -10,15 +10,18 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
-import { freePort } from '../../test/support/free-port.ts'
+import { freePort } from '../../test/support/process/free-port.ts'
+import { temporaryRedis } from '../../test/support/process/redis-server.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { type Check, checkClock, checkNode } from './doctor-machine.ts'
+import { type Check, checkClock, checkNode } from './doctor.ts'
 
 for (const tool of ['git', 'bubblewrap'] as const) findTool(tool)
 
 const PROGRAM = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
-const NAMES = ['node', 'configuration', 'data_directory', 'database', 'port', 'providers', 'agents', 'prices', 'clock']
+const NAMES = [
+  ...['node', 'configuration', 'data_directory', 'database', 'redis', 'port', 'providers', 'agents', 'prices', 'clock'],
+]
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-doctor-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -87,7 +90,7 @@ test('the text names each check with a mark, and the fix of what is wrong', asyn
   const { status, output } = await turnpike(['doctor'], {}, cwd)
   assert.equal(status, 1)
   assert.match(output, /^✓ node: /m)
-  assert.match(output, /^✗ configuration: turnpike\.yaml:1:11: server\.prot: .*\n {2}→ Mend/m)
+  assert.match(output, /^✗ configuration: turnpike\.yaml:1:11: server\.prot: .*\n {2}→ Fix/m)
 })
 
 test('with a bad configuration the rest is not checked, and says so', async () => {
@@ -123,13 +126,25 @@ test('a database with the current schema is well, an old or broken one is wrong'
   assert.equal(find(await examine('', env), 'database').ok, false)
 })
 
+test('Redis is reachable, refuses the password, or does not run; without REDIS_URL nothing is wrong', async (t) => {
+  const server = await temporaryRedis(t, { password: 'hush' })
+  const redisAt = async (url: string) => find(await examine('', { REDIS_URL: url }), 'redis')
+  assert.match(find(await examine(''), 'redis').message, /^not configured/)
+  const { ok, fix } = await redisAt(server.url)
+  assert.deepEqual([ok, fix], [true, null])
+  const refused = await redisAt(`redis://:wr0ng@127.0.0.1:${server.port}`)
+  assert.match(`${refused.ok} ${refused.message}`, /^false REDIS_URL: .*WRONGPASS/)
+  assert.doesNotMatch(JSON.stringify(refused), /wr0ng/)
+  assert.match((await redisAt('redis://127.0.0.1:1')).message, /ECONNREFUSED/)
+})
+
 test('a port that another program has is wrong, one that a Turnpike has is not', async () => {
   const other = await serve(200, '{}')
   const taken = find(await examine('', { PORT: String(other.port) }), 'port')
   assert.match(`${taken.ok} ${taken.message} ${taken.fix}`, /false .*another program .*PORT/)
   const turnpikeServer = await serve(200, '{"openapi":"3.1.0","info":{"title":"Turnpike"}}')
   const own = find(await examine('', { PORT: String(turnpikeServer.port) }), 'port')
-  assert.match(`${own.ok} ${own.message}`, /true .*already served by a Turnpike/)
+  assert.match(`${own.ok} ${own.message}`, /true .*in use by a running Turnpike/)
   const elsewhere = find(await examine('', { HOST: '192.0.2.1' }), 'port')
   assert.match(`${elsewhere.ok} ${elsewhere.message} ${elsewhere.fix}`, /false .*EADDRNOTAVAIL.* HOST/)
 })
@@ -159,12 +174,12 @@ test('providers are reachable, refuse the key, limit requests, fail, do not answ
     'openai: no key',
     'simulator: built in',
   ])
-  assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*Wait.*own state.*OPENAI_API_KEY/)
+  assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*Wait.*status page.*OPENAI_API_KEY/)
 })
 
 test('agents are well with git and a sandbox that holds; without one by choice the doctor says so in capitals', async () => {
   const usual = find(await examine(''), 'agents')
-  assert.match(`${usual.ok} ${usual.message}`, /^true git 2\.\d+\.\d+, and a sandbox that holds$/)
+  assert.match(`${usual.ok} ${usual.message}`, /^true git 2\.\d+\.\d+, sandbox works$/)
   const none = find(await examine('agents: { sandbox: { backend: none } }'), 'agents')
   assert.match(`${none.ok} ${none.message} ${none.fix}`, /^false THEY RUN WITHOUT A SANDBOX.*bubblewrap/)
 })

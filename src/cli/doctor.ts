@@ -1,25 +1,31 @@
+import { once } from 'node:events'
+import { constants, existsSync } from 'node:fs'
+import { access, stat, statfs } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname } from 'node:path'
 import { styleText } from 'node:util'
-import type { Config } from '../config/schema.ts'
-import { loadCliConfig } from './context.ts'
-import { checkAgents } from './doctor-agents.ts'
-import {
-  type Check,
-  checkClock,
-  checkDatabase,
-  checkDataDirectory,
-  checkNode,
-  failed,
-  messageOf,
-  passed,
-} from './doctor-machine.ts'
-import { checkPort, checkProviders } from './doctor-network.ts'
-import { checkPrices } from './doctor-prices.ts'
+import { request } from 'undici'
+import { CATALOGUE } from '../../catalogue/index.ts'
+import type { Config, ProviderConfig } from '../config/schema.ts'
+import { secretPath } from '../config/secret.ts'
+import type { OpenOptions } from '../db/database.ts'
+import { databaseLocation } from '../db/open.ts'
+import { endingPrices, priceEndText } from '../domain/model.ts'
+import type { ProviderProbe } from '../domain/provider-status.ts'
+import { checkRedis } from '../features/limits/redis-health.ts'
+import { buildModelBook } from '../features/models/book.ts'
+import { probeProvider } from '../gateway/upstream/probe.ts'
+import { resolveProvider } from '../providers/index.ts'
+import { checkGit, testGitJail } from '../runner/git/self-test.ts'
+import { gitSettings } from '../runner/git/settings.ts'
+import { selfTest } from '../runner/sandbox/self-test.ts'
+import { loadCliConfig } from './configuration.ts'
 
 export interface DoctorOptions {
   readonly json?: boolean
 }
 
-/** Looks at everything, says what is wrong and how to mend it. Exit code 1 if anything is wrong. Changes nothing. */
+/** `turnpike doctor`: runs every check and suggests fixes; changes nothing. Exit code 1 if a check fails. */
 export async function doctor({ json = false }: DoctorOptions): Promise<void> {
   const checks = await examine(() => loadCliConfig())
   const ok = checks.every((check) => check.ok)
@@ -27,14 +33,14 @@ export async function doctor({ json = false }: DoctorOptions): Promise<void> {
   if (!ok) process.exitCode = 1
 }
 
-/** @param load Rejects with `ConfigError` when the configuration is bad; what depends on it is then not checked. */
+/** @param load Rejects with `ConfigError` if the configuration is invalid; checks that depend on it are then skipped. */
 export async function examine(load: () => Promise<Config>): Promise<readonly Check[]> {
   const config = await load().catch((error: unknown) => messageOf(error))
   const independent = { node: checkNode(process.versions.node), clock: checkClock() }
   if (typeof config === 'string') {
-    const fix = 'Mend what the lines above name; docs/configuration.md lists every setting.'
-    const unknown = ['data_directory', 'database', 'port', 'providers', 'agents', 'prices'].map((name) =>
-      failed(name, 'not checked, since the configuration cannot be used', 'Mend the configuration first.'),
+    const fix = 'Fix the settings above; docs/configuration.md lists every setting.'
+    const unknown = ['data_directory', 'database', 'redis', 'port', 'providers', 'agents', 'prices'].map((name) =>
+      failed(name, 'skipped, because the configuration is invalid', 'Fix the configuration first.'),
     )
     return [independent.node, failed('configuration', config, fix), ...unknown, independent.clock]
   }
@@ -42,9 +48,10 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
   const dependent = await Promise.all([
     checkDataDirectory(config.data_dir),
     checkDatabase(config),
+    checkSharedLimits(config.redis_url),
     checkPort(config.server),
     checkProviders(config.providers),
-    checkAgents(config.agents),
+    checkAgents(config),
     checkPrices(config),
   ])
   return [independent.node, configuration, ...dependent, independent.clock]
@@ -54,4 +61,254 @@ function renderCheck({ ok, name, message, fix }: Check): string {
   const mark = styleText(ok ? 'green' : 'red', ok ? '✓' : '✗', { stream: process.stdout })
   const text = message.replaceAll('\n', '\n    ')
   return `${mark} ${name}: ${text}\n${fix === null ? '' : `  → ${fix}\n`}`
+}
+
+/** One line of the report. `fix` is null if there is nothing to fix. */
+export interface Check {
+  readonly name: string
+  readonly ok: boolean
+  readonly message: string
+  readonly fix: string | null
+}
+
+const OLDEST_NODE_MAJOR = 24
+const LEAST_FREE_BYTES = 256 * 1024 * 1024
+const MEBIBYTE = 1024 * 1024
+const REDIS_TIMEOUT_MS = 5_000
+const EARLIEST_YEAR = 2026
+const LATEST_YEAR = 2100
+
+export function passed(name: string, message: string): Check {
+  return { name, ok: true, message, fix: null }
+}
+
+export function failed(name: string, message: string, fix: string): Check {
+  return { name, ok: false, message, fix }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** @param version As in `process.versions.node`. */
+export function checkNode(version: string): Check {
+  if (Number.parseInt(version, 10) >= OLDEST_NODE_MAJOR) return passed('node', version)
+  return failed(
+    'node',
+    `${version}, but ${OLDEST_NODE_MAJOR} or newer is needed`,
+    'Run `npm ci` in the clone, or install a newer Node.js.',
+  )
+}
+
+/** @param now Unix milliseconds; `clock` monotonic milliseconds. */
+export function checkClock(now: () => number = Date.now, clock: () => number = () => performance.now()): Check {
+  const year = new Date(now()).getUTCFullYear()
+  const fix = 'Set the clock of this machine and synchronize it with NTP.'
+  if (year < EARLIEST_YEAR || year > LATEST_YEAR) return failed('clock', `the year is ${year}`, fix)
+  const readings = Array.from({ length: 100 }, clock)
+  const isMonotonic = readings.every((reading, index) => reading >= (readings[index - 1] ?? reading))
+  if (!isMonotonic) return failed('clock', 'the monotonic clock runs backwards', 'Restart this machine.')
+  return passed('clock', new Date(now()).toISOString())
+}
+
+async function checkDataDirectory(folder: string): Promise<Check> {
+  const name = 'data_directory'
+  const fix = `Make ${folder} writable for this user, or set TURNPIKE_DATA_DIR.`
+  try {
+    const nearest = nearestExisting(folder)
+    if (!(await stat(nearest)).isDirectory()) return failed(name, `${nearest} is not a folder`, fix)
+    await access(nearest, constants.W_OK | constants.X_OK)
+    const { bavail, bsize } = await statfs(nearest)
+    const free = `${Math.floor((bavail * bsize) / MEBIBYTE)} MiB free`
+    if (bavail * bsize < LEAST_FREE_BYTES) return failed(name, `${folder}: only ${free}`, 'Free disk space.')
+    return passed(name, `${folder}: ${nearest === folder ? 'writable' : 'will be created on first start'}, ${free}`)
+  } catch (error) {
+    return failed(name, `${folder}: ${messageOf(error)}`, fix)
+  }
+}
+
+async function checkSharedLimits(url: string | undefined): Promise<Check> {
+  const name = 'redis'
+  if (url === undefined) return passed(name, 'not configured: each process counts rate limits by itself')
+  try {
+    await checkRedis(url, REDIS_TIMEOUT_MS)
+    return passed(name, 'REDIS_URL: reachable, executes scripts')
+  } catch (error) {
+    return failed(name, `REDIS_URL: ${messageOf(error)}`, 'Check that the server runs, and that REDIS_URL is correct.')
+  }
+}
+
+async function checkDatabase(config: Config): Promise<Check> {
+  const name = 'database'
+  const location = databaseLocation(config)
+  if ('path' in location && !existsSync(location.path))
+    return passed(name, `${location.path}: will be created on first start`)
+  const what = 'path' in location ? location.path : 'DATABASE_URL'
+  try {
+    const pending = await pendingAt(location)
+    if (pending.length === 0) return passed(name, `${what}: reachable, schema current`)
+    const start = 'path' in location ? 'start the gateway' : 'start the gateway with `--migrate`'
+    return failed(name, `${what}: the schema lacks ${pending.join(', ')}`, `Run \`turnpike migrate\`, or ${start}.`)
+  } catch (error) {
+    if ('path' in location)
+      return failed(name, `${what}: ${messageOf(error)}`, 'Check who owns the file, or restore a backup.')
+    return failed(name, messageOf(error), 'Fix the server, or set DATABASE_URL to another one.')
+  }
+}
+
+async function pendingAt(location: OpenOptions): Promise<readonly string[]> {
+  const [{ openDatabase }, { pendingMigrations }] = await Promise.all([
+    import('../db/open.ts'),
+    import('../db/migrate.ts'),
+  ])
+  const database = await openDatabase(location)
+  try {
+    await database.ping()
+    return await pendingMigrations(database.db)
+  } finally {
+    await database.close()
+  }
+}
+
+function nearestExisting(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : nearestExisting(dirname(folder))
+}
+
+const LONGEST_WAIT_MS = 3_000
+
+async function checkPort({ host, port }: Config['server']): Promise<Check> {
+  const name = 'port'
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const code = await failureToListen(host, port)
+  if (code === undefined) return passed(name, `${address}: free`)
+  if (code !== 'EADDRINUSE') {
+    const fix = code === 'EACCES' ? 'Choose a port above 1023.' : 'Set HOST to an address of this machine.'
+    return failed(name, `${address}: cannot listen (${code})`, fix)
+  }
+  if (await isTurnpike(address)) return passed(name, `${address}: in use by a running Turnpike`)
+  return failed(name, `${address}: in use by another program`, 'Stop that program, or set PORT to another port.')
+}
+
+/** Checks for each provider that it has a key, responds, and accepts the key. */
+async function checkProviders(providers: Config['providers']): Promise<Check> {
+  const name = 'providers'
+  const results = await Promise.all(Object.entries(providers).map(([id, config]) => examineProvider(id, config)))
+  if (results.length === 0) return passed(name, 'none configured; only the built-in simulator is available')
+  const message = results.map(({ id, state }) => `${id}: ${state}`).join('\n')
+  const fixes = results.flatMap(({ fix }) => (fix === undefined ? [] : [fix]))
+  return fixes.length === 0 ? passed(name, message) : failed(name, message, fixes.join(' '))
+}
+
+interface ProviderResult {
+  readonly id: string
+  readonly state: string
+  /** Undefined when nothing is wrong. */
+  readonly fix?: string
+}
+
+async function examineProvider(id: string, config: ProviderConfig): Promise<ProviderResult> {
+  try {
+    const resolved = resolveProvider(id, config)
+    return describe(id, await probeProvider(resolved, LONGEST_WAIT_MS))
+  } catch (error) {
+    return unreachable(id, messageOf(error))
+  }
+}
+
+/** Any response proves that the provider is reachable; a rejected credential and server errors fail the check. */
+function describe(id: string, probe: ProviderProbe): ProviderResult {
+  switch (probe.kind) {
+    case 'built_in':
+      return { id, state: 'built in' }
+    case 'no_key':
+      return { id, state: 'no key', fix: `Set ${probe.variable}, or providers.${id}.api_key.` }
+    case 'no_credential':
+      return { id, state: 'no credential', fix: `Check the credential settings of the provider ${id}.` }
+    case 'answered':
+      return { id, state: 'reachable' }
+    case 'refused':
+      return { id, state: `unauthorised (${probe.status})`, fix: `Check the key of the provider ${id}.` }
+    case 'limited':
+      return {
+        id,
+        state: `limits requests (${probe.status})`,
+        fix: `Wait, or raise the rate limits at the provider ${id}.`,
+      }
+    case 'failing':
+      return { id, state: `fails (${probe.status})`, fix: `Check the status page of the provider ${id}.` }
+    case 'silent':
+      return unreachable(id, `no answer within ${LONGEST_WAIT_MS / 1000} s`)
+    case 'unreachable':
+      return unreachable(id, probe.reason)
+  }
+}
+
+function unreachable(id: string, reason: string): ProviderResult {
+  return { id, state: `unreachable (${reason})`, fix: `Check providers.${id}.base_url and the network connection.` }
+}
+
+async function failureToListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer()
+  try {
+    server.listen({ host, port, exclusive: true })
+    await once(server, 'listening')
+    return undefined
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+  } finally {
+    server.close()
+  }
+}
+
+async function isTurnpike(address: string): Promise<boolean> {
+  try {
+    const response = await request(`http://${address.replace(/^(0\.0\.0\.0|\[::\]):/, 'localhost:')}/openapi.json`, {
+      signal: AbortSignal.timeout(LONGEST_WAIT_MS),
+    })
+    const document = (await response.body.json()) as { readonly info?: { readonly title?: unknown } } | null
+    return document?.info?.title === 'Turnpike'
+  } catch {
+    return false
+  }
+}
+
+const GIT_WITHIN_MS = 10_000
+
+async function checkAgents({ agents, data_dir }: Pick<Config, 'agents' | 'data_dir'>): Promise<Check> {
+  const name = 'agents'
+  const { backend } = agents.sandbox
+  const settings = gitSettings()
+  const git = await checkGit(settings, AbortSignal.timeout(GIT_WITHIN_MS))
+  if (!git.ok) return failed(name, `off: ${git.reason}`, `${capitalised(git.fix)}.`)
+  if (backend === 'none') {
+    const message = 'THEY RUN WITHOUT A SANDBOX: commands of models and repositories have all rights of the gateway'
+    return failed(
+      name,
+      message,
+      'Set agents.sandbox.backend to bubblewrap, unless this machine is discarded after each run.',
+    )
+  }
+  const sandbox = await selfTest()
+  const result = sandbox.ok ? await testGitJail(settings, { secrets: [secretPath(data_dir)] }) : sandbox
+  if (!result.ok) return failed(name, `off: the sandbox failed its self-test: ${result.reason}`, result.fix)
+  return passed(name, `git ${git.version}, sandbox works`)
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const FIX = 'Set `pricing`, or its `successors`, for them under `models` in the configuration file; see docs/prices.md.'
+
+/** Warns of models whose price expires within a week; the check passes. @param now Unix milliseconds. */
+function checkPrices({ models, providers }: Config, now: () => number = Date.now): Check {
+  try {
+    const names = new Set(Object.keys(providers))
+    const book = buildModelBook({ catalogue: CATALOGUE, models, providers: names, now })
+    const ends = endingPrices(book.all, now())
+    if (ends.length === 0) return passed('prices', 'none expires within a week')
+    return { ...passed('prices', ends.map(priceEndText).join('; ')), fix: FIX }
+  } catch (error) {
+    return failed('prices', messageOf(error), FIX)
+  }
 }

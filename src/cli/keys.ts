@@ -1,24 +1,36 @@
-/** `turnpike keys`: API keys, made and revoked directly in the database. */
-import { SCOPES, type Scope } from '../domain/caller.ts'
+/** `turnpike keys`: create, list and revoke API keys directly in the database. */
+import { DELEGATING_RIGHTS, SCOPES, type Scope } from '../domain/identity/caller.ts'
 import type { KeyId } from '../domain/ids.ts'
-import { ACCOUNT_SCOPES, type ApiKey, type KeyRights } from '../features/keys/key.ts'
-import { createKey, findKeyAccount, listKeys, revokeKey } from '../features/keys/queries.ts'
-import { nanoUsdOf, renderKey } from '../features/keys/shapes.ts'
-import { parseAddressRange } from '../lib/address-ranges.ts'
-import { parseDurationMs } from '../lib/duration.ts'
-import { textTable } from '../lib/text-table.ts'
-import { auditCommand } from './audit.ts'
-import { chosenAccount, withDatabase } from './database.ts'
-import type { AccountOption, KeysCreateOptions } from './program.ts'
-import { wrongUsage } from './wrong-usage.ts'
+import { ACCOUNT_SCOPES, type ApiKey, isLimited, type KeyRights } from '../features/keys/key.ts'
+import { createKey, findKeyAccount, listKeys, revokeKeys } from '../features/keys/queries.ts'
+import { nanoUsdOf, renderKey } from '../features/keys/routes.ts'
+import { parseAddressRange } from '../lib/ip-address.ts'
+import { textTable } from '../lib/table.ts'
+import { parseDurationMs } from '../lib/time.ts'
+import { type AccountOption, auditCommand, chosenAccount, withDatabase } from './database.ts'
+import { wrongUsage } from './option-values.ts'
+import { type JsonOption, printLine } from './output.ts'
+
+export interface KeysCreateOptions extends JsonOption {
+  readonly name: string
+  readonly account?: string
+  readonly scopes?: string[]
+  readonly ipAllowlist?: string[]
+  /** A number and a unit: `30d`. */
+  readonly expiresIn?: string
+  readonly monthlyBudgetUsd?: number
+  readonly requestsPerMinute?: number
+  readonly models?: string[]
+  readonly operator?: boolean
+}
 
 const MAX_NAME_LENGTH = 100
 const ALL_KEYS = Number.MAX_SAFE_INTEGER
 
-/** Prints the key, which is not to be had again, and nothing else. */
+/** Prints the new key, which is shown only once, and nothing else. */
 export async function keysCreate(options: KeysCreateOptions): Promise<void> {
   const name = options.name.trim()
-  if (name.length > MAX_NAME_LENGTH) throw wrongUsage(`--name: at most ${MAX_NAME_LENGTH} characters.`)
+  if (name.length > MAX_NAME_LENGTH) throw wrongUsage(`--name: allowed: at most ${MAX_NAME_LENGTH} characters.`)
   const rights = readRights(options, Date.now())
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, options.account)
@@ -33,7 +45,7 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
       })
       return created
     })
-    print(options.json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
+    printLine(options.json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
   })
 }
 
@@ -41,49 +53,65 @@ export async function keysList({ account, json }: AccountOption): Promise<void> 
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, account)
     const keys = await listKeys(context.db, accountId, { limit: ALL_KEYS, order: 'desc' })
-    if (json === true) print(JSON.stringify({ data: keys.map(renderKey), has_more: false, next_cursor: null }))
+    if (json === true) printLine(JSON.stringify({ data: keys.map(renderKey), has_more: false, next_cursor: null }))
     else process.stdout.write(keysTable(keys, context.now()))
   })
 }
 
-/** In force within a second in every process. */
-export async function keysRevoke(id: string, _options: object = {}): Promise<void> {
+/** Revokes a key. Every process applies it within a second. */
+export async function keysRevoke(id: string, { cascade = true }: { readonly cascade?: boolean } = {}): Promise<void> {
   await withDatabase(async (context) => {
     const { db, now } = context
     const accountId = await findKeyAccount(db, id as KeyId)
-    if (accountId === undefined) throw new Error(`There is no key ${id}; 'turnpike keys list' shows them.`)
-    await db.transaction().execute(async (inside) => {
-      if (!(await revokeKey(inside, { accountId, id: id as KeyId }, now())))
-        throw new Error(`The key ${id} is revoked already.`)
-      await auditCommand(context, inside, { accountId, action: 'key.revoked', subject: id, details: {} })
+    if (accountId === undefined) throw new Error(`Key ${id} does not exist. Run 'turnpike keys list' to see all keys.`)
+    const revoked = await db.transaction().execute(async (inside) => {
+      const { keys, webhooks } = await revokeKeys(inside, { accountId, id: id as KeyId, cascade }, now())
+      if (keys.length === 0) throw new Error(`Key ${id} is already revoked.`)
+      for (const key of keys) {
+        await auditCommand(context, inside, { accountId, action: 'key.revoked', ...revocationOf(key, id) })
+      }
+      for (const webhook of webhooks) {
+        const event = { action: 'webhook.disabled', subject: webhook, details: { reason: 'key_revoked' } }
+        await auditCommand(context, inside, { accountId, ...event })
+      }
+      return keys
     })
-    print(`Revoked ${id}.`)
+    printLine(revoked.map((key) => `Revoked ${key}.`).join('\n'))
   })
+}
+
+function revocationOf(key: KeyId, revoked: string) {
+  return { subject: key, details: key === revoked ? {} : { with: revoked } }
 }
 
 function readRights(options: KeysCreateOptions, now: number): KeyRights {
   const { monthlyBudgetUsd, requestsPerMinute, expiresIn } = options
-  if (requestsPerMinute === 0) throw wrongUsage('--requests-per-minute: at least 1.')
-  return {
-    scopes: readScopes(options.scopes ?? [], options.operator === true),
+  if (requestsPerMinute === 0) throw wrongUsage('--requests-per-minute: allowed: at least 1.')
+  const limits = {
     ipAllowlist: (options.ipAllowlist ?? []).map(readRange),
     models: options.models ?? [],
     monthlyBudgetNanoUsd: monthlyBudgetUsd === undefined ? undefined : nanoUsdOf(monthlyBudgetUsd),
     requestsPerMinute,
     expiresAt: expiresIn === undefined ? undefined : now + readDurationMs(expiresIn),
   }
+  return { ...limits, scopes: readScopes(options, isLimited(limits)) }
 }
 
-function readScopes(names: readonly string[], operator: boolean): readonly Scope[] {
-  const allowed = ACCOUNT_SCOPES
-  const scopes = names.map((name) => {
-    const scope = allowed.find((candidate) => candidate === name)
-    if (scope !== undefined) return scope
-    if (name === 'operator') throw wrongUsage("--scopes: 'operator' is given with --operator.")
-    throw wrongUsage(`--scopes: '${name}' is none of ${allowed.join(', ')}.`)
-  })
-  if (!operator) return [...new Set(scopes)]
-  return scopes.length === 0 ? SCOPES : [...new Set<Scope>([...scopes, 'operator'])]
+function readScopes({ scopes: names = [], operator = false }: KeysCreateOptions, limited: boolean): readonly Scope[] {
+  const scopes = [...new Set(names.map(readScope))]
+  const managing = scopes.find((scope) => DELEGATING_RIGHTS.has(scope))
+  if (limited && managing !== undefined) {
+    throw wrongUsage(`--scopes: '${managing}' cannot be combined with a budget, models, a rate limit or an expiry.`)
+  }
+  if (!operator) return scopes
+  return scopes.length === 0 ? SCOPES : [...scopes, 'operator']
+}
+
+function readScope(name: string): Scope {
+  const scope = ACCOUNT_SCOPES.find((candidate) => candidate === name)
+  if (scope !== undefined) return scope
+  if (name === 'operator') throw wrongUsage("--scopes: pass --operator for the scope 'operator'.")
+  throw wrongUsage(`--scopes: unknown scope '${name}'. Allowed: ${ACCOUNT_SCOPES.join(', ')}.`)
 }
 
 function readRange(text: string): string {
@@ -94,7 +122,7 @@ function readRange(text: string): string {
 function readDurationMs(text: string): number {
   const durationMs = parseDurationMs(text)
   if (durationMs !== undefined) return durationMs
-  throw wrongUsage('--expires-in: a whole number and a unit (s, m, h, d), such as 30d.')
+  throw wrongUsage('--expires-in: allowed: a whole number and a unit (s, m, h, d), such as 30d.')
 }
 
 function keysTable(keys: readonly ApiKey[], now: number): string {
@@ -118,8 +146,4 @@ function stateOf({ revokedAt, expiresAt }: ApiKey, now: number): string {
 
 function dateText(ms: number | undefined): string {
   return ms === undefined ? '-' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ')
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

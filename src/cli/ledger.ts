@@ -1,26 +1,165 @@
-/** The ledger for commands: the same rules and the same store as the service's, without its queue. */
-import type { Config } from '../config/schema.ts'
-import type { OpenedDatabase } from '../db/open.ts'
-import { type CreditDesk, createAccountCredit } from '../features/credit/account-credit.ts'
-import { createLedgerStore } from '../features/credit/ledger-store.ts'
-import { planTerms } from '../features/credit/plan-terms.ts'
-import type { Outcome, PlanTerms, Unit } from '../features/credit/unit.ts'
+/** `turnpike ledger audit` and `turnpike ledger recovery`. */
+import { randomBytes } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { Database } from '../db/schema/schema.ts'
+import { type AccountId, createIdSource } from '../domain/ids.ts'
+import { usdNumber } from '../domain/money.ts'
+import { findAccount } from '../features/accounts/queries.ts'
+import { FINDING_KINDS } from '../features/credit/audit/finding.ts'
+import { MAX_LISTED, renderAudit } from '../features/credit/audit/outcome.ts'
+import { auditEverything, runAudit } from '../features/credit/audit/run.ts'
+import {
+  type AuditScope,
+  countFindings,
+  createAudit,
+  deleteOpenAudits,
+  findLatestAudit,
+  knownAllowances,
+  listFindings,
+  type StoredAudit,
+} from '../features/credit/audit/store.ts'
+import { type DamagedSpool, type DamageReport, damagedSpools } from '../features/credit/spool/reader.ts'
+import { eventRecorder } from '../features/webhooks/record-event.ts'
+import { textTable } from '../lib/table.ts'
+import { type CommandContext, unknownAccount, withDatabase } from './database.ts'
+import { type JsonOption, printLine } from './output.ts'
 
-export interface Ledger {
-  readonly credit: CreditDesk
-  /** In one transaction; an outcome for each. */
-  readonly commit: (units: readonly Unit[]) => Promise<readonly Outcome[]>
-  readonly termsOf: (plan: string) => PlanTerms
+export interface LedgerAuditOptions extends JsonOption {
+  readonly account?: AccountId
+  /** Unix milliseconds. */
+  readonly since?: number
+  readonly restart?: boolean
 }
 
-export function openLedger(database: OpenedDatabase, { plans }: Pick<Config, 'plans'>): Ledger {
-  const store = createLedgerStore(database)
-  const commit = (units: readonly Unit[]) => store.commit({ units })
-  const termsOf = (plan: string) => planTerms(plans[plan])
-  const submit = async (unit: Unit): Promise<Outcome> => {
-    const [outcome] = await commit([unit])
-    if (outcome === undefined) throw new Error('The ledger gave no outcome.')
-    return outcome
+const OPEN_FOR_MS = 86_400_000
+const SHOWN_EVERY_MS = 5_000
+
+/** Recomputes charges and balances. Exit code 1 if there are findings. Resumes an interrupted audit unless `restart`. */
+export async function ledgerAudit({ account, since, restart, json }: LedgerAuditOptions): Promise<void> {
+  await withDatabase(async (context) => {
+    const { db } = context
+    const accountId = account === undefined ? undefined : (await findAccount(db, account))?.id
+    if (account !== undefined && accountId === undefined) throw unknownAccount(account)
+    const scope: AuditScope = { accountId, since }
+    if (restart === true) await deleteOpenAudits(db, scope)
+    const started = performance.now()
+    const audit = await run(context, scope)
+    const seconds = (performance.now() - started) / 1000
+    const findings = countFindings(audit.progress)
+    if (json === true) printLine(JSON.stringify({ ...(await renderAudit(db, audit)), cursor: undefined }))
+    else await show(context, audit, seconds)
+    if (findings > 0) process.exitCode = 1
+  })
+}
+
+async function run(context: CommandContext, scope: AuditScope): Promise<StoredAudit> {
+  const { db, now } = context
+  const onProgress = showProgress()
+  if (scope.accountId === undefined && scope.since === undefined) {
+    const ids = createIdSource(now, randomBytes)
+    const log = { warn: () => undefined, info: () => undefined }
+    return auditEverything({ db, now, recordEvent: eventRecorder({ now, ids }), log }, { onProgress })
   }
-  return { commit, termsOf, credit: createAccountCredit({ db: database.db, now: Date.now, submit, termsOf }) }
+  const open = await findLatestAudit(db, scope, 'open')
+  const isFresh = open !== undefined && now() - open.startedAt < OPEN_FOR_MS
+  const audit = isFresh ? open : await createAudit(db, scope, now())
+  await runAudit({ db, now, allowances: await knownAllowances(db), onProgress }, audit)
+  return { ...audit, endedAt: now() }
+}
+
+/** Shows progress on a terminal. */
+function showProgress(): (audit: StoredAudit) => void {
+  let shownAt = performance.now()
+  return ({ progress }) => {
+    if (!process.stderr.isTTY || performance.now() - shownAt < SHOWN_EVERY_MS) return
+    shownAt = performance.now()
+    process.stderr.write(`${progress.accounts} accounts, ${progress.rows} rows, ${countFindings(progress)} findings\n`)
+  }
+}
+
+async function show({ db }: CommandContext, audit: StoredAudit, seconds: number): Promise<void> {
+  const { progress } = audit
+  const findings = await listFindings(db, audit.id, MAX_LISTED)
+  const count = countFindings(progress)
+  if (findings.length > 0) {
+    const rows = findings.map(({ accountId, kind, subject, expected, actual }) => [
+      accountId,
+      kind,
+      subject,
+      expected,
+      actual,
+    ])
+    process.stdout.write(`${textTable(['ACCOUNT', 'FINDING', 'OF', 'EXPECTED', 'ACTUAL'], rows)}\n`)
+    for (const kind of new Set(findings.map((finding) => finding.kind))) printLine(`${kind}: ${FINDING_KINDS[kind]}`)
+    if (findings.length < count) printLine(`${count - findings.length} more findings are not listed.`)
+    printLine('')
+  }
+  const read = `${progress.rows} rows of ${progress.accounts} accounts in ${seconds.toFixed(1)} s`
+  printLine(count === 0 ? `No findings: ${read}.` : `${count} findings: ${read}.`)
+}
+
+type Undecided = DamageReport['undecided'][number]
+
+/** `open`: its hold waits for the sweep. `charged`: see its usage. `released`: nothing was charged. */
+interface Resolution extends Undecided {
+  readonly state: 'open' | 'charged' | 'released'
+  readonly usage_source: string | null
+  readonly cost_usd: number | null
+}
+
+export async function ledgerRecovery({ json }: JsonOption): Promise<void> {
+  await withDatabase(async ({ db, config }) => {
+    const spools = await damagedSpools(config.data_dir)
+    const found = await Promise.all(spools.map((spool) => describe(db, spool)))
+    process.stdout.write(json === true ? `${JSON.stringify({ object: 'list', data: found })}\n` : textOf(found))
+  })
+}
+
+async function describe(db: Kysely<Database>, { path, report }: DamagedSpool) {
+  const undecided: Resolution[] = []
+  for (const each of report?.undecided ?? []) undecided.push(await resolutionOf(db, each))
+  return {
+    path,
+    instance: report?.instance ?? null,
+    found_at: report?.found_at ?? null,
+    problems: report?.problems ?? ['unreadable lines, or records that the ledger rejected'],
+    undecided,
+  }
+}
+
+async function resolutionOf(db: Kysely<Database>, each: Undecided): Promise<Resolution> {
+  const { account, completion: id } = each
+  const row = await db
+    .selectFrom('completion')
+    .select(['cost_nano_usd', 'usage_source'])
+    .where('account_id', '=', account)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row !== undefined)
+    return { ...each, state: 'charged', usage_source: row.usage_source, cost_usd: usdNumber(row.cost_nano_usd) }
+  const hold = await db
+    .selectFrom('hold')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return { ...each, state: hold === undefined ? 'released' : 'open', usage_source: null, cost_usd: null }
+}
+
+function textOf(found: readonly Awaited<ReturnType<typeof describe>>[]): string {
+  if (found.length === 0) return 'No damaged spools.\n'
+  return found
+    .map(({ path, found_at: at, problems, undecided }) => {
+      const head = [`${path}${at === null ? '' : `, found ${at}`}`, ...problems.map((problem) => `  ${problem}`)]
+      const rows = undecided.map(({ account, completion, state, usage_source: source, cost_usd: cost }) => [
+        completion,
+        account,
+        state,
+        source ?? '',
+        cost === null ? '' : String(cost),
+      ])
+      const table = rows.length === 0 ? '' : textTable(['completion', 'account', 'state', 'usage', 'usd'], rows)
+      return `${head.join('\n')}\n${table}`
+    })
+    .join('\n')
 }

@@ -36,6 +36,21 @@ test('--version prints the version of the package', () => {
   assert.deepEqual(output(turnpike(['--version'])), { status: 0, stdout: `${PACKAGE.version}\n`, stderr: '' })
 })
 
+test('the program loads two small libraries before it knows the command', () => {
+  const hook = `import { registerHooks } from 'node:module'
+    const packages = new Set()
+    registerHooks({ resolve(specifier, context, next) {
+      const found = next(specifier, context)
+      packages.add(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1])
+      return found
+    } })
+    process.on('exit', () => console.error([...packages].filter(Boolean).join(' ')))`
+  const { stderr } = turnpike(['--version'], {
+    NODE_WORDS: `--import=data:text/javascript,${encodeURIComponent(hook)}`,
+  })
+  assert.equal(stderr, 'commander ipaddr.js\n')
+})
+
 test('--help answers at every level with exit 0', () => {
   for (const words of [[], ['serve'], ['keys'], ['keys', 'create'], ['accounts', 'set-plan'], ['config', 'check']]) {
     const { status, stdout, stderr } = turnpike([...words, '--help'])
@@ -92,7 +107,7 @@ test('a value that is not allowed is wrong usage', () => {
   assertWrongUsage(['keys', 'create', '--name', ' '], /not empty/)
   assertWrongUsage(['keys', 'create', '--name', 'x', '--expires-in', '30'], /such as 30d/)
   assertWrongUsage(['keys', 'create', '--name', 'x', '--monthly-budget-usd', '-1'], /6 decimals/)
-  assertWrongUsage(['keys', 'create', '--name', 'x', '--scopes', 'chat,,keys'], /commas/)
+  assertWrongUsage(['keys', 'create', '--name', 'x', '--scopes', 'chat,,keys'], /comma-separated/)
   assertWrongUsage(['keys', 'revoke'], /missing required argument 'id'/)
 })
 

@@ -1,11 +1,11 @@
 /**
- * The command line: runs one command and says how it ended. Exit codes: 0 done, 1 failed, 2 wrong usage. Every command
+ * The command line: runs one command and sets the exit code. Exit codes: 0 done, 1 failed, 2 wrong usage. Every command
  * is imported when it is called, so that each pays only for what it needs.
  */
 import { styleText } from 'node:util'
 import { CommanderError } from 'commander'
 import { processEnvironment } from '../config/environment.ts'
-import { ConfigError } from '../config/error.ts'
+import { ConfigError } from '../config/source-tree.ts'
 import { buildProgram } from './program.ts'
 
 export interface CommandLine {
@@ -32,7 +32,8 @@ export async function main({ arguments: words, version }: CommandLine): Promise<
 
 /** One line on stderr. */
 function reportError(message: string): void {
-  const line = message.trim().replaceAll(/\s*\n\s*/g, ' ')
+  const lines = message.split('\n').map((line) => line.trim())
+  const line = lines.filter((text) => text !== '').join(' ')
   process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${line}\n`)
 }
 

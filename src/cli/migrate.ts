@@ -1,25 +1,103 @@
-/** `turnpike migrate`: brings the database to the schema of this release. */
-import { existsSync } from 'node:fs'
-import { migrate as applyMigrations, pendingMigrations } from '../db/migrate.ts'
-import { MIGRATIONS } from '../db/migrations/index.ts'
-import { type OpenOptions, openDatabase } from '../db/open.ts'
-import { placeOf } from '../db/place.ts'
-import { loadCliConfig } from './context.ts'
+/**
+ * `turnpike migrate` brings the database to the schema of this release; `turnpike migrate-to-postgres` moves an
+ * installation from its SQLite file to PostgreSQL.
+ */
 
-/** Prints what was applied, one name a line; with `dryRun` what would be, without making or changing anything. */
+import { existsSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import type { OpenOptions } from '../db/database.ts'
+import { migrate as applyMigrations, MIGRATIONS, pendingMigrations } from '../db/migrate.ts'
+import type { Compared } from '../db/move/compare.ts'
+import { moveDatabase } from '../db/move/move.ts'
+import { databaseFile, databaseLocation, openDatabase } from '../db/open.ts'
+import { appliedMigrations, openExclusive } from '../db/sqlite/offline.ts'
+import { spoolDirectories } from '../features/credit/spool/directory.ts'
+import { loadCliConfig } from './configuration.ts'
+import { dollars } from './credits.ts'
+import { wrongUsage } from './option-values.ts'
+import { printLine } from './output.ts'
+
+export interface MoveOptions {
+  readonly batch?: number
+}
+
+/** Applies pending migrations and prints their names; with `dryRun` only prints them. */
 export async function migrate({ dryRun = false }: { readonly dryRun?: boolean }): Promise<void> {
-  const place = placeOf(await loadCliConfig())
-  const isMissing = 'path' in place && !existsSync(place.path)
-  const names = dryRun && isMissing ? MIGRATIONS.map(({ name }) => name) : await migrateAt(place, dryRun)
+  const location = databaseLocation(await loadCliConfig())
+  const isMissing = 'path' in location && !existsSync(location.path)
+  const names = dryRun && isMissing ? MIGRATIONS.map(({ name }) => name) : await migrateAt(location, dryRun)
   for (const name of names) process.stdout.write(`${dryRun ? 'would apply' : 'applied'} ${name}\n`)
   if (names.length === 0) process.stdout.write('The schema is current.\n')
 }
 
-async function migrateAt(place: OpenOptions, dryRun: boolean): Promise<readonly string[]> {
-  const { db, close } = await openDatabase(place)
+async function migrateAt(location: OpenOptions, dryRun: boolean): Promise<readonly string[]> {
+  const { db, close } = await openDatabase(location)
   try {
     return await (dryRun ? pendingMigrations(db) : applyMigrations(db, Date.now))
   } finally {
     await close()
   }
+}
+
+const DEFAULT_BATCH_ROWS = 2_000
+const MAX_BATCH_ROWS = 100_000
+
+export async function moveToPostgres(url: string, { batch = DEFAULT_BATCH_ROWS }: MoveOptions): Promise<void> {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw wrongUsage('the target must be a URL that begins with postgres://.')
+  if (batch < 1 || batch > MAX_BATCH_ROWS) throw wrongUsage(`--batch must be 1 to ${MAX_BATCH_ROWS}.`)
+  const { data_dir: dataDirectory } = await loadCliConfig()
+  const path = databaseFile(dataDirectory)
+  if (!existsSync(path)) throw new Error(`The database ${path} does not exist.`)
+  const database = openExclusive(path)
+  try {
+    await assertAtRest(database, dataDirectory)
+    await moveInto(url, database, batch)
+  } finally {
+    database.close()
+  }
+  printLine(`\nThe SQLite database ${path} was not changed.`)
+  printLine('Start the gateway with DATABASE_URL set to the new database, and with TURNPIKE_SECRET.')
+}
+
+/** Throws if requests are unsettled: the move copies tables, not spools. */
+async function assertAtRest(database: DatabaseSync, dataDirectory: string): Promise<void> {
+  const newest = appliedMigrations(database)?.at(-1)
+  if (newest !== MIGRATIONS.at(-1)?.name) {
+    throw new Error(`The schema of the SQLite database is ${newest ?? 'unknown'}: run 'turnpike migrate' first.`)
+  }
+  const holds = Number(database.prepare('select count(*) as holds from hold').get()?.['holds'])
+  const spools = (await spoolDirectories(dataDirectory)).length
+  if (holds === 0 && spools === 0) return
+  const what = holds > 0 ? `${holds} requests are unsettled` : 'the spool contains settlements'
+  throw new Error(
+    `${what}, because the gateway did not shut down cleanly. Start it on SQLite again, wait a minute, and stop it with SIGTERM.`,
+  )
+}
+
+async function moveInto(url: string, database: DatabaseSync, batchRows: number): Promise<void> {
+  const { db, postgres, close } = await openDatabase({ url })
+  try {
+    if (postgres === undefined) throw new Error('The target is not PostgreSQL.')
+    await applyMigrations(db, Date.now)
+    const onMoved = (table: string, rows: number, before: number) => {
+      printLine(`moved ${table}: ${rows} rows${before > 0 ? `, ${before} of them in an earlier run` : ''}`)
+    }
+    printCompared(await moveDatabase({ database, postgres, batchRows, onMoved }))
+  } finally {
+    await close()
+  }
+}
+
+function printCompared(tables: ReadonlyMap<string, Compared>): void {
+  const rows = (table: string) => tables.get(table)?.rows ?? 0
+  const amount = (table: string, column: string) => dollars(tables.get(table)?.amounts.get(column) ?? 0n)
+  printLine('\nVerified for each account, equal in both databases to the nano-dollar:')
+  printLine(`  accounts     ${rows('account')}`)
+  printLine(`  completions  ${rows('completion')}, cost ${amount('completion', 'cost_nano_usd')}`)
+  printLine(
+    `  usage        ${amount('usage_rollup', 'cost_nano_usd')} by day, ${amount('usage_hour', 'cost_nano_usd')} by hour`,
+  )
+  printLine(`  ledger       ${rows('ledger')} entries with a total of ${amount('ledger', 'amount_nano_usd')}`)
+  printLine(`  balances     ${amount('credit', 'balance_nano_usd')}, ${amount('credit', 'held_nano_usd')} of it held`)
+  printLine(`  invoices     ${rows('invoice')}, ${amount('invoice', 'total_nano_usd')}`)
 }

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseDurationText, parseList, parsePort, parseUsd, parseWholeNumber } from './option-values.ts'
+import { repositoryOf } from './agents/create.ts'
+import {
+  parseAgentId,
+  parseDurationText,
+  parseList,
+  parseMaxCost,
+  parseMaxSteps,
+  parsePort,
+  parseRepository,
+  parseUsd,
+  parseWholeNumber,
+} from './option-values.ts'
 
 test('lists are split at commas', () => {
   assert.deepEqual(parseList('chat, usage:read'), ['chat', 'usage:read'])
@@ -21,4 +32,39 @@ test('numbers are read as they are written, and nothing else is a number', () =>
 test('a duration needs a unit', () => {
   for (const text of ['1s', '90m', '12h', '30d']) assert.equal(parseDurationText(text), text)
   for (const text of ['30', 'd', '0d', '30 d', '1.5h', '30w']) assert.throws(() => parseDurationText(text), text)
+})
+
+test('a repository is known by the addresses that git uses, https and ssh', () => {
+  const addresses = [
+    'https://github.com/acme/website.git',
+    'https://github.com/acme/website',
+    'https://user:secret@github.com:8443/acme/website.git/',
+    'ssh://git@github.com:22/acme/website.git',
+    'git@github.com:acme/website.git',
+    'git@github.com:/acme/website',
+    'github.com:acme/website.git',
+    'git@[::1]:acme/website.git',
+  ]
+  for (const address of addresses) assert.equal(repositoryOf(address), 'acme/website', address)
+  assert.equal(repositoryOf('git@github.com:acme/web.site_2.git'), 'acme/web.site_2')
+})
+
+test('an address that names no organisation/repository is none', () => {
+  const addresses = ['', '/srv/git/acme/website.git', '../acme/website', 'file:///acme/website', 'C:/acme/website']
+  const others = ['https://example.com/a/b/c.git', 'https://example.com/website', 'git@host:website.git', 'ext::sh a/b']
+  for (const address of [...addresses, ...others, 'https://example.com/a/b%20c', 'git@host:a/b c', 'https://'])
+    assert.equal(repositoryOf(address), undefined, address)
+})
+
+test('values that are not allowed are refused, and none of them is lost in a path', () => {
+  const refused: readonly (readonly [read: (text: string) => unknown, wrong: readonly string[]])[] = [
+    [parseAgentId, ['', 'agt_', 'key_1', 'agt_1/..', 'agt_1?a', '../agents']],
+    [parseRepository, ['', 'website', 'a/b/c', 'a b/c', '/b', 'https://example.com/a/b']],
+    [parseMaxCost, ['', '0', '-1', '1e3', '0.0000000001', 'x']],
+    [parseMaxSteps, ['', '0', '-1', '1.5', 'x']],
+  ]
+  for (const [read, wrong] of refused) {
+    for (const text of wrong) assert.throws(() => read(text), /Allowed: /, text)
+  }
+  assert.deepEqual([parseMaxCost('0.000000001'), parseMaxCost('2.50'), parseMaxSteps('500')], [1e-9, 2.5, 500])
 })

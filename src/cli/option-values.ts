@@ -1,13 +1,25 @@
-/** Reads the values of flags. What is not allowed is wrong usage: exit 2. */
-import { InvalidArgumentError } from 'commander'
+/** Parses the values of flags and arguments. An invalid value is wrong usage: exit code 2. */
+
+import { styleText } from 'node:util'
+import { CommanderError, InvalidArgumentError } from 'commander'
+import { MAX_ENTRY_USD, MAX_NOTE_LENGTH } from '../domain/credit.ts'
 import { type NanoUsd, parseNanoUsd } from '../domain/money.ts'
-import { MAX_ENTRY_USD, MAX_NOTE_LENGTH } from '../features/credit/entry-limits.ts'
-import { parseIsoTime } from '../lib/iso-time.ts'
+import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../domain/webhook-event.ts'
+import { isLoopbackUrl } from '../lib/ip-address.ts'
+import { parseDurationMs, parseIsoTime } from '../lib/time.ts'
+
+const WRONG_USAGE_EXIT_CODE = 2
+
+/** Prints what is wrong with an argument, and returns the error to throw, which ends the command with exit code 2. */
+export function wrongUsage(message: string): CommanderError {
+  process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${message}\n`)
+  return new CommanderError(WRONG_USAGE_EXIT_CODE, 'turnpike.wrongUsage', message)
+}
 
 /** `a,b` → `['a', 'b']`; spaces around the parts do not matter. */
 export function parseList(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim())
-  if (parts.includes('')) throw new InvalidArgumentError('Allowed: names with commas between them.')
+  if (parts.includes('')) throw new InvalidArgumentError('Allowed: comma-separated names.')
   return parts
 }
 
@@ -42,7 +54,7 @@ export function parseAmount(text: string): NanoUsd {
   )
 }
 
-/** @returns Null: as the plan says. */
+/** @returns Null: the overrun cap of the plan. */
 export function parseOverrun(text: string): NanoUsd | null {
   if (text === 'default') return null
   const amount = parseNanoUsd(text)
@@ -88,4 +100,107 @@ export function parseDurationText(text: string): string {
     throw new InvalidArgumentError('Allowed: a number and a unit (s, m, h, d), such as 30d.')
   }
   return text
+}
+
+export function parseAgentId(text: string): string {
+  if (isAgentId(text)) return text
+  throw new InvalidArgumentError("Allowed: the ID of an agent, agt_…; 'turnpike agents list' shows them.")
+}
+
+export function isAgentId(text: string): boolean {
+  return /^agt_[0-9A-Za-z]+$/.test(text)
+}
+
+/** Checks the format only; the server knows which repositories exist. */
+export function parseRepository(text: string): string {
+  if (isRepository(text)) return text
+  throw new InvalidArgumentError('Allowed: organisation/repository, such as example/website.')
+}
+
+export function isRepository(text: string): boolean {
+  return /^[\w.-]+\/[\w.-]+$/.test(text)
+}
+
+/** @returns Dollars, above zero, as written with at most 9 decimals. */
+export function parseMaxCost(text: string): number {
+  const cost = parseNanoUsd(text)
+  if (cost !== undefined && cost > 0n) return Number(text)
+  throw new InvalidArgumentError('Allowed: dollars above 0 with at most 9 decimals, such as 2.50.')
+}
+
+export function parseMaxSteps(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Allowed: a whole number above 0.')
+}
+
+export function parseEventType(text: string): WebhookEventType {
+  if (isWebhookEventType(text)) return text
+  throw new InvalidArgumentError(`Allowed: ${WEBHOOK_EVENT_TYPES.join(', ')}.`)
+}
+
+export function parseEventTypes(text: string): readonly WebhookEventType[] {
+  return [...new Set(parseList(text).map(parseEventType))]
+}
+
+export function parseWebhookId(text: string): string {
+  if (/^whk_\w+$/.test(text)) return text
+  throw new InvalidArgumentError("Allowed: the ID of an endpoint, whk_…; 'turnpike webhooks list' shows them.")
+}
+
+export function parseDeliveryId(text: string): string {
+  if (/^dlv_\w+$/.test(text)) return text
+  throw new InvalidArgumentError("Allowed: the ID of a delivery, dlv_…; 'turnpike webhooks deliveries ID' shows them.")
+}
+
+/**
+ * A time, or how long ago it was.
+ * @returns Unix milliseconds.
+ */
+export function parsePastTime(text: string): number {
+  const agoMs = parseDurationMs(text)
+  const time = agoMs === undefined ? parseIsoTime(text) : Date.now() - agoMs
+  if (time !== undefined && time >= 0) return time
+  throw new InvalidArgumentError(
+    'Allowed: a number and a unit (s, m, h, d), such as 2h, or an ISO 8601 date or time in UTC, such as 2026-01-31T12:00:00Z.',
+  )
+}
+
+/** A receiver's address as developers write it: `localhost:3000/hook`, `3000/hook`, or all of it. */
+export function parseReceiver(text: string): URL {
+  const url = readReceiver(text.trim())
+  if (url !== undefined && url.hostname !== '' && url.username === '' && url.password === '') return url
+  throw new InvalidArgumentError('Allowed: an http or https address, such as localhost:3000/webhooks.')
+}
+
+function readReceiver(text: string): URL | undefined {
+  if (/^https?:\/\//i.test(text)) return URL.parse(text) ?? undefined
+  if (text.includes('://')) return undefined
+  // without the name, a port alone would be read as an address: 3000 is 0.0.11.184
+  if (/^:?\d{1,5}(?:[/?]|$)/.test(text)) return URL.parse(`http://localhost:${text.replace(/^:/, '')}`) ?? undefined
+  const plain = URL.parse(`http://${text}`)
+  if (plain === null || isLoopbackUrl(plain)) return plain ?? undefined
+  return URL.parse(`https://${text}`) ?? undefined
+}
+
+/** @returns Without trailing slash and without the `/v1` of the API; `https://` where no scheme was written. */
+export function parseServerUrl(text: string): string {
+  const url = readUrl(text.trim())
+  if (url === undefined || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new InvalidArgumentError('Allowed: an http or https address, such as https://ai.example.com.')
+  }
+  return url.href.replace(/\/+$/, '').replace(/\/v1$/, '')
+}
+
+function readUrl(text: string): URL | undefined {
+  if (/^https?:\/\//i.test(text)) return URL.parse(text) ?? undefined
+  if (text.includes('://')) return undefined
+  const plain = URL.parse(`http://${text}`)
+  if (plain === null || plain.hostname === '') return undefined
+  return isLoopbackUrl(plain) ? plain : (URL.parse(`https://${text}`) ?? undefined)
+}
+
+/** Whether requests to an address cross the network unencrypted. */
+export function isUnencrypted(address: string): boolean {
+  const url = new URL(address)
+  return url.protocol === 'http:' && !isLoopbackUrl(url)
 }

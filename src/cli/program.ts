@@ -1,9 +1,13 @@
-/** Every command and flag there is. Names and flags are a contract with scripts. */
+/** Defines the commands and their flags; names and flags are a contract with scripts. */
 import { Command, Option } from 'commander'
-import type { AccountId } from '../domain/ids.ts'
+import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
-import { ENTERED_KINDS, type EnteredKind } from '../features/credit/entry-limits.ts'
-import { addAccounts } from './account-commands.ts'
+import type { AccountsCreateOptions } from './accounts.ts'
+import type { CreditsEntryOptions, CreditsRerateOptions } from './credits.ts'
+import type { AccountOption } from './database.ts'
+import type { KeysCreateOptions } from './keys.ts'
+import type { LedgerAuditOptions } from './ledger.ts'
+import type { MoveOptions } from './migrate.ts'
 import {
   parseAmount,
   parseDurationText,
@@ -11,74 +15,21 @@ import {
   parseList,
   parseName,
   parseNote,
+  parseOverrun,
   parsePort,
   parseReason,
   parseTime,
   parseUsd,
   parseWholeNumber,
 } from './option-values.ts'
+import type { JsonOption } from './output.ts'
 import { addRemoteCommands } from './remote/commands.ts'
+import type { ServeOptions } from './serve.ts'
 
-/** Takes the text of what was wrong with the usage. */
+/** Prints a message about wrong usage. */
 export type ReportError = (message: string) => void
 
-export interface ServeOptions {
-  readonly config?: string
-  readonly host?: string
-  readonly port?: number
-  readonly role: 'all' | 'api' | 'worker'
-  readonly migrate: boolean
-}
-
-export interface JsonOption {
-  readonly json?: boolean
-}
-
-export interface KeysCreateOptions extends JsonOption {
-  readonly name: string
-  readonly account?: string
-  readonly scopes?: string[]
-  readonly ipAllowlist?: string[]
-  /** A number and a unit: `30d`. */
-  readonly expiresIn?: string
-  readonly monthlyBudgetUsd?: number
-  readonly requestsPerMinute?: number
-  readonly models?: string[]
-  readonly operator?: boolean
-}
-
-export interface AccountOption extends JsonOption {
-  readonly account?: string
-}
-
-export interface CreditsEntryOptions extends AccountOption {
-  /** Above zero. */
-  readonly usd: NanoUsd
-  readonly note?: string
-  readonly idempotencyKey?: string
-}
-
-export interface CreditsRerateOptions extends AccountOption {
-  readonly model: string
-  /** Unix milliseconds. */
-  readonly since: number
-  readonly until?: number
-  readonly allAccounts?: boolean
-  readonly dryRun?: boolean
-}
-
-export interface LedgerAuditOptions extends JsonOption {
-  readonly account?: AccountId
-  /** Unix milliseconds. */
-  readonly since?: number
-  readonly restart?: boolean
-}
-
-export interface MoveOptions {
-  readonly batch?: number
-}
-
-/** @param reportError Gets every message of wrong usage; wrong usage itself is thrown as `CommanderError`. */
+/** @param reportError Receives every message about wrong usage, which itself is thrown as `CommanderError`. */
 export function buildProgram(version: string, reportError: ReportError): Command {
   const program = new Command('turnpike')
     .description('An open-source chat gateway: one OpenAI-compatible endpoint for every provider.')
@@ -94,7 +45,7 @@ export function buildProgram(version: string, reportError: ReportError): Command
   addLedger(program)
   addRemoteCommands(program, version)
   addLoginLink(program)
-  addCopies(program)
+  addBackups(program)
   addConfig(program)
   addDoctor(program)
   return program
@@ -103,165 +54,198 @@ export function buildProgram(version: string, reportError: ReportError): Command
 function addServe(program: Command, version: string): void {
   program
     .command('serve')
-    .description('run the service')
-    .option('--config <file>', 'configuration file (default: ./turnpike.yaml if there)')
+    .description('run the gateway')
+    .option('--config <file>', 'configuration file (default: ./turnpike.yaml if it exists)')
     .option('--host <host>', 'address to listen on')
     .option('--port <port>', 'port to listen on', parsePort)
-    .addOption(new Option('--role <role>', 'part of the work to do').choices(['all', 'api', 'worker']).default('all'))
-    .option('--migrate', 'bring a Postgres database to the current schema first', false)
+    .addOption(new Option('--role <role>', 'role of this process').choices(['all', 'api', 'worker']).default('all'))
+    .option('--migrate', 'apply pending migrations to a PostgreSQL database first', false)
     .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options, version))
 }
 
 function addReload(program: Command): void {
   program
     .command('reload')
-    .description('have the running service read its configuration again')
-    .action(async () => (await import('./reload.ts')).reload())
+    .description('make the running gateway reload its configuration')
+    .action(async () => (await import('./control-socket.ts')).reload())
 }
 
 function addMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('bring the database to the current schema')
-    .option('--dry-run', 'only say what would be done', false)
+    .description('apply pending migrations to the database')
+    .option('--dry-run', 'print the changes without applying them', false)
     .action(async (options: { readonly dryRun: boolean }) => (await import('./migrate.ts')).migrate(options))
 }
 
 function addKeys(program: Command): void {
-  const keys = program.command('keys').description('API keys')
+  const keys = program.command('keys').description('manage API keys')
   keys
     .command('create')
-    .description('make a key and print it, once')
-    .requiredOption('--name <name>', 'what the key is called', parseName)
-    .option('--account <id>', 'account (default: the first)')
-    .option('--scopes <list>', 'rights, with commas between them (default: all but operator)', parseList)
-    .option('--ip-allowlist <list>', 'addresses it may come from, CIDR with commas between them', parseList)
-    .option('--expires-in <duration>', 'how long it is valid, such as 30d (s, m, h, d)', parseDurationText)
-    .option('--monthly-budget-usd <usd>', 'most it may spend a month', parseUsd)
-    .option('--requests-per-minute <count>', 'most requests a minute', parseWholeNumber)
-    .option('--models <list>', 'models it may use, with commas between them (default: all)', parseList)
-    .option('--operator', 'also give it the rights of the operator')
+    .description('create a key and print it, which is shown only once')
+    .requiredOption('--name <name>', 'name of the key', parseName)
+    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--scopes <list>', 'comma-separated scopes (default: all except operator)', parseList)
+    .option('--ip-allowlist <list>', 'comma-separated addresses or CIDR blocks that may use the key', parseList)
+    .option('--expires-in <duration>', 'lifetime, such as 30d (units s, m, h, d)', parseDurationText)
+    .option('--monthly-budget-usd <usd>', 'monthly budget', parseUsd)
+    .option('--requests-per-minute <count>', 'rate limit', parseWholeNumber)
+    .option('--models <list>', 'comma-separated models that the key may use (default: all)', parseList)
+    .option('--operator', 'also grant the operator scope')
     .option('--json', 'print JSON')
     .action(async (options: KeysCreateOptions) => (await import('./keys.ts')).keysCreate(options))
   keys
     .command('list')
     .description('list the keys of an account')
-    .option('--account <id>', 'account (default: the first)')
+    .option('--account <id>', 'ID of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(async (options: AccountOption) => (await import('./keys.ts')).keysList(options))
   keys
     .command('revoke')
-    .description('revoke a key')
+    .description('revoke a key, and the keys and webhooks that it created')
+    .option('--no-cascade', 'keep the keys and webhooks that it created')
     .argument('<id>', 'ID of the key')
     .action(async (id: string, options: object) => (await import('./keys.ts')).keysRevoke(id, options))
 }
 
+function addAccounts(program: Command): void {
+  const accounts = program.command('accounts').description('manage accounts')
+  accounts
+    .command('create')
+    .description('create an account and print its ID')
+    .requiredOption('--name <name>', 'name of the account', parseName)
+    .option('--plan <plan>', 'plan (default: the default plan of the configuration)')
+    .option('--json', 'print JSON')
+    .action(async (options: AccountsCreateOptions) => (await import('./accounts.ts')).accountsCreate(options))
+  accounts
+    .command('list')
+    .description('list the accounts')
+    .option('--json', 'print JSON')
+    .action(async (options: JsonOption) => (await import('./accounts.ts')).accountsList(options))
+  accounts
+    .command('set-plan')
+    .description('change the plan of an account')
+    .argument('<id>', 'ID of the account')
+    .argument('<plan>', 'name of the plan')
+    .option('--json', 'print JSON')
+    .action(async (id: string, plan: string, options: JsonOption) =>
+      (await import('./accounts.ts')).accountsSetPlan(id, plan, options),
+    )
+  accounts
+    .command('set-overrun')
+    .description('set the overrun cap of an account: how far its balance may fall below zero')
+    .argument('<id>', 'ID of the account')
+    .argument('<usd>', 'dollars, or `default` for the overrun cap of its plan', parseOverrun)
+    .option('--json', 'print JSON')
+    .action(async (id: string, overrun: NanoUsd | null, options: JsonOption) =>
+      (await import('./accounts.ts')).accountsSetOverrun(id, overrun, options),
+    )
+}
+
 function addCredits(program: Command): void {
-  const credits = program.command('credits').description('credit of accounts')
+  const credits = program.command('credits').description('manage credit of accounts')
   addCreditEntries(credits)
   credits
     .command('show')
-    .description('show what an account has')
-    .option('--account <id>', 'account (default: the first)')
+    .description('show the balance of an account')
+    .option('--account <id>', 'ID of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(async (options: AccountOption) => (await import('./credits.ts')).creditsShow(options))
   credits
     .command('rerate')
-    .description("correct past charges of a model to today's price, by new rows of the ledger")
-    .requiredOption('--model <id>', 'the model', parseName)
-    .requiredOption('--since <time>', 'charges made from then on, ISO 8601 in UTC', parseTime)
-    .option('--until <time>', 'charges made before then', parseTime)
-    .option('--account <id>', 'account (default: the first)')
-    .option('--all-accounts', 'every account')
-    .option('--dry-run', 'only say what would be done')
+    .description('reprice past charges of a model at its current price, with adjusting ledger entries')
+    .requiredOption('--model <id>', 'ID of the model', parseName)
+    .requiredOption('--since <time>', 'start of the period, ISO 8601 in UTC', parseTime)
+    .option('--until <time>', 'end of the period, exclusive', parseTime)
+    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--all-accounts', 'all accounts')
+    .option('--dry-run', 'print the changes without applying them')
     .option('--json', 'print JSON')
-    .action(async (options: CreditsRerateOptions) => (await import('./credits-rerate.ts')).creditsRerate(options))
+    .action(async (options: CreditsRerateOptions) => (await import('./credits.ts')).creditsRerate(options))
 }
 
 const CREDIT_ENTRIES: Readonly<Record<EnteredKind, string>> = {
-  grant: 'give an account credit for nothing',
-  purchase: 'enter credit that was paid for',
-  refund: 'give credit back to the customer',
-  debit: 'take credit away: a chargeback or a correction; the balance may go below zero',
+  grant: 'grant credit to an account without payment',
+  purchase: 'record credit that was paid for',
+  refund: 'return credit to the customer',
+  debit: 'deduct credit for a chargeback or a correction; the balance may become negative',
 }
 
 function addCreditEntries(credits: Command): void {
   for (const kind of ENTERED_KINDS) {
-    const note = new Option('--note <text>', 'why; the customer sees it')
+    const note = new Option('--note <text>', 'reason, visible to the customer')
     credits
       .command(kind)
       .description(CREDIT_ENTRIES[kind])
-      .requiredOption('--usd <usd>', 'how much, at most 9 decimals', parseAmount)
-      .option('--account <id>', 'account (default: the first)')
+      .requiredOption('--usd <usd>', 'amount in dollars, at most 9 decimals', parseAmount)
+      .option('--account <id>', 'ID of the account (default: the first account)')
       .addOption(kind === 'debit' ? note.argParser(parseReason).makeOptionMandatory() : note.argParser(parseNote))
-      .option('--idempotency-key <key>', 'makes one entry, however often it is run with this key', parseKey)
-      .option('--json', 'print the row of the ledger as JSON')
+      .option('--idempotency-key <key>', 'creates one entry, however often the command runs with this key', parseKey)
+      .option('--json', 'print the ledger entry as JSON')
       .action(async (options: CreditsEntryOptions) => (await import('./credits.ts')).creditsEnter(kind, options))
   }
 }
 
 function addLedger(program: Command): void {
-  const ledger = program.command('ledger').description('the ledger')
+  const ledger = program.command('ledger').description('audit the ledger and inspect damaged spools')
   ledger
     .command('audit')
-    .description('recompute every charge and sum from tokens and prices; exit code 1 if something is wrong')
-    .option('--account <id>', 'only this account (default: all)')
-    .option('--since <time>', 'only what was made from then on, ISO 8601 in UTC', parseTime)
-    .option('--restart', 'begin anew where an audit was interrupted')
+    .description('recompute every charge and balance from tokens and prices; exit code 1 if there are findings')
+    .option('--account <id>', 'ID of the account (default: all accounts)')
+    .option('--since <time>', 'only entries created since this time, ISO 8601 in UTC', parseTime)
+    .option('--restart', 'start a new audit instead of resuming an interrupted one')
     .option('--json', 'print JSON')
-    .action(async (options: LedgerAuditOptions) => (await import('./ledger-audit.ts')).ledgerAudit(options))
+    .action(async (options: LedgerAuditOptions) => (await import('./ledger.ts')).ledgerAudit(options))
   ledger
     .command('recovery')
-    .description('list damaged spools of this data directory, and what became of the requests that they do not decide')
+    .description('list the damaged spools of this data directory and the state of the requests they leave undecided')
     .option('--json', 'print JSON')
-    .action(async (options: JsonOption) => (await import('./ledger-recovery.ts')).ledgerRecovery(options))
+    .action(async (options: JsonOption) => (await import('./ledger.ts')).ledgerRecovery(options))
 }
 
 function addLoginLink(program: Command): void {
   program
     .command('login-link')
-    .description('print a one-time sign-in link of the dashboard for the owner')
-    .action(async (options: object) => (await import('./login-link.ts')).loginLink(options))
+    .description('print a one-time dashboard sign-in link for the owner of the first account')
+    .action(async () => (await import('./accounts.ts')).loginLink())
 }
 
-function addCopies(program: Command): void {
+function addBackups(program: Command): void {
   program
     .command('backup')
-    .description('write a copy of the SQLite database, also while the service runs')
-    .argument('<file>', 'the copy; it must not be there yet')
+    .description('back up the SQLite database; the gateway may be running')
+    .argument('<file>', 'the backup file to create; it must not exist')
     .action(async (file: string) => (await import('./backup.ts')).backup(file))
   program
     .command('restore')
-    .description('put a backup in the place of the SQLite database; the service must not run')
-    .argument('<file>', 'the backup')
-    .action(async (file: string) => (await import('./restore.ts')).restore(file))
+    .description('restore a backup over the SQLite database; the gateway must be stopped')
+    .argument('<file>', 'the backup file')
+    .action(async (file: string) => (await import('./backup.ts')).restore(file))
   program
     .command('migrate-to-postgres')
-    .description('move everything from SQLite to an empty Postgres database; the service must not run')
+    .description('move all data from SQLite to an empty PostgreSQL database; the gateway must be stopped')
     .argument('<url>', 'postgres://…')
-    .option('--batch <rows>', 'most rows of a transaction', parseWholeNumber)
-    .action(async (url: string, options: MoveOptions) =>
-      (await import('./migrate-to-postgres.ts')).moveToPostgres(url, options),
-    )
+    .option('--batch <rows>', 'rows per transaction', parseWholeNumber)
+    .action(async (url: string, options: MoveOptions) => (await import('./migrate.ts')).moveToPostgres(url, options))
 }
 
 function addConfig(program: Command): void {
-  const config = program.command('config').description('the configuration')
+  const config = program.command('config').description('check a configuration file, or print its JSON Schema')
   config
     .command('check')
-    .description('validate a configuration file, in this environment')
-    .argument('<file>', 'the file')
-    .action(async (file: string) => (await import('./config.ts')).configCheck(file))
+    .description('validate a configuration file in the current environment')
+    .argument('<file>', 'the configuration file')
+    .action(async (file: string) => (await import('./configuration.ts')).configCheck(file))
   config
     .command('schema')
     .description('print the JSON Schema of the configuration file')
-    .action(async () => (await import('./config.ts')).configSchema())
+    .action(async () => (await import('./configuration.ts')).configSchema())
 }
 
 function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check what the service needs, and say how to mend what is wrong')
+    .description('check everything that the gateway needs, and suggest fixes')
     .option('--json', 'print JSON')
     .action(async (options: JsonOption) => (await import('./doctor.ts')).doctor(options))
 }

@@ -1,20 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
-import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/schema.ts'
+import { ConfigError } from '../config/source-tree.ts'
 import { createIdSource } from '../domain/ids.ts'
-import { ensureFirstStart } from '../features/accounts/first-account.ts'
+import { createSignInLink, ensureFirstStart, signInUrl } from '../features/accounts/bootstrap.ts'
 import { findAccount } from '../features/accounts/queries.ts'
-import { createSignInLink, signInUrl } from '../features/accounts/sign-in-link.ts'
 import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
-import { type OpenedLog, openLog } from '../http/log.ts'
+import { BrokenInvariant } from '../lib/invariant.ts'
 import { type Service, startService } from '../main.ts'
-import { loadCliConfig } from './context.ts'
+import { type OpenedLog, openLog } from '../telemetry/log.ts'
+import { loadCliConfig } from './configuration.ts'
 import { listenForCommands } from './control-socket.ts'
-import { crashOnBrokenInvariants } from './crash.ts'
-import { openLedger } from './ledger.ts'
-import type { ServeOptions } from './program.ts'
+import { openLedger } from './database.ts'
 import { explainStartError } from './start-errors.ts'
+
+export interface ServeOptions {
+  readonly config?: string
+  readonly host?: string
+  readonly port?: number
+  readonly role: 'all' | 'api' | 'worker'
+  readonly migrate: boolean
+}
 
 /** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
 const COPY_MS = 1_000
@@ -40,7 +46,7 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   running = service
   if (role !== 'worker') await welcome(service, config)
   await listenForCommands(config.data_dir, () => reload(service, options, log)).catch((error: unknown) => {
-    log.log.info({ reason: String(error) }, "'turnpike reload' does not reach this process, SIGHUP does")
+    log.log.info({ reason: String(error) }, "'turnpike reload' is unavailable for this process; send SIGHUP instead")
   })
   const { pid } = process
   log.log.info({ role, url: service.url, pid, data: config.data_dir, config: config.file }, 'Turnpike is listening')
@@ -54,7 +60,7 @@ function reloadOnSignal(started: Promise<Service>, options: ServeOptions, log: O
   process.on('SIGHUP', () => {
     started.then(
       (service) => reload(service, options, log),
-      () => {}, // the start failed, and says so itself
+      () => {}, // the start failed and reports it
     )
   })
 }
@@ -67,7 +73,7 @@ async function reload(service: Service, options: ServeOptions, { log }: OpenedLo
     return []
   } catch (error) {
     const problems = error instanceof ConfigError ? error.problems : [String(error)]
-    log.error({ problems }, 'configuration not reloaded; the running one stays in force')
+    log.error({ problems }, 'reload failed; the current configuration stays active')
     return problems
   }
 }
@@ -81,7 +87,7 @@ function endOnSignals(started: Promise<Service>, { log, flush }: OpenedLog): voi
       log.info({ signal }, 'draining')
       void drain(started, log).then(endProcess)
     } else if (now - firstAt >= COPY_MS) {
-      log.warn({ signal }, 'ended at once')
+      log.warn({ signal }, 'terminated without draining')
       endProcess(1)
     }
   }
@@ -103,22 +109,26 @@ async function drain(started: Promise<Service>, log: OpenedLog['log']): Promise<
 
 /** On an installation's first start: everything needed for a first request, this once. */
 async function welcome({ database, port }: Service, config: Config): Promise<void> {
-  const born = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
+  const clock = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
   const { accountId, secret } = await ensureFirstStart(
     database.db,
     {
       plan: config.accounts.default_plan,
       createFirstKey: async (inside, account) => {
-        const { key, secret } = await createKey(inside, { ...FULL_ACCESS, accountId: account, name: 'First key' }, born)
+        const { key, secret } = await createKey(
+          inside,
+          { ...FULL_ACCESS, accountId: account, name: 'First key' },
+          clock,
+        )
         return { id: key.id, secret }
       },
     },
-    born,
+    clock,
   )
   if (secret === undefined) return
   const account = await findAccount(database.db, accountId)
   if (account !== undefined) await openLedger(database, config).credit.read(account)
-  const token = await createSignInLink(database.db, accountId, born.now())
+  const token = await createSignInLink(database.db, accountId, clock.now())
   const url = config.server.public_url.replace(/:0$/, `:${port}`)
   process.stdout.write(firstStartText({ url, secret, token }))
 }
@@ -127,7 +137,7 @@ function firstStartText({ url, secret, token }: { url: string; secret: string; t
   return `
   Turnpike is running at ${url}
 
-  Your API key, shown this once:
+  Your API key, shown only once:
 
     ${secret}
 
@@ -138,11 +148,40 @@ function firstStartText({ url, secret, token }: { url: string; secret: string; t
       -H "Content-Type: application/json" \\
       -d '{"model": "turnpike-simulator", "messages": [{"role": "user", "content": "Hello!"}]}'
 
-  Dashboard, a sign-in link for 15 minutes and one use:
+  Dashboard, with a one-time sign-in link valid for 15 minutes:
 
     ${signInUrl(url, token)}
 
-  This is process ${process.pid}. After a change of the configuration: turnpike reload, or kill -HUP ${process.pid}
+  Process ID: ${process.pid}. To apply a changed configuration, run: turnpike reload
 
 `
+}
+
+/*
+ * Crashes: an unhandled rejection is logged. An uncaught exception or a violated invariant ends the process, since its
+ * memory may be corrupt while the data on disk is not.
+ */
+
+/** Time for flushing the spool and the log; then the process ends anyway. */
+const CRASH_WITHIN_MS = 2_000
+
+/** @param service Undefined as long as it starts. */
+function crashOnBrokenInvariants({ log, flush }: OpenedLog, service: () => Service | undefined): void {
+  let crashing = false
+  const crash = (error: unknown): void => {
+    if (crashing) return
+    crashing = true
+    setTimeout(() => process.exit(1), CRASH_WITHIN_MS)
+    log.fatal({ err: error }, 'unrecoverable error: terminating the process')
+    const flushed = service()?.abandon() ?? Promise.resolve()
+    void flushed
+      .catch((failure: unknown) => log.fatal({ err: failure }, 'the spool could not be flushed to disk'))
+      .then(flush)
+      .finally(() => process.exit(1))
+  }
+  process.on('uncaughtException', crash)
+  process.on('unhandledRejection', (reason) => {
+    if (reason instanceof BrokenInvariant) crash(reason)
+    else log.error({ err: reason }, 'unhandled promise rejection')
+  })
 }

@@ -27,22 +27,22 @@ test('the usual causes of a failed start say what to do', () => {
   assert.match(explained(failed('EADDRINUSE', { port: 7575 })), /Port 7575 .* in use.*set PORT/)
   assert.match(explained(failed('EADDRINUSE', { port: 9090 })), /Port 9090 .* in use.*set server\.metrics_port/)
   assert.match(explained(failed('EADDRNOTAVAIL')), /HOST/)
-  assert.match(explained(failed('EACCES')), /\/data cannot be written.*TURNPIKE_DATA_DIR/)
-  assert.match(explained(failed('EACCES', { port: 80 })), /Port 80 needs rights/)
+  assert.match(explained(failed('EACCES')), /\/data is not writable.*TURNPIKE_DATA_DIR/)
+  assert.match(explained(failed('EACCES', { port: 80 })), /Port 80 requires privileges/)
   assert.match(explained(failed('EEXIST')), /\/data is not a folder/)
   assert.match(explained(failed('ENOSPC')), /disk .*\/data is full/)
   const file = 'The database /data/turnpike.db cannot be opened'
-  assert.match(explained(new Error(`${file}: file is not a database`)), /cannot be opened.*Put back a copy/)
+  assert.match(explained(new Error(`${file}: file is not a database`)), /cannot be opened.*Restore a backup/)
   assert.match(explained(new Error(`${file}: database is locked`)), /cannot be opened.*Another program/)
 })
 
 test('a database that cannot be used is told with what to do about it', () => {
   assert.match(
     explained(refused('28P01', 'password authentication failed')),
-    /right user and password into DATABASE_URL/,
+    /correct user and password in DATABASE_URL/,
   )
   assert.match(explained(refused('3D000', 'database "t" does not exist')), /Create the database, .*DATABASE_URL/)
-  assert.match(explained(new Error(`${URL_PLACE}: getaddrinfo ENOTFOUND db.example`)), /name server.*DATABASE_URL/)
+  assert.match(explained(new Error(`${URL_PLACE}: getaddrinfo ENOTFOUND db.example`)), /Host not found.*DATABASE_URL/)
   assert.match(explained(new Error(`${URL_PLACE}: connect ECONNREFUSED 10.0.0.1:5432`)), /server runs.*DATABASE_URL/)
   assert.match(explained(new Error(`${URL_PLACE}: something new`)), /turnpike doctor/)
 })

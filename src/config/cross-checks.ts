@@ -1,9 +1,9 @@
 /** What a schema cannot say: settings that must fit each other. */
-import { isLoopbackUrl } from '../lib/loopback.ts'
+
+import { slugOf } from '../lib/escape.ts'
+import { isLoopbackUrl } from '../lib/ip-address.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { slugOf } from '../lib/slug.ts'
-import { BUILT_IN_PLANS } from './plans.ts'
-import type { FileConfig, ProviderConfig } from './schema.ts'
+import { BUILT_IN_PLANS, type FileConfig, type ProviderConfig } from './schema.ts'
 import type { SettingPath } from './source-tree.ts'
 
 /** Takes one thing that is wrong, at the setting where it is to be mended. */
@@ -85,13 +85,17 @@ const RESERVED_SLUGS: ReadonlySet<string> = new Set(['session', 'sign-out', 'lin
 
 function checkAuth({ auth }: FileConfig, report: Report): void {
   const slugs = auth.providers.map(({ kind, name }) => slugOf(name) || kind)
-  auth.providers.forEach(({ kind, name, issuer }, index) => {
+  auth.providers.forEach(({ kind, name, issuer, allowed_domains: domains }, index) => {
     const path = ['auth', 'providers', index]
     if (kind === 'oidc' && issuer === undefined) {
       report([...path, 'issuer'], 'found nothing, but it is required with the kind oidc')
     }
     if (issuer?.startsWith('http:') && !isLoopbackUrl(new URL(issuer))) {
       report([...path, 'issuer'], 'found an address that is not https://, allowed: only on loopback')
+    }
+    if (domains.length === 0 && isPublicIssuer({ kind, issuer })) {
+      const text = `found nothing, but anybody can have an account at ${name}, allowed: domains, or "*" for everybody who is invited`
+      report([...path, 'allowed_domains'], text)
     }
     const slug = slugs[index] ?? ''
     if (slugs.indexOf(slug) === index && !RESERVED_SLUGS.has(slug)) return
@@ -117,4 +121,33 @@ function suggestion(word: string, known: Iterable<string>): string {
   const names = [...known]
   const meant = didYouMean(word, names)
   return meant === undefined ? names.join(', ') : `a known name; did you mean ${JSON.stringify(meant)}?`
+}
+
+/* Identity providers at which anybody can make an account: that somebody has one there says nothing about who they are. */
+
+const PUBLIC_HOSTS: ReadonlySet<string> = new Set([
+  'accounts.google.com',
+  'appleid.apple.com',
+  'discord.com',
+  'github.com',
+  'gitlab.com',
+  'www.facebook.com',
+  'www.linkedin.com',
+])
+/** Microsoft's issuers that are not of one organisation; the last one is that of personal accounts. */
+const MICROSOFT_HOST = 'login.microsoftonline.com'
+const SHARED_TENANTS: ReadonlySet<string> = new Set([
+  'common',
+  'organizations',
+  'consumers',
+  '9188040d-6c67-4c5b-b112-36a304b66dad',
+])
+
+/** @param issuer As the configuration has it; undefined: github.com, for the kind `github`. */
+function isPublicIssuer({ kind, issuer }: { readonly kind: string; readonly issuer?: string | undefined }) {
+  if (issuer === undefined) return kind === 'github'
+  if (!URL.canParse(issuer)) return false
+  const { hostname, pathname } = new URL(issuer)
+  if (hostname === MICROSOFT_HOST) return SHARED_TENANTS.has(pathname.split('/')[1]?.toLowerCase() ?? '')
+  return PUBLIC_HOSTS.has(hostname)
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { SETTING_VARIABLES } from './environment.ts'
-import { describeAllowed, type SchemaNode } from './messages.ts'
 import { CONFIG_SCHEMA_TREE } from './schema.ts'
+import { describeAllowed, type SchemaNode } from './validate.ts'
 
 const DOCUMENT = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
 

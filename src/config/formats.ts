@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { parseMicroUsd } from '../domain/money.ts'
-import { parseIsoTime } from '../lib/iso-time.ts'
+import { parseIsoTime } from '../lib/time.ts'
 
 interface TextFormat {
   /** What is allowed, for messages. */
@@ -21,6 +21,10 @@ const TEXT_FORMATS: ReadonlyMap<string, TextFormat> = new Map([
   ['credential', { allowed: 'a text without line breaks and control characters', parse: parseCredential }],
   ['secret', { allowed: `a text of at least ${SHORTEST_SECRET_BYTES} bytes`, parse: parseSecret }],
   ['host', { allowed: 'a host name or an IP address', parse: parseHost }],
+  [
+    'domain',
+    { allowed: 'a domain such as example.com, or *', parse: (text) => (text === '*' ? text : parseHost(text)) },
+  ],
   ['cidr', { allowed: 'an IP address or a CIDR range such as 10.0.0.0/8', parse: parseRange }],
   ['date', { allowed: 'a date such as 2026-12-31', parse: parseDate }],
   ['moment', { allowed: 'a date such as 2026-12-31, or a time such as 2026-12-31T08:00:00Z', parse: parseMoment }],

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ConfigError } from './error.ts'
 import { loadConfig } from './load.ts'
+import { ConfigError } from './source-tree.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-config-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -48,9 +48,32 @@ test('an issuer without TLS is taken on loopback only', async () => {
 })
 
 test('no two providers share a redirect URI, and none takes an address of our own', async () => {
-  await load('kind: github, name: GitHub', 'kind: github, name: GitHub 2', 'kind: github, name: 公司 2')
-  const twice = await problemsOf('kind: github, name: Our Login', 'kind: github, name: "our-login!"')
+  const github = 'kind: github, allowed_domains: [example.com]'
+  await load(`${github}, name: GitHub`, `${github}, name: GitHub 2`, `${github}, name: 公司 2`)
+  const twice = await problemsOf(`${github}, name: Our Login`, `${github}, name: "our-login!"`)
   assert.match(twice, /^turnpike.yaml:4:\d+: auth.providers\[1\].name: found "our-login!", whose redirect URI/)
-  assert.match(await problemsOf('kind: github, name: 公司', 'kind: github, name: GitHub'), /auth\/github\/callback/)
-  assert.match(await problemsOf('kind: github, name: Session'), /auth.providers\[0\].name/)
+  assert.match(await problemsOf(`${github}, name: 公司`, `${github}, name: GitHub`), /auth\/github\/callback/)
+  assert.match(await problemsOf(`${github}, name: Session`), /auth.providers\[0\].name/)
+})
+
+test('where anybody can have an account, the domains that may sign in must be said', async () => {
+  const tenant = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
+  for (const text of [
+    'kind: github, name: x',
+    'kind: github, name: x, issuer: "https://github.com"',
+    'kind: oidc, name: x, issuer: "https://accounts.google.com"',
+    'kind: oidc, name: x, issuer: "https://login.microsoftonline.com/common/v2.0"',
+    'kind: oidc, name: x, issuer: "https://login.microsoftonline.com/Organizations/v2.0"',
+    'kind: oidc, name: x, issuer: "https://gitlab.com", allowed_domains: []',
+  ]) {
+    assert.match(
+      await problemsOf(text),
+      /auth.providers\[0\].allowed_domains: found nothing, but anybody can have/,
+      text,
+    )
+    const [everybody] = await load(`${text.replace(/, allowed_domains: \[\]/, '')}, allowed_domains: ["*"]`)
+    assert.deepEqual(everybody?.allowed_domains, ['*'])
+  }
+  await load(`kind: oidc, name: x, issuer: "https://login.microsoftonline.com/${tenant}/v2.0"`)
+  await load('kind: github, name: x, issuer: "https://github.example.com"')
 })

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import type { Environment } from './environment.ts'
-import { ConfigError } from './error.ts'
 import { type ConfigFlags, loadConfig } from './load.ts'
 import type { Config } from './schema.ts'
+import { ConfigError } from './source-tree.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-config-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -55,6 +55,7 @@ test('without file and environment the defaults hold', async () => {
     drain_ms: 600_000,
     drain_delay_ms: 0,
     cors_origins: [],
+    metrics_open: false,
   })
   assert.match(config.data_dir, /case-\w+\/turnpike-data$/)
   assert.equal(config.log_level, 'info')
@@ -131,7 +132,6 @@ agents: { git_url: "https://github.com/{repository}.git", model: our-coder, conc
     protocol: 'openai',
     api_key: 'value of OPENAI_API_KEY',
     timeout_ms: TIMEOUTS,
-    on_disconnect: 'cancel',
   })
   assert.equal(config.providers['local']?.timeout_ms.total, 600_000)
   assert.equal(config.providers['local']?.api_key, undefined)
@@ -195,7 +195,7 @@ test('a filled-in text becomes the number or switch that is wanted, a quoted one
 test('a variable switches its provider on, and completes one that has no key', async () => {
   const env = { OPENAI_API_KEY: 'sk-env' }
   const keyOf = async (yaml: string) => (await load({ yaml, env })).providers['openai']
-  assert.deepEqual(await keyOf(''), { api_key: 'sk-env', timeout_ms: TIMEOUTS, on_disconnect: 'cancel' })
+  assert.deepEqual(await keyOf(''), { api_key: 'sk-env', timeout_ms: TIMEOUTS })
   assert.equal((await keyOf('providers: { openai: }'))?.api_key, 'sk-env')
   assert.equal((await keyOf('providers: { openai: { base_url: "http://x" } }'))?.api_key, 'sk-env')
   assert.equal((await keyOf('providers: { openai: { api_key: "" } }'))?.api_key, 'sk-env')

@@ -13,10 +13,8 @@ import {
   overlayProviderKeys,
   overlayProviderSettings,
 } from './environment.ts'
-import { ConfigError } from './error.ts'
-import { mergePlans } from './plans.ts'
-import { CONFIG_SCHEMA_TREE, type Config, type FileConfig } from './schema.ts'
-import { emptyTree, overlay, problemText, type SourceNode } from './source-tree.ts'
+import { CONFIG_SCHEMA_TREE, type Config, type FileConfig, mergePlans } from './schema.ts'
+import { ConfigError, emptyTree, overlay, problemText, type SourceNode } from './source-tree.ts'
 import { validate } from './validate.ts'
 import { readYaml, type YamlSource } from './yaml-source.ts'
 
@@ -124,4 +122,19 @@ function deepFreeze<Value>(value: Value): Value {
   Object.freeze(value)
   for (const part of Object.values(value)) deepFreeze(part)
   return value
+}
+
+/**
+ * The configuration after a reload: providers, models, plans and routing of `next`, all else as it was started with.
+ * Throws `ConfigError` if the plan that new accounts get is gone, which only a restart can mend.
+ */
+export function reloadable(previous: Config, next: Config): Config {
+  const { providers, models, plans, routing } = next
+  const plan = previous.accounts.default_plan
+  if (plans[plan] === undefined) {
+    throw new ConfigError([
+      `plans: found no plan ${JSON.stringify(plan)}, which accounts.default_plan of the running service names; keep it, or restart`,
+    ])
+  }
+  return Object.freeze({ ...previous, providers, models, plans, routing })
 }

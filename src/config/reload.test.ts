@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ConfigError } from './error.ts'
-import { loadConfig } from './load.ts'
-import { reloadable } from './reload.ts'
+import { loadConfig, reloadable } from './load.ts'
+import { ConfigError } from './source-tree.ts'
 
 const cwd = mkdtempSync(join(tmpdir(), 'turnpike-reload-'))
 after(() => rmSync(cwd, { recursive: true }))

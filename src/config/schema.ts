@@ -4,7 +4,6 @@
  */
 import { type Static, Type } from 'typebox'
 import { secret } from './leaf-schemas.ts'
-import type { SchemaNode } from './messages.ts'
 import {
   ACCOUNTS_SCHEMA,
   AGENTS_SCHEMA,
@@ -16,8 +15,9 @@ import {
   WEBHOOKS_SCHEMA,
 } from './service-schemas.ts'
 import { MODEL_SCHEMA, NAME_PATTERN, PROVIDER_SCHEMA, ROUTING_SCHEMA } from './upstream-schemas.ts'
+import type { SchemaNode } from './validate.ts'
 
-export const CONFIG_SCHEMA = Type.Object(
+const CONFIG_SCHEMA = Type.Object(
   {
     data_dir: Type.String({
       format: 'text',
@@ -106,4 +106,68 @@ export interface Config extends Omit<FileConfig, 'server' | 'plans'> {
   readonly plans: Readonly<Record<string, PlanConfig>>
   /** The file that was read; absent when there was none. */
   readonly file?: string
+}
+
+/** The JSON Schema (2020-12) of the configuration file, for editors: what has a default need not be written. */
+export function configJsonSchema(): Readonly<Record<string, unknown>> {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Turnpike',
+    ...forEditors(CONFIG_SCHEMA_TREE),
+  }
+}
+
+function forEditors(schema: SchemaNode): Record<string, unknown> {
+  const { format, required, properties, patternProperties, items, anyOf, ...rest } = schema
+  const result: Record<string, unknown> = {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: mapValues(properties) }),
+    ...(patternProperties === undefined
+      ? {}
+      : { patternProperties: mapValues(patternProperties), additionalProperties: false }),
+    ...(items === undefined ? {} : { items: forEditors(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(forEditors) }),
+  }
+  const needed = required?.filter((name) => properties?.[name]?.default === undefined) ?? []
+  if (needed.length > 0) result['required'] = needed
+  return isFilledFromText(schema) ? withReference(result) : result
+}
+
+/** Numbers and switches may also be written as references to the environment. */
+function withReference({ description, default: standard, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  const outer = {
+    ...(description === undefined ? {} : { description }),
+    ...(standard === undefined ? {} : { default: standard }),
+  }
+  return { ...outer, anyOf: [rest, { type: 'string', pattern: '\\$\\{' }] }
+}
+
+function isFilledFromText(schema: SchemaNode): boolean {
+  return schema.enum !== undefined || ['integer', 'number', 'boolean'].includes(schema.type ?? '')
+}
+
+function mapValues(schemas: Readonly<Record<string, SchemaNode>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, forEditors(schema)]))
+}
+
+const STANDARD = { max_in_flight: 500, billing: 'prepaid' } as const
+
+/** The plans that are there without a word in the file. */
+export const BUILT_IN_PLANS = {
+  free: {
+    ...STANDARD,
+    monthly_credit_usd: 5,
+    requests_per_minute: 20,
+    tokens_per_minute: 40_000,
+    max_in_flight: 8,
+  },
+  pro: { ...STANDARD, requests_per_minute: 600, tokens_per_minute: 1_000_000 },
+  unlimited: { ...STANDARD, requests_per_minute: 6_000, max_in_flight: 5_000, billing: 'postpaid' },
+} as const satisfies Readonly<Record<string, PlanConfig>>
+
+/** The built-in plans under the file's, field by field. The result has no prototype. */
+export function mergePlans(file: FileConfig['plans']): Readonly<Record<string, PlanConfig>> {
+  const merged: Record<string, PlanConfig> = Object.assign(Object.create(null), BUILT_IN_PLANS)
+  for (const [name, plan] of Object.entries(file)) merged[name] = { ...STANDARD, ...merged[name], ...plan }
+  return merged
 }

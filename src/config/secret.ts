@@ -5,6 +5,11 @@ import { join } from 'node:path'
 const FILE = 'secret'
 const BYTES = 32
 
+/** Where the secret is unless it is configured. */
+export function secretPath(dataDirectory: string): string {
+  return join(dataDirectory, FILE)
+}
+
 /**
  * The installation's secret: what is configured, else the one in the data directory, made there (mode 0600) on first
  * start. It is the text as it stands, so that what the file says can be configured elsewhere. Two processes that start at once agree on the one that was there first.
@@ -14,7 +19,7 @@ export async function loadSecret({ secret, data_dir }: { secret?: string; data_d
   await mkdir(data_dir, { mode: 0o700 }).catch((error: unknown) => {
     if (!isCode(error, 'EEXIST')) throw error
   })
-  const path = join(data_dir, FILE)
+  const path = secretPath(data_dir)
   const kept = (await readSecret(path)) ?? (await makeSecret(path))
   if (Buffer.from(kept.toString(), 'base64').length < BYTES)
     throw new Error(`The secret in ${path} is damaged: it is shorter than ${BYTES} bytes.`)

@@ -28,8 +28,9 @@ export const SERVER_SCHEMA = defaultedSection(
       description: 'Origins whose browsers may call the API; `*`: all.',
     }),
     metrics_port: Type.Optional(
-      port("Port of its own for `/metrics`. Not set: the service's, for loopback and operators."),
+      port("Port of its own for `/metrics`, without a key. Not set: the service's, with an operator's key."),
     ),
+    metrics_open: flag("Whether peers on this machine need no key for `/metrics` on the service's port.", false),
   },
   { description: 'Where and how the service listens.' },
 )
@@ -80,6 +81,7 @@ export const ACCOUNTS_SCHEMA = defaultedSection(
       default: 'unlimited',
       description: 'Plan of the account made on first start, and of accounts made without one.',
     }),
+    max_keys: count('API keys that an account may have. Operators may make more.', { default: 1_000 }),
   },
   { description: 'Accounts.' },
 )
@@ -96,9 +98,10 @@ const identityProvider = section(
     ),
     client_id: text('ID under which Turnpike is registered there.'),
     client_secret: secret('Secret that belongs to it.'),
-    allowed_domains: Type.Array(text('A domain.', 'host'), {
+    allowed_domains: Type.Array(text('A domain.', 'domain'), {
       default: [],
-      description: 'Domains whose verified e-mail addresses may sign in. Empty: all.',
+      description:
+        'Domains whose verified e-mail addresses may sign in. Empty: all. Required where anybody can have an account (GitHub, …); `*`: everybody all the same.',
     }),
   },
   { description: 'One identity provider.' },

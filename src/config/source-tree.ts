@@ -98,3 +98,15 @@ export function problemText(tree: SourceNode, path: SettingPath, text: string): 
 function isNothing(node: SourceNode): boolean {
   return node.content.type === 'scalar' && (node.content.value === null || node.content.value === '')
 }
+
+/** An invalid configuration. Each problem is one line: position, setting, value found, values allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  /** @param problems At least one; none of them shows a secret. */
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}

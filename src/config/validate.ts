@@ -2,10 +2,19 @@
  * Makes a value of a source tree as the schema says: right types, known names, defaults filled in. Reads the part of
  * JSON Schema that the configuration's schema uses.
  */
+
+import { parseNanoUsd } from '../domain/money.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { describeAllowed, describeFound, type SchemaNode } from './messages.ts'
-import { checkScalar } from './scalars.ts'
-import { isSet, pathText, type SettingPath, type SourceEntry, type SourceNode } from './source-tree.ts'
+import { isUsd, textFormat } from './formats.ts'
+import {
+  isSet,
+  pathText,
+  type SettingPath,
+  type SourceContent,
+  type SourceEntry,
+  type SourceNode,
+  type SourceScalar,
+} from './source-tree.ts'
 
 interface Place {
   readonly schema: SchemaNode
@@ -128,4 +137,97 @@ function wrong({ schema, node, path }: Place, problems: string[]): undefined {
 
 function line(node: SourceNode, path: SettingPath, text: string): string {
   return [node.origin, pathText(path), text].filter((part) => part !== '').join(': ')
+}
+
+/** The part of JSON Schema that the configuration's schema uses. */
+export interface SchemaNode {
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>
+  readonly required?: readonly string[] | undefined
+  readonly items?: SchemaNode
+  readonly minItems?: number
+  readonly anyOf?: readonly SchemaNode[]
+  readonly enum?: readonly unknown[]
+  readonly format?: string
+  readonly minimum?: number
+  readonly exclusiveMinimum?: number
+  readonly maximum?: number
+  readonly writeOnly?: boolean
+}
+
+const LONGEST_SHOWN = 60
+
+/** What may stand at this place, in words. */
+export function describeAllowed(schema: SchemaNode): string {
+  if (schema.anyOf !== undefined) return schema.anyOf.map(describeAllowed).join(', or ')
+  if (schema.enum !== undefined) return schema.enum.join(', ')
+  if (schema.type === 'string') return textFormat(schema.format ?? 'text').allowed
+  if (schema.type === 'boolean') return 'true or false'
+  if (schema.type === 'null') return 'null'
+  if (schema.type === 'array') return 'a list'
+  if (schema.type === 'object') return 'a mapping of names to values'
+  return describeNumber(schema)
+}
+
+/** What stands there, in words that show no secret. */
+function describeFound(schema: SchemaNode, content: SourceContent): string {
+  if (content.type === 'list') return 'a list'
+  if (content.type === 'mapping') return 'a mapping'
+  if (content.type === 'unreadable') return 'something unreadable'
+  return describeScalar(content, schema.writeOnly === true)
+}
+
+function describeScalar({ value, template }: SourceScalar, isSecret: boolean): string {
+  if (value === null) return 'nothing'
+  if (template !== undefined) return `what ${JSON.stringify(template)} is in the environment (not shown)`
+  if (isSecret) return `a ${typeof value === 'string' ? 'text' : typeof value} (not shown)`
+  if (typeof value !== 'string') return String(value)
+  const shown = value.replace(/\/\/[^/]*@/, '//…@')
+  return JSON.stringify(shown.length > LONGEST_SHOWN ? `${shown.slice(0, LONGEST_SHOWN)}…` : shown)
+}
+
+function describeNumber(schema: SchemaNode): string {
+  const kind = schema.type === 'integer' ? 'a whole number' : 'a number'
+  const most = schema.format === 'usd' ? 6 : schema.format === 'fee' ? 9 : undefined
+  const decimals = most === undefined ? '' : ` with at most ${most} decimals`
+  const low = schema.exclusiveMinimum === undefined ? ` from ${schema.minimum}` : ` above ${schema.exclusiveMinimum}`
+  const isCapped = schema.maximum !== undefined && schema.maximum < Number.MAX_SAFE_INTEGER
+  return `${kind}${decimals}${low}${isCapped ? ` to ${schema.maximum}` : ''}`
+}
+
+const NUMBER_TEXT = /^-?(\d+(\.\d*)?|\.\d+)$/
+
+/** The value as the schema wants it; undefined when it is not allowed. */
+function checkScalar(schema: SchemaNode, scalar: SourceScalar): string | number | boolean | undefined {
+  const value = scalar.loose ? tighten(schema, scalar.value) : scalar.value
+  if (value === null) return undefined
+  if (schema.enum !== undefined) return schema.enum.includes(value) ? value : undefined
+  if (schema.type === 'string') return typeof value === 'string' ? checkText(schema, value) : undefined
+  if (schema.type === 'boolean') return typeof value === 'boolean' ? value : undefined
+  return typeof value === 'number' && isAllowedNumber(schema, value) ? value : undefined
+}
+
+/** What comes from the environment is always text. */
+function tighten(schema: SchemaNode, value: SourceScalar['value']): SourceScalar['value'] {
+  if (typeof value !== 'string') return value
+  if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  const wantsNumber = schema.type === 'integer' || schema.type === 'number'
+  return wantsNumber && NUMBER_TEXT.test(value) ? Number(value) : value
+}
+
+function checkText(schema: SchemaNode, text: string): string | undefined {
+  return schema.format === undefined ? text : textFormat(schema.format).parse(text)
+}
+
+function isAllowedNumber(schema: SchemaNode, value: number): boolean {
+  if (!Number.isFinite(value)) return false
+  if (schema.type === 'integer' && !Number.isSafeInteger(value)) return false
+  if (schema.minimum !== undefined && value < schema.minimum) return false
+  if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return false
+  if (schema.maximum !== undefined && value > schema.maximum) return false
+  if (schema.format === 'fee') return parseNanoUsd(value) !== undefined
+  return schema.format !== 'usd' || isUsd(value)
 }

@@ -1,9 +1,9 @@
-/** What goes wrong in a database, in our words. */
+/** Converts errors of SQLite and PostgreSQL: transient ones to `database_unavailable`, all others to `DatabaseError`. */
 import { GatewayError } from '../domain/errors.ts'
-import type { SqlFailure } from './message.ts'
+import type { SqlFailure } from './sqlite/message.ts'
 
-/** SQLite's primary result codes (https://www.sqlite.org/rescode.html) that a repeat may mend. */
-const PASSING_CODES: ReadonlySet<number> = new Set([
+/** SQLite's primary result codes (https://www.sqlite.org/rescode.html) that a retry may clear. */
+const TRANSIENT_CODES: ReadonlySet<number> = new Set([
   5, // BUSY
   6, // LOCKED
   10, // IOERR
@@ -15,12 +15,12 @@ const UNIQUE_CODES: ReadonlySet<number> = new Set([1555, 2067, 2579])
 const UNIQUE_STATE = '23505'
 const RETRY_AFTER_MS = 1_000
 
-/** A statement that the database refuses and will always refuse: a broken constraint, wrong SQL. */
+/** A permanent failure of a statement: a violated constraint, invalid SQL. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
-  /** SQLite's extended result code; undefined when the refusal is not SQLite's. */
+  /** SQLite's extended result code; undefined when SQLite is not the source. */
   readonly resultCode: number | undefined
-  /** PostgreSQL's SQLSTATE; undefined when the refusal is not PostgreSQL's. */
+  /** PostgreSQL's SQLSTATE; undefined when PostgreSQL is not the source. */
   readonly sqlState: string | undefined
 
   constructor({ message, resultCode }: SqlFailure, sqlState?: string) {
@@ -30,7 +30,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** True when a row with the same key, or the same unique columns, is already there. */
+/** Whether a row with the same key or unique columns exists. */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
   if (error.sqlState !== undefined) return error.sqlState === UNIQUE_STATE
@@ -42,11 +42,11 @@ export function resultCodeOf(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
 }
 
-/** `database_unavailable` for what passes (locked, full, unreadable); `DatabaseError` for everything else. */
+/** Returns `database_unavailable` for transient failures (locked, full, unreadable); else `DatabaseError`. */
 export function databaseFailure(failure: SqlFailure): Error {
   const error = new DatabaseError(failure)
-  const passing = failure.resultCode !== undefined && PASSING_CODES.has(failure.resultCode & 0xff)
-  return passing ? databaseUnavailable(error) : error
+  const isTransientCode = failure.resultCode !== undefined && TRANSIENT_CODES.has(failure.resultCode & 0xff)
+  return isTransientCode ? databaseUnavailable(error) : error
 }
 
 export function databaseUnavailable(cause: unknown): GatewayError {
@@ -54,4 +54,59 @@ export function databaseUnavailable(cause: unknown): GatewayError {
     cause,
     retryAfterMs: RETRY_AFTER_MS,
   })
+}
+
+/** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html), or their classes, that a retry may clear. */
+const TRANSIENT_CLASSES: ReadonlySet<string> = new Set([
+  '08', // no connection
+  '40', // serialisation, deadlock
+  '53', // too many connections, disk full, out of memory
+  '57', // the server ends or starts, a statement took too long
+  '58', // reading or writing files
+])
+const TRANSIENT_STATES: ReadonlySet<string> = new Set([
+  '25006', // a standby: the primary is elsewhere now
+  '25P03', // idle in a transaction for too long
+  '55P03', // lock timeout
+])
+
+/** SQLSTATE of a server error; undefined for any other error. */
+function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('severity' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Whether two transactions conflicted (serialization failure, deadlock): a retry may succeed. */
+export function isTransactionConflict(error: unknown): boolean {
+  const cause = error instanceof GatewayError ? error.cause : error
+  return cause instanceof DatabaseError && (cause.sqlState === '40001' || cause.sqlState === '40P01')
+}
+
+/** Whether the session is unusable. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false
+  const { cause } = error
+  return !(cause instanceof DatabaseError) || /^(?:08|57P|25P03)/.test(cause.sqlState ?? '')
+}
+
+/**
+ * Returns `database_unavailable` for transient failures, caused by a `DatabaseError` if the server reported one; else
+ * `DatabaseError`. Our own errors are returned unchanged.
+ */
+export function postgresFailure(error: unknown): Error {
+  if (error instanceof GatewayError || error instanceof DatabaseError || error instanceof TypeError) return error
+  const sqlState = sqlStateOf(error)
+  if (sqlState === undefined) return databaseUnavailable(error) // the connection, or waiting for one
+  const message = error instanceof Error ? error.message : String(error)
+  const failure = new DatabaseError({ message, resultCode: undefined }, sqlState)
+  return isTransientState(sqlState) ? databaseUnavailable(failure) : failure
+}
+
+function isTransientState(sqlState: string): boolean {
+  return TRANSIENT_CLASSES.has(sqlState.slice(0, 2)) || TRANSIENT_STATES.has(sqlState)
+}
+
+/** True when the database is away or slow: a repeat may succeed. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'database_unavailable'
 }

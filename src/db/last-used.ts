@@ -1,25 +1,25 @@
-/** When credentials were last used: gathered in memory, written in batches, because nobody waits for it. */
+/** Last-used timestamps of credentials, collected in memory and written in batches. */
 import type { Kysely } from 'kysely'
 import type { AccountId, DeviceId, KeyId } from '../domain/ids.ts'
-import type { BatchStatement } from './open.ts'
-import type { Database } from './schema.ts'
+import type { BatchStatement } from './database.ts'
+import type { Database } from './schema/schema.ts'
 
 const WRITE_INTERVAL_MS = 10_000
 const BATCH_SIZE = 1_000
-/** Credentials whose use is waiting to be written; uses of others are then not noted until the next write. */
+/** Credentials with an unwritten use; uses of others are dropped until the next write. */
 export const MAX_UNWRITTEN_USES = 100_000
 
 export interface Used {
-  /** Unix milliseconds of the last use that is not written yet; undefined: none. */
+  /** Unix milliseconds of the last unwritten use; undefined: none. */
   unwrittenUseAt: number | undefined
 }
 
 export interface LastUsed<Item extends Used> {
   /** @param now Unix milliseconds. */
   note(item: Item, now: number): void
-  /** Rejects when the database does; what was not written stays for the next time. */
+  /** Rejects when the database does; the next write retries. */
   write(): Promise<void>
-  /** Writes what is left. */
+  /** Writes the rest. */
   close(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export interface LastUsedInput<Item> {
   readonly db: Kysely<Database>
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
   readonly table: 'api_key' | 'device'
-  /** The row that the use is noted in. */
+  /** The key of the row to update. */
   readonly rowOf: (item: Item) => readonly [account: AccountId, id: KeyId | DeviceId]
 }
 
@@ -68,7 +68,7 @@ function takeUse<Item extends Used>(item: Item) {
   return { item, at }
 }
 
-/** A later time wins, in whatever order processes write. Parameters: time, account, id, time. */
+/** The latest time wins, in whatever order processes write. Parameters: time, account, id, time. */
 function updateOf(db: Kysely<Database>, table: 'api_key' | 'device'): BatchStatement {
   return db
     .updateTable(table)

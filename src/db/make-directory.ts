@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder for this user alone, with those above it that are missing. Throws where that cannot be done. Node.js's own
- * recursive `mkdir` never comes back where a folder cannot be made although the one above it is there, as below `/proc`.
+ * Creates a directory (mode 0700) with its missing parents. Throws where that fails. Node.js's own recursive `mkdir` never
+ * returns where a directory cannot be created in an existing parent, as below `/proc`.
  */
 export function makeDirectory(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false })
@@ -13,7 +13,7 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
   }
 }

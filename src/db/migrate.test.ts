@@ -4,24 +4,23 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { completionRecord, ensureAccounts, recordCompletions } from '../../test/support/completions.ts'
 import {
   dialect,
-  openPlace,
+  openLocation,
   postgresTest,
   sqliteTest,
   temporaryDatabase,
-  temporaryPlace,
+  temporaryLocation,
 } from '../../test/support/database.ts'
+import { completionRecord, ensureAccounts, recordCompletions } from '../../test/support/ledger/completions.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
-import { migrate, pendingMigrations } from './migrate.ts'
-import { MIGRATIONS } from './migrations/index.ts'
-import { inPostgresWords, inSqliteWords } from './migrations/statement.ts'
+import { MIGRATIONS, migrate, pendingMigrations } from './migrate.ts'
+import { postgresStatement, sqliteStatement } from './migrations/statement.ts'
 
 const ALL = MIGRATIONS.map(({ name }) => name)
 
 test('an empty database gets every migration in order, once', async (t) => {
-  const { db, close } = await openPlace(await temporaryPlace(t))
+  const { db, close } = await openLocation(await temporaryLocation(t))
   t.after(close)
   assert.deepEqual(await pendingMigrations(db), ALL)
   assert.deepEqual(await migrate(db, () => 5), ALL)
@@ -48,10 +47,10 @@ test('a database of a newer release is refused', async (t) => {
 })
 
 test('processes that start at the same time on a new database share the work without harm', async (t) => {
-  const place = await temporaryPlace(t)
-  const code = `import { openPlace } from ${JSON.stringify(new URL('../../test/support/database.ts', import.meta.url).href)}
+  const place = await temporaryLocation(t)
+  const code = `import { openLocation } from ${JSON.stringify(new URL('../../test/support/database.ts', import.meta.url).href)}
     import { migrate } from ${JSON.stringify(new URL('./migrate.ts', import.meta.url).href)}
-    const { db, close } = await openPlace(${JSON.stringify(place)})
+    const { db, close } = await openLocation(${JSON.stringify(place)})
     console.log(JSON.stringify(await migrate(db, Date.now)))
     await close()`
   const run = async () => {
@@ -65,10 +64,10 @@ test('processes that start at the same time on a new database share the work wit
 
 /** As the release left it whose last migration this is. */
 async function databaseOf(t: TestContext, last: string) {
-  const database = await openPlace(await temporaryPlace(t))
+  const database = await openLocation(await temporaryLocation(t))
   t.after(() => database.close())
   const { db } = database
-  const inItsWords = dialect === 'postgres' ? inPostgresWords : inSqliteWords
+  const inItsWords = dialect === 'postgres' ? postgresStatement : sqliteStatement
   await sql`create table schema_migration (name text primary key, applied_at bigint not null)`.execute(db)
   for (const { name, statements } of MIGRATIONS.slice(0, ALL.indexOf(last) + 1)) {
     for (const statement of statements) await sql.raw(inItsWords(statement) ?? 'select 1').execute(db)

@@ -1,10 +1,45 @@
 /** Brings a database to the schema of this release. Forward only: an older release refuses a newer database. */
 import { type Kysely, sql, type Transaction } from 'kysely'
+import type { OpenedDatabase } from './database.ts'
 import { dialectOf } from './dialect.ts'
-import { MIGRATIONS } from './migrations/index.ts'
-import { inPostgresWords, inSqliteWords, type MigrationStatement } from './migrations/statement.ts'
-import type { OpenedDatabase } from './open.ts'
-import type { Database } from './schema.ts'
+import { attempts, firstSchema, instances, money, usageReports } from './migrations/0001-0005.ts'
+import { identities, jobs, webhooks } from './migrations/0006-0008.ts'
+import {
+  agents,
+  boundedUsage,
+  creditEntries,
+  deniedAttempts,
+  ledgerAudits,
+  lineage,
+  tariffs,
+} from './migrations/0009-0015.ts'
+import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
+import type { Database } from './schema/schema.ts'
+
+interface Migration {
+  /** Number and name; the numbers count up without gaps. */
+  readonly name: string
+  readonly statements: readonly MigrationStatement[]
+}
+
+/** All migrations in order: applied once, forward only, never edited after a release. */
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001-first-schema', statements: firstSchema },
+  { name: '0002-usage-reports', statements: usageReports },
+  { name: '0003-money', statements: money },
+  { name: '0004-instances', statements: instances },
+  { name: '0005-attempts', statements: attempts },
+  { name: '0006-identities', statements: identities },
+  { name: '0007-jobs', statements: jobs },
+  { name: '0008-webhooks', statements: webhooks },
+  { name: '0009-agents', statements: agents },
+  { name: '0010-credit-entries', statements: creditEntries },
+  { name: '0011-tariffs', statements: tariffs },
+  { name: '0012-ledger-audits', statements: ledgerAudits },
+  { name: '0013-bounded-usage', statements: boundedUsage },
+  { name: '0014-denied-attempts', statements: deniedAttempts },
+  { name: '0015-lineage', statements: lineage },
+]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */
 export async function pendingMigrations(db: Kysely<Database>): Promise<readonly string[]> {
@@ -13,14 +48,14 @@ export async function pendingMigrations(db: Kysely<Database>): Promise<readonly 
 }
 
 /**
- * All that is missing, in one transaction; processes that start at the same time take turns.
+ * Applies all pending migrations in one transaction; processes that start at the same time wait for one another.
  * @param now Unix milliseconds.
- * @returns The names of what was applied; nothing when the schema was current.
+ * @returns The names of the applied migrations; none when the schema was current.
  */
 export async function migrate(db: Kysely<Database>, now: () => number): Promise<readonly string[]> {
   if ((await pendingMigrations(db)).length === 0) return []
   return db.transaction().execute(async (transaction) => {
-    if (dialectOf(db) === 'postgres') await takeMigrationTurn(transaction)
+    if (dialectOf(db) === 'postgres') await lockMigrations(transaction)
     const pending = await pendingMigrations(transaction)
     await applyStatements(transaction, [MIGRATIONS_TABLE])
     for (const { name, statements } of MIGRATIONS) {
@@ -33,9 +68,8 @@ export async function migrate(db: Kysely<Database>, now: () => number): Promise<
 }
 
 /**
- * The schema of this release, for whoever is about to use the database: made on SQLite, which belongs to one machine, on
- * PostgreSQL only where that is allowed, since other processes of another release may be at work there.
- * Throws where the schema is another and may not be changed.
+ * Ensures the schema of this release: migrates SQLite, which belongs to one machine, and PostgreSQL only with `mayMigrate`,
+ * since processes of another release may be using it. Rejects where the schema is another and may not be changed.
  */
 export async function ensureSchema(
   { db, dialect }: Pick<OpenedDatabase, 'db' | 'dialect'>,
@@ -49,8 +83,8 @@ export async function ensureSchema(
   )
 }
 
-/** The tables of migrations can wait for long statements of a running service, and the other way round. */
-async function takeMigrationTurn(transaction: Transaction<Database>): Promise<void> {
+/** Locks out other migrations, with time-outs for tables that wait for long statements of a running service. */
+async function lockMigrations(transaction: Transaction<Database>): Promise<void> {
   await sql`set local lock_timeout = '60s'`.execute(transaction)
   await sql`set local statement_timeout = '1h'`.execute(transaction)
   await sql`select pg_advisory_xact_lock(hashtextextended(current_schema() || ' turnpike migrations', 0))`.execute(
@@ -68,9 +102,9 @@ async function applyStatements(
   transaction: Transaction<Database>,
   statements: readonly MigrationStatement[],
 ): Promise<void> {
-  const inItsWords = dialectOf(transaction) === 'postgres' ? inPostgresWords : inSqliteWords
+  const render = dialectOf(transaction) === 'postgres' ? postgresStatement : sqliteStatement
   for (const statement of statements) {
-    const text = inItsWords(statement)
+    const text = render(statement)
     if (text !== undefined) await sql.raw(text).execute(transaction)
   }
 }

@@ -13,9 +13,10 @@ import { sql } from 'kysely'
 import { temporaryPath, temporarySqlite } from '../../test/support/sqlite-file.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { AccountId } from '../domain/ids.ts'
+import type { OpenedDatabase } from './database.ts'
 import { databaseFailure, isUniqueViolation } from './failure.ts'
-import { type OpenedDatabase, openDatabase } from './open.ts'
-import { MAX_WAITING_MESSAGES } from './thread.ts'
+import { openDatabase } from './open.ts'
+import { MAX_WAITING_MESSAGES } from './sqlite/thread.ts'
 
 const OPEN_MODULE = new URL('./open.ts', import.meta.url).href
 

@@ -1,10 +1,9 @@
 /**
  * Agents: the one table of what an agent or a run can be and become. An agent is the conversation about a repository; a run
- * is one execution of it, billed by itself. An agent's status is that of its last run. `docs/agents.md` and the tests are made
+ * is one execution of it, billed separately. An agent's status is that of its last run. `docs/agents.md` and the tests are made
  * from this table.
  */
 import type { AgentId, RunId } from './ids.ts'
-import type { WebhookEventType } from './webhook-event.ts'
 
 export const AGENT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
@@ -14,16 +13,16 @@ export interface Transition {
   readonly to: AgentStatus
   /** In plain words: what makes it so. */
   readonly when: string
-  /** What is told of it; undefined: nothing. */
-  readonly event: WebhookEventType | undefined
+  /** The webhook event that reports it. */
+  readonly event: 'agent.started' | 'agent.completed' | 'agent.failed' | 'agent.cancelled' | undefined
 }
 
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'queued', to: 'running', when: 'a worker starts the run', event: 'agent.started' },
-  { from: 'queued', to: 'failed', when: 'it could not be started in time, or at all', event: 'agent.failed' },
+  { from: 'queued', to: 'failed', when: 'it could not start, or not in time', event: 'agent.failed' },
   { from: 'queued', to: 'cancelled', when: 'it is cancelled before it has started', event: 'agent.cancelled' },
-  { from: 'running', to: 'completed', when: 'the model says that it is done', event: 'agent.completed' },
-  { from: 'running', to: 'failed', when: 'it cannot go on; `error` says why', event: 'agent.failed' },
+  { from: 'running', to: 'completed', when: 'the model reports that it is done', event: 'agent.completed' },
+  { from: 'running', to: 'failed', when: 'it cannot continue; `error` has the reason', event: 'agent.failed' },
   { from: 'running', to: 'cancelled', when: 'it is cancelled', event: 'agent.cancelled' },
   { from: 'completed', to: 'queued', when: 'a follow-up arrives', event: undefined },
   { from: 'failed', to: 'queued', when: 'a follow-up arrives', event: undefined },
@@ -42,25 +41,25 @@ export function isEnded(status: AgentStatus): boolean {
 /** Why a run failed: `error.code` of agents and runs. */
 export const RUN_ERRORS = {
   start_timeout: 'No worker started it in time.',
-  agents_unavailable: 'The worker has no sandbox that holds.',
+  agents_unavailable: 'The worker has no working sandbox.',
   repository_unavailable: 'The repository or the branch could not be fetched.',
-  repository_too_large: 'The repository is larger than is allowed.',
-  model_unavailable: 'The model does not exist, or may not be used.',
-  insufficient_credit: 'Credit or a budget is used up.',
-  rate_limited: 'The account’s rate limit did not let it go on.',
-  provider_error: 'The model’s provider failed again and again.',
+  repository_too_large: 'The repository exceeds the size limit.',
+  model_unavailable: 'The model does not exist, or is not allowed.',
+  insufficient_credit: 'No credit or budget left.',
+  rate_limited: 'The account’s rate limit stopped it.',
+  provider_error: 'The model’s provider failed repeatedly.',
   max_cost: 'It reached `max_cost_usd`.',
   max_steps: 'It reached `max_steps`.',
-  run_timeout: 'It took longer than a run may.',
-  stalled: 'Nothing happened for too long.',
-  workspace_too_large: 'Its workspace grew beyond what is allowed.',
+  run_timeout: 'The run reached its time limit.',
+  stalled: 'The run made no progress.',
+  workspace_too_large: 'The workspace exceeds the size limit.',
   push_failed: 'The branch could not be pushed.',
-  worker_lost: 'Its worker went away in the middle.',
-  internal_error: 'Something broke in Turnpike.',
+  worker_lost: 'The worker stopped during the run.',
+  internal_error: 'Internal error in Turnpike.',
 } as const
 export type RunError = keyof typeof RUN_ERRORS
 
-/** What `GET /v1/agents/{id}/events` tells, in order. */
+/** Events of `GET /v1/agents/{id}/events`, in order. */
 export const AGENT_EVENT_TYPES = [
   /** `{status, error?}`: of the agent's last run. */
   'status',

@@ -1,4 +1,4 @@
-/** Who did what: one row for each change of rights, members, keys, money settings, and each sign-in. Append-only. */
+/** Audit log: one row for each change of rights, members, keys, money settings, and each sign-in. Append-only. */
 import type { AccountId } from './ids.ts'
 
 export interface AuditEvent {
@@ -8,7 +8,7 @@ export interface AuditEvent {
   readonly action: string
   /** The id of what it was done to; undefined: the account itself. */
   readonly subject: string | undefined
-  /** `denied`: it was asked for and refused. */
+  /** `denied`: it was attempted and rejected. */
   readonly result: 'done' | 'denied'
   readonly address: string | undefined
   readonly userAgent: string | undefined

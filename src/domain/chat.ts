@@ -50,7 +50,7 @@ export interface ChatMessage {
   readonly tool_call_id?: string
   readonly refusal?: string | null
   readonly reasoning_content?: string | null
-  /** What a provider needs back on the next turn, by protocol id; clients echo it untouched or drop it. */
+  /** What a provider needs back with the next request, by protocol id; clients echo it unchanged or drop it. */
   readonly provider_context?: Readonly<Record<string, unknown>>
 }
 
@@ -65,6 +65,18 @@ export interface Tool {
   }
   /** A custom tool: its input is free text, or text of a grammar (`format`), in place of JSON arguments. */
   readonly custom?: { readonly format?: unknown }
+}
+
+/** A tool that runs at the provider: web search, code execution, … */
+export interface ServerTool {
+  /** In prices: `web_search`, … */
+  readonly name: string
+  /** Where the request has it: `tools[2]`, or `tools[2].type`. */
+  readonly param: string
+  /** As the client wrote it. */
+  readonly wire: Readonly<Record<string, unknown>>
+  /** Of one call, where the client limits them. */
+  readonly maxUses?: number
 }
 
 export type ToolChoice =
@@ -100,6 +112,10 @@ export interface ChatRequest {
   readonly stream: boolean
   /** `stream_options.include_usage`. */
   readonly includeUsage: boolean
+  /** `stream_options.include_obfuscation: false`: no padding is wanted of the provider. */
+  readonly plainChunks?: boolean
+  /** Parameters that nothing is done with, for `x-turnpike-warnings`. */
+  readonly unheeded?: readonly string[]
   /** 1 to 16. */
   readonly n: number
   /** `max_completion_tokens`, or its older name `max_tokens`. */
@@ -107,7 +123,9 @@ export interface ChatRequest {
   readonly temperature?: number
   readonly topP?: number
   readonly stop?: readonly string[]
+  /** Functions and custom tools, which run at the client. */
   readonly tools?: readonly Tool[]
+  readonly serverTools?: readonly ServerTool[]
   readonly toolChoice?: ToolChoice
   readonly parallelToolCalls?: boolean
   readonly responseFormat?: ResponseFormat
@@ -168,7 +186,7 @@ export interface TextEvent {
   /** Which choice, from 0. */
   readonly index: number
   readonly text: string
-  /** The wire's `logprobs` object for this text, when asked for. */
+  /** The wire's `logprobs` object for this text, when requested. */
   readonly logprobs?: unknown
 }
 export interface ReasoningEvent {
@@ -207,7 +225,7 @@ export interface FinishEvent {
   readonly reason: FinishReason
   /** The provider's own word. */
   readonly raw: string
-  /** The provider said `content: null`, where it says content at all: the client is told the same. */
+  /** The provider sent `content: null`, where it sends content at all: the client gets the same. */
   readonly contentIsNull?: boolean
 }
 export interface UsageEvent {

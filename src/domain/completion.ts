@@ -1,7 +1,8 @@
+import { isRecord, parseJson } from '../lib/json.ts'
 import type { FinishReason } from './chat.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
-import type { UsageDetail } from './usage-detail.ts'
+import type { UsageDetail } from './price/stored-price.ts'
 
 /**
  * `completed`: the client got a whole answer. `failed`: nothing was generated for it. `incomplete`: the provider
@@ -82,4 +83,59 @@ export interface CompletionRecord {
   /** What became of each, where there was more than one, or one that did not answer; the newest 10. */
   readonly attemptLog: readonly AttemptNote[] | undefined
   readonly clientRequestId: string | undefined
+}
+
+/** The newest ones. */
+const MAX_NOTES = 10
+/** Of a provider or a model: the configuration sets its names no limit. */
+const MAX_NAME_LENGTH = 200
+
+export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
+  return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs }) => ({
+    provider: provider.slice(0, MAX_NAME_LENGTH),
+    model: model.slice(0, MAX_NAME_LENGTH),
+    outcome,
+    status,
+    startedMs: Math.round(startedMs),
+    durationMs: Math.round(durationMs),
+  }))
+}
+
+/** JSON, as it is in the database. */
+export function attemptLogText(log: readonly AttemptNote[] | undefined): string | undefined {
+  return log === undefined ? undefined : JSON.stringify(boundedAttempts(log))
+}
+
+/** @returns undefined for null, and for what `attemptLogText` has not written. */
+export function parseAttemptLog(text: string | null): readonly AttemptNote[] | undefined {
+  const list = text === null ? undefined : parseJson(text)
+  if (!Array.isArray(list) || !list.every(isRecord)) return undefined
+  return list as unknown as readonly AttemptNote[] // only `attemptLogText` writes the column
+}
+
+/**
+ * What the data plane publishes: names of `node:diagnostics_channel` channels, and their messages.
+ * The data plane knows no log, no metric and no trace.
+ */
+export const COMPLETION_CHANNEL = 'turnpike:completion'
+
+export interface CompletionSignal {
+  readonly record: CompletionRecord
+  /** Milliseconds that were ours, not the provider's, until the first byte; undefined where nothing was answered. */
+  readonly overheadMs: number | undefined
+  /** What the provider reported, where that was outside what can have been used; undefined otherwise. */
+  readonly reported?: ReportedTotals | undefined
+}
+
+/** Tokens. */
+export interface ReportedTotals {
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+/** Result of the last audit of the whole ledger. */
+export interface LastAudit {
+  readonly findings: number
+  /** Unix milliseconds. */
+  readonly endedAt: number
 }

@@ -1,6 +1,6 @@
 /**
  * Every error a client can see: one class, one table. `docs/errors.md` is tested against the table.
- * What an error looks like on the wire is the business of `http/`.
+ * Below it is the body of an error response, the same for all endpoints.
  */
 
 const CATALOGUE = {
@@ -62,7 +62,7 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly as?: ErrorCode | undefined
   /** Fields of the body beside the usual ones: plain JSON values. */
   readonly details?: Readonly<Record<string, string | number | null>> | undefined
-  /** False: no repeat mends it, though the code alone does not say so. */
+  /** False: no retry helps, whatever the code implies. */
   readonly retryable?: boolean | undefined
   /** Response headers that belong to this error beside the usual ones. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -99,13 +99,13 @@ export class GatewayError extends Error {
   get retryable(): boolean {
     return this.#retryable ?? CATALOGUE[this.#as].retryable
   }
-  /** The same error with other headers. */
-  withHeaders(headers: Readonly<Record<string, string>>): GatewayError {
-    const { code, message, cause, param, retryAfterMs, details } = this
-    const more = { as: this.#as, retryable: this.#retryable }
-    return new GatewayError(code, message, { cause, param, retryAfterMs, details, headers, ...more })
+  /** A copy with other options; those that `options` does not name stay as they are. */
+  with(options: GatewayErrorOptions): GatewayError {
+    const { code, message, cause, param, retryAfterMs, details, headers } = this
+    const own = { cause, param, retryAfterMs, details, headers, as: this.#as, retryable: this.#retryable }
+    return new GatewayError(code, message, { ...own, ...options })
   }
-  /** What the client may be told: our own errors as they are, anything else as `internal_error`. */
+  /** The error that a client may see: a `GatewayError` as it is, anything else as `internal_error`. */
   static from(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
     return new GatewayError('internal_error', 'Something went wrong on our side.', { cause: error })
@@ -116,3 +116,48 @@ export class GatewayError extends Error {
 export const ERROR_CATALOGUE: Readonly<
   Record<ErrorCode, { readonly status: number; readonly type: string; readonly retryable: boolean }>
 > = CATALOGUE
+
+const MIN_WAIT_SECONDS = 1
+const MAX_WAIT_SECONDS = 60
+
+/**
+ * Whole seconds, 1 to 60, that a 429 or 503 asks the client to wait, in the `retry-after` header and in the body alike;
+ * 1 when the error does not know. Undefined for every other status.
+ */
+export function retryAfterSeconds(error: GatewayError): number | undefined {
+  if (error.status !== 429 && error.status !== 503) return undefined
+  if (error.retryAfterMs === undefined) return MIN_WAIT_SECONDS
+  return Math.min(Math.max(Math.ceil(error.retryAfterMs / 1000), MIN_WAIT_SECONDS), MAX_WAIT_SECONDS)
+}
+
+/**
+ * `{"error":{type, message, code, param?, retry_after?, request_id}}` and the error's own details, as JSON text. Where a repeat may help after a wait, the message
+ * says "try again in N s", which some clients read instead of the header.
+ */
+export function renderErrorBody(error: GatewayError, requestId: string): string {
+  const seconds = retryAfterSeconds(error)
+  return JSON.stringify({
+    error: {
+      type: error.type,
+      message: withWait(withoutSecrets(error.message), error.retryable ? seconds : undefined),
+      code: error.code,
+      param: error.param && withoutSecrets(error.param),
+      retry_after: seconds,
+      request_id: requestId,
+      ...error.details,
+    },
+  })
+}
+
+/** Keys, tokens and links of ours, cut off ones, too, and signed tokens. */
+const SECRETS = /(?<![A-Za-z])tp[a-z]?_[0-9A-Za-z]{16,}|eyJ[\w-]{10,}(\.[\w-]*)*/g
+
+/** Errors quote what a client sent, and end in its logs: keys among it must not. */
+function withoutSecrets(text: string): string {
+  return text.replaceAll(SECRETS, '[redacted]')
+}
+
+function withWait(message: string, seconds: number | undefined): string {
+  if (seconds === undefined || /try again in \d/i.test(message)) return message
+  return `${message} Please try again in ${seconds} s.`
+}

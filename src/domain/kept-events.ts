@@ -2,7 +2,7 @@
  * The text of an event stream that can be resumed: each block of it begins with its number, `id: 1` and so on. Blocks
  * end with an empty line, which nothing within them has.
  */
-import type { KeptAnswer } from './credit.ts'
+import type { SavedAnswer } from './credit.ts'
 
 export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
@@ -22,8 +22,8 @@ export function numberedEvents(text: string, first: number): string[] {
 }
 
 /**
- * What follows the event `after` in the text of an ended stream; where nothing does, its end. Text without numbers tells
- * what became of a stream, and is for everybody.
+ * Returns the events behind number `after` of an ended stream; where there are none, its last one. Text without numbers
+ * reports the outcome of a stream, and is returned whole.
  */
 export function eventsAfter(text: string, after: number | undefined): string {
   if (after === undefined || after <= 0 || !text.startsWith('id: ')) return text
@@ -46,6 +46,6 @@ export function brokenEnd({ code, message, requestId }: BrokenEnd): string {
   return `data: ${JSON.stringify({ error: { type: 'upstream_error', message, code, request_id: requestId } })}\n\n${DONE}`
 }
 
-export function isEventStream({ headers }: Pick<KeptAnswer, 'headers'>): boolean {
+export function isEventStream({ headers }: Pick<SavedAnswer, 'headers'>): boolean {
   return headers['content-type']?.startsWith('text/event-stream') === true
 }

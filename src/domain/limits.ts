@@ -1,3 +1,5 @@
+import type { Caller } from './identity/caller.ts'
+
 /** The state of one limit after a request was counted. */
 export interface LimitState {
   readonly limit: number
@@ -34,4 +36,21 @@ function addLimit(headers: Record<string, string>, kind: string, { limit, remain
   headers[`x-ratelimit-limit-${kind}`] = String(limit)
   headers[`x-ratelimit-remaining-${kind}`] = String(remaining)
   headers[`x-ratelimit-reset-${kind}`] = formatDuration(resetMs)
+}
+
+/** One request between its headers and its outcome. */
+export interface RequestEntry {
+  /** Its body was read. Only the first call counts. */
+  read(): void
+  /** It was answered with an error. Only the first call counts. @param isRejected Because the request is invalid. */
+  failed(isRejected: boolean): void
+}
+
+/** Counts requests before their bodies are read. */
+export interface RequestGate {
+  /**
+   * Throws `rate_limit_exceeded`, with nothing counted.
+   * @param isMetered Whether the requests a minute of the plan and key count it.
+   */
+  enter(caller: Caller, isMetered: boolean): RequestEntry
 }

@@ -1,6 +1,7 @@
-/** How providers fare, as this process sees them: what operators and the router look at. */
+/** The status of providers as this process sees them, for operators. */
+import type { NanoUsd } from './money.ts'
 
-/** `closed`: served. `open`: left alone until `openUntil`, unless nothing else is left. `half_open`: one request tries it. */
+/** `closed`: served. `open`: not called until `openUntil`, unless no other candidate is left. `half_open`: one request probes it. */
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
 /** One model at one provider. */
@@ -12,7 +13,7 @@ export interface DeploymentStatus {
   readonly openUntil: number | undefined
   /** Failures in a row. */
   readonly failures: number
-  /** Calls under way. */
+  /** Calls in flight. */
   readonly inFlight: number
   /** Smoothed milliseconds to the first event of streams, and to the end of whole answers; undefined before the first. */
   readonly firstEventMs: number | undefined
@@ -23,7 +24,7 @@ export interface DeploymentStatus {
   readonly lastFailure: { readonly at: number; readonly message: string } | undefined
 }
 
-/** One of a provider's credentials; the credential itself is never told. */
+/** One of a provider's credentials; never the credential itself. */
 export interface CredentialStatus {
   /** From 1, in the order of the configuration. */
   readonly number: number
@@ -39,9 +40,32 @@ export interface ProviderStatus {
   /** Undefined: no limit of its own. */
   readonly maxInFlight: number | undefined
   readonly inFlight: number
-  /** Requests that wait for a free place. */
+  /** Requests that wait for capacity. */
   readonly queued: number
   readonly credentials: readonly CredentialStatus[]
   /** Those that were called since the start of the process. */
   readonly deployments: readonly DeploymentStatus[]
+  /**
+   * What attempts cost that ended before their first event, which no client is charged for; since the start of the process.
+   * An estimate: the prompt, and hidden reasoning by the time it took.
+   */
+  readonly unbilledNanoUsd: NanoUsd
 }
+
+/** What a trial call to a provider came to: for the doctor of the command line, and for operators who test one. */
+export type ProviderProbe =
+  /** The provider is built in: there is no server to call. */
+  | { readonly kind: 'built_in' }
+  /** Nothing was sent: it has no key, and `variable` of the environment would have been one. */
+  | { readonly kind: 'no_key'; readonly variable: string }
+  /** Nothing was sent: the machine, a file or a token service gave no credential. */
+  | { readonly kind: 'no_credential' }
+  /**
+   * `answered`: somebody is there, and did not refuse the key. `refused`: not with this key. `limited`: not now.
+   * `failing`: something is wrong on its side.
+   */
+  | { readonly kind: 'answered' | 'refused' | 'limited' | 'failing'; readonly status: number }
+  /** No answer in time. */
+  | { readonly kind: 'silent' }
+  /** @property reason In one word, without anything of the call: `ECONNREFUSED`. */
+  | { readonly kind: 'unreachable'; readonly reason: string }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isWebhookEventType, renderWebhookBody, WEBHOOK_EVENT_TYPES } from './webhook-event.ts'
-import { exampleWebhookEvent } from './webhook-example.ts'
+import { exampleWebhookEvent, isWebhookEventType, renderWebhookBody, WEBHOOK_EVENT_TYPES } from './webhook-event.ts'
 
 const FACTS = { eventId: 'evt_1', createdAt: Date.UTC(2026, 11, 31, 23, 59), accountId: 'acc_1', webhookId: 'whk_1' }
 

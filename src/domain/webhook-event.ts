@@ -1,121 +1,22 @@
 /**
- * What webhooks tell. A body is `{event_id, type, created_at, data}`; `docs/webhooks.md` shows one of each. The package
+ * Events of webhooks. A body is `{event_id, type, created_at, data}`; `docs/webhooks.md` shows one of each. The package
  * exports these shapes to receivers: within `/v1` fields and types are added, none is changed or removed.
  */
+import {
+  type AgentData,
+  type AgentEventData,
+  type AgentEventType,
+  type LedgerAuditData,
+  WEBHOOK_EVENT_TYPES,
+  type WebhookEvent,
+  type WebhookEventType,
+  type WebhookTestData,
+} from '../../packages/webhooks/src/event.ts'
 
-export const WEBHOOK_EVENT_TYPES = [
-  'agent.started',
-  'agent.completed',
-  'agent.failed',
-  'agent.cancelled',
-  'usage.alert',
-  'credit.exhausted',
-  'ledger.audit',
-  'webhook.test',
-] as const
+export type * from '../../packages/webhooks/src/event.ts'
+export { WEBHOOK_EVENT_TYPES } from '../../packages/webhooks/src/event.ts'
 
-export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
-export type AgentEventType = Extract<WebhookEventType, `agent.${string}`>
-
-/** What happened to an agent. */
-export interface AgentEventData {
-  /** As it was then. */
-  readonly agent: AgentData
-  /** The run that started or ended. */
-  readonly run_id: string
-  /** Of the agent's events, see `GET /v1/agents/{id}/events`: it rises, so what is lower is older. */
-  readonly sequence: number
-}
-
-/** In the shape of `GET /v1/agents/{id}`. */
-export interface AgentData {
-  readonly id: string
-  readonly object: 'agent'
-  readonly name: string
-  readonly status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
-  /** `organisation/repository` */
-  readonly repository: string
-  readonly model: string
-  /** What the work starts from; null: the repository's default branch. */
-  readonly base_branch: string | null
-  /** What is worked on and pushed. */
-  readonly branch: string
-  readonly summary: string | null
-  readonly error: { readonly code: string; readonly message: string } | null
-  /** Of all its runs. */
-  readonly usage: { readonly tokens: number; readonly cost_usd: number }
-  readonly runs: number
-  readonly created_at: string
-  readonly started_at: string | null
-  readonly ended_at: string | null
-}
-
-/** How far a calendar month (UTC) has been spent. */
-interface SpendingData {
-  readonly account_id: string
-  readonly period_start: string
-  /** Exclusive. */
-  readonly period_end: string
-  readonly spent_usd: number
-  /** Of the whole period: the budget, or all credit that there was to spend. */
-  readonly limit_usd: number
-}
-
-export interface UsageAlertData extends SpendingData {
-  /** What `limit_usd` is: the account's monthly budget or, without one, its credit. */
-  readonly basis: 'budget' | 'credit'
-  /** Of `limit_usd`; one of the account's `alert_thresholds`. */
-  readonly threshold_percent: number
-}
-
-export interface CreditExhaustedData extends SpendingData {
-  readonly credit_remaining_usd: number
-}
-
-/** An audit of the ledger of all accounts that found something; told to the installation's first account. */
-export interface LedgerAuditData {
-  readonly audit_id: string
-  readonly started_at: string
-  readonly ended_at: string
-  /** Audited. */
-  readonly accounts: number
-  readonly rows: number
-  readonly findings_count: number
-  /** Findings by kind. */
-  readonly counts: Readonly<Record<string, number>>
-  /** The first 20. */
-  readonly findings: readonly {
-    readonly account_id: string
-    readonly kind: string
-    readonly subject: string
-    readonly expected: string
-    readonly actual: string
-  }[]
-}
-
-export interface WebhookTestData {
-  readonly webhook_id: string
-  readonly message: string
-}
-
-export interface DataOfEvents extends Record<AgentEventType, AgentEventData> {
-  readonly 'usage.alert': UsageAlertData
-  readonly 'credit.exhausted': CreditExhaustedData
-  readonly 'ledger.audit': LedgerAuditData
-  readonly 'webhook.test': WebhookTestData
-}
-
-export interface WebhookEventOf<Type extends WebhookEventType> {
-  /** The same in every delivery of one event. */
-  readonly event_id: string
-  readonly type: Type
-  /** When it happened, ISO 8601 UTC; not when it was delivered. */
-  readonly created_at: string
-  readonly data: DataOfEvents[Type]
-}
-
-/** Told apart by `type`. */
-export type WebhookEvent = { [Type in WebhookEventType]: WebhookEventOf<Type> }[WebhookEventType]
+import { branchOf } from './agent.ts'
 
 export function isWebhookEventType(text: string): text is WebhookEventType {
   return (WEBHOOK_EVENT_TYPES as readonly string[]).includes(text)
@@ -124,4 +25,105 @@ export function isWebhookEventType(text: string): text is WebhookEventType {
 /** The body as it is signed and sent, its fields always in the same order. */
 export function renderWebhookBody({ event_id, type, created_at, data }: WebhookEvent): string {
   return JSON.stringify({ event_id, type, created_at, data })
+}
+
+const MINUTE_MS = 60_000
+
+interface ExampleFacts {
+  readonly eventId: string
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly accountId: string
+  readonly webhookId: string
+}
+
+export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts): WebhookEvent {
+  const head = { event_id: facts.eventId, created_at: isoTime(facts.createdAt) }
+  switch (type) {
+    case 'usage.alert':
+      return { ...head, type, data: { ...spending(facts, 4), basis: 'credit', threshold_percent: 80 } }
+    case 'credit.exhausted':
+      return { ...head, type, data: { ...spending(facts, 5), credit_remaining_usd: 0 } }
+    case 'ledger.audit':
+      return { ...head, type, data: ledgerAudit(facts) }
+    case 'webhook.test':
+      return { ...head, type, data: webhookTestData(facts.webhookId) }
+    default:
+      return { ...head, type, data: agent(type, facts.createdAt) }
+  }
+}
+
+/** Data of `webhook.test`, which is real. */
+export function webhookTestData(webhookId: string): WebhookTestData {
+  return { webhook_id: webhookId, message: 'This endpoint receives webhooks.' }
+}
+
+function ledgerAudit({ accountId, createdAt }: ExampleFacts): LedgerAuditData {
+  const subject = 'chatcmpl-00000000exampleexample'
+  return {
+    audit_id: '00000000-0000-4000-8000-000000000000',
+    started_at: isoTime(createdAt - MINUTE_MS),
+    ended_at: isoTime(createdAt),
+    accounts: 12,
+    rows: 345_678,
+    findings_count: 1,
+    counts: { cost: 1 },
+    findings: [{ account_id: accountId, kind: 'cost', subject, expected: '124101', actual: '0' }],
+  }
+}
+
+function spending({ accountId, createdAt }: ExampleFacts, spentUsd: number) {
+  const [year, month] = [new Date(createdAt).getUTCFullYear(), new Date(createdAt).getUTCMonth()]
+  return {
+    account_id: accountId,
+    period_start: isoTime(Date.UTC(year, month)),
+    period_end: isoTime(Date.UTC(year, month + 1)),
+    spent_usd: spentUsd,
+    limit_usd: 5,
+  }
+}
+
+const ENDINGS: Readonly<Record<AgentEventType, Partial<AgentData> & Pick<AgentData, 'status'>>> = {
+  'agent.started': { status: 'running' },
+  'agent.completed': { status: 'completed', summary: 'Corrected three typos in README.md.' },
+  'agent.failed': {
+    status: 'failed',
+    error: { code: 'max_cost', message: 'The agent stopped at its limit of 0.05 USD.' },
+  },
+  'agent.cancelled': { status: 'cancelled' },
+}
+
+const EXAMPLE_AGENT = 'agt_00000000exampleexample'
+
+function agent(type: AgentEventType, at: number): AgentEventData {
+  const sequence = type === 'agent.started' ? 3 : 57
+  return { agent: agentData(type, at), run_id: 'run_00000000exampleexample', sequence }
+}
+
+function agentData(type: AgentEventType, at: number): AgentData {
+  const { status, ...ending } = ENDINGS[type]
+  const hasEnded = type !== 'agent.started'
+  const startedAt = hasEnded ? at - 3 * MINUTE_MS : at
+  return {
+    id: EXAMPLE_AGENT,
+    object: 'agent',
+    name: 'Fix typos',
+    status,
+    repository: 'example/website',
+    model: 'turnpike-simulator',
+    base_branch: null,
+    branch: branchOf(EXAMPLE_AGENT),
+    summary: null,
+    error: null,
+    usage: hasEnded ? { tokens: 18_234, cost_usd: 0.0412 } : { tokens: 0, cost_usd: 0 },
+    runs: 1,
+    created_at: isoTime(startedAt - 2000),
+    started_at: isoTime(startedAt),
+    ended_at: hasEnded ? isoTime(at) : null,
+    ...ending,
+  }
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
 }

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Kysely, Transaction } from 'kysely'
-import type { Database } from '../db/schema.ts'
+import type { Database } from '../db/schema/schema.ts'
 import type { AuditEvent } from '../domain/audit.ts'
-import type { Caller } from '../domain/caller.ts'
-import type { IdempotentAsk, KeptAnswer } from '../domain/credit.ts'
+import type { IdempotentRequest, SavedAnswer } from '../domain/credit.ts'
+import type { Caller } from '../domain/identity/caller.ts'
 import type { AccountId, EventId, IdSource, WebhookId } from '../domain/ids.ts'
 import type { DataOfEvents, WebhookEventType } from '../domain/webhook-event.ts'
 
@@ -17,21 +17,21 @@ export interface FeatureDeps {
   readonly callerOf: (request: FastifyRequest) => Caller
 }
 
-/** Writes a row of the audit log, inside the transaction of what it tells about. Implemented by `features/audit`. */
+/** Writes a row of the audit log, in the transaction of the change. Implemented by `features/audit`. */
 export type WriteAudit = (db: Kysely<Database>, event: AuditEvent) => Promise<void>
 
 export interface NewEvent<Type extends WebhookEventType = WebhookEventType> {
   readonly accountId: AccountId
   readonly type: Type
   readonly data: DataOfEvents[Type]
-  /** When it happened, Unix milliseconds; now unless said. */
+  /** When it happened, Unix milliseconds; now unless set. */
   readonly createdAt?: number | undefined
-  /** The one endpoint that it is for, whatever types that asks for. Undefined: all that ask for its type. */
+  /** The only endpoint that receives it. Undefined: all that subscribe to its type. */
   readonly only?: WebhookId | undefined
 }
 
 /**
- * Writes an event with its deliveries, inside the transaction of what it tells about: they are there exactly if that is.
+ * Writes an event with its deliveries, in the transaction of the change that it reports.
  * Implemented by `features/webhooks`.
  */
 export type RecordEvent = <Type extends WebhookEventType>(
@@ -40,8 +40,8 @@ export type RecordEvent = <Type extends WebhookEventType>(
 ) => Promise<EventId>
 
 export interface OnceAnswer {
-  readonly answer: KeptAnswer
-  /** It was given before, to the first request with the key. */
+  readonly answer: SavedAnswer
+  /** It was returned before, to the first request with the key. */
   readonly isReplay: boolean
 }
 
@@ -52,6 +52,6 @@ export interface OnceAnswer {
  * Implemented by `features/idempotency`.
  */
 export type OnceInTransaction = (
-  ask: Pick<IdempotentAsk, 'accountId' | 'endpoint' | 'body' | 'subjectId'> & { readonly key: string | undefined },
-  work: (inside: Transaction<Database>) => Promise<KeptAnswer>,
+  ask: Pick<IdempotentRequest, 'accountId' | 'endpoint' | 'body' | 'subjectId'> & { readonly key: string | undefined },
+  work: (inside: Transaction<Database>) => Promise<SavedAnswer>,
 ) => Promise<OnceAnswer>

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { afterEach, type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { completion as answer, bodyOf, chunk, frame, textChunks } from '../../test/support/answers.ts'
 import {
   callerOf,
   deployment,
@@ -19,16 +18,17 @@ import {
   testPorts,
   upstreamOf,
   whole,
-} from '../../test/support/data-plane.ts'
+} from '../../test/support/ledger/data-plane.ts'
+import { completion as answer, bodyOf, chunk, frame, textChunks } from '../../test/support/providers/answers.ts'
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { ProviderError } from '../protocols/protocol.ts'
-import { type Answering, beginAnswer } from './attempt.ts'
-import { type Completion, createCompletion, interruptCompletion, leaveCompletion } from './completion.ts'
-import type { UpstreamProvider } from './ports.ts'
-import { routeRequest } from './route.ts'
+import { beginAnswer } from './attempt.ts'
+import { type Answering, type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
+import { routeRequest } from './routing/order.ts'
+import type { UpstreamProvider } from './upstream/registry.ts'
 import type { WorstCase } from './worst-case.ts'
 
 interface Begun {
@@ -46,7 +46,7 @@ interface BeginInput {
   readonly upstream?: Partial<UpstreamProvider>
   readonly severalChoices?: boolean
   readonly clock?: () => number
-  /** Monotonic milliseconds; now unless said. */
+  /** Monotonic milliseconds; now by default. */
   readonly receivedAt?: number
   /** Done to the completion before it begins. */
   readonly before?: (completion: Completion) => void
@@ -65,22 +65,21 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
   const caller = callerOf()
   const request = requestOf(input.request)
   const model = modelOf({ ...input.model, deployments })
-  const completion = createCompletion(
-    {
-      caller,
-      request,
-      model,
-      price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000 },
-      priceVersion: 'pv_1',
-      worst: WORST,
-      requestId: 'req_1',
-      route: routeRequest({ accountId: caller.accountId, model, request }, ports),
-      receivedAt,
-      clientRequestId: undefined,
-    },
-    { requests: undefined, tokens: undefined, release() {}, settle() {} },
-    ports,
-  )
+  const completion = createCompletion({
+    id: ports.ids.completion(),
+    caller,
+    request,
+    model,
+    price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000 },
+    priceVersion: 'pv_1',
+    worst: WORST,
+    limits: { requests: undefined, tokens: undefined, release() {}, settle() {} },
+    requestId: 'req_1',
+    route: routeRequest({ accountId: caller.accountId, model, request }, ports),
+    createdAt: ports.now(),
+    receivedAt,
+    clientRequestId: undefined,
+  })
   input.before?.(completion)
   begun.push(completion)
   return { completion, network, answering: beginAnswer(completion, ports, { maxAttempts }) }
@@ -93,10 +92,12 @@ const WORST: WorstCase = {
   reasoningTokens: 0,
   lowered: false,
   rates: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000, fixedNanoUsd: 0 },
+  tools: { uses: {}, growsPrompt: false },
   bound: {
     tokens: 10,
     likelyTokens: 10,
     otherTokens: 0,
+    mediaTokens: 0,
     images: 0,
     hasAudio: false,
     predictionTokens: 0,
@@ -107,7 +108,7 @@ const WORST: WorstCase = {
 /** An answer that is not read to its end holds its time-outs. */
 const begun: Completion[] = []
 afterEach(() => {
-  for (const { answering } of begun.splice(0)) answering?.abort()
+  for (const { attempt } of begun.splice(0)) attempt.answering?.abort()
 })
 
 const good = streamed(textChunks(2))
@@ -132,15 +133,15 @@ test('UP-1: a target that fails is followed by the next one, and the one that an
   const begun = begin((host) => (host === 'c' ? good : refusal(500)), { targets: ['a', 'b', 'c', 'd'] })
   const answering = await begun.answering
   assert.equal(hosts(begun), 'a b c')
-  assert.deepEqual([begun.completion.attempts, begun.completion.target?.upstream.name], [3, 'c'])
-  assert.equal(begun.completion.answering, answering)
+  assert.deepEqual([begun.completion.attempt.count, begun.completion.attempt.lease?.target.upstream.name], [3, 'c'])
+  assert.equal(begun.completion.attempt.answering, answering)
 })
 
 test('UP-1: attempts are counted over all targets, and then the last failure is told [limit: attempts]', async () => {
   const begun = begin((_, position) => refusal(500 + position), { targets: ['a', 'b'] })
   assert.equal((await rejection(begun)).failure.status, 502)
   assert.equal(hosts(begun), 'a b a')
-  assert.equal(begun.completion.answering, undefined)
+  assert.equal(begun.completion.attempt.answering, undefined)
 })
 
 test('one attempt means one', async () => {
@@ -192,7 +193,7 @@ test('when every target is out of the question nothing more is asked', async () 
 test('a connection that fails, and one that ends without an answer, are tried again', async () => {
   const begun = begin(inTurn({ head: new Error('ECONNREFUSED') }, { body: [] }, good))
   await begun.answering
-  assert.equal(begun.completion.attempts, 3)
+  assert.equal(begun.completion.attempt.count, 3)
 })
 
 /** Everything that can happen without time passing has happened. */
@@ -298,11 +299,8 @@ test('UP-3: a pause belongs to the end of a round, not between its targets', asy
 })
 
 for (const [name, end] of [
-  ['the client leaves', leaveCompletion],
-  [
-    'the gateway ends',
-    (completion: Completion) => interruptCompletion(completion, new GatewayError('shutting_down', 'Bye.')),
-  ],
+  ['the client leaves', disconnect],
+  ['the gateway ends', (completion: Completion) => interrupt(completion, new GatewayError('shutting_down', 'Bye.'))],
 ] as const) {
   test(`R-A4: when ${name} during the pause nothing more is asked, and the pause is over`, async (t) => {
     const advance = mockTime(t)
@@ -313,7 +311,7 @@ for (const [name, end] of [
     await rejection(begun)
     await advance(100_000)
     assert.equal(begun.network.exchanges.length, 1)
-    assert.equal(begun.completion.answering, undefined, 'no call is under way')
+    assert.equal(begun.completion.attempt.answering, undefined, 'no call is under way')
   })
 
   test(`R-A4: when ${name} before the first event the call is aborted, and not made again`, async () => {
@@ -331,7 +329,7 @@ for (const [name, end] of [
   test(`INV-5: when ${name} before the first attempt no provider is called`, async () => {
     const begun = begin(() => good, { before: end })
     await assert.rejects(begun.answering)
-    assert.deepEqual([begun.network.exchanges.length, begun.completion.attempts], [0, 0])
+    assert.deepEqual([begun.network.exchanges.length, begun.completion.attempt.count], [0, 0])
   })
 }
 
@@ -362,7 +360,7 @@ test('a failure before anything was generated is tried again, although the statu
   ]) {
     const begun = begin(inTurn({ body }, good))
     await begun.answering
-    assert.equal(begun.completion.attempts, 2)
+    assert.equal(begun.completion.attempt.count, 2)
   }
 })
 
@@ -377,13 +375,16 @@ test('time spent waiting for providers is kept apart from ours, over all attempt
   })
   const begun = begin(inTurn(later(30, refusal(500)), later(12, good)), { clock: () => now })
   await begun.answering
-  assert.equal(begun.completion.upstreamMs, 42)
+  assert.equal(begun.completion.attempt.upstreamMs, 42)
 })
 
 test('a provider of one choice a call is called n times at once, as one attempt, with seeds of their own', async () => {
   const begun = begin(() => good, { severalChoices: false, request: { n: 3, seed: 40 } })
   const { calls, spread } = await begun.answering
-  assert.deepEqual([calls.length, spread, begun.completion.attempts, begun.completion.branches.length], [3, true, 1, 3])
+  assert.deepEqual(
+    [calls.length, spread, begun.completion.attempt.count, begun.completion.attempt.usages.length],
+    [3, true, 1, 3],
+  )
   const bodies = begun.network.exchanges.map(({ call }) => JSON.parse(call.body) as Record<string, unknown>)
   assert.deepEqual(
     bodies.map(({ seed, n }) => [seed, n]),
@@ -405,7 +406,7 @@ test('when one of n calls fails the others are aborted, and all are made again',
     begun.network.exchanges.map(({ aborted }) => aborted),
     [true, false, true, false, false, false],
   )
-  assert.equal(begun.completion.attempts, 2)
+  assert.equal(begun.completion.attempt.count, 2)
 })
 
 test('a provider of several choices is called once', async () => {
@@ -452,7 +453,7 @@ test('UP-1: for any fates there are at most so many attempts beside refused cred
       const happened = planned.slice(0, called.length)
       const counted = happened.filter((fate) => fate !== 'forbids').length
       assert.ok(called.length >= 1 && counted <= maxAttempts)
-      assert.equal(begun.completion.attempts, called.length)
+      assert.equal(begun.completion.attempt.count, called.length)
       assert.equal(answered, happened.at(-1) === 'answers')
       assert.ok(happened.slice(0, -1).every((fate) => !FINAL.has(fate)))
       for (const name of names) {
@@ -509,14 +510,14 @@ test('UP-5: a repeat that would begin after the deadline is not waited for', asy
 test('every attempt is noted, and one that is answered at once leaves no note', async () => {
   const alone = begin(() => good)
   await alone.answering
-  assert.deepEqual(alone.completion.attemptLog, [])
+  assert.deepEqual(alone.completion.attempt.log, [])
   const begun = begin((host) => (host === 'a' ? refusal(500) : host === 'b' ? { head: new Error('no') } : good), {
     targets: ['a', 'b', 'c'],
     clock: () => 0,
   })
   await begun.answering
   const times = { startedMs: 0, durationMs: 0 }
-  assert.deepEqual(begun.completion.attemptLog, [
+  assert.deepEqual(begun.completion.attempt.log, [
     { provider: 'a', model: 'theirs', outcome: 'failed', status: 500, ...times },
     { provider: 'b', model: 'theirs', outcome: 'failed', status: 0, ...times },
     { provider: 'c', model: 'theirs', outcome: 'answered', status: 200, ...times },
@@ -529,16 +530,16 @@ test('an answer that breaks off is noted as cut, one that was given up as abando
   await calls[0]?.next([])
   await assert.rejects(calls[0]?.next([]) ?? assert.fail())
   assert.deepEqual(
-    cut.completion.attemptLog.map(({ outcome }) => outcome),
+    cut.completion.attempt.log.map(({ outcome }) => outcome),
     ['cut'],
   )
   const left = begin(() => ({ head: HANGS }))
   left.answering.catch(() => {})
   await settled()
-  leaveCompletion(left.completion)
+  disconnect(left.completion)
   await rejection(left)
   assert.deepEqual(
-    left.completion.attemptLog.map(({ outcome }) => outcome),
+    left.completion.attempt.log.map(({ outcome }) => outcome),
     ['abandoned'],
   )
 })

@@ -1,26 +1,31 @@
 /**
- * Getting an answer to begin: the calls of one attempt, and the next attempt when one fails before its first event.
- * After the first event nothing is tried again: the client would read twice.
+ * Makes attempts until one is answered: each calls the candidate that routing selects, and fails before its first event or
+ * not at all. After the first event nothing is retried: the client would read twice.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import type { AttemptOutcome } from '../domain/completion.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
-import { type Call, type CallEnd, startCall } from './call.ts'
-import { type Completion, isOver } from './completion.ts'
-import { isCredentialRefusal, mayBeTriedElsewhere } from './failure.ts'
+import { isCancelled } from './cancellation.ts'
+import type { Answering, Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import { spreads } from './routing/candidate.ts'
-import { abandonPassage, noteCallOver, notePassageBegun, notePassageFailed, type Passage } from './routing/passage.ts'
-import { learn, nextPassage, startSearch } from './routing/search.ts'
-import { type Branch, createBranch, tally } from './tally.ts'
-
-/** The calls of one attempt: one, or one for each choice where the provider gives one choice a call. */
-export interface Answering {
-  readonly calls: readonly Call[]
-  /** Whether a call's position is the index of its choice. */
-  readonly spread: boolean
-  abort(): void
-}
+import {
+  type AttemptLease,
+  noteBegun,
+  noteCallEnd,
+  noteFailed,
+  outcomeOf,
+  releaseLease,
+  statusOf,
+} from './routing/attempt-lease.ts'
+import { spreads } from './routing/candidates.ts'
+import { learn, select } from './routing/select.ts'
+import { createSelection, type Selection } from './routing/selection.ts'
+import { boundsOf, costOf, outputScaleOf } from './settle.ts'
+import { type Call, type CallEnd, startCall } from './upstream/call.ts'
+import { isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'
+import { measureRoughly } from './usage/measure.ts'
+import { type CallUsage, createCallUsage, meter } from './usage/meter.ts'
 
 export interface AttemptSettings {
   /** At least 1. */
@@ -28,101 +33,161 @@ export interface AttemptSettings {
 }
 
 /**
- * Resolves once every choice has begun. Rejects with the last failure when nothing more is to be tried. A refused
- * credential is no attempt: every other credential and deployment gets its turn.
+ * Resolves once every choice has begun. Rejects with the last failure when nothing more may be tried. A refused
+ * credential does not count as an attempt: every other credential and deployment is tried.
  */
 export async function beginAnswer(
   completion: Completion,
   ports: GatewayPorts,
   { maxAttempts }: AttemptSettings,
 ): Promise<Answering> {
-  if (isOver(completion)) throw new Error('The request was over before a provider was called.')
-  const search = startSearch(completion, ports)
+  const { attempt, cancellation } = completion
+  if (isCancelled(cancellation)) throw new Error('The request was cancelled before a provider was called.')
+  const selection = startSelection(completion, ports)
+  attempt.selection = selection
   let refused = 0
   for (;;) {
-    const found = nextPassage(search)
-    const passage = found instanceof Promise ? await found : found
+    const selected = select(selection)
+    const lease = selected instanceof Promise ? await selected : selected
     try {
-      return await attempt(completion, ports, passage)
+      return await tryOnce(completion, ports, lease)
     } catch (error) {
       if (isCredentialRefusal(error)) refused += 1
-      const hasAttempts = completion.attempts - refused < maxAttempts
-      const goesOn = hasAttempts && mayBeTriedElsewhere(error) && !isOver(completion)
-      if (!goesOn) throw error
-      learn(search, passage, error)
+      const hasAttempts = attempt.count - refused < maxAttempts
+      if (!hasAttempts || !mayBeTriedElsewhere(error) || isCancelled(cancellation)) throw error
+      learn(selection, lease, error)
     }
   }
 }
 
-async function attempt(completion: Completion, ports: GatewayPorts, passage: Passage): Promise<Answering> {
-  const { health } = ports
-  completion.sent = false
-  const { calls, spread } = startCalls(completion, ports, passage)
-  completion.attempts += 1
-  completion.target = passage.lane
-  completion.passage = passage
-  const answering = { calls, spread, abort: () => abortAll(calls) }
-  completion.answering = answering
-  const { protocol } = passage.lane.upstream.provider
-  completion.branches = calls.map(() => createBranch(protocol))
-  completion.generated = 0
-  if (isOver(completion)) answering.abort()
+function startSelection({ admitted, cancellation }: Completion, { health }: GatewayPorts): Selection {
+  const { caller, route, request, receivedAt } = admitted
+  return createSelection({ accountId: caller.accountId, route, choices: request.n, receivedAt, cancellation, health })
+}
+
+async function tryOnce(completion: Completion, ports: GatewayPorts, lease: AttemptLease): Promise<Answering> {
+  const { admitted, attempt } = completion
+  attempt.sent = false
+  const answering = startAttempt(completion, ports, lease)
+  const { calls } = answering
   try {
     if (calls.length === 1) await calls[0]?.answered
     else await Promise.all(calls.map(({ answered }) => answered))
-    notePassageBegun(completion, passage, health)
+    noteBegun(lease, { stream: admitted.request.stream, route: admitted.route, health: ports.health })
+    if (attempt.log.length > 0) addNote(completion, lease, 'answered', 200)
     return answering
   } catch (error) {
     answering.abort()
-    const begun = tallyArrived(completion, calls)
-    const over = isOver(completion) && !isRefusal(error)
-    if (!over) {
-      completion.answering = undefined
-      completion.branches = begun
-    }
-    notePassageFailed(completion, passage, { error, over, now: ports.clock() })
+    failAttempt(completion, ports, { lease, answering, error })
     throw error
   } finally {
-    completion.upstreamMs += ports.clock() - passage.startedAt
+    attempt.upstreamMs += ports.clock() - lease.startedAt
   }
+}
+
+function startAttempt(completion: Completion, ports: GatewayPorts, lease: AttemptLease): Answering {
+  const { attempt, cancellation } = completion
+  const { calls, spread } = startCalls(completion, ports, lease)
+  const answering = { calls, spread, abort: () => abortAll(calls) }
+  attempt.count += 1
+  attempt.lease = lease
+  attempt.answering = answering
+  const { protocol } = lease.target.upstream.provider
+  attempt.usages = calls.map(() => createCallUsage(protocol))
+  if (isCancelled(cancellation)) answering.abort()
+  return answering
+}
+
+interface Failed {
+  readonly lease: AttemptLease
+  readonly answering: Answering
+  readonly error: unknown
+}
+
+function failAttempt(completion: Completion, ports: GatewayPorts, { lease, answering, error }: Failed): void {
+  const { attempt, cancellation } = completion
+  const begun = meterArrived(attempt.usages, answering.calls)
+  const isAbandoned = isCancelled(cancellation) && !isRefusal(error)
+  if (begun.length === 0 && attempt.sent && !isRefusal(error)) noteUnbilled(completion, lease, ports.clock())
+  if (!isAbandoned) {
+    attempt.answering = undefined
+    attempt.usages = begun
+  }
+  noteFailed(lease, isAbandoned ? undefined : error, ports.clock())
+  addNote(completion, lease, isAbandoned ? 'abandoned' : outcomeOf(error), statusOf(error))
 }
 
 function startCalls(
   completion: Completion,
   ports: GatewayPorts,
-  passage: Passage,
+  lease: AttemptLease,
 ): Pick<Answering, 'calls' | 'spread'> {
   const { now, clock, health } = ports
-  const { request, model, outputTokens, receivedAt } = completion
-  const { lane, candidate } = passage
+  const { request, model, receivedAt } = completion.admitted
+  const { outputTokens } = completion.reservation
+  const { target, candidate } = lease
   const spread = spreads(candidate, request.n)
-  const asked = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
+  const sent = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
   const onSend = (): void => noteSent(completion, ports)
-  const onOver = (end: CallEnd): void => noteCallOver(completion, { passage, health }, end)
-  const requests = requestsOf(asked, spread)
+  const onOver = (end: CallEnd): void => {
+    if (noteCallEnd(lease, health, end)) noteCut(completion, lease)
+  }
+  const requests = requestsOf(sent, spread)
   const calls: Call[] = []
-  passage.open = requests.length
+  lease.open = requests.length
   try {
     for (const each of requests) {
-      const input = { target: lane, request: each, model, outputTokens, now, clock, receivedAt, onSend, onOver }
-      calls.push(startCall(input))
+      calls.push(startCall({ target, request: each, model, outputTokens, now, clock, receivedAt, onSend, onOver }))
     }
     return { calls, spread }
   } catch (error) {
-    passage.open = calls.length
-    if (calls.length === 0) abandonPassage(passage)
+    lease.open = calls.length
+    if (calls.length === 0) releaseLease(lease)
     abortAll(calls)
     throw error
   }
 }
 
-/** The first byte of a call leaves now. The ledger is told once: from here on something may be owed. */
-function noteSent(completion: Completion, { credit }: GatewayPorts): void {
-  completion.sent = true
-  if (completion.dispatched || completion.hold === undefined) return
-  completion.dispatched = true
+/** The first byte of a call leaves now. The ledger is notified once: from here on something may be owed. */
+function noteSent({ attempt, reservation: { hold } }: Completion, { credit }: GatewayPorts): void {
+  attempt.sent = true
+  if (attempt.dispatched || hold === undefined) return
+  attempt.dispatched = true
   reach('before_send')
-  credit.dispatched(completion.hold)
+  credit.dispatched(hold)
+}
+
+/** Adds to what the operator pays: the provider may have worked for an answer that is charged to no client. */
+function noteUnbilled(completion: Completion, { candidate }: AttemptLease, now: number): void {
+  if (completion.cancellation.abandoned) return // the client pays
+  const { usages } = completion.attempt
+  const usage = measureRoughly(usages, boundsOf(completion), outputScaleOf(completion, now))
+  candidate.provider.unbilledNanoUsd += costOf(completion, usage)
+}
+
+function addNote(
+  { admitted, attempt }: Completion,
+  lease: AttemptLease,
+  outcome: AttemptOutcome,
+  status: number,
+): void {
+  const { candidate, startedAt, durationMs = 0 } = lease
+  const note = {
+    provider: candidate.upstream.name,
+    model: candidate.model,
+    outcome,
+    status,
+    startedMs: Math.round(startedAt - admitted.receivedAt),
+    durationMs: Math.round(durationMs),
+  }
+  attempt.log = [...attempt.log, note]
+}
+
+/** An answer broke off after it had begun. */
+function noteCut(completion: Completion, lease: AttemptLease): void {
+  const { attempt } = completion
+  if (attempt.log.at(-1)?.outcome === 'answered') attempt.log = attempt.log.slice(0, -1)
+  addNote(completion, lease, 'cut', 200)
 }
 
 /** The provider answered with an error: it has done no work, whether or not the client still waits. */
@@ -130,13 +195,13 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ProviderError && error.failure.status !== 0
 }
 
-/** What other calls had generated when one failed is owed. @returns their branches: a call that told nothing owes nothing. */
-function tallyArrived({ branches }: Completion, calls: readonly Call[]): readonly Branch[] {
-  return branches.filter((branch, position) => {
+/** Meters what other calls had generated when one failed: it is owed. @returns the usage of calls that generated anything. */
+function meterArrived(usages: readonly CallUsage[], calls: readonly Call[]): readonly CallUsage[] {
+  return usages.filter((usage, position) => {
     const events: ChatEvent[] = []
     calls[position]?.arrived(events)
-    for (const event of events) tally(branch, event)
-    return branch.length > 0 || branch.finishes.size > 0
+    for (const event of events) meter(usage, event)
+    return usage.length > 0 || usage.finishes.size > 0
   })
 }
 

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { completion as answer } from '../../test/support/answers.ts'
 import {
   incomingOf,
   modelOf,
@@ -14,12 +13,14 @@ import {
   testPorts,
   upstreamOf,
   whole,
-} from '../../test/support/data-plane.ts'
-import { NATIVES } from '../../test/support/native-answers.ts'
-import { PLAIN_PRICE, RICH_PRICE } from '../../test/support/prices.ts'
+} from '../../test/support/ledger/data-plane.ts'
+import { completion as answer } from '../../test/support/providers/answers.ts'
+import { serveAndBill } from '../../test/support/providers/billing-provider.ts'
+import { NATIVES } from '../../test/support/providers/native-answers.ts'
+import { PLAIN_PRICE, RICH_PRICE } from '../../test/support/providers/prices.ts'
 import { GatewayError } from '../domain/errors.ts'
-import type { Price } from '../domain/price.ts'
-import { COST_FIELDS } from '../protocols/cost-fields.ts'
+import type { Price } from '../domain/price/tariff.ts'
+import { COST_FIELDS } from '../protocols/body-fields.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { createGateway } from './pipeline.ts'
 
@@ -232,7 +233,7 @@ test('what the price covers is sent where the host has it, and refused where it 
       ['openai', 'google', 'bedrock'],
       ['groq', 'anthropic', 'vertex', 'deepseek', 'vllm'],
     ],
-    [{ web_search_options: {} }, ['openai', 'perplexity'], ['anthropic', 'google', 'groq']],
+    [{ web_search_options: {} }, ['openai', 'perplexity'], ['bedrock', 'vllm', 'groq']],
     [{ enable_search: true }, ['alibaba'], ['openai', 'anthropic']],
     [
       { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } },
@@ -250,4 +251,77 @@ test('what the price covers is sent where the host has it, and refused where it 
     }
     for (const host of refuses) assert.equal((await ask(host, body, settings)).refused?.status, 422, host)
   }
+})
+
+/** Those of the table that no price covers: none of them may arrive. */
+const UNPRICED = new Map(
+  Object.entries(COST_FIELDS)
+    .filter(([, { isPriced }]) => isPriced === undefined)
+    .map(([name]) => [plain(name), VALUES[name]?.costly] as const),
+)
+
+/** What costs, in the words of the configuration's price, and of every maker's tools. */
+const RICH_BODIES: readonly object[] = [
+  {},
+  ...Object.entries(VALUES).map(([name, { costly }]) => ({ [name]: costly })),
+  { service_tier: 'flex' },
+  { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },
+  { modalities: ['text', 'image'] },
+  { prompt_cache_options: { ttl: '1h' } },
+  { cache_control: { type: 'ephemeral' } },
+  { enable_search: true, search_options: { search_strategy: 'agent' } },
+  { web_search_options: { search_context_size: 'high', user_location: { type: 'approximate', approximate: {} } } },
+  { web_search_options: {}, tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] },
+  { service_tier: 'priority', web_search_options: {} },
+  ...SERVER_TOOLS.map((tool) => ({ tools: [tool] })),
+  { tools: [{ type: 'web_search', max_uses: 1 }] },
+  { tools: [{ googleSearch: {} }], tool_choice: 'none' },
+]
+
+interface RichBill {
+  readonly bill: bigint
+  readonly charge: bigint
+  readonly held: bigint
+  readonly refused: GatewayError | undefined
+}
+
+async function askRich(host: string, body: object, forwardUnknown: boolean): Promise<RichBill> {
+  const provider = PROVIDERS[host] ?? assert.fail(host)
+  let bill = 0n
+  const network = playNetwork((call): Script => {
+    const { protocol } = provider
+    const served = serveAndBill(JSON.parse(call.body), host, { protocol: protocol.id, unknown: UNPRICED })
+    bill += served.billNanoUsd
+    return whole(served.answer)
+  })
+  const upstream = upstreamOf({ transport: network.transport, forwardUnknown, protocol: provider.protocol })
+  const { ports, records, credit } = testPorts({ upstreams: [upstream], models: [modelOf({ price: RICH_PRICE })] })
+  // As long as the provider says that it is.
+  const messages = [{ role: 'user', content: 'hello, '.repeat(600) }]
+  const incoming = incomingOf({ model: 'm1', messages, max_tokens: 500, ...body })
+  const refused = await createGateway(ports, () => ({ maxAttempts: 1 }))
+    .complete(incoming, testClient())
+    .then(
+      () => undefined,
+      (error: unknown) => (error instanceof GatewayError ? error : assert.fail(String(error))),
+    )
+  const charge = records.reduce((sum, record) => sum + record.costNanoUsd, 0n)
+  return { bill, charge, held: credit.holds.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n), refused }
+}
+
+test('with a price for everything, each request on each host is refused, or charged what the provider bills', async () => {
+  let served = 0
+  for (const { host, forwardUnknown } of WHO) {
+    for (const body of RICH_BODIES) {
+      const { bill, charge, held, refused } = await askRich(host, body, forwardUnknown)
+      const where = `${host} ${forwardUnknown} ${JSON.stringify(body)}`
+      assert.equal(charge, bill, where)
+      if (refused !== undefined) assert.deepEqual([refused.status, bill], [422, 0n], where)
+      else {
+        assert.ok(charge > 0n && charge <= held, `${where}: ${charge} of ${held}`)
+        served += 1
+      }
+    }
+  }
+  assert.ok(served > 100, `${served} were served`)
 })

@@ -1,23 +1,30 @@
-import type { Caller } from '../domain/caller.ts'
+/**
+ * A completion on its way through the pipeline: what was admitted, which never changes, and the state of each later step,
+ * which that step's file alone assigns. The others read it.
+ */
 import type { ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote, CompletionRecord } from '../domain/completion.ts'
 import type { Hold, IdempotentRun, RunningEstimate } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
+import type { Caller } from '../domain/identity/caller.ts'
 import type { CompletionId } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
-import type { Price } from '../domain/price.ts'
-import type { Answering } from './attempt.ts'
-import type { KeptStream } from './kept-stream.ts'
-import type { Admission, GatewayPorts, Target } from './ports.ts'
-import type { Route } from './route.ts'
-import type { Candidate } from './routing/candidate.ts'
-import type { Passage } from './routing/passage.ts'
-import type { Branch } from './tally.ts'
-import type { CountedUsage } from './usage-bounds.ts'
+import type { Price } from '../domain/price/price.ts'
+import { type Cancellation, createCancellation } from './cancellation.ts'
+import type { Admission } from './ports.ts'
+import type { KeptStream } from './resumable/stream.ts'
+import type { AttemptLease } from './routing/attempt-lease.ts'
+import type { Route } from './routing/health.ts'
+import type { Selection } from './routing/selection.ts'
+import type { Call } from './upstream/call.ts'
+import { mayHideReasoning } from './usage/hidden-reasoning.ts'
+import type { CountedUsage } from './usage/measure.ts'
+import type { CallUsage } from './usage/meter.ts'
 import type { WorstCase } from './worst-case.ts'
 
-/** What a completion is from its admission on. */
-export interface CompletionInput {
+/** A request within its rate limits: a snapshot. */
+export interface AdmittedRequest {
+  readonly id: CompletionId
   readonly caller: Caller
   readonly request: ChatRequest
   readonly model: Model
@@ -27,196 +34,161 @@ export interface CompletionInput {
   readonly route: Route
   /** The most that it can cost. */
   readonly worst: WorstCase
+  /** Its share of the rate limits. */
+  readonly limits: Admission
+  /** Unix milliseconds. */
+  readonly createdAt: number
   /** Monotonic milliseconds of the request's arrival. */
   readonly receivedAt: number
   readonly requestId: string
   readonly clientRequestId: string | undefined
 }
 
-/** One request on its way through the pipeline. */
-export interface Completion extends Omit<CompletionInput, 'request' | 'worst'> {
-  /** Its place within the rate limits. */
-  readonly admission: Admission
-  readonly id: CompletionId
-  /** Where it may go, best first. */
-  readonly targets: readonly Candidate[]
-  /** Unix milliseconds. */
-  readonly createdAt: number
-  request: ChatRequest
-  /** An exact count may have lowered it. */
-  worst: WorstCase
+/** What is held for a request, and the limits that follow from it. Replaced by admit.ts. */
+export interface Reservation {
+  /** Undefined until it is committed. */
+  readonly hold: Hold | undefined
+  /** An exact count of the prompt may have lowered it. */
+  readonly worst: WorstCase
   /** Of all calls, as expected; `worst` has the upper bound. */
-  promptTokens: number
+  readonly promptTokens: number
   /** Of one choice at most, as it is sent: what is affordable may have lowered it. */
-  outputTokens: number
-  /** The answer may be less long than the client's words allow: by the model's maximum, or by its credit. */
-  lowered: boolean
-  hold: Hold | undefined
-  /** Its answer is kept for repeats of its `Idempotency-Key`. */
-  run: IdempotentRun | undefined
-  /** What its client and its repeats listen to, where it is a stream that is kept. */
-  stream: KeptStream | undefined
-  /** Calls made so far. */
-  attempts: number
+  readonly outputTokens: number
+  /** The answer may be shorter than the client's limit allows: by the model's maximum, or by its credit. */
+  readonly lowered: boolean
+}
+
+/** The calls of one attempt: one, or one for each choice where the provider gives one choice a call. */
+export interface Answering {
+  readonly calls: readonly Call[]
+  /** Whether a call's position is the index of its choice. */
+  readonly spread: boolean
+  abort(): void
+}
+
+/** The current attempt, and the outcome of those before it. Assigned by attempt.ts. */
+export interface AttemptState {
+  /** Attempts made so far. */
+  count: number
   /** Monotonic milliseconds spent waiting for providers before the first byte. */
   upstreamMs: number
-  /** Where the last call went. */
-  target: Target | undefined
-  /** The attempt under way, or the one that is answered. */
-  passage: Passage | undefined
-  /** What `x-turnpike-route` says of attempts before it. */
-  trail: string
-  /** The same for its record: empty where the first attempt is answered. */
-  attemptLog: readonly AttemptNote[]
-  /** The calls under way. */
+  /** Undefined before the first attempt. */
+  selection: Selection | undefined
+  /** Of the last attempt. */
+  lease: AttemptLease | undefined
+  /** For the record: empty where the first attempt is answered. */
+  log: readonly AttemptNote[]
+  /** The calls in flight. */
   answering: Answering | undefined
-  branches: readonly Branch[]
-  /** Characters generated so far by the calls under way. */
-  generated: number
+  /** What each of these calls has used so far. */
+  usages: readonly CallUsage[]
   /** A byte of the last attempt has left for its provider. */
   sent: boolean
   /** A byte of any attempt has, and the ledger knows. */
   dispatched: boolean
+}
+
+/** How the completion ended. Assigned by settle.ts. */
+export interface OutcomeState {
   /** Monotonic milliseconds of the first byte written to the client. */
   firstByteAt: number | undefined
-  /** Nobody is there to be written to. */
-  left: boolean
-  /** The client left, and nobody else waits for the answer. */
-  abandoned: boolean
-  /** Ends a call that is read on for nobody: then it is one of `MAX_DRAINS`. */
-  drain: NodeJS.Timeout | undefined
-  /** Why the gateway itself ends this request early. */
-  interruption: GatewayError | undefined
-  /** Ends a wait early that is not for a provider. */
-  wake: (() => void) | undefined
-  /** The last estimate of it that was handed over. */
-  told: RunningEstimate | undefined
   /** Its one row, once it was handed over; then its hold is resolved. */
   record: CompletionRecord | undefined
   /** What the provider reported, where that was outside the bounds. */
   reported: CountedUsage | undefined
+  /** The last estimate that was handed over while it ran. */
+  lastReported: RunningEstimate | undefined
 }
 
-export function createCompletion(input: CompletionInput, admission: Admission, { ids, now }: GatewayPorts): Completion {
+/** Set by resumable/idempotency.ts for a request with an `Idempotency-Key`. */
+export interface IdempotentState {
+  readonly run: IdempotentRun
+  /** What its client and its repeats listen to, where the answer is a stream. */
+  readonly stream: KeptStream | undefined
+}
+
+export interface Completion {
+  readonly admitted: AdmittedRequest
+  readonly attempt: AttemptState
+  readonly outcome: OutcomeState
+  readonly cancellation: Cancellation
+  reservation: Reservation
+  idempotent: IdempotentState | undefined
+}
+
+export function createCompletion(admitted: AdmittedRequest): Completion {
+  const { worst } = admitted
+  const { likelyTokens: promptTokens, outputTokens, lowered } = worst
   return {
-    id: ids.completion(),
-    createdAt: now(),
-    receivedAt: input.receivedAt,
-    caller: input.caller,
-    request: input.request,
-    model: input.model,
-    price: input.price,
-    priceVersion: input.priceVersion,
-    admission,
-    route: input.route,
-    targets: input.route.targets,
-    worst: input.worst,
-    promptTokens: input.worst.likelyTokens,
-    outputTokens: input.worst.outputTokens,
-    requestId: input.requestId,
-    clientRequestId: input.clientRequestId,
-    lowered: input.worst.lowered,
-    hold: undefined,
-    run: undefined,
-    stream: undefined,
-    attempts: 0,
-    upstreamMs: 0,
-    target: undefined,
-    passage: undefined,
-    trail: input.route.skipped,
-    attemptLog: NO_NOTES,
-    answering: undefined,
-    branches: NOTHING_YET,
-    generated: 0,
-    sent: false,
-    dispatched: false,
-    firstByteAt: undefined,
-    left: false,
-    abandoned: false,
-    ...UNDER_WAY,
+    admitted,
+    attempt: {
+      count: 0,
+      upstreamMs: 0,
+      selection: undefined,
+      lease: undefined,
+      log: NO_NOTES,
+      answering: undefined,
+      usages: NO_USAGES,
+      sent: false,
+      dispatched: false,
+    },
+    outcome: { firstByteAt: undefined, record: undefined, reported: undefined, lastReported: undefined },
+    cancellation: createCancellation(),
+    reservation: { hold: undefined, worst, promptTokens, outputTokens, lowered },
+    idempotent: undefined,
   }
 }
 
-const UNDER_WAY = {
-  drain: undefined,
-  interruption: undefined,
-  wake: undefined,
-  told: undefined,
-  record: undefined,
-  reported: undefined,
-} as const
-
-const NOTHING_YET: readonly Branch[] = []
+const NO_USAGES: readonly CallUsage[] = []
 const NO_NOTES: readonly AttemptNote[] = []
 
-/** The longest that an answer nobody reads is read on to its exact usage, where the provider's setting is `drain`. */
-export const MAX_DRAIN_MS = 60_000
-/** Such answers of this process at a time; beyond it those who leave end their calls. */
+/** The longest that the answer of a disconnected client is drained for its exact usage. */
+const MAX_DRAIN_MS = 60_000
+/** Answers of this process that are drained at a time; beyond it a disconnect ends the call. */
 export const MAX_DRAINS = 50
 
 let drains = 0
 
 /**
- * The client is gone: its calls end at once, or are read to their usage where the provider bills in full anyway. Where
- * others wait for the same answer everything goes on.
+ * The client is gone: its calls are aborted, or drained to their usage. Where repeats of the request wait for the same
+ * answer everything goes on.
  */
-export function leaveCompletion(completion: Completion): void {
-  completion.left = true
-  if (completion.run !== undefined && completion.run.waiting() > 0) return
-  completion.abandoned = true
-  completion.wake?.()
-  const { answering } = completion
-  if (answering === undefined || completion.drain !== undefined) return
-  if (completion.target?.upstream.onDisconnect !== 'drain' || drains >= MAX_DRAINS) {
+export function disconnect(completion: Completion): void {
+  const { cancellation, idempotent, attempt } = completion
+  cancellation.disconnected = true
+  if (idempotent !== undefined && idempotent.run.waiting() > 0) return
+  cancellation.abandoned = true
+  cancellation.wake?.()
+  const { answering } = attempt
+  if (answering === undefined || cancellation.drain !== undefined) return
+  if (!shouldDrain(completion) || drains >= MAX_DRAINS) {
     answering.abort()
     return
   }
   drains += 1
-  completion.drain = setTimeout(answering.abort, MAX_DRAIN_MS).unref()
+  cancellation.drain = setTimeout(answering.abort, MAX_DRAIN_MS).unref()
 }
 
-/** The request is over: whatever was read on for nobody has ended. */
-export function endDrain(completion: Completion): void {
-  if (completion.drain === undefined) return
-  clearTimeout(completion.drain)
-  completion.drain = undefined
+/** As the operator sets it; else where only the end reports what was used, and credit for the whole answer is held. */
+function shouldDrain({ admitted, attempt: { lease }, reservation }: Completion): boolean {
+  const { hold, outputTokens, worst } = reservation
+  const setting = lease?.target.upstream.onDisconnect
+  if (setting !== undefined) return setting === 'drain'
+  const isCovered = hold !== undefined && !hold.unrecorded && outputTokens >= worst.outputTokens
+  return isCovered && mayHideReasoning({ request: admitted.request, model: admitted.model, lease })
+}
+
+/** Ends draining: the request is over. */
+export function endDrain({ cancellation }: Completion): void {
+  if (cancellation.drain === undefined) return
+  clearTimeout(cancellation.drain)
+  cancellation.drain = undefined
   drains -= 1
 }
 
-/** The gateway ends the request: what is under way stops, and the client is told `reason`. */
-export function interruptCompletion(completion: Completion, reason: GatewayError): void {
-  completion.interruption = reason
-  completion.wake?.()
-  completion.answering?.abort()
-}
-
-/** Waits, unless the client leaves or the gateway interrupts. */
-export function pause(completion: Completion, milliseconds: number): Promise<void> {
-  if (isOver(completion)) return Promise.resolve()
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      completion.wake = undefined
-      resolve()
-    }
-    const timer = setTimeout(end, milliseconds)
-    completion.wake = end
-  })
-}
-
-/** What `pending` comes to; undefined as soon as the request is over before. */
-export async function unlessOver<T>(completion: Completion, pending: Promise<T>): Promise<T | undefined> {
-  if (isOver(completion)) return undefined
-  const over = Promise.withResolvers<undefined>()
-  completion.wake = () => over.resolve(undefined)
-  try {
-    return await Promise.race([pending, over.promise])
-  } finally {
-    completion.wake = undefined
-  }
-}
-
-/** Whether nothing new may be started for this request. */
-export function isOver(completion: Completion): boolean {
-  return completion.abandoned || completion.interruption !== undefined
+/** Ends the request from within the gateway: its calls are aborted, and its client gets `reason`. */
+export function interrupt({ cancellation, attempt }: Completion, reason: GatewayError): void {
+  cancellation.interruption = reason
+  cancellation.wake?.()
+  attempt.answering?.abort()
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { completion as answer, ordinary as answersOrdinarily, bodyOf } from '../../test/support/answers.ts'
 import {
   deployment,
   HANGS,
@@ -12,15 +11,17 @@ import {
   testClient,
   upstreamOf,
   whole,
-} from '../../test/support/data-plane.ts'
-import { type FakeCredit, fakeCredit } from '../../test/support/fake-credit.ts'
-import { type FakeProvider, startFakeProvider } from '../../test/support/fake-provider.ts'
-import { begun, hello, only, ordinary, type Plane, plane, STREAM } from '../../test/support/plane.ts'
-import type { HoldAsk } from '../domain/credit.ts'
+} from '../../test/support/ledger/data-plane.ts'
+import { type FakeCredit, fakeCredit } from '../../test/support/ledger/fake-credit.ts'
+import { begun, hello, only, ordinary, type Plane, plane, STREAM } from '../../test/support/ledger/plane.ts'
+import { completion as answer, ordinary as answersOrdinarily, bodyOf } from '../../test/support/providers/answers.ts'
+import { type FakeProvider, startFakeProvider } from '../../test/support/providers/fake-provider.ts'
+import type { HoldRequest } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { type CrashPoint, onReach } from '../lib/crash-point.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { createHttpTransport } from './http-transport.ts'
+import { anthropic } from '../providers/anthropic.ts'
+import { createHttpTransport } from './upstream/transport.ts'
 
 /** A provider on a real socket, and a data plane before it. */
 async function onSocket(t: TestContext, credit: FakeCredit): Promise<{ provider: FakeProvider; plane: Plane }> {
@@ -217,7 +218,7 @@ interface AskCase {
   readonly body?: object
   readonly model?: Parameters<typeof modelOf>[0]
   readonly severalChoices?: boolean
-  readonly asks: Partial<HoldAsk>
+  readonly asks: Partial<HoldRequest>
 }
 /** What the prompt of `hello()` is estimated at: twelve bytes in thirds, and eight for the message. */
 const INPUT = 10
@@ -250,7 +251,7 @@ for (const [name, { body, model, severalChoices, asks }] of Object.entries(ASKS)
     })
     await ask({ ...STREAM, ...body })
     const [asked] = credit.asks
-    const shown = Object.fromEntries(Object.keys(asks).map((key) => [key, asked?.[key as keyof HoldAsk]]))
+    const shown = Object.fromEntries(Object.keys(asks).map((key) => [key, asked?.[key as keyof HoldRequest]]))
     assert.deepEqual(shown, asks)
   })
 }
@@ -284,7 +285,7 @@ test('a request that names no length is sent with what is affordable, and told s
 })
 
 test('what was lowered is named beside what was dropped, and not where nothing was lowered', async () => {
-  const protocol = openaiChat({ maximumTemperature: 1 })
+  const protocol = openaiChat({ temperatureRange: [0, 1] })
   const network = playNetwork(() => ordinary())
   const upstreams = [upstreamOf({ transport: network.transport, protocol })]
   const lowered = plane(() => ordinary(), { upstreams, credit: fakeCredit({ nanoUsd: 1_132_000n }) })
@@ -292,6 +293,9 @@ test('what was lowered is named beside what was dropped, and not where nothing w
   assert.equal(client.headers?.['x-turnpike-warnings'], 'max_tokens, temperature')
   const plain = plane(() => ordinary())
   assert.equal((await plain.ask(STREAM)).client.headers?.['x-turnpike-warnings'], undefined)
+  const padded = hello({ stream: true, stream_options: { include_obfuscation: true } })
+  const told = (await plain.ask(padded)).client.headers?.['x-turnpike-warnings']
+  assert.equal(told, 'stream_options.include_obfuscation')
   const sent = bodyOf({ body: plain.network.exchanges[0]?.call.body ?? '' } as Parameters<typeof bodyOf>[0])
   assert.equal(sent.max_tokens, 1000, 'the limit is always sent, and no warning says so')
 })
@@ -325,4 +329,69 @@ test('F16: a process may die at every step, and each has its name', async (t) =>
   await plane(() => ordinary(1)).ask(STREAM)
   assert.deepEqual(points.slice(0, 4), ['after_hold', 'before_send', 'after_send', 'mid_stream'])
   assert.equal(points.at(-1), 'after_last_byte')
+})
+
+/** Ten dollars a thousand searches; a dollar a million prompt tokens of a window of 128,000. */
+const SEARCHING = modelOf({
+  price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000, serverToolNanoUsd: { web_search: 10_000_000 } },
+})
+
+test('INV-3: tools of the provider are held for at their limit, with a prompt that what they find may fill', async () => {
+  const heldFor = async (over: object): Promise<number> => {
+    const credit = fakeCredit()
+    const upstream = { provider: anthropic }
+    const { ask } = plane(() => whole({}), { credit, upstream, models: [SEARCHING] })
+    await ask(hello(over))
+    const { rates, promptTokens } = credit.asks[0] ?? assert.fail('nothing was held')
+    return rates.fixedNanoUsd + promptTokens * 1000
+  }
+  const window = SEARCHING.contextWindow * 1000
+  const search = { type: 'web_search_20250305', name: 'web_search' }
+  assert.equal(await heldFor({ tools: [{ ...search, max_uses: 2 }] }), window + 2 * 10_000_000)
+  assert.equal(await heldFor({ tools: [search] }), window + 5 * 10_000_000)
+  assert.equal(await heldFor({ web_search_options: { search_context_size: 'high' } }), window + 10 * 10_000_000)
+  assert.equal(await heldFor({ tools: [search], n: 3 }), 3 * (window + 5 * 10_000_000))
+  assert.ok((await heldFor({})) < 1_000_000)
+})
+
+test('a tool of the provider without a limit, or without a price, is refused before anything is held', async () => {
+  const refused = async (tool: object, model = SEARCHING): Promise<unknown[]> => {
+    const credit = fakeCredit()
+    const { ask } = plane(() => assert.fail('was sent'), {
+      credit,
+      models: [model],
+      upstream: { forwardUnknown: true },
+    })
+    const { error } = await ask(hello({ tools: [tool] }))
+    assert.ok(error instanceof GatewayError)
+    return [error.status, error.param, credit.asks.length]
+  }
+  assert.deepEqual(await refused({ type: 'web_search' }), [422, 'tools[0].type', 0])
+  assert.deepEqual(await refused({ type: 'web_search', max_uses: 2 }, modelOf()), [422, 'tools[0].type', 0])
+})
+
+test('TM15: searches beyond the limit are not charged, and the row is marked', async () => {
+  const usage = { input_tokens: 9, output_tokens: 1, server_tool_use: { web_search_requests: 1e6 } }
+  const answered = { type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', usage }
+  const { ask, records } = plane(() => whole(answered), {
+    upstream: { provider: anthropic },
+    models: [SEARCHING],
+  })
+  await ask(hello({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }] }))
+  const { costNanoUsd, usageSource, usageDetail } = only(records)
+  assert.deepEqual([costNanoUsd, usageSource], [9n * 1000n + 2000n + 30_000_000n, 'bounded'])
+  assert.deepEqual(usageDetail?.serverTools, { web_search: 3 })
+})
+
+test('answers of a model whose provider has shut it down say so in their headers, whole, streamed and refused', async () => {
+  const model = { deprecationDate: '2025-01-31' }
+  const seen = async (body: object, script: Script) => {
+    const { client, error } = await plane(() => script, { model, maxAttempts: 1 }).ask(body)
+    const headers = client.headers ?? error?.headers ?? {}
+    return [headers['deprecation'], headers['sunset']]
+  }
+  const said = ['@1738281600', 'Fri, 31 Jan 2025 00:00:00 GMT']
+  assert.deepEqual(await seen(hello(), whole(answer({ content: 'Hi' }))), said)
+  assert.deepEqual(await seen(STREAM, ordinary()), said)
+  assert.deepEqual(await seen(hello(), refusal(404)), said)
 })

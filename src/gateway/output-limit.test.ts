@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Network, playNetwork, refusal, upstreamOf } from '../../test/support/data-plane.ts'
-import { fakeCredit } from '../../test/support/fake-credit.ts'
-import { hello, plane } from '../../test/support/plane.ts'
-import type { HoldAsk } from '../domain/credit.ts'
+import { type Network, playNetwork, refusal, upstreamOf } from '../../test/support/ledger/data-plane.ts'
+import { fakeCredit } from '../../test/support/ledger/fake-credit.ts'
+import { hello, plane } from '../../test/support/ledger/plane.ts'
+import type { HoldRequest } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import { PROTOCOLS, PROVIDERS } from '../providers/index.ts'
@@ -51,7 +51,7 @@ const CASES: readonly Case[] = [
 ]
 
 interface Tried {
-  readonly ask: HoldAsk | undefined
+  readonly ask: HoldRequest | undefined
   readonly held: number | undefined
   readonly error: GatewayError | undefined
   readonly warnings: string
@@ -145,7 +145,7 @@ test('a limit above the maximum is refused where the host refuses it, naming the
 
 test('reasoning that a host counts beside the limit is held for', async () => {
   const alibaba = PROVIDERS['alibaba'] ?? assert.fail()
-  const heldFor = async (body: object): Promise<HoldAsk> =>
+  const heldFor = async (body: object): Promise<HoldRequest> =>
     (await tryOut(alibaba, { name: 'x', body, model: KNOWN }, 'qwen')).ask ?? assert.fail()
   const feesOf = async (body: object): Promise<number> => (await heldFor(body)).rates.fixedNanoUsd
   const none = await heldFor({ reasoning_effort: 'none' })

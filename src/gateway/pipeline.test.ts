@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { completion as answer, chunk, counts, frame, textChunks, usageChunk } from '../../test/support/answers.ts'
 import {
   callerOf,
   countQuarters,
@@ -20,13 +19,22 @@ import {
   testPorts,
   upstreamOf,
   whole,
-} from '../../test/support/data-plane.ts'
-import { fakeCredit } from '../../test/support/fake-credit.ts'
-import { begun, hello, only, ordinary, type PlaneInput, plane, STREAM } from '../../test/support/plane.ts'
-import { assemble, assertWireRules, readStream } from '../../test/support/sse.ts'
+} from '../../test/support/ledger/data-plane.ts'
+import { fakeCredit } from '../../test/support/ledger/fake-credit.ts'
+import { begun, hello, only, ordinary, type PlaneInput, plane, STREAM } from '../../test/support/ledger/plane.ts'
+import {
+  completion as answer,
+  chunk,
+  counts,
+  frame,
+  textChunks,
+  usageChunk,
+} from '../../test/support/providers/answers.ts'
+import { assemble, assertWireRules, readStream } from '../../test/support/providers/sse.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { usdNumber, usdText } from '../domain/money.ts'
-import { chargeNanoUsd, type Price } from '../domain/price.ts'
+import { chargeNanoUsd } from '../domain/price/price.ts'
+import type { Price } from '../domain/price/tariff.ts'
 import { createLimiter } from '../features/limits/limiter.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { createGateway } from './pipeline.ts'
@@ -243,7 +251,7 @@ test('R-A16: the first byte is the first one written to the client', async () =>
 })
 
 test('what was dropped for the provider is named in the head', async () => {
-  const protocol = { ...openaiChat({ maximumTemperature: 1 }) }
+  const protocol = { ...openaiChat({ temperatureRange: [0, 1] }) }
   const network = playNetwork(() => ordinary())
   const { ask } = plane(() => ordinary(), { upstreams: [upstreamOf({ transport: network.transport, protocol })] })
   assert.equal((await ask({ ...STREAM, temperature: 2 })).client.headers?.['x-turnpike-warnings'], 'temperature')

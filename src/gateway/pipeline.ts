@@ -1,36 +1,35 @@
 /**
- * The data plane: what happens to a chat completion, in order. Start reading here.
+ * The data plane: the steps of a chat completion, in order. Start reading here.
  *
  *   1 authenticate  before this file, in http/: who calls
- *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
- *   3 route         route.ts: the model's deployments become targets, best first
- *   4 admit         rate limit; idempotent.ts: the same request once; then what it can cost at worst is held
- *   5 call          attempt.ts and call.ts: until an answer begins
- *   6 render        deliver-whole.ts and deliver-stream.ts; top-up.ts: while a stream is longer than what is held;
- *                   answer-kept.ts: a stream with a key, which can be listened to again
+ *   2 parse         parse.ts: the client's JSON becomes a ChatRequest, validated once
+ *   3 admit         admit.ts: candidates, rate limits, then the most that it can cost is held; between the two
+ *                   resumable/idempotency.ts: a repeat of a request gets the answer of the first
+ *   4 select        routing/select.ts: the candidate of the next attempt
+ *   5 attempt       attempt.ts: one call or more, until an answer begins; a failed attempt leads back to 4
+ *   6 deliver       deliver.ts: the answer, whole or as a stream; top-up.ts while a stream approaches its hold;
+ *                   resumable/answer.ts: a stream with a key, which others can follow
  *   7 settle        settle.ts: always, exactly once, before the last byte: usage, cost, outcome
  *
  * It must not know SQL, the HTTP server, or any feature: what it needs of them are the ports.
  */
-import type { Caller } from '../domain/caller.ts'
-import type { Hold, KeptAnswer, RunningEstimate } from '../domain/credit.ts'
+import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
-import { createRoster } from '../lib/roster.ts'
-import { type Incoming as AdmittedIncoming, admit, holdCredit } from './admit.ts'
-import { answerKept } from './answer-kept.ts'
-import { answerStreamed, type Surroundings } from './answer-streamed.ts'
+import type { Caller } from '../domain/identity/caller.ts'
+import { createInFlight } from '../lib/in-flight.ts'
+import { admit, holdCredit } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
-import type { ClientConnection } from './client.ts'
-import { type Completion, interruptCompletion, leaveCompletion } from './completion.ts'
-import { deliverWhole } from './deliver-whole.ts'
-import { endBroken, reasonOf } from './ending.ts'
-import { runningEstimates } from './estimates.ts'
-import { replayed, takeTurn } from './idempotent.ts'
-import { createKeptStreams, type KeptStreams } from './kept-streams.ts'
-import type { GatewayPorts } from './ports.ts'
-import { conclude } from './settle.ts'
+import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
+import { createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
+import { clientError, completionHeaders } from './headers.ts'
+import { type Incoming as ParsedIncoming, parse } from './parse.ts'
+import type { ClientConnection, GatewayPorts } from './ports.ts'
+import { answerResumable } from './resumable/answer.ts'
+import { beginIdempotent, endRun, type KeyedRequest, replayed } from './resumable/idempotency.ts'
+import { createKeptStreams, type KeptStreams } from './resumable/registry.ts'
+import { brokenStatus, conclude, priceBroken, runningEstimates, settle } from './settle.ts'
 
-export interface Incoming extends AdmittedIncoming {
+export interface Incoming extends ParsedIncoming {
   /** The last event that the client has of a stream with an `Idempotency-Key`. */
   readonly lastEventId?: number | undefined
 }
@@ -38,68 +37,89 @@ export interface Incoming extends AdmittedIncoming {
 export interface Gateway {
   /**
    * Answers one request on `client`. Rejects with `GatewayError` as long as nothing was written; afterwards failures
-   * are told in the stream. Every call that reached a provider is charged for, however it ends.
-   * @returns an answer of an earlier request with the same `Idempotency-Key`, with which nothing was done yet.
+   * are reported in the stream. Every call that reached a provider is charged for, however it ends.
+   * @returns the answer of an earlier request with the same `Idempotency-Key`, which the caller must send.
    */
-  complete(incoming: Incoming, client: ClientConnection): Promise<KeptAnswer | undefined>
-  /** Ends requests under way, all or those of the callers it concerns: streams with an error event, others with an error. */
+  complete(incoming: Incoming, client: ClientConnection): Promise<SavedAnswer | undefined>
+  /** Ends requests in flight, all or those of matching callers: streams with an error event, others with an error. */
   interrupt(reason: GatewayError, concerns?: (caller: Caller) => boolean): void
-  /** Holds of requests under way that are not settled. */
+  /** Holds of requests in flight that are not settled. */
   holds(): readonly Hold[]
-  /** Ends requests under way whose hold is lost, in the same way. */
+  /** Ends requests in flight whose hold is lost, in the same way. */
   interruptHeld(reason: GatewayError, isLost: (hold: Hold) => boolean): void
-  /** What the requests under way have come to, of those for which that changed since it was last asked. */
+  /** Usage so far of the requests in flight, of those whose estimate changed since the last call. */
   estimates(): readonly RunningEstimate[]
-  /** Requests under way. */
+  /** Requests in flight. */
   readonly active: number
 }
 
-/** @param streams Those with an `Idempotency-Key`; undefined: of this process alone. */
+/** @param streams Those with an `Idempotency-Key`; undefined: of this process only. */
 export function createGateway(
   ports: GatewayPorts,
   settings: () => AttemptSettings,
   streams: KeptStreams = createKeptStreams({ graceMs: () => DEFAULT_GRACE_MS }),
 ): Gateway {
-  const active = createRoster<Completion>()
+  const inFlight = createInFlight<Completion>()
   return {
     async complete(incoming, client) {
-      const admitted = admit(ports, incoming)
-      const completion = admitted instanceof Promise ? await admitted : admitted
-      const leaveRoster = active.add(completion)
-      client.onLeave(() => leaveCompletion(completion))
+      const admitted = admit(ports, incoming, parse(ports, incoming))
+      const completion = createCompletion(admitted instanceof Promise ? await admitted : admitted)
+      const remove = inFlight.add(completion)
+      client.onLeave(() => disconnect(completion))
       try {
-        const { idempotencyKey: key, body, lastEventId } = incoming
         const surroundings = { ports, client, settings: settings() }
-        const { stream } = completion.request
-        if (key !== undefined && stream) {
-          return await answerKept(completion, { ...surroundings, streams }, { key, body, lastEventId })
-        }
-        if (key !== undefined) return await answerOnce(completion, surroundings, { key, body })
-        if (stream) await answerStreamed(completion, surroundings)
+        const { idempotencyKey: key } = incoming
+        if (key !== undefined) return await answerKeyed(completion, { ...incoming, key }, { ...surroundings, streams })
+        if (completion.admitted.request.stream) await answerStream(completion, surroundings)
         else await answerWhole(completion, surroundings)
         return undefined
       } finally {
-        leaveRoster()
+        remove()
         conclude(completion, ports)
       }
     },
     interrupt(reason, concerns = () => true) {
-      for (const completion of active.items()) {
-        if (concerns(completion.caller)) interruptCompletion(completion, reason)
+      for (const completion of inFlight.items()) {
+        if (concerns(completion.admitted.caller)) interrupt(completion, reason)
       }
     },
-    holds: () => active.items().flatMap(({ hold, record }) => (hold === undefined || record !== undefined ? [] : hold)),
+    holds: () => inFlight.items().flatMap((completion) => unsettledHold(completion) ?? []),
     interruptHeld(reason, isLost) {
-      for (const completion of active.items()) {
-        const { hold, record } = completion
-        if (hold !== undefined && record === undefined && isLost(hold)) interruptCompletion(completion, reason)
+      for (const completion of inFlight.items()) {
+        const hold = unsettledHold(completion)
+        if (hold !== undefined && isLost(hold)) interrupt(completion, reason)
       }
     },
-    estimates: () => runningEstimates(active.items()),
+    estimates: () => runningEstimates(inFlight.items(), ports.clock()),
     get active() {
-      return active.size
+      return inFlight.size
     },
   }
+}
+
+const DEFAULT_GRACE_MS = 15_000
+
+function unsettledHold({ reservation, outcome }: Completion): Hold | undefined {
+  return outcome.record === undefined ? reservation.hold : undefined
+}
+
+interface Surroundings {
+  readonly ports: GatewayPorts
+  readonly client: ClientConnection
+  readonly settings: AttemptSettings
+}
+
+/** @returns the answer of an earlier request with the same key; undefined: it is answered. */
+async function answerKeyed(
+  completion: Completion,
+  { key, body, findings, lastEventId }: Incoming & { readonly key: string },
+  { ports, client, settings, streams }: Surroundings & { readonly streams: KeptStreams },
+): Promise<SavedAnswer | undefined> {
+  const known = findings?.fingerprint && { fingerprint: findings.fingerprint }
+  const request = { key, body, ...known }
+  if (!completion.admitted.request.stream) return await answerOnce(completion, { ports, client, settings }, request)
+  const run = (kept: ClientConnection) => answerStream(completion, { ports, client: kept, settings })
+  return await answerResumable(completion, { ports, client, streams, run }, { ...request, lastEventId })
 }
 
 async function answerWhole(completion: Completion, { ports, client, settings }: Surroundings): Promise<void> {
@@ -112,23 +132,44 @@ async function answerWhole(completion: Completion, { ports, client, settings }: 
   }
 }
 
+async function answerStream(completion: Completion, { ports, client, settings }: Surroundings): Promise<void> {
+  const delivery = createDelivery(completion, ports, client)
+  try {
+    await holdCredit(completion, ports)
+    client.expectStream(() => completionHeaders(completion, ports))
+    const answering = await beginAnswer(completion, ports, settings)
+    await deliverStream(delivery, answering)
+  } catch (error) {
+    failStream(delivery, await endBroken(completion, ports, error))
+  }
+}
+
 /** @returns the answer of an earlier request with the same key; undefined: it is answered. */
 async function answerOnce(
   completion: Completion,
   surroundings: Surroundings,
-  once: { readonly key: string; readonly body: unknown },
-): Promise<KeptAnswer | undefined> {
+  request: KeyedRequest,
+): Promise<SavedAnswer | undefined> {
   const { ports } = surroundings
   try {
-    const turn = await takeTurn(completion, ports, once)
-    if (turn.kind === 'replay') return replayed(completion, turn.answer)
-    if (turn.kind !== 'run') throw new Error('What is not streamed cannot be listened to.')
-    completion.run = turn.run
+    const begun = await beginIdempotent(completion, ports, request)
+    if (begun.kind === 'replay') return replayed(completion.admitted, begun.answer)
+    if (begun.kind !== 'run') throw new Error('Only streams can be followed while they run.')
+    completion.idempotent = { run: begun.run, stream: undefined }
   } catch (error) {
-    throw reasonOf(completion, ports, error)
+    throw clientError(completion, ports, error)
   }
   await answerWhole(completion, surroundings)
   return undefined
 }
 
-const DEFAULT_GRACE_MS = 15_000
+/** Charges for what was used of an answer that broke off. @returns the error for the client. */
+async function endBroken(completion: Completion, ports: GatewayPorts, error: unknown): Promise<GatewayError> {
+  const { admitted, attempt, idempotent } = completion
+  admitted.limits.release() // nothing runs any more; counting what it used may take a moment
+  const settlement = attempt.count === 0 ? undefined : await priceBroken(completion, ports)
+  const reason = clientError(completion, ports, error)
+  if (idempotent !== undefined) return await endRun(completion, ports, { reason, settlement })
+  if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
+  return reason
+}

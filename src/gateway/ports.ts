@@ -2,51 +2,15 @@
  * What the data plane needs from the rest of the house. `app.ts` connects these to features; tests give literals.
  * The gateway itself knows no SQL, no HTTP server and no feature.
  */
-import type { Caller } from '../domain/caller.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
 import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
+import type { Caller } from '../domain/identity/caller.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { LimitStates } from '../domain/limits.ts'
 import type { Model } from '../domain/model.ts'
-import type { Provider, Transport } from '../providers/provider.ts'
 import type { Health } from './routing/health.ts'
-import type { CountedUsage } from './usage-bounds.ts'
-
-/** A configured provider: the registry's facts under the operator's settings. */
-export interface UpstreamProvider {
-  /** The operator's name for it. */
-  readonly name: string
-  readonly provider: Provider
-  readonly transport: Transport
-  /** Without trailing slash. */
-  readonly baseUrl: string
-  /** The keys to spread calls over; [''] for hosts without one. */
-  readonly credentials: readonly string[]
-  readonly timeouts: UpstreamTimeouts
-  readonly onDisconnect: 'cancel' | 'drain'
-  /** Whether body fields that nobody here knows are sent as they are; false unless said. */
-  readonly forwardUnknown?: boolean | undefined
-  /** Calls at once; undefined: no limit of its own. */
-  readonly maxInFlight: number | undefined
-}
-
-/** Where a request goes. */
-export interface Target {
-  readonly upstream: UpstreamProvider
-  /** The provider's own name of the model. */
-  readonly model: string
-  readonly credential: string
-}
-
-/** All in milliseconds. `firstByte` and `idle` are waits for data events; comments do not count. */
-export interface UpstreamTimeouts {
-  readonly connect: number
-  readonly firstByte: number
-  /** Of an answer that is not streamed, whose first byte comes when all of it is there. */
-  readonly wholeAnswer: number
-  readonly idle: number
-  readonly total: number
-}
+import type { UpstreamProvider } from './upstream/registry.ts'
+import type { CountedUsage } from './usage/measure.ts'
 
 /** The models as they are now; replaced as a whole on reload. */
 export interface ModelBook {
@@ -77,7 +41,7 @@ export interface GatewayPorts {
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
   /**
-   * Tells whoever watches how a completion ended. Must not throw and must not block.
+   * Reports how a completion ended. Must not throw and must not block.
    * @param overheadMs What of the time to the first byte was ours; undefined where nothing was answered.
    * @param reported The provider's figures, where they were outside what can have been used.
    */
@@ -93,4 +57,24 @@ export interface GatewayPorts {
   readonly clock: () => number
   /** Between 0 and 1. */
   readonly random: () => number
+}
+
+/**
+ * What the data plane needs of the connection to a client; `http/` gives it. Methods and no getters: an object literal
+ * with a getter gets a hidden class of its own, which lives, with all that hangs on it, until the next full collection.
+ */
+export interface ClientConnection {
+  /** Called once when the client goes away before its answer is whole; at once if it already has. */
+  onLeave(listener: () => void): void
+  /** Whether the head of an event stream is out, so that errors must be reported in the stream. */
+  streaming(): boolean
+  /**
+   * An event stream is to come. Its head waits for the first write or for 10 s of silence, and from then on every
+   * silence of 10 s is filled with a comment.
+   */
+  expectStream(headers: () => Record<string, string>): void
+  /** @returns undefined, or a promise to be awaited because the client reads more slowly than we write. */
+  write(text: string): Promise<void> | undefined
+  endStream(): void
+  sendJson(body: string, headers: Record<string, string>): void
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { fakeCredit } from '../../test/support/fake-credit.ts'
-import { hello, ordinary, plane } from '../../test/support/plane.ts'
-import { createTokenCounter } from './token-counter.ts'
+import { fakeCredit } from '../../test/support/ledger/fake-credit.ts'
+import { hello, ordinary, plane } from '../../test/support/ledger/plane.ts'
+import { createTokenCounter } from './usage/token-counter.ts'
 
 /** Words that no list of ours has: the bound of them is loose. */
 const LONG = 'Kubernetes autoscaling orchestrators reconcile declaratively. '.repeat(400)

@@ -9,16 +9,15 @@ import {
   playNetwork,
   requestOf,
   upstreamOf,
-} from '../../test/support/data-plane.ts'
+} from '../../test/support/ledger/data-plane.ts'
 import type { ChatMessage } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
-import type { UpstreamProvider } from './ports.ts'
-import { type Route, routeRequest } from './route.ts'
 import { noteFailure } from './routing/breaker.ts'
-import type { Candidate, Lane } from './routing/candidate.ts'
-import { cool } from './routing/credential.ts'
-import type { Health, RoutingSettings } from './routing/health.ts'
+import { cool } from './routing/credentials.ts'
+import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
+import { routeRequest } from './routing/order.ts'
+import type { UpstreamProvider } from './upstream/registry.ts'
 
 const { transport } = playNetwork(() => ({}))
 const CONFIGURED = ['a', 'b', 'c', 'd'].map((name) => upstreamOf({ transport, name }))
@@ -52,7 +51,7 @@ function table(deployments: readonly Deployment[], random = seeded(1), find = pr
   const model: Model = modelOf({ deployments })
   const route: Table['route'] = (messages = [{ role: 'user', content: 'hi' }], accountId = callerOf().accountId) =>
     routeRequest({ accountId, model, request: requestOf({ messages }) }, { provider: find, health })
-  const names = (): string[] => route().targets.map(({ upstream }) => upstream.name)
+  const names = (): string[] => route().candidates.map(({ upstream }) => upstream.name)
   return {
     health,
     advance: (ms) => {
@@ -72,7 +71,7 @@ function table(deployments: readonly Deployment[], random = seeded(1), find = pr
 }
 
 function candidate(from: Table, name: string): Candidate {
-  return from.route().targets.find(({ upstream }) => upstream.name === name) ?? assert.fail(name)
+  return from.route().candidates.find(({ upstream }) => upstream.name === name) ?? assert.fail(name)
 }
 
 function eject(from: Table, name: string): void {
@@ -180,7 +179,7 @@ test('a model whose providers are not configured is 503 and says so', () => {
 })
 
 test('a target has the provider’s own name of the model', () => {
-  const [target] = table([deployment('a', { model: 'theirs' })]).route().targets
+  const [target] = table([deployment('a', { model: 'theirs' })]).route().candidates
   assert.equal(target?.model, 'theirs')
 })
 
@@ -210,23 +209,23 @@ function talk(turns: number, system = 'Be kind.'): ChatMessage[] {
   return messages
 }
 
-function remember(from: Table, messages: readonly ChatMessage[], lane: Lane): void {
-  const { head } = from.route(messages)
-  const target = from.route().targets.find(({ lanes }) => lanes.includes(lane)) ?? assert.fail()
-  from.health.affinity.remember(head ?? assert.fail(), { deployment: target.deployment, credential: lane.health })
+function remember(from: Table, messages: readonly ChatMessage[], target: KeyedTarget): void {
+  const { prefix } = from.route(messages)
+  const { deployment } = from.route().candidates.find(({ targets }) => targets.includes(target)) ?? assert.fail()
+  from.health.affinity.remember(prefix ?? assert.fail(), { deployment, credential: target.health })
 }
 
 test('a conversation goes on where it was answered, credential included, and another one is drawn', () => {
   const from = keyed()
-  const lane = candidate(from, 'a').lanes[1] ?? assert.fail()
-  remember(from, talk(1), lane)
+  const target = candidate(from, 'a').targets[1] ?? assert.fail()
+  remember(from, talk(1), target)
   for (let i = 0; i < 50; i++) {
     const route = from.route(talk(3))
-    assert.deepEqual([route.targets[0]?.upstream.name, route.lane?.credential, route.why], ['a', 'k2', 'sticky'])
+    assert.deepEqual([route.candidates[0]?.upstream.name, route.target?.credential, route.why], ['a', 'k2', 'sticky'])
   }
   assert.equal(from.route(talk(1)).why, 'sticky', 'what an application asks in the same words')
   const alone: ChatMessage[] = [{ role: 'user', content: 'hello' }]
-  remember(from, alone, lane)
+  remember(from, alone, target)
   assert.notEqual(from.route(alone).why, 'sticky', 'a greeting is no conversation yet')
   assert.notEqual(from.route(talk(3, 'Be brief.')).why, 'sticky')
   assert.notEqual(from.route(talk(3), 'acc_2').why, 'sticky')
@@ -236,7 +235,7 @@ test('a conversation’s home is left as soon as it is not well', () => {
   const home = (harm: (from: Table, at: Candidate) => void): string => {
     const from = keyed()
     const at = candidate(from, 'a')
-    remember(from, talk(1), at.lanes[1] ?? assert.fail())
+    remember(from, talk(1), at.targets[1] ?? assert.fail())
     harm(from, at)
     return from.route(talk(2)).why
   }
@@ -251,37 +250,37 @@ test('a conversation’s home is left as soon as it is not well', () => {
   const failure = { kind: 'rate_limited', message: '', status: 429 } as const
   const input = { model: 'a-model', failure, now: 0, random: () => 0.5 }
   assert.notEqual(
-    home((_, at) => cool(at.lanes[1]?.health ?? assert.fail(), input)),
+    home((_, at) => cool(at.targets[1]?.health ?? assert.fail(), input)),
     'sticky',
   )
   assert.equal(
-    home((_, at) => cool(at.lanes[0]?.health ?? assert.fail(), input)),
+    home((_, at) => cool(at.targets[0]?.health ?? assert.fail(), input)),
     'sticky',
   )
-  const full = (_: Table, { provider: { places } }: Candidate): void => {
-    places.limitTo(1)
-    places.take(1)
+  const full = (_: Table, { provider: { limiter } }: Candidate): void => {
+    limiter.setLimit(1)
+    limiter.acquire(1)
   }
   assert.notEqual(home(full), 'sticky')
 })
 
 test('a better priority that has recovered wins over the conversation’s home', () => {
   const from = table([deployment('a'), deployment('b', { priority: 1 })])
-  remember(from, talk(1), candidate(from, 'b').lanes[0] ?? assert.fail())
-  assert.equal(from.route(talk(2)).targets[0]?.upstream.name, 'a')
+  remember(from, talk(1), candidate(from, 'b').targets[0] ?? assert.fail())
+  assert.equal(from.route(talk(2)).candidates[0]?.upstream.name, 'a')
   eject(from, 'a')
-  assert.deepEqual([from.route(talk(2)).targets[0]?.upstream.name, from.route(talk(2)).why], ['b', 'sticky'])
+  assert.deepEqual([from.route(talk(2)).candidates[0]?.upstream.name, from.route(talk(2)).why], ['b', 'sticky'])
 })
 
-test('a long head that nobody remembers goes to the same place in all processes, spread by weight', () => {
+test('a long prefix that nobody remembers goes to the same target in all processes, spread by weight', () => {
   const deployments = [deployment('a', { weight: 3 }), deployment('b', { weight: 1 })]
   const one = table(deployments, seeded(7))
   const other = table(deployments, seeded(8))
   let atA = 0
   for (let i = 0; i < 2_000; i++) {
     const messages = talk(1, `${i} ${LONG_HEAD}`)
-    const [first] = one.route(messages).targets
-    assert.equal(other.route(messages).targets[0]?.upstream.name, first?.upstream.name)
+    const [first] = one.route(messages).candidates
+    assert.equal(other.route(messages).candidates[0]?.upstream.name, first?.upstream.name)
     if (first?.upstream.name === 'a') atA += 1
   }
   assert.ok(Math.abs(atA / 2_000 - 0.75) < 0.04, String(atA))
@@ -290,5 +289,5 @@ test('a long head that nobody remembers goes to the same place in all processes,
 test('where there is nothing to choose, nothing is made for a request', () => {
   const { route } = table([deployment('a')])
   assert.equal(route(), route())
-  assert.deepEqual([route().why, route().head], ['only', undefined])
+  assert.deepEqual([route().why, route().prefix], ['only', undefined])
 })

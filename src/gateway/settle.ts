@@ -1,59 +1,88 @@
 /**
- * Money at the end of a completion: what it used and costs, its one row, and the end of its hold. Exactly once, however
- * it ends.
+ * Settles a completion, exactly once however it ends: measures its usage, computes its cost, and hands over its one record,
+ * which ends its hold.
  */
 import type { ChatRequest, FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
-import type { KeptResult } from '../domain/credit.ts'
+import type { RunningEstimate, SavedResult } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
-import { BASE_RULE, type ChargeableUsage, chargeByRule, chargeNanoUsd } from '../domain/price.ts'
-import { usageDetailOf } from '../domain/usage-detail.ts'
-import { type Completion, endDrain } from './completion.ts'
+import { BASE_RULE, type ChargeableUsage, chargeByRule, chargeNanoUsd } from '../domain/price/price.ts'
+import { type UsageDetail, usageDetailOf } from '../domain/price/stored-price.ts'
+import { type Completion, endDrain, type OutcomeState } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import { type Branch, generatedAnything, type Measured, measure, measureRoughly } from './tally.ts'
-import type { Bounds, CountedUsage } from './usage-bounds.ts'
+import { believedUses, chargedUses } from './server-tools.ts'
+import { learnOutput, outputScale } from './usage/hidden-reasoning.ts'
+import {
+  type Bounds,
+  type CountedUsage,
+  type Measured,
+  measure,
+  measureRoughly,
+  type OutputScale,
+} from './usage/measure.ts'
+import { type CallUsage, generatedAnything } from './usage/meter.ts'
 
-/** What is no text of a prompt is media, beyond what templates of messages and tools come to. */
-const TEMPLATE_TOKENS = 2_000
-
-/** What a provider may add to a prompt that nobody knows of: instructions of its own. */
+/** Instructions of its own that a provider may add to a prompt. */
 const PROVIDER_TOKENS = 1024
 
 /** What a completion used and costs. */
 export interface Settlement extends Measured {
+  /** The classes of usage that few completions have. */
+  readonly usageDetail: UsageDetail | undefined
   readonly costNanoUsd: NanoUsd
   /** What of the price applied. */
   readonly rule: string
 }
 
 /** Sync where the provider reported everything, which is nearly always. */
-export function priceAnswer(completion: Completion, { countTokens }: GatewayPorts): Settlement | Promise<Settlement> {
-  const { branches, request } = completion
-  const measured = measure({ branches, request, bounds: boundsOf(completion), countTokens })
+export function priceAnswer(
+  completion: Completion,
+  { countTokens, clock }: GatewayPorts,
+): Settlement | Promise<Settlement> {
+  const { admitted, attempt } = completion
+  const scale = (): OutputScale => outputScaleOf(completion, clock())
+  const measured = measure({
+    usages: attempt.usages,
+    request: admitted.request,
+    bounds: boundsOf(completion),
+    countTokens,
+    scale,
+  })
   return measured instanceof Promise
     ? measured.then((result) => withCost(completion, result))
     : withCost(completion, measured)
 }
 
-/** What the figures of this completion's provider are held against. */
-export function boundsOf({ promptTokens, outputTokens, request: { n }, model, worst }: Completion): Bounds {
-  const { images, hasAudio, otherTokens } = worst.bound
-  const hasMedia = images > 0 || hasAudio || otherTokens > TEMPLATE_TOKENS
+/** The bounds of the figures that this completion's provider may report. */
+export function boundsOf({ admitted, attempt, reservation }: Completion): Bounds {
+  const { request, model, price } = admitted
+  const { promptTokens, outputTokens, worst } = reservation
+  const { lease, usages } = attempt
+  const { n } = request
   return {
     promptTokens,
-    mediaTokens: hasMedia ? otherTokens : 0,
-    promptLimit: worst.promptTokens + PROVIDER_TOKENS,
-    windowTokens: model.contextWindow * n,
+    mediaTokens: Math.min(worst.bound.mediaTokens, promptTokens),
+    promptLimit: Math.max(worst.promptTokens + PROVIDER_TOKENS, worst.tools.growsPrompt ? model.contextWindow * n : 0),
+    toolUses: believedUses({ price, request, target: lease?.target, usages }),
     outputTokens: (outputTokens + worst.reasoningTokens) * n,
   }
 }
 
-/** What usage costs at the price of the admission (LED-9). */
-export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
-  return chargeNanoUsd(chargeableOf(completion, usage), completion.price)
+/** How our own count of this completion's output becomes its provider's. @param now Monotonic milliseconds. */
+export function outputScaleOf({ admitted, attempt, reservation }: Completion, now: number): OutputScale {
+  const { request, model } = admitted
+  return outputScale({ request, model, lease: attempt.lease, outputTokens: reservation.outputTokens }, now)
 }
 
-function chargeableOf({ branches, request, price, createdAt }: Completion, usage: CountedUsage): ChargeableUsage {
+/** What usage costs at the price of the admission (LED-9). */
+export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
+  return chargeNanoUsd(chargeableOf(completion, usage), completion.admitted.price)
+}
+
+function chargeableOf({ admitted, attempt }: Completion, usage: CountedUsage): ChargeableUsage {
+  const { request, price, createdAt } = admitted
+  const { usages, lease } = attempt
+  const calls = Math.max(1, usages.length)
   return {
     prompt: usage.promptTokens,
     completion: usage.completionTokens,
@@ -66,10 +95,10 @@ function chargeableOf({ branches, request, price, createdAt }: Completion, usage
     audioOutput: usage.audioOutputTokens,
     imageOutput: usage.imageOutputTokens,
     reasoning: usage.reasoningTokens,
-    serverTools: usage.serverToolUses,
+    serverTools: chargedUses({ price, request, target: lease?.target, usages }, usage.serverToolUses),
     serviceTier: usage.serviceTier,
-    calls: Math.max(1, branches.length),
-    images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * Math.max(1, branches.length),
+    calls,
+    images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * calls,
     at: createdAt,
   }
 }
@@ -87,61 +116,88 @@ export interface Outcome {
   readonly settlement: Settlement
   readonly status: CompletionStatus
   /** The answer that is kept for repeats, in the same transaction. */
-  readonly kept?: KeptResult | undefined
+  readonly kept?: SavedResult | undefined
+}
+
+/** Notes the first byte that is written to the client. */
+export function noteFirstByte(outcome: OutcomeState, clock: GatewayPorts['clock']): void {
+  outcome.firstByteAt ??= clock()
 }
 
 /**
  * Charges a completion and ends its hold; a second call does nothing. When it returns the charge outlives this process,
  * so it comes before the answer's last byte; when what it returns resolves the charge is committed.
  */
-export function settle(completion: Completion, ports: GatewayPorts, outcome: Outcome): Promise<void> | undefined {
-  const { hold } = completion
-  if (hold === undefined || completion.record !== undefined) return undefined
-  const { settlement, status, kept } = outcome
-  const record = recordOf(completion, { settlement, status, endedAt: ports.clock() })
-  completion.record = record
-  completion.reported = settlement.reported
-  completion.admission.settle(record.promptTokens + record.completionTokens)
+export function settle(completion: Completion, ports: GatewayPorts, ending: Outcome): Promise<void> | undefined {
+  const { admitted, outcome, reservation } = completion
+  const { hold } = reservation
+  if (hold === undefined || outcome.record !== undefined) return undefined
+  const { settlement, status, kept } = ending
+  const endedAt = ports.clock()
+  const record = recordOf(completion, { settlement, status, endedAt })
+  if (settlement.source === 'provider' && record.finishReason !== undefined)
+    learn(completion, settlement.usage, endedAt)
+  outcome.record = record
+  outcome.reported = settlement.reported
+  admitted.limits.settle(record.promptTokens + record.completionTokens)
   return ports.credit.settle(hold, record, kept)
 }
 
-/** The end of every request: what it still holds is given back, and who watches is told. */
+function learn({ admitted, attempt, reservation }: Completion, usage: CountedUsage, endedAt: number): void {
+  const { request, model } = admitted
+  const { lease, usages } = attempt
+  learnOutput({ request, model, lease, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
+}
+
+/** Ends every request: releases what it still holds, and reports its record. */
 export function conclude(completion: Completion, ports: GatewayPorts): void {
-  const { admission, hold, record, reported } = completion
+  const { admitted, outcome, reservation } = completion
+  const { record, reported } = outcome
   endDrain(completion)
-  admission.release()
-  admission.settle(0)
+  admitted.limits.release()
+  admitted.limits.settle(0)
   if (record !== undefined) ports.report(record, overheadMs(completion), reported)
-  else if (hold !== undefined) ports.credit.release(hold)
+  else if (reservation.hold !== undefined) ports.credit.release(reservation.hold)
 }
 
-/** How a completion ended that did not come to its end. */
-export function brokenStatus({ abandoned, branches }: Completion): CompletionStatus {
-  if (abandoned) return 'client_left'
-  return generatedAnything(branches) ? 'incomplete' : 'failed'
+const UNCHARGED: Settlement = {
+  usage: { promptTokens: 0, completionTokens: 0 },
+  source: 'provider',
+  usageDetail: undefined,
+  costNanoUsd: 0n,
+  rule: BASE_RULE,
 }
 
-/** What a request that did not end well used. Nothing is charged unless something was generated or is owed for. */
+/** The status of a completion that broke off. */
+export function brokenStatus({ cancellation, attempt }: Completion): CompletionStatus {
+  if (cancellation.abandoned) return 'client_left'
+  return generatedAnything(attempt.usages) ? 'incomplete' : 'failed'
+}
+
+/** What a completion that broke off used. Nothing is charged unless something was generated or is owed for. */
 export async function priceBroken(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
-  const { branches, abandoned, answering, sent } = completion
-  const owed = generatedAnything(branches) || (abandoned && answering !== undefined && sent)
-  if (!owed)
-    return { usage: { promptTokens: 0, completionTokens: 0 }, source: 'provider', costNanoUsd: 0n, rule: BASE_RULE }
+  const { usages, answering, sent } = completion.attempt
+  const isOwed = generatedAnything(usages) || (completion.cancellation.abandoned && answering !== undefined && sent)
+  if (!isOwed) return UNCHARGED
   try {
     return await priceAnswer(completion, ports)
   } catch {
-    // Whatever went wrong with counting, what was generated is not given away.
-    return withCost(completion, { usage: measureRoughly(branches, boundsOf(completion)), source: 'estimated' })
+    // Whatever failed in counting, what was generated is charged.
+    const usage = measureRoughly(usages, boundsOf(completion), outputScaleOf(completion, ports.clock()))
+    return withCost(completion, { usage, source: 'estimated' })
   }
 }
 
-function overheadMs({ firstByteAt, receivedAt, upstreamMs }: Completion): number | undefined {
-  return firstByteAt === undefined ? undefined : Math.max(0, firstByteAt - receivedAt - upstreamMs)
+function overheadMs({ admitted, attempt, outcome }: Completion): number | undefined {
+  const { firstByteAt } = outcome
+  return firstByteAt === undefined ? undefined : Math.max(0, firstByteAt - admitted.receivedAt - attempt.upstreamMs)
 }
 
 function withCost(completion: Completion, measured: Measured): Settlement {
-  const { nanoUsd, rule } = chargeByRule(chargeableOf(completion, measured.usage), completion.price)
-  return { ...measured, costNanoUsd: nanoUsd, rule }
+  const chargeable = chargeableOf(completion, measured.usage)
+  const { nanoUsd, rule } = chargeByRule(chargeable, completion.admitted.price)
+  const { usage, source, reported } = measured
+  return { usage, source, reported, usageDetail: usageDetailOf(chargeable), costNanoUsd: nanoUsd, rule }
 }
 
 interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
@@ -150,37 +206,79 @@ interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
 }
 
 function recordOf(completion: Completion, { settlement, status, endedAt }: Ending): CompletionRecord {
-  const { usage, source, costNanoUsd, rule } = settlement
-  const { caller, model, request, receivedAt, firstByteAt } = completion
+  const { usage, source, usageDetail, costNanoUsd, rule } = settlement
+  const { admitted, attempt, outcome } = completion
+  const { caller, model, receivedAt } = admitted
+  const { firstByteAt } = outcome
   return {
-    id: completion.id,
+    id: admitted.id,
     accountId: caller.accountId,
     keyId: caller.keyId,
     model: model.aliasOf ?? model.id,
-    provider: completion.target?.upstream.name ?? '',
+    provider: attempt.lease?.target.upstream.name ?? '',
     status,
-    stream: request.stream,
-    finishReason: finishReasonOf(completion.branches),
+    stream: admitted.request.stream,
+    finishReason: finishReasonOf(attempt.usages),
     promptTokens: usage.promptTokens,
     completionTokens: usage.completionTokens,
     cachedTokens: usage.cachedTokens ?? 0,
     cacheWriteTokens: usage.cacheWriteTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
-    usageDetail: usageDetailOf(chargeableOf(completion, usage)),
+    usageDetail,
     costNanoUsd,
-    priceVersion: completion.priceVersion,
+    priceVersion: admitted.priceVersion,
     priceRule: rule === BASE_RULE ? undefined : rule,
     usageSource: source,
-    createdAt: completion.createdAt,
+    createdAt: admitted.createdAt,
     durationMs: Math.round(endedAt - receivedAt),
     firstByteMs: firstByteAt === undefined ? undefined : Math.round(firstByteAt - receivedAt),
-    attempts: completion.attempts,
-    attemptLog: completion.attemptLog.length === 0 ? undefined : completion.attemptLog,
-    clientRequestId: completion.clientRequestId,
+    attempts: attempt.count,
+    attemptLog: attempt.log.length === 0 ? undefined : attempt.log,
+    clientRequestId: admitted.clientRequestId,
   }
 }
 
 /** Of several choices, the first one's. */
-function finishReasonOf([branch]: readonly Branch[]): FinishReason | undefined {
-  return branch?.finishes.get(0) ?? branch?.finishes.values().next().value
+function finishReasonOf([usage]: readonly CallUsage[]): FinishReason | undefined {
+  return usage?.finishes.get(0) ?? usage?.finishes.values().next().value
+}
+
+/**
+ * Usage of running completions so far, for the case that this process dies: the provider's figures, else four characters
+ * a token; hidden reasoning by time. Of those that a provider may have begun, and whose estimate changed since last time.
+ */
+export function runningEstimates(completions: readonly Completion[], now: number): readonly RunningEstimate[] {
+  const changed: RunningEstimate[] = []
+  for (const completion of completions) {
+    if (!completion.attempt.dispatched || completion.outcome.record !== undefined) continue
+    const estimate = estimateOf(completion, now)
+    if (isReported(completion, estimate)) continue
+    completion.outcome.lastReported = estimate
+    changed.push(estimate)
+  }
+  return changed
+}
+
+function estimateOf(completion: Completion, now: number): RunningEstimate {
+  const { admitted, attempt } = completion
+  const usage = measureRoughly(attempt.usages, boundsOf(completion), outputScaleOf(completion, now))
+  return {
+    accountId: admitted.caller.accountId,
+    id: admitted.id,
+    provider: attempt.lease?.target.upstream.name ?? '',
+    promptTokens: usage.promptTokens,
+    completionTokens: usage.completionTokens,
+    costNanoUsd: costOf(completion, usage),
+  }
+}
+
+/** The hold itself reports the first provider and the prompt. */
+function isReported({ admitted, outcome, reservation }: Completion, estimate: RunningEstimate): boolean {
+  const { lastReported: last } = outcome
+  if (last !== undefined) {
+    const isSame = last.promptTokens === estimate.promptTokens && last.completionTokens === estimate.completionTokens
+    return isSame && last.provider === estimate.provider
+  }
+  const isFirst = estimate.provider === admitted.route.candidates[0]?.upstream.name
+  return isFirst && estimate.promptTokens === reservation.promptTokens && estimate.completionTokens === 0
 }

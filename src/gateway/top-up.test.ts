@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { chunk, counts, frame, usageChunk } from '../../test/support/answers.ts'
-import { countQuarters, HANGS, type Step, testClient } from '../../test/support/data-plane.ts'
-import { type FakeCreditInput, fakeCredit } from '../../test/support/fake-credit.ts'
-import { only, type PlaneInput, plane, STREAM } from '../../test/support/plane.ts'
-import { assertWireRules, readStream } from '../../test/support/sse.ts'
+import { countQuarters, HANGS, type Step, testClient } from '../../test/support/ledger/data-plane.ts'
+import { type FakeCreditInput, fakeCredit } from '../../test/support/ledger/fake-credit.ts'
+import { only, type PlaneInput, plane, STREAM } from '../../test/support/ledger/plane.ts'
+import { chunk, counts, frame, usageChunk } from '../../test/support/providers/answers.ts'
+import { assertWireRules, readStream } from '../../test/support/providers/sse.ts'
 
 /** Ten tokens by our count. */
 const TEN = frame(chunk({ content: 'abcd'.repeat(10) }))

@@ -1,104 +1,112 @@
 /**
- * While a stream grows beyond what is held for it (LED-5): more is held in time, or the stream is ended. A network read
- * costs two comparisons; how many tokens came is guessed from bytes, and counted off the event loop only where the
- * stream might be ended for it.
+ * Raises the hold of a stream that approaches it (LED-5), or ends the stream. A network read costs two comparisons; tokens
+ * are estimated from bytes, and counted off the event loop only where the stream might be ended for it.
  */
 import { GatewayError } from '../domain/errors.ts'
 import type { NanoUsd } from '../domain/money.ts'
-import { chargeNanoUsd } from '../domain/price.ts'
-import { type Completion, interruptCompletion } from './completion.ts'
+import { chargeNanoUsd } from '../domain/price/price.ts'
+import { type Completion, interrupt } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import { boundsOf } from './settle.ts'
-import { countGenerated, measureRoughly } from './tally.ts'
+import { countGenerated, measureRoughly } from './usage/measure.ts'
+import { type CallUsage, lengthOf } from './usage/meter.ts'
+import type { WorstCase } from './worst-case.ts'
 
-/** Of what the hold covers. */
-const ASK_AT = 0.9
+/** Shares of what the hold covers: at which more is requested, and the stream is ended. */
+const EXTEND_AT = 0.9
 const END_AT = 1.1
-/** What is asked for more, and how much must have come before it is looked at again. */
+/** Share that is requested in addition, and share to be generated before the next check. */
 const TOP_UP = 0.5
 const STEP = 0.1
 const MIN_TOP_UP_TOKENS = 256
-/** Of the densest scripts. Looking too early costs a look. */
+/** Of the densest scripts. An early check is cheap. */
 const CHARACTERS_A_TOKEN = 4 / 3
 
-/** What the hold of a stream covers, and when to look whether that is enough. */
+/** What the hold of a stream covers, and when to check whether that is enough. */
 export interface Coverage {
   /** Output tokens of all choices. */
   tokens: number
-  /** Look again when so many characters were generated, */
-  lookAtLength: number
+  /** Check again when so many characters were generated, */
+  checkAtLength: number
   /** or so many tokens reported for one of the calls times their number. */
-  lookAtReported: number
-  /** The ledger or the counter was asked and has not answered yet. */
-  asking: boolean
+  checkAtReported: number
+  /** The ledger or the counter has not answered yet. */
+  pending: boolean
 }
 
-export function createCoverage({ outputTokens, request, worst }: Completion): Coverage {
+export function createCoverage({ admitted: { request }, reservation: { outputTokens, worst } }: Completion): Coverage {
   const tokens = outputTokens * request.n
-  const first = worst.rates.outputMicroUsd === 0 ? Number.POSITIVE_INFINITY : ASK_AT * tokens
-  return { tokens, lookAtLength: first * CHARACTERS_A_TOKEN, lookAtReported: first, asking: false }
+  const first = worst.rates.outputMicroUsd === 0 ? Number.POSITIVE_INFINITY : EXTEND_AT * tokens
+  return { tokens, checkAtLength: first * CHARACTERS_A_TOKEN, checkAtReported: first, pending: false }
 }
 
-/** Holds more where what came is nearly all that is held for; what cannot be held for ends the stream. */
-export function lookAtCoverage(completion: Completion, ports: GatewayPorts, coverage: Coverage): void {
-  if (coverage.asking || isEnding(completion)) return
-  const tokens = measureRoughly(completion.branches, boundsOf(completion)).completionTokens
-  lookAgain(completion, coverage, tokens)
-  if (tokens < ASK_AT * coverage.tokens) return
-  coverage.asking = true
-  ask(completion, ports, { coverage, tokens }).then(
+/** Whether `checkCoverage` is due, after a network read of one of the calls. */
+export function isCheckDue(coverage: Coverage, { usage }: CallUsage, usages: readonly CallUsage[]): boolean {
+  if (lengthOf(usages) >= coverage.checkAtLength) return true
+  return usage.completionTokens !== undefined && usage.completionTokens * usages.length >= coverage.checkAtReported
+}
+
+/** Holds more where the output approaches the hold; a stream that credit does not cover is ended. */
+export function checkCoverage(completion: Completion, ports: GatewayPorts, coverage: Coverage): void {
+  if (coverage.pending || isEnding(completion)) return
+  const { usages } = completion.attempt
+  const tokens = measureRoughly(usages, boundsOf(completion)).completionTokens
+  scheduleCheck(lengthOf(usages), coverage, tokens)
+  if (tokens < EXTEND_AT * coverage.tokens) return
+  coverage.pending = true
+  extend(completion, ports, { coverage, tokens }).then(
     () => {
-      coverage.asking = false
+      coverage.pending = false
     },
-    () => {}, // neither ledger nor counter can be asked: what is held has to do
+    () => {}, // neither ledger nor counter is available: the hold has to suffice
   )
 }
 
-interface Look {
+interface Check {
   readonly coverage: Coverage
-  /** Generated so far, guessed. */
+  /** Generated so far, estimated. */
   readonly tokens: number
 }
 
-async function ask(completion: Completion, { credit, countTokens }: GatewayPorts, look: Look): Promise<void> {
-  const { coverage, tokens } = look
-  const { hold, branches } = completion
+async function extend(completion: Completion, { credit, countTokens }: GatewayPorts, check: Check): Promise<void> {
+  const { coverage, tokens } = check
+  const { attempt, reservation } = completion
+  const { hold, worst } = reservation
   if (hold === undefined) return
   const more = Math.max(MIN_TOP_UP_TOKENS, Math.ceil(TOP_UP * coverage.tokens), tokens - coverage.tokens)
-  if (await credit.extend(hold, dearestCost(more, completion))) {
+  if (await credit.extend(hold, costAtWorst(more, worst))) {
     coverage.tokens += more
     return
   }
   if (isEnding(completion)) return
-  const counted = await countGenerated({ branches, bounds: boundsOf(completion), countTokens })
+  const counted = await countGenerated({ usages: attempt.usages, bounds: boundsOf(completion), countTokens })
   if (counted > END_AT * coverage.tokens) end(completion)
 }
 
-/** Of output tokens at the rate that is held for: a tier or service tier may apply that only the end tells. */
-function dearestCost(tokens: number, { worst }: Completion): NanoUsd {
-  const { outputMicroUsd } = worst.rates
+/** Of output tokens at the rate that is held for: a tier or service tier may apply that only the end reports. */
+function costAtWorst(tokens: number, { rates: { outputMicroUsd } }: WorstCase): NanoUsd {
   return chargeNanoUsd({ prompt: 0, completion: tokens }, { inputMicroUsd: 0, outputMicroUsd })
 }
 
-/** Where 90 % will have come, but not before another tenth has. */
-function lookAgain({ generated }: Completion, coverage: Coverage, tokens: number): void {
-  const ahead = Math.max(STEP * coverage.tokens, ASK_AT * coverage.tokens - tokens)
+/** At 90 % of the hold, but not before another tenth was generated. @param length Characters generated so far. */
+function scheduleCheck(length: number, coverage: Coverage, tokens: number): void {
+  const ahead = Math.max(STEP * coverage.tokens, EXTEND_AT * coverage.tokens - tokens)
   // (hidden reasoning has tokens and no characters)
-  const charactersAToken = tokens === 0 ? CHARACTERS_A_TOKEN : Math.max(1, generated / tokens)
-  coverage.lookAtLength = generated + ahead * charactersAToken
-  coverage.lookAtReported = tokens + ahead
+  const charactersAToken = tokens === 0 ? CHARACTERS_A_TOKEN : Math.max(1, length / tokens)
+  coverage.checkAtLength = length + ahead * charactersAToken
+  coverage.checkAtReported = tokens + ahead
 }
 
 function end(completion: Completion): void {
   if (isEnding(completion)) return
   const message = 'The credit that is left does not pay for the rest of this answer.'
-  interruptCompletion(completion, new GatewayError('insufficient_credit', message))
+  interrupt(completion, new GatewayError('insufficient_credit', message))
 }
 
 /** Nothing more will be generated: it is charged for, or about to be. */
-function isEnding({ record, interruption, branches, request }: Completion): boolean {
-  if (record !== undefined || interruption !== undefined) return true
+function isEnding({ admitted, attempt, cancellation, outcome }: Completion): boolean {
+  if (outcome.record !== undefined || cancellation.interruption !== undefined) return true
   let finished = 0
-  for (const { finishes } of branches) finished += finishes.size
-  return finished >= request.n
+  for (const { finishes } of attempt.usages) finished += finishes.size
+  return finished >= admitted.request.n
 }

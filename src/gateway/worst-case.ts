@@ -1,17 +1,18 @@
 /**
- * The most that a request can cost, whatever its provider makes of it: an upper bound of its prompt, the limit of its
- * answer, and the dearest rates that can apply. It is what admission holds and reserves of the rate limits.
+ * The most that a request can cost: an upper bound of its prompt, the limit of its output, and the highest rates that can
+ * apply. Admission holds it, and reserves it of the rate limits.
  */
+import { type PromptBound, type PromptContent, promptBound, promptText } from '../domain/bounds/reservation.ts'
+import { isKnownModel, tokenFamilyOf } from '../domain/bounds/token-bound.ts'
 import type { ChatRequest } from '../domain/chat.ts'
 import type { HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
-import { dearestRates, type Price, type RequestFacts } from '../domain/price.ts'
-import { type PromptBound, promptBound, promptText } from '../domain/reservation.ts'
-import { isKnownModel, tokenFamilyOf } from '../domain/token-family.ts'
-import { planOutput } from './output-limit.ts'
+import { dearestRates, type Price, type RequestFacts } from '../domain/price/tariff.ts'
 import type { GatewayPorts } from './ports.ts'
-import { type Candidate, spreads } from './routing/candidate.ts'
+import { spreads } from './routing/candidates.ts'
+import type { Candidate } from './routing/health.ts'
+import { type ToolWorst, worstOfTools } from './server-tools.ts'
 
 export interface WorstCase {
   /** Of all calls together, at most. */
@@ -25,24 +26,28 @@ export interface WorstCase {
   /** The client's limit was above the model's maximum. */
   readonly lowered: boolean
   readonly rates: HoldRates
+  /** Tools that run at the provider. */
+  readonly tools: ToolWorst
   /** What `recount` needs to know. */
   readonly bound: PromptBound
 }
 
 interface Named {
   readonly model: Pick<Model, 'id'>
-  readonly targets: readonly Candidate[]
+  readonly candidates: readonly Candidate[]
 }
 
 export interface Weighed {
   readonly request: ChatRequest
   readonly model: Model & { readonly price: Price }
-  readonly targets: readonly Candidate[]
+  readonly candidates: readonly Candidate[]
   /** Unix milliseconds. */
   readonly now: number
+  /** Of the request, where it was measured before. */
+  readonly content?: PromptContent | undefined
 }
 
-/** What a tokenizer's count of ours may be wrong by: templates, and pieces cut at other places. */
+/** Error of our own count: templates, and texts split at other positions. */
 const COUNT_MARGIN = 1.03
 /** How far a count by another model's tokenizer may be above that of its own. */
 const FOREIGN_MARGIN = 2
@@ -51,59 +56,69 @@ const FOREIGN_MARGIN = 2
 export function worstCase(weighed: Weighed): WorstCase {
   const { request, model } = weighed
   const { contextWindow } = model
-  const bound = promptBound(request, { contextWindow, names: namesOf(weighed) })
+  const bound = promptBound(request, { contextWindow, names: namesOf(weighed) }, weighed.content)
   return withPrompt(weighed, bound, Math.min(bound.tokens, contextWindow))
 }
 
-/** Of the models behind the targets; where a host's own name for one says nothing, ours. */
-function namesOf({ model, targets }: Named): readonly string[] {
-  const names = new Set<string>()
-  for (const target of targets) names.add(isKnownModel(target.model) ? target.model : model.id)
-  return [...names]
+/** Of the models behind the candidates; where a host's own name for one says nothing, ours. */
+function namesOf({ model, candidates }: Named): readonly string[] {
+  const names: string[] = []
+  for (const target of candidates) {
+    const name = isKnownModel(target.model) ? target.model : model.id
+    if (!names.includes(name)) names.push(name)
+  }
+  return names
 }
 
 /** No prompt that is answered exceeds the window. */
 function withPrompt(weighed: Weighed, bound: PromptBound, inputTokens: number): WorstCase {
-  const { request, model, targets } = weighed
-  const { tokens, ...limit } = planOutput({ request, model, promptTokens: inputTokens, targets })
-  const calls = callsAtWorst(request, targets)
+  const { request, model, candidates } = weighed
+  const { tokens, ...limit } = planOutput({ request, model, promptTokens: inputTokens, candidates })
+  const calls = callsAtWorst(request, candidates)
   const beside = (limit.reasoningTokens + bound.predictionTokens) * request.n
   const likely = Math.min(bound.likelyTokens, inputTokens)
-  const rates = ratesFor(weighed, { bound, inputTokens, calls, beside, unlikely: (inputTokens - likely) * calls })
+  const tools = worstOfTools(request, { price: model.price, targets: candidates, calls })
+  const promptTokens = tools.growsPrompt ? Math.max(inputTokens, model.contextWindow) : inputTokens
+  const unlikely = (promptTokens - likely) * calls
+  const rates = ratesFor(weighed, { bound, promptTokens, calls, beside, unlikely, tools })
   return {
     promptTokens: inputTokens * calls,
     likelyTokens: likely * calls,
     outputTokens: tokens,
     ...limit,
     rates,
+    tools,
     bound,
   }
 }
 
 /** Where a provider gives one choice a call, every choice pays for the prompt. */
-function callsAtWorst({ n }: ChatRequest, targets: readonly Candidate[]): number {
-  return n > 1 && targets.some((target) => spreads(target, n)) ? n : 1
+export function callsAtWorst({ n }: ChatRequest, candidates: readonly Candidate[]): number {
+  return n > 1 && candidates.some((target) => spreads(target, n)) ? n : 1
 }
 
 interface Counted {
   readonly bound: PromptBound
-  readonly inputTokens: number
+  /** Of one call, with what tools of the provider may find. */
+  readonly promptTokens: number
   readonly calls: number
   /** Output tokens beside the limit. */
   readonly beside: number
   /** Prompt tokens beyond those that are expected: held for, and charged only if a provider counts them. */
   readonly unlikely: number
+  readonly tools: ToolWorst
 }
 
 function ratesFor({ request, model, now }: Weighed, counted: Counted): HoldRates {
-  const { bound, inputTokens, calls, beside, unlikely } = counted
+  const { bound, promptTokens, calls, beside, unlikely, tools } = counted
   const { modalities, serviceTier } = request
   const facts: RequestFacts = {
-    promptTokens: inputTokens,
+    promptTokens,
     serviceTier,
     at: now,
     calls,
     images: bound.images * calls,
+    serverTools: tools.uses,
     may: {
       ...cacheWrites(request, model),
       audioInput: bound.hasAudio,
@@ -115,7 +130,7 @@ function ratesFor({ request, model, now }: Weighed, counted: Counted): HoldRates
   return { ...rates, fixedNanoUsd: rates.fixedNanoUsd + Math.ceil(pico / 1000) }
 }
 
-/** Claude's cache is written where the request says so; other makers' may be by itself. */
+/** Claude's cache is written where the request asks for it; other makers may write theirs in any case. */
 function cacheWrites(request: ChatRequest, { id, price }: Weighed['model']): RequestFacts['may'] {
   if (price.cacheWriteMicroUsd === undefined || !/claude/i.test(id)) return {}
   const wish = cacheWish(request)
@@ -134,8 +149,8 @@ function cacheWish({ messages, tools = [], extra }: ChatRequest): '5m' | '1h' | 
 
 type Wish = '5m' | '1h' | undefined
 
-function wishOf(place: object): Wish {
-  const { cache_control: control, prompt_cache_breakpoint: breakpoint } = place as Readonly<Record<string, unknown>>
+function wishOf(part: object): Wish {
+  const { cache_control: control, prompt_cache_breakpoint: breakpoint } = part as Readonly<Record<string, unknown>>
   const wish = breakpoint ?? control
   if (wish === undefined || wish === null) return undefined
   return (wish as { readonly ttl?: unknown }).ttl === '1h' ? '1h' : '5m'
@@ -183,4 +198,56 @@ export async function recount(
 function tooLong({ id, contextWindow }: Model, tokens: number): GatewayError {
   const message = `The prompt has at least ${tokens} tokens; the context window of the model '${id}' is ${contextWindow}. Shorten the messages.`
   return new GatewayError('context_length_exceeded', message, { param: 'messages' })
+}
+
+/*
+ * How long an answer may be, decided before anything is held: the client's limit or the model's maximum. What is decided
+ * here is held, and what is held is sent as the limit (`RenderTarget.outputTokens`).
+ */
+
+/** A request that names no limit is left so many tokens of the window at least, however long its prompt seems. */
+const LEAST_ROOM = 4096
+
+interface OutputLimit {
+  /** Of one choice. */
+  readonly tokens: number
+  /** Less than the client requested, because the model's maximum is less. */
+  readonly lowered: boolean
+  /** Of one choice, that providers may count and charge beside `tokens`. */
+  readonly reasoningTokens: number
+}
+
+interface OutputPlanning {
+  readonly request: ChatRequest
+  readonly model: Model
+  /** The upper bound of the prompt. */
+  readonly promptTokens: number
+  readonly candidates: readonly Candidate[]
+}
+
+/** @throws GatewayError `invalid_value` for a limit above the model's maximum where every provider of it would refuse that. */
+function planOutput({ request, model, promptTokens, candidates }: OutputPlanning): OutputLimit {
+  const { contextWindow, maxOutputTokens: known } = model
+  const { maxTokens: requested } = request
+  const most = known ?? contextWindow
+  const reasoningTokens = reasoningBeside(request, model, candidates)
+  if (requested === undefined) {
+    const room = Math.max(contextWindow - promptTokens, LEAST_ROOM)
+    return { tokens: Math.min(most, room), lowered: false, reasoningTokens }
+  }
+  if (requested <= most) return { tokens: requested, lowered: false, reasoningTokens }
+  if (known !== undefined && candidates.every(({ upstream }) => upstream.provider.outputLimit?.refusesMore === true)) {
+    const message = `\`max_tokens\` must be at most ${known}, the longest answer of the model '${model.id}', not ${requested}.`
+    throw new GatewayError('invalid_value', message, { param: 'max_tokens' })
+  }
+  return { tokens: most, lowered: true, reasoningTokens }
+}
+
+function reasoningBeside(request: ChatRequest, model: Model, candidates: readonly Candidate[]): number {
+  let most = 0
+  for (const { upstream } of candidates) {
+    const tokens = upstream.provider.outputLimit?.reasoningOutside?.(request, model) ?? 0
+    if (tokens > most) most = tokens
+  }
+  return Math.min(most, model.contextWindow)
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { callerOf as callerWith } from '../../test/support/data-plane.ts'
 import { testIds } from '../../test/support/ids.ts'
+import { callerOf as callerWith } from '../../test/support/ledger/data-plane.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { type Authenticate, callerOf, requireCaller } from './caller.ts'
+import { invalidCredential, missingCredential } from '../domain/identity/credential.ts'
+import { type Authenticate, callerOf, limitUnknownKeys, requireCaller } from './caller.ts'
 import { createHttpServer } from './server.ts'
 
 async function setUp(t: TestContext, authenticate: Authenticate) {
@@ -77,4 +78,62 @@ test('who calls is told by the Authorization header and the address, behind a tr
 test('a route without authentication that asks for its caller fails, and serves nobody', async (t) => {
   const ask = await setUp(t, () => CALLER)
   assert.equal((await ask('/open')).status, 500)
+})
+
+/* Runs on one database. */
+
+const KNOWN_CALLER = callerWith()
+
+/** Knows one key, and needs the database for every other one that ends with `stored`. */
+const known: Authenticate = (authorization) => {
+  if (authorization === undefined) throw missingCredential()
+  if (authorization === 'right') return KNOWN_CALLER
+  if (authorization === 'right stored') return Promise.resolve(KNOWN_CALLER)
+  if (authorization.endsWith('stored')) return Promise.reject(invalidCredential())
+  throw invalidCredential()
+}
+
+async function statusOf(ask: () => unknown): Promise<number> {
+  try {
+    await ask()
+    return 200
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error))
+    return error.status
+  }
+}
+
+test('after 60 wrong keys in a minute an address is answered 429, and right keys pass [limit: unknown-keys]', async () => {
+  let now = 0
+  const authenticate = limitUnknownKeys(known, () => now)
+  const statuses = new Set<number>()
+  for (let sent = 0; sent < 60; sent++) {
+    statuses.add(await statusOf(() => authenticate(sent % 2 ? 'wrong' : 'wrong stored', '203.0.113.7')))
+  }
+  assert.deepEqual([...statuses], [401])
+  const ask = (key: string | undefined, address = '203.0.113.7') => statusOf(() => authenticate(key, address))
+  for (let sent = 0; sent < 3_000; sent++) assert.equal(await ask('wrong'), 429)
+  assert.equal(await ask('wrong stored'), 429)
+  assert.deepEqual([await ask('right'), await ask('right stored')], [200, 200], 'behind the same address')
+  assert.equal(await ask(undefined), 401, 'no key is none that is wrong')
+  assert.equal(await ask('wrong', '203.0.113.8'), 401)
+  now += 1_000
+  assert.deepEqual([await ask('wrong'), await ask('wrong')], [401, 429], 'what was refused does not count')
+})
+
+test('of IPv6 a /64 is one address', async () => {
+  const authenticate = limitUnknownKeys(known, () => 0)
+  const ask = (address: string) => statusOf(() => authenticate('wrong', address))
+  for (let sent = 0; sent < 60; sent++) assert.equal(await ask(`2001:db8:1:2::${sent.toString(16)}`), 401)
+  assert.deepEqual([await ask('2001:db8:1:2:ffff::1'), await ask('2001:db8:1:3::1')], [429, 401])
+})
+
+test('of 10 000 addresses each one is remembered, of more the longest unseen is forgotten [limit: unknown-key-addresses]', async () => {
+  const authenticate = limitUnknownKeys(known, () => 0)
+  const ask = (address: string) => statusOf(() => authenticate('wrong', address))
+  for (let sent = 0; sent < 61; sent++) await ask('192.0.2.1')
+  for (let number = 1; number < 10_000; number++) await ask(`10.0.${number >> 8}.${number & 255}`)
+  assert.equal(await ask('192.0.2.1'), 429)
+  for (let number = 0; number < 10_000; number++) await ask(`10.1.${number >> 8}.${number & 255}`)
+  assert.equal(await ask('192.0.2.1'), 401)
 })

@@ -1,57 +1,122 @@
+/** Authentication of requests: the caller, the scope that a route requires, and a rate limit of invalid keys. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller, Right } from '../domain/caller.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { type Caller, DELEGATING_RIGHTS, type Right } from '../domain/identity/caller.ts'
+import type { RequestEntry, RequestGate } from '../domain/limits.ts'
+import { spend } from '../lib/gcra.ts'
+import { addressGroup } from '../lib/ip-address.ts'
+import { createLruCache } from '../lib/lru-cache.ts'
 
-/** Who a credential belongs to. Throws or rejects with `GatewayError`. */
+/** Returns the owner of a credential. Throws or rejects with `GatewayError`. */
 export type Authenticate = (authorization: string | undefined, address: string) => Caller | Promise<Caller>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The right a caller needs for this route. */
+    /** The scope that this route requires. */
     scope?: Right
-    /** Largest request body in bytes, where it is not the usual one. */
+    /** Maximum request body in bytes, where it is not the default. */
     bodyLimitBytes?: number
+    /** A chat completion: counted by rate limits before its body, which is estimated as a prompt. */
+    isChat?: boolean
   }
   interface FastifyRequest {
     /** Use `callerOf`. */
     caller: Caller | undefined
+    /** Set by the gate for requests that may have a body. */
+    entry: RequestEntry | undefined
   }
 }
 
 /** The caller of a request that passed `requireCaller`. */
 export function callerOf(request: FastifyRequest): Caller {
   const { caller } = request
-  if (caller === undefined) throw new Error('a route without authentication asked for its caller')
+  if (caller === undefined) throw new Error('a route without authentication used its caller')
   return caller
 }
 
-/** Every route of `app` then needs a valid credential, with the scope that its `config.scope` names. */
-export function requireCaller(app: FastifyInstance, authenticate: Authenticate): void {
+/**
+ * Requires a valid credential with the route's `config.scope` on every route of `app`.
+ * @param gate Counts requests that may have a body, before it is read.
+ */
+export function requireCaller(app: FastifyInstance, authenticate: Authenticate, gate?: RequestGate): void {
   app.decorateRequest('caller', undefined)
   app.addHook('onRequest', (request, reply, done) => {
     let caller: Caller | Promise<Caller>
     try {
       caller = authenticate(request.headers.authorization, request.ip)
-      if (!(caller instanceof Promise)) accept(request, reply, caller)
+      if (!(caller instanceof Promise)) accept(request, reply, { caller, gate })
     } catch (error) {
       return done(error as Error)
     }
     if (!(caller instanceof Promise)) return done()
-    caller.then((found) => accept(request, reply, found)).then(() => done(), done)
+    caller.then((found) => accept(request, reply, { caller: found, gate })).then(() => done(), done)
   })
 }
 
-function accept(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
-  const { scope } = request.routeOptions.config
+interface Authenticated {
+  readonly caller: Caller
+  readonly gate: RequestGate | undefined
+}
+
+function accept(request: FastifyRequest, reply: FastifyReply, { caller, gate }: Authenticated): void {
+  const { scope, isChat = false } = request.routeOptions.config
   if (scope !== undefined && !caller.scopes.has(scope)) {
+    if (caller.isLimited === true && DELEGATING_RIGHTS.has(scope)) throw limitedKey()
     throw new GatewayError('insufficient_scope', `${LACKING[caller.kind]} '${scope}'.`)
   }
-  if (caller.kind === 'session') reply.header('cache-control', 'no-store') // a browser would keep it
+  if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
   request.caller = caller
+  if (gate !== undefined && request.method !== 'GET') request.entry = gate.enter(caller, isChat)
+}
+
+/** Members and keys that a limited key creates would not have its limits. */
+export function limitedKey(): GatewayError {
+  const message =
+    'A key with a budget, models, a rate or an expiry cannot manage keys or members. Use a key without limits, or sign in.'
+  return new GatewayError('insufficient_scope', message)
 }
 
 const LACKING = {
   key: 'This key does not have the scope',
   token: 'This token does not have the scope',
   session: 'Your role in this account does not have the right',
+}
+
+const MAX_UNKNOWN_KEYS = 60
+const WINDOW_MS = 60_000
+/** Least recently seen addresses are evicted beyond it. */
+const MAX_UNKNOWN_ADDRESSES = 10_000
+
+/**
+ * Rate limits invalid keys by address, of IPv6 by /64. Valid keys always pass: many clients may share an address.
+ * @param clock Monotonic milliseconds.
+ * @returns `authenticate`, which throws `rate_limit_exceeded` beyond the limit.
+ */
+export function limitUnknownKeys(authenticate: Authenticate, clock: () => number): Authenticate {
+  const states = createLruCache<number>(MAX_UNKNOWN_ADDRESSES)
+  const counted = (error: unknown, address: string): unknown => {
+    if (!(error instanceof GatewayError) || error.code !== 'invalid_credential') return error
+    const now = clock()
+    const group = addressGroup(address)
+    const own = spend({ limit: MAX_UNKNOWN_KEYS, windowMs: WINDOW_MS, cost: 1 }, states.get(group), now)
+    states.set(group, own.restedAt)
+    return own.allowed ? error : tooMany(own.retryAfterMs)
+  }
+  return (authorization, address) => {
+    try {
+      const caller = authenticate(authorization, address)
+      if (!(caller instanceof Promise)) return caller
+      return caller.catch((error: unknown) => {
+        throw counted(error, address)
+      })
+    } catch (error) {
+      throw counted(error, address)
+    }
+  }
+}
+
+function tooMany(retryAfterMs: number): GatewayError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
+  const message = `This address has sent ${MAX_UNKNOWN_KEYS} invalid API keys within a minute; try again in ${seconds} s, with a valid key.`
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { callerOf } from '../../test/support/data-plane.ts'
 import { testIds } from '../../test/support/ids.ts'
+import { callerOf } from '../../test/support/ledger/data-plane.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { requireCaller } from './caller.ts'
 import { type ChatRouteInput, chatRoute } from './chat-route.ts'
@@ -44,6 +44,7 @@ test('the gateway is given caller, body and time, and answers by itself', async 
     {
       caller: callerOf(),
       body: { any: ['thing'] },
+      findings: undefined,
       requestId: answer.headers['x-request-id'],
       clientRequestId: 'a.b:c-1_2',
       idempotencyKey: 'k1',

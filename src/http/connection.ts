@@ -1,12 +1,12 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { endTogether } from './outbox.ts'
 
-/** Without data for this long, a stream gets its head and a comment. */
+/** A stream without data for this long is sent its head and a comment. */
 export const KEEP_ALIVE_MS = 10_000
 
 const KEEP_ALIVE = ': keep-alive\n\n'
 
-/** One answer on its way to a client: whole or as an event stream, written past Fastify for speed. */
+/** A response, JSON or an event stream, written past Fastify for speed. */
 export interface HttpConnection {
   onLeave(listener: () => void): void
   streaming(): boolean
@@ -14,13 +14,12 @@ export interface HttpConnection {
   write(text: string): Promise<void> | undefined
   endStream(): void
   sendJson(body: string, headers: Record<string, string>): void
-  /** Whether the client went away, or was answered: then nobody else may answer. */
+  /** Whether the client disconnected, or the response is complete. */
   over(): boolean
-  /** Nothing more is expected of this connection by the one who asked for it. */
+  /** Ends the use of this connection by its owner. */
   release(): void
 }
 
-/** What one connection knows of itself. */
 interface ConnectionState {
   readonly reply: FastifyReply
   leave: (() => void) | undefined
@@ -28,7 +27,7 @@ interface ConnectionState {
   ended: boolean
   headers: (() => Record<string, string>) | undefined
   keepAlive: NodeJS.Timeout | undefined
-  /** The wait for a slow client, shared by all who write. */
+  /** Resolves on `drain`, shared by all writers. */
   drained: Promise<void> | undefined
 }
 
@@ -37,7 +36,7 @@ export function openConnection(reply: FastifyReply): HttpConnection {
   const state: ConnectionState = {
     reply,
     leave: undefined,
-    left: response.destroyed, // also one who left while we were still reading is noticed
+    left: response.destroyed, // the client may have disconnected while its body was read
     ended: false,
     headers: undefined,
     keepAlive: undefined,
@@ -112,10 +111,10 @@ function sendJson(state: ConnectionState, body: string, headers: Record<string, 
   addHeaders(list, headers)
   reply.hijack()
   reply.raw.writeHead(200, list)
-  endTogether(reply.raw, body)
+  endBatched(reply.raw, body)
 }
 
-/** What hooks have set (the request id, CORS), as a list of names and values, which Node.js writes fastest. */
+/** Headers set by hooks (request ID, CORS) as a flat list, which Node.js writes fastest. */
 function hookHeaders(reply: FastifyReply): string[] {
   const list: string[] = []
   addHeaders(list, reply.getHeaders() as Record<string, string>) // ours are all texts
@@ -126,7 +125,7 @@ function addHeaders(list: string[], headers: Readonly<Record<string, string>>): 
   for (const name in headers) list.push(name, headers[name] ?? '')
 }
 
-/** Until the socket takes more, or there is nobody left to take it: the server cuts whoever takes nothing for too long. */
+/** Resolves when the socket accepts more or is closed: the server closes slow readers. */
 function drained(state: ConnectionState): Promise<void> {
   const response = state.reply.raw
   return new Promise((resolve) => {
@@ -139,4 +138,25 @@ function drained(state: ConnectionState): Promise<void> {
     response.on('drain', go)
     response.on('close', go)
   })
+}
+
+interface PendingBody {
+  readonly response: ServerResponse
+  readonly body: string
+}
+
+let pendingBodies: PendingBody[] = []
+
+/**
+ * Ends a response with its body at the end of this iteration of the event loop, together with all others: separate writes and
+ * wake-ups of readers cost a tenth of a request under load. An idle gateway does not wait.
+ */
+function endBatched(response: ServerResponse, body: string): void {
+  if (pendingBodies.push({ response, body }) === 1) setImmediate(sendAll)
+}
+
+function sendAll(): void {
+  const bodies = pendingBodies
+  pendingBodies = []
+  for (const { response, body } of bodies) if (!response.destroyed) response.end(body)
 }

@@ -6,7 +6,6 @@ import { hash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { appHeaders } from './page-headers.ts'
 
 /** Of a build, all files with their compressed forms. */
 export const DASHBOARD_LIMITS = { files: 2_000, bytes: 32 * 1024 * 1024 } as const
@@ -141,28 +140,4 @@ function takes(acceptEncoding: string, coding: string): boolean {
 /** Proxies that compress make a tag a weak one. */
 function knows(ifNoneMatch: string | undefined, etag: string): boolean {
   return (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
-}
-
-/** Nothing is in line: what floats is placed by script, which needs no attribute of style in markup. */
-const CSP = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "font-src 'self'",
-  "manifest-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-const UNUSED = ['camera', 'display-capture', 'geolocation', 'microphone', 'payment', 'usb']
-
-/** Of its page. `cache-control` is the file's. @param publicUrl With https, browsers are told to stay with it. */
-export function dashboardHeaders(publicUrl: string): Readonly<Record<string, string>> {
-  return {
-    ...appHeaders(publicUrl),
-    'content-security-policy': CSP,
-    'permissions-policy': UNUSED.map((feature) => `${feature}=()`).join(', '),
-  }
 }

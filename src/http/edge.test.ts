@@ -7,8 +7,7 @@ import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { testIds } from '../../test/support/ids.ts'
 import { openConnection } from './connection.ts'
-import { EDGE_LIMITS, requestFault } from './edge.ts'
-import { connectionsFor, openFileLimit } from './open-files.ts'
+import { connectionsFor, EDGE_LIMITS, openFileLimit, requestFault } from './edge.ts'
 import { createHttpServer } from './server.ts'
 
 function faultOf(rawHeaders: readonly string[], httpVersionMajor = 1): string | undefined {
@@ -199,5 +198,24 @@ test('a request whose header came twice closes the connection after its answer',
   const request = 'GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n'
   const received = await exchange(open(), request + request)
   assert.equal(received.split('HTTP/1.1 400 ').length - 1, 1)
-  assert.match(received, /'host' came more than once/)
+  assert.match(received, /'host' must not be repeated/)
+})
+
+test('F33: every connection has room for one to a provider beside it, and the house keeps 96 files [limit: open-files]', () => {
+  for (const [openFiles, connections] of [
+    [256, 80],
+    [1_024, 464],
+    [40_095, 19_999],
+    [40_096, 20_000],
+    [1_048_576, 20_000],
+    [64, 16],
+    [undefined, 20_000],
+  ] as const) {
+    assert.equal(connectionsFor(openFiles, 20_000), connections)
+  }
+})
+
+test('the limit of this process is read where there is one', () => {
+  const limit = openFileLimit()
+  assert.ok(limit === undefined || limit >= 256, `${limit}`)
 })

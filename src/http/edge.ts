@@ -1,11 +1,12 @@
 /**
- * What is settled before a request is one: limits of the HTTP parser, headers that may come once, and answers to
- * what could not be parsed.
+ * The edge of the HTTP server: limits of the parser and of connections, headers that must not repeat, and responses to requests
+ * that could not be parsed.
  */
+
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { renderErrorBody } from '../domain/error-body.ts'
-import { type ErrorCode, GatewayError } from '../domain/errors.ts'
+import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.ts'
 import { errorHeaders } from './errors.ts'
 
 /** Caps of the listener; `docs/limits.md` lists them. */
@@ -28,7 +29,7 @@ export const SERVER_OPTIONS: ServerOptions = {
   noDelay: true,
 }
 
-/** Node takes the first of two, a proxy in front may take the last: neither is believed. */
+/** Headers that must not repeat: Node.js takes the first, a proxy may take the last (request smuggling). */
 const ONCE: ReadonlySet<string> = new Set([
   'host',
   'authorization',
@@ -38,16 +39,17 @@ const ONCE: ReadonlySet<string> = new Set([
 ])
 const ONCE_LENGTHS: ReadonlySet<number> = new Set([...ONCE].map((name) => name.length))
 
-/** @returns what is wrong with a request that the HTTP parser let through; undefined when nothing is. */
+/** Checks what the HTTP parser accepts. @returns The error; undefined when the request is valid. */
 export function requestFault({ httpVersionMajor, rawHeaders }: IncomingMessage): GatewayError | undefined {
-  if (httpVersionMajor !== 1) return new GatewayError('invalid_header', 'Only HTTP/1.1 and HTTP/1.0 are spoken here.')
-  // The parser reads no more of them, and says nothing: the one that counts might be among the rest.
+  if (httpVersionMajor !== 1)
+    return new GatewayError('invalid_header', 'Only HTTP/1.1 and HTTP/1.0 are supported on this port.')
+  // The parser silently drops further headers, any of which may matter.
   if (rawHeaders.length > 2 * EDGE_LIMITS.maxHeaders) {
-    return new GatewayError('headers_too_large', `There are more than ${EDGE_LIMITS.maxHeaders} headers.`)
+    return new GatewayError('headers_too_large', `Request exceeds ${EDGE_LIMITS.maxHeaders} headers.`)
   }
   const repeated = repeatedHeader(rawHeaders)
   if (repeated === undefined) return undefined
-  return new GatewayError('invalid_header', `The header '${repeated}' came more than once.`)
+  return new GatewayError('invalid_header', `Header '${repeated}' must not be repeated.`)
 }
 
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
@@ -68,10 +70,10 @@ function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   return undefined
 }
 
-/** Answers what the HTTP parser refused, in the same shape as every other error, and closes. */
+/** Responds to what the HTTP parser rejected, in the usual error format, and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (!socket.writable || isAnswering(socket)) return void socket.destroy()
-  const { status, reason, code, message } = CLIENT_ERRORS[error.code ?? ''] ?? UNREADABLE
+  const { status, reason, code, message } = CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED
   const ours = new GatewayError(code, message)
   const body = renderErrorBody(ours, requestId)
   const headers = {
@@ -86,8 +88,8 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 }
 
 /**
- * An answer has begun on this socket: bytes of another one would be taken for its own. Node.js tells it nowhere else,
- * and decides by it in its own handler, too.
+ * Whether a response has begun on this socket: another one would be read as part of it. Node.js exposes it nowhere else, and
+ * its own handler uses the same field.
  */
 function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
   return socket._httpMessage?.headersSent === true
@@ -100,24 +102,24 @@ interface ClientErrorAnswer {
   readonly message: string
 }
 
-const UNREADABLE: ClientErrorAnswer = {
+const MALFORMED: ClientErrorAnswer = {
   status: 400,
   reason: 'Bad Request',
   code: 'invalid_header',
-  message: 'This is not a readable HTTP/1.1 request.',
+  message: 'Malformed HTTP/1.1 request.',
 }
 const CLIENT_ERRORS: Readonly<Record<string, ClientErrorAnswer>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     reason: 'Request Timeout',
     code: 'request_timeout',
-    message: 'The request did not arrive in time.',
+    message: 'The request was not received in time.',
   },
   HPE_HEADER_OVERFLOW: {
     status: 431,
     reason: 'Request Header Fields Too Large',
     code: 'headers_too_large',
-    message: `The headers are larger than ${EDGE_LIMITS.maxHeaderBytes} bytes.`,
+    message: `Request headers exceed ${EDGE_LIMITS.maxHeaderBytes} bytes.`,
   },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
     status: 413,
@@ -125,4 +127,29 @@ const CLIENT_ERRORS: Readonly<Record<string, ClientErrorAnswer>> = {
     code: 'body_too_large',
     message: 'The chunk extensions of the body are too large.',
   },
+}
+
+/** Reserved for the database, the spool, the log and the threads. */
+const SPARE_FILES = 96
+/** Minimum, so that an operator can connect. */
+const LEAST_CONNECTIONS = 16
+
+/**
+ * Limits connections by the open files of the process: each may need another one to a provider, and the records of money need
+ * theirs.
+ * @param openFiles The system's limit; undefined: unknown.
+ */
+export function connectionsFor(openFiles: number | undefined, most: number): number {
+  if (openFiles === undefined) return most
+  return Math.min(Math.max(Math.floor((openFiles - SPARE_FILES) / 2), LEAST_CONNECTIONS), most)
+}
+
+/** Returns the soft limit of this process on Linux; undefined elsewhere. */
+export function openFileLimit(): number | undefined {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return soft === undefined ? undefined : Number(soft)
+  } catch {
+    return undefined // not Linux
+  }
 }

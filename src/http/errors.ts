@@ -1,23 +1,30 @@
+/** Renders all errors in one format: those that routes throw, and Fastify's own. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { renderErrorBody, retryAfterSeconds } from '../domain/error-body.ts'
-import { GatewayError } from '../domain/errors.ts'
+import { GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
 
-/** Told to clients that are to come back and were not told when. */
+/** For retryable errors without a time. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
 const MAX_RETRY_AFTER_MS = 60_000
 
-/** One error shape everywhere: for what routes throw, for what Fastify refuses. */
+/** Installs the error handler. */
 export function renderErrors(app: FastifyInstance, onError: (error: GatewayError, requestId: string) => void): void {
   app.setErrorHandler((error: FastifyError | GatewayError, request, reply) => {
     const ours = toGatewayError(error)
+    request.entry?.failed(isRejection(ours) && request.raw.socket?.destroyed !== true)
     onError(ours, request.id)
     return sendError(reply, ours)
   })
 }
 
+/** Whether the request's content was rejected, which no correct client causes. Verdicts of providers do not count. */
+function isRejection({ status, code }: GatewayError): boolean {
+  if (status !== 400 && status !== 413 && status !== 415 && status !== 422) return false
+  return code !== 'content_filter' && code !== 'provider_rejected' && code !== 'context_length_exceeded'
+}
+
 const MAX_SHOWN_PATH = 200
 
-/** Of a request that no route matches: 405 with `Allow` where the path has other methods, else 404. */
+/** Returns 405 with `Allow` where the path has other methods, else 404. */
 export function routeNotFound(method: string, path: string, allowed: readonly string[]): GatewayError {
   const shown = path.slice(0, MAX_SHOWN_PATH)
   if (allowed.length === 0) {
@@ -28,7 +35,7 @@ export function routeNotFound(method: string, path: string, allowed: readonly st
   return new GatewayError('method_not_allowed', message, { headers: { allow } })
 }
 
-/** For what Fastify refuses before any route and hook: a path that cannot be decoded, an id that is too long. */
+/** Handles what Fastify rejects before routes and hooks: undecodable paths, IDs that are too long. */
 export function frameworkErrors(onError: (error: GatewayError, requestId: string) => void) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     const ours = toGatewayError(error)
@@ -37,7 +44,7 @@ export function frameworkErrors(onError: (error: GatewayError, requestId: string
   }
 }
 
-/** Headers of an error answer beside the usual ones. */
+/** Returns the headers of an error response. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers = { ...error.headers, ...(!error.retryable && { 'x-should-retry': 'false' }) }
   const seconds = retryAfterSeconds(error)
@@ -59,24 +66,41 @@ const FASTIFY_CODES: Readonly<Record<string, () => GatewayError>> = {
     new GatewayError('unsupported_media_type', "The body must be JSON, sent with 'content-type: application/json'."),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new GatewayError('body_too_large', 'The request body is too large.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new GatewayError('invalid_header', 'The body is not as long as its content-length says.'),
+    new GatewayError('invalid_header', 'The body length does not match content-length.'),
   FST_ERR_BAD_URL: () => new GatewayError('not_found', 'The path is not a valid URL path.'),
   FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError('not_found', 'ID exceeds 512 characters.'),
 }
 
-/** What any error of a request comes to: ours as they are, those of the framework in our words. */
+/** Converts errors of the framework; our own are returned unchanged. */
 export function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
   const [problem] = error.validation ?? []
-  if (problem !== undefined) return fromValidation(problem, error.validationContext)
+  if (problem !== undefined) {
+    return error.validationContext === 'headers'
+      ? fromHeader(problem)
+      : fromValidation(problem, error.validationContext)
+  }
   const known = FASTIFY_CODES[error.code]
   return known === undefined ? GatewayError.from(error) : known()
 }
 
-type Problem = NonNullable<FastifyError['validation']>[number]
+/** With `parentSchema`, since the validator is `verbose`. */
+type Problem = NonNullable<FastifyError['validation']>[number] & {
+  readonly parentSchema?: { readonly examples?: readonly unknown[] }
+}
 
-/** Turns the first complaint of the schema validator into a path and a code. */
-function fromValidation({ instancePath, keyword, params, message }: Problem, context = 'body'): GatewayError {
+/** Names the header as documented: `Last-Event-ID` for `last-event-id`. */
+function fromHeader({ instancePath, message }: Problem): GatewayError {
+  const words = toPath(instancePath).split('-')
+  const param = words.map((word) => (word === 'id' ? 'ID' : word.charAt(0).toUpperCase() + word.slice(1))).join('-')
+  return new GatewayError('invalid_header', `${param} ${message ?? 'is not valid'}.`, { param })
+}
+
+/** Converts the first error of the schema validator to a path and a code. */
+function fromValidation(
+  { instancePath, keyword, params, message, parentSchema }: Problem,
+  context = 'body',
+): GatewayError {
   const path = toPath(instancePath)
   const within = (name: unknown): string => (path === '' ? String(name) : `${path}.${String(name)}`)
   const where = path === '' ? `The ${context}` : `'${path}'`
@@ -100,6 +124,15 @@ function fromValidation({ instancePath, keyword, params, message }: Problem, con
     case 'minLength':
     case 'maxLength':
       return new GatewayError('out_of_range', `${where} ${message ?? 'is out of range'}.`, optional(path))
+    case 'enum': {
+      const allowed = (params['allowedValues'] as readonly unknown[]).join(', ') // by the keyword's definition
+      return new GatewayError('invalid_value', `${where} must be one of ${allowed}.`, optional(path))
+    }
+    case 'pattern': {
+      const [example] = (parentSchema?.examples ?? []) as readonly unknown[]
+      const hint = example === undefined ? '' : `, such as ${String(example)}`
+      return new GatewayError('invalid_value', `${where} does not have the documented format${hint}.`, optional(path))
+    }
     default:
       return new GatewayError('invalid_value', `${where} ${message ?? 'is not valid'}.`, optional(path))
   }

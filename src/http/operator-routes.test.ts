@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { callerOf } from '../../test/support/data-plane.ts'
 import { testIds } from '../../test/support/ids.ts'
+import { callerOf } from '../../test/support/ledger/data-plane.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { createMetrics, metricsRoute } from './metrics.ts'
+import { createMetrics, metricsRoute } from '../telemetry/metrics.ts'
+import type { Authenticate } from './caller.ts'
 import { metricsGuard, type ProbeInput, probeRoutes } from './operator-routes.ts'
 import { createHttpServer } from './server.ts'
 
@@ -57,25 +58,39 @@ test('R-A15: a process that drains is alive and not ready, and turns everything 
   }
 })
 
-test('metrics are for this machine and for operators', async (t) => {
+async function metricsServer(t: TestContext, { open }: { readonly open: boolean }) {
   const app = await server(t)
   const metrics = createMetrics({ active: () => 0, unwritten: () => 0 })
   t.after(() => metrics.close())
-  const guard = metricsGuard((authorization) => {
+  const authenticate: Authenticate = (authorization) => {
     if (authorization === 'Bearer operator') return callerOf({ scopes: new Set(['operator']) })
     if (authorization === 'Bearer chat') return callerOf({ scopes: new Set(['chat']) })
     throw new GatewayError('missing_credential', 'No.')
-  })
-  metricsRoute(app, metrics, guard)
-  const ask = async (remoteAddress: string, headers: Record<string, string> = {}): Promise<number> =>
+  }
+  metricsRoute(app, metrics, metricsGuard(authenticate, { open }))
+  return async (remoteAddress: string, headers: Record<string, string> = {}): Promise<number> =>
     (await app.inject({ url: '/metrics', remoteAddress, headers })).statusCode
+}
+
+test('metrics need a key with the scope operator, wherever the request comes from', async (t) => {
+  const ask = await metricsServer(t, { open: false })
+  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1']) {
+    assert.equal(await ask(address), 401, address)
+    assert.equal(await ask(address, { host: 'localhost' }), 401, address)
+    assert.equal(await ask(address, { authorization: 'Bearer chat' }), 403, address)
+    assert.equal(await ask(address, { authorization: 'Bearer operator' }), 200, address)
+  }
+})
+
+test('open metrics are for peers on this machine, unless they speak for somebody else', async (t) => {
+  const ask = await metricsServer(t, { open: true })
   for (const address of ['127.0.0.1', '127.5.5.5', '::1', '::ffff:127.0.0.1'])
     assert.equal(await ask(address), 200, address)
   for (const address of ['203.0.113.9', '10.0.0.1', '::ffff:10.0.0.1', '1270.0.0.1', '::2']) {
     assert.equal(await ask(address), 401, address)
   }
-  assert.equal(await ask('127.0.0.1', { 'x-forwarded-for': '127.0.0.1' }), 401, 'a proxy speaks for somebody else')
-  assert.equal(await ask('127.0.0.1', { forwarded: 'for=127.0.0.1' }), 401)
+  for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-host'])
+    assert.equal(await ask('127.0.0.1', { [name]: '127.0.0.1' }), 401, `a proxy with ${name}`)
   assert.equal(await ask('203.0.113.9', { authorization: 'Bearer operator' }), 200)
   assert.equal(await ask('127.0.0.1', { authorization: 'Bearer chat' }), 403)
 })

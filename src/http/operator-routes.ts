@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { GatewayError } from '../domain/errors.ts'
 import type { Authenticate } from './caller.ts'
 
@@ -9,24 +10,40 @@ export interface ProbeInput {
   readonly draining: () => boolean
 }
 
-/** `GET /healthz`: the process lives. `GET /readyz`: it can serve. Both without a credential, both without secrets. */
+const open = { tags: ['Operation'], security: [] as [] }
+const aliveSchema = {
+  ...open,
+  summary: 'Check whether the process is alive',
+  description: 'Answers 200 for as long as the process runs. Needs no credential.',
+  response: { 200: Type.Object({ status: Type.Literal('ok'), version: Type.String() }) },
+}
+const ReadyView = Type.Object({
+  status: Type.Unsafe<string>({ type: 'string', enum: ['ready', 'draining', 'unavailable'] }),
+  checks: Type.Record(Type.String(), Type.Unsafe<string>({ type: 'string', enum: ['ok', 'unavailable'] }), {
+    description: 'By store: `database`, and `redis` where it is configured.',
+  }),
+})
+const readySchema = {
+  ...open,
+  summary: 'Check whether requests can be served',
+  description: 'Answers 503 while the process shuts down or a store does not answer. Needs no credential.',
+  response: { 200: ReadyView, 503: ReadyView },
+}
+
+/** `GET /healthz` (liveness) and `GET /readyz` (readiness), without a credential. */
 export function probeRoutes(app: FastifyInstance, { version, checks, draining }: ProbeInput): void {
-  app.get('/healthz', { schema: { summary: 'Whether the process is alive', tags: ['Operation'] } }, () => ({
+  app.get('/healthz', { schema: aliveSchema }, () => ({
     status: 'ok',
     version,
   }))
-  app.get(
-    '/readyz',
-    { schema: { summary: 'Whether requests can be served', tags: ['Operation'] } },
-    async (_request, reply) => {
-      const results: Record<string, string> = {}
-      for (const [name, check] of Object.entries(checks)) results[name] = await outcome(check)
-      const ready = !draining() && Object.values(results).every((result) => result === 'ok')
-      const status = draining() ? 'draining' : ready ? 'ready' : 'unavailable'
-      if (!ready) reply.code(503).header('retry-after', '1')
-      return { status, checks: results }
-    },
-  )
+  app.get('/readyz', { schema: readySchema }, async (_request, reply) => {
+    const results: Record<string, string> = {}
+    for (const [name, check] of Object.entries(checks)) results[name] = await outcome(check)
+    const ready = !draining() && Object.values(results).every((result) => result === 'ok')
+    const status = draining() ? 'draining' : ready ? 'ready' : 'unavailable'
+    if (!ready) reply.code(503).header('retry-after', '1')
+    return { status, checks: results }
+  })
 }
 
 async function outcome(check: () => Promise<void>): Promise<string> {
@@ -38,20 +55,29 @@ async function outcome(check: () => Promise<void>): Promise<string> {
   }
 }
 
-/** Metrics are for this machine and for operators: lets a request through or throws. */
-export function metricsGuard(authenticate: Authenticate): (request: FastifyRequest) => Promise<void> {
+/**
+ * Authorizes requests for metrics, which are for operators; throws otherwise.
+ * @param open Whether peers on this machine need no key (`server.metrics_open`).
+ */
+export function metricsGuard(
+  authenticate: Authenticate,
+  { open }: { readonly open: boolean },
+): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     const { authorization } = request.headers
-    if (authorization === undefined && isLocal(request)) return
+    if (open && authorization === undefined && isLocal(request)) return
     const caller = await authenticate(authorization, request.ip)
     if (caller.scopes.has('operator')) return
     throw new GatewayError('insufficient_scope', "Metrics need a key with the scope 'operator'.")
   }
 }
 
-/** The peer is this machine, and not a proxy on it that speaks for somebody else. */
+/** Headers of proxies. */
+const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
+
+/** Whether the peer is this machine, and not a proxy on it. */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
-  if (headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined) return false
+  if (FORWARDING.some((name) => headers[name] !== undefined)) return false
   const address = socket.remoteAddress ?? ''
   return address === '::1' || address.replace(/^::ffff:/, '').startsWith('127.')
 }

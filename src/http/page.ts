@@ -1,6 +1,6 @@
 /**
- * Lists in pages: the envelope, the three query parameters, and cursors that are opaque, signed, and good only for the
- * account, list, filter and order they were given out for.
+ * Paginated lists: the envelope, the three query parameters, and cursors that are opaque, signed, and valid only for their
+ * account, list, filter and order.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type TSchema, Type } from 'typebox'
@@ -10,8 +10,11 @@ const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 const SIGNATURE_BYTES = 16
 const MAX_CURSOR_LENGTH = 512
-/** What clients send that write out an absent `next_cursor`: no cursor has these values, since all are signed. */
+/** Sent by clients that write out an absent `next_cursor`. */
 const FIRST_PAGE: ReadonlySet<string> = new Set(['', 'null'])
+
+/** Empty, `null`, or base64url of a signature and at least one byte of position. */
+const CURSOR_PATTERN = `^(?:null|[A-Za-z0-9_-]{23,${MAX_CURSOR_LENGTH}})?$`
 
 /** Properties of a list's query string. */
 export const PAGE_QUERY = {
@@ -22,7 +25,10 @@ export const PAGE_QUERY = {
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ description: '`next_cursor` of the previous page. Empty or `null`: the first page.' }),
+    Type.String({
+      pattern: CURSOR_PATTERN,
+      description: '`next_cursor` of the previous page. Empty or `null`: the first page.',
+    }),
   ),
   order: Type.Optional(
     Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By time.' }),
@@ -49,15 +55,15 @@ export interface PageBinding {
   readonly account: string
   /** Method and path, or any other name of the list. */
   readonly list: string
-  /** Everything else that decides which items the list has; undefined: nothing. */
+  /** Everything else that selects the items; undefined: nothing. */
   readonly filter?: string | undefined
 }
 
-export interface PageRequest {
+export interface PageRequest<After extends string = string> {
   readonly limit: number
   readonly order: 'asc' | 'desc'
-  /** Position of the last item of the page before; undefined: from the start. */
-  readonly after: string | undefined
+  /** Position of the last item of the previous page; undefined: from the start. */
+  readonly after: After | undefined
 }
 
 export interface Page<Item> {
@@ -76,8 +82,8 @@ export function pageSchema<Item extends TSchema>(item: Item) {
 }
 
 /**
- * Throws `GatewayError` with `param` for a limit that is not 1 to 100, and for a cursor that is not ours or not for here.
- * @param sizes Of a list that is given out in other portions. Its route must describe `limit` itself, without a default.
+ * Throws `GatewayError` with `param` for a limit out of range, and for a cursor of another list.
+ * @param sizes Page sizes other than 20 and 100. The route must describe `limit` itself, without a default.
  */
 export function readPageRequest(query: PageQuery, binding: PageBinding, sizes: PageSizes = SIZES): PageRequest {
   const order = query.order ?? 'desc'
@@ -85,8 +91,8 @@ export function readPageRequest(query: PageQuery, binding: PageBinding, sizes: P
 }
 
 /**
- * @param rows What the query gave when asked for `limit + 1` rows: one too many says that there is another page.
- * @param position Text that says where in the order a row is, unique in the list.
+ * @param rows The result for `limit + 1`: one row too many means that there is another page.
+ * @param position The row's place in the order, unique in the list.
  */
 export function renderPage<Row, Item>(
   rows: readonly Row[],
@@ -102,6 +108,36 @@ export function renderPage<Row, Item>(
     has_more: hasMore,
     next_cursor: hasMore ? writeCursor(parts.position(last), order, page.binding) : null,
   }
+}
+
+export interface ListInput<Row, Item, After extends string> {
+  readonly query: PageQuery
+  readonly binding: PageBinding
+  /** Reads up to `limit` rows after the position `after`. */
+  readonly read: (request: PageRequest<After>) => Promise<readonly Row[]> | readonly Row[]
+  /** The row's place in the order, unique in the list: `byId`, `byNumber`. */
+  readonly position: (row: Row) => string
+  readonly render: (row: Row) => Item
+}
+
+/** Responds to a request for a page: reads one row more than it shows. */
+export async function listPage<Row, Item, After extends string = string>(
+  input: ListInput<Row, Item, After>,
+): Promise<Page<Item>> {
+  const { query, binding, read, position, render } = input
+  const request = readPageRequest(query, binding)
+  const after = request.after as After | undefined // a cursor is signed: it holds a position of this list
+  const rows = await read({ ...request, after, limit: request.limit + 1 })
+  return renderPage(rows, { request, binding }, { position, render })
+}
+
+export function byId({ id }: { readonly id: string }): string {
+  return id
+}
+
+/** For lists ordered by number; `readPageRequest` gives `after` as text. */
+export function byNumber({ number }: { readonly number: number }): string {
+  return String(number)
 }
 
 function readLimit(limit: string | number | undefined, { usual, most }: PageSizes): number {
@@ -128,7 +164,7 @@ function readCursor(cursor: string | undefined, order: string, binding: PageBind
     bytes.toString('base64url') === cursor &&
     timingSafeEqual(signature, sign(position, order, binding))
   if (genuine) return position
-  const message = "'cursor' is not one that this list gave out; start again without it."
+  const message = "'cursor' is not valid for this list; start again without it."
   throw new GatewayError('invalid_value', message, { param: 'cursor' })
 }
 

@@ -1,29 +1,28 @@
 /**
- * The HTTP server: limits, request ids, one error shape, JSON bodies, CORS. It must not know any route's business.
+ * The HTTP server: limits, request IDs, one error format, JSON bodies, CORS. It knows no route.
  */
 import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, fastify } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
-import { answerClientError, EDGE_LIMITS, requestFault, SERVER_OPTIONS } from './edge.ts'
+import { answerClientError, connectionsFor, EDGE_LIMITS, openFileLimit, requestFault, SERVER_OPTIONS } from './edge.ts'
 import { frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
-import { acceptJsonBodies } from './json-body.ts'
-import { connectionsFor, openFileLimit } from './open-files.ts'
-import { recordPathMethods } from './path-methods.ts'
-import { cutSlowReaders } from './slow-readers.ts'
+import { acceptJsonBodies, type BodyReading } from './request-body.ts'
+import { cutSlowReaders } from './sockets.ts'
 
 export interface ServerInput {
   readonly newRequestId: () => RequestId
-  /** Peers whose `X-Forwarded-For` is believed: addresses and CIDR ranges. */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses and CIDR ranges. */
   readonly trustProxy: readonly string[]
   /** Origins that browsers may call from; `*` for all. */
   readonly corsOrigins: readonly string[]
   /** Errors as clients see them, for the log. */
   readonly onError: (error: GatewayError, requestId: string) => void
-  /** While true, new requests are turned away. */
+  /** While true, new requests are rejected. */
   readonly draining: () => boolean
-  /** While it tells a strain, new requests to the API are turned away. */
+  /** Returns the exhausted resource; new requests to the API are rejected meanwhile. */
   readonly strain?: () => string | undefined
+  readonly bodies?: BodyReading
 }
 
 export async function createHttpServer(input: ServerInput): Promise<FastifyInstance> {
@@ -39,7 +38,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     genReqId: input.newRequestId,
     trustProxy: input.trustProxy.length === 0 ? false : [...input.trustProxy],
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
+    ajv: { customOptions: VALIDATION },
     frameworkErrors: frameworkErrors(input.onError),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, input.newRequestId()),
   })
@@ -47,9 +46,9 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   app.server.maxConnections = connectionsFor(openFileLimit(), EDGE_LIMITS.maxConnections)
   app.setSerializerCompiler(() => JSON.stringify) // compiled serialisers cost more at start than they ever save
   renderErrors(app, (error, requestId) => {
-    if (error !== OVERLOADED) input.onError(error, requestId) // a line for each would be still more work
+    if (error !== OVERLOADED) input.onError(error, requestId) // logging each would add load
   })
-  acceptJsonBodies(app)
+  acceptJsonBodies(app, input.bodies)
   const methodsOf = recordPathMethods(app)
   cutSlowReaders(app.server)
   const { draining, strain = () => undefined } = input
@@ -68,7 +67,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
       return done(fault)
     }
     if (!request.is404) return done()
-    request.raw.resume() // a client that is still writing its body does not read the answer
+    request.raw.resume() // a client that is still writing its body does not read the response
     const path = pathOf(request.url)
     return done(routeNotFound(request.method, path, methodsOf(path)))
   })
@@ -76,20 +75,29 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   return app
 }
 
+/** `verbose`: errors then carry the schema, whose example is shown. */
+const VALIDATION = {
+  removeAdditional: false,
+  coerceTypes: false,
+  useDefaults: true,
+  allErrors: false,
+  verbose: true,
+} as const
+
 const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'
-/** Answered also while draining. */
+/** Served while draining. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-const OVERLOADED = new GatewayError('overloaded', 'The gateway has more work than it can do.', {
+const OVERLOADED = new GatewayError('overloaded', 'The gateway is overloaded.', {
   retryAfterMs: 2_000,
 })
 
-/** Between processes of one installation: what one of them asks for was admitted by another. */
+/** Requests of another process of the installation, which admitted them. */
 function isInternal(route: string | undefined): boolean {
   return route?.startsWith('/internal/') === true
 }
 
-/** The API but for operators, who are needed most when there is too much to do. @param route As it was registered. */
+/** Whether overload rejects a route: the API except for operators. @param route As registered. */
 function isShed(route: string | undefined): boolean {
   if (route === undefined || route.startsWith('/v1/admin/')) return false
   return route.startsWith('/v1/') || route === '/chat/completions' || route.startsWith('/models')
@@ -129,4 +137,46 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
     maxAge: 7200,
     strictPreflight: false,
   })
+}
+
+/** @returns The methods of a path, sorted; empty where no route has it. `path` is without query. */
+type PathMethods = (path: string) => readonly string[]
+
+interface Pattern {
+  readonly segments: readonly string[]
+  readonly methods: Set<string>
+}
+
+/** Records the routes that `app` registers from now on: the router matches one method only, and `Allow` lists them all. */
+function recordPathMethods(app: FastifyInstance): PathMethods {
+  const patterns = new Map<string, Pattern>()
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url === '*' || url === '/*') return // preflight of every path, no route of one
+    const pattern = patterns.get(url) ?? { segments: segmentsOf(url), methods: new Set<string>() }
+    patterns.set(url, pattern)
+    for (const each of [method].flat()) pattern.methods.add(each.toUpperCase())
+  })
+  return (path) => {
+    const segments = segmentsOf(path)
+    const methods = new Set<string>()
+    for (const pattern of patterns.values()) {
+      if (matches(pattern.segments, segments)) for (const method of pattern.methods) methods.add(method)
+    }
+    return [...methods].sort()
+  }
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.replace(/(?<=.)\/$/, '').split('/')
+}
+
+function matches(pattern: readonly string[], path: readonly string[]): boolean {
+  const isOpen = pattern.at(-1) === '*'
+  if (isOpen ? path.length < pattern.length : path.length !== pattern.length) return false
+  return pattern.every((segment, at) => segment === '*' || matchesSegment(segment, path[at] ?? ''))
+}
+
+/** A parameter matches one segment that is not empty. */
+function matchesSegment(pattern: string, segment: string): boolean {
+  return pattern.startsWith(':') ? segment !== '' : pattern === segment
 }

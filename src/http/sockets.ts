@@ -1,19 +1,20 @@
+/** The connections of a server: closing them in order, and cutting slow readers. */
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
-/** The connections of a server, for ending them in order. */
+/** Closes the connections of a server in order. */
 export interface Sockets {
-  /** Accepts no new connection; those that are there live on. Resolves when the last has ended. */
+  /** Accepts no new connections. Resolves when the last open one has ended. */
   stopListening(): Promise<void>
-  /** Closes those that were answered and ask for nothing now. */
+  /** Closes connections that were used and are idle. */
   closeIdle(): void
-  /** Connections that have not been answered yet: their first request may be under way. */
+  /** Connections without a response yet: their first request may be in flight. */
   unanswered(): number
 }
 
 /**
- * Node.js's own `closeIdleConnections`, which its `close` calls too, takes a connection that was just accepted, and whose
- * request is not read yet, for an idle one: its client would get no answer at all.
+ * Tracks connections. Node.js's own `closeIdleConnections`, also called by `close`, closes a connection that was just accepted
+ * and whose request is not read yet.
  */
 export function watchSockets(server: Server): Sockets {
   const sockets = new Set<Socket>()
@@ -37,4 +38,72 @@ function isAnswered({ bytesWritten }: Socket): boolean {
 /** From the end of a request's head to the end of its answer. */
 function isBusy(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage !== undefined && socket._httpMessage !== null
+}
+
+/** The period in which a client must read. */
+export const SLOW_READER_MS = 30_000
+/** A client that reads less in that time is slow: a byte a second blocks as much as none. */
+export const LEAST_TAKEN_BYTES = 16 * 1024
+/** A client with more than this unsent must read as much in that time. */
+export const MAX_UNSENT_BYTES = 1024 * 1024
+
+const POLL_INTERVAL_MS = 1_000
+
+interface SlowReadersInput {
+  /** Monotonic milliseconds. */
+  readonly clock?: () => number
+}
+
+/** Closes clients that do not read their responses, which hold memory, a slot and a provider's connection. */
+export function cutSlowReaders(server: Server, { clock = () => performance.now() }: SlowReadersInput = {}): void {
+  const sockets = new Set<Socket>()
+  const waits = new Map<Socket, Wait>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      waits.delete(socket)
+    })
+  })
+  const timer = setInterval(() => {
+    for (const socket of sockets) if (isTooSlow(socket, waits, clock())) socket.destroy()
+  }, POLL_INTERVAL_MS)
+  timer.unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+/** Since when a client is slow, and what it had read then. */
+interface Wait {
+  readonly since: number
+  readonly taken: number
+}
+
+function isTooSlow(socket: Socket, waits: Map<Socket, Wait>, now: number): boolean {
+  if (socket.writableLength === 0) {
+    waits.delete(socket)
+    return false
+  }
+  const taken = takenBytes(socket)
+  const wait = waits.get(socket)
+  const least = socket.bytesWritten - taken > MAX_UNSENT_BYTES ? MAX_UNSENT_BYTES : LEAST_TAKEN_BYTES
+  if (wait !== undefined && taken - wait.taken < least) return now - wait.since >= SLOW_READER_MS
+  waits.set(socket, { since: now, taken })
+  return false
+}
+
+/**
+ * Bytes that the system has accepted for the client. Node.js reports whole writes only, and one write may be a long response;
+ * its own socket time-outs read the handle for the same reason.
+ */
+function takenBytes(socket: Socket & { readonly _handle?: SocketHandle | null }): number {
+  const { _handle: handle } = socket
+  if (handle === undefined || handle === null) return socket.bytesWritten - socket.writableLength
+  return handle.bytesWritten - handle.writeQueueSize
+}
+
+interface SocketHandle {
+  /** Handed over, what waits included. */
+  readonly bytesWritten: number
+  /** Of that, what waits. */
+  readonly writeQueueSize: number
 }

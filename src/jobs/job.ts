@@ -1,7 +1,6 @@
 /** What background work is: a job, what its handler is given, and how its kind is run. */
 import type { Kysely } from 'kysely'
-import type { Database } from '../db/schema.ts'
-import { parseCron } from './cron.ts'
+import type { Database } from '../db/schema/schema.ts'
 
 export interface Job {
   readonly id: string
@@ -42,9 +41,9 @@ export interface JobKind {
   readonly concurrency: number
   /** Jobs of one lane that run at once, in all processes together. Undefined: as many as there is room for. */
   readonly laneConcurrency?: number | undefined
-  /** The kind is a schedule: one job that begins anew so long after it has ended. */
+  /** The kind is a schedule: one job that starts again so long after it has ended. */
   readonly everyMs?: number | undefined
-  /** The kind is a schedule by the calendar: when its one job begins anew, after a time; both Unix milliseconds. */
+  /** The kind is a schedule by the calendar: when its one job starts again, after a time; both Unix milliseconds. */
   readonly nextAt?: ((afterMs: number) => number) | undefined
 }
 
@@ -75,6 +74,10 @@ export class JobInterrupted extends Error {
   }
 }
 
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+/** 1970-01-01 was a Thursday. */
+const EPOCH_WEEKDAY = 4
 const RETRY_OF_SCHEDULES_MS = 60_000
 
 /**
@@ -91,14 +94,27 @@ export function every(intervalMs: number, handler: JobHandler): JobKind {
   }
 }
 
+/** A time of the week, in UTC. */
+export interface WeeklyTime {
+  /** 0 is Sunday. */
+  readonly weekday: number
+  readonly hour: number
+  readonly minute: number
+}
+
 /**
- * A kind with a single job, which runs in one process at a time, when `expression` says, see `cron.ts`. After a failure it
- * is tried again every minute; of what was missed while no process ran, the last is made up for. Throws for an expression
- * that is none.
+ * A kind with a single job that runs in one process at a time, every week. After a failure it is retried every minute; of
+ * the runs that were missed while no process ran, the last is made up for.
  */
-export function cron(expression: string, handler: JobHandler): JobKind {
+export function weekly({ weekday, hour, minute }: WeeklyTime, handler: JobHandler): JobKind {
+  const nextAt = (afterMs: number): number => {
+    const day = Math.floor(afterMs / DAY_MS)
+    const weekdayNow = (day + EPOCH_WEEKDAY) % 7
+    const time = (day + ((weekday - weekdayNow + 7) % 7)) * DAY_MS + (hour * 60 + minute) * MINUTE_MS
+    return time > afterMs ? time : time + 7 * DAY_MS
+  }
   const backoff = () => RETRY_OF_SCHEDULES_MS
-  return { handler, backoff, maxAttempts: Number.POSITIVE_INFINITY, concurrency: 1, nextAt: parseCron(expression) }
+  return { handler, backoff, maxAttempts: Number.POSITIVE_INFINITY, concurrency: 1, nextAt }
 }
 
 /** Doubles with every failure, from `firstMs` up to `maxMs`. */

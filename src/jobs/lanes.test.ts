@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { currentPlace, temporaryDatabase, testIds } from '../../test/support/database.ts'
-import type { OpenedDatabase } from '../db/open.ts'
-import { enqueueAll, type NewJob } from './enqueue.ts'
+import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely'
+import { currentLocation, dialect, postgresTest, temporaryDatabase, testIds } from '../../test/support/database.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import type { JobHandler } from './job.ts'
-import { claim, claimInLanes, finish, type LaneClaim } from './queue.ts'
+import { type DueJobs, findDueJobs, findReadyKinds, findSleeping, wakeSleeping } from './lanes.ts'
+import { claim, claimInLanes, enqueueAll, finish, type LaneClaim, type NewJob } from './queue.ts'
 import { createJobRunner, type JobRunnerOptions } from './runner.ts'
-import { findSleeping, findTurn, type Turn, wakeSleeping } from './waiting.ts'
 
 const LEASE_MS = 60_000
 
@@ -23,17 +23,17 @@ const jobsOf = (lane: string, count: number, over: Partial<NewJob> = {}): NewJob
   }))
 
 const look = ({ db }: OpenedDatabase, room: number, over: { laneConcurrency?: number; after?: string } = {}) =>
-  findTurn(db, { kind: 'mail', room, laneConcurrency: over.laneConcurrency, after: over.after ?? '' })
+  findDueJobs(db, { kind: 'mail', room, laneConcurrency: over.laneConcurrency, after: over.after ?? '' })
 
-const lanesOf = ({ jobs }: Turn) => jobs.map(({ lane }) => lane)
+const lanesOf = ({ jobs }: DueJobs) => jobs.map(({ lane }) => lane)
 
 /** Claims and ends a turn, as a runner does. @returns The lanes of its jobs. */
-async function takeTurn(database: OpenedDatabase, room: number, after: string) {
-  const turn = await look(database, room, { after })
-  for (const job of await claim(database.db, { jobs: turn.jobs, owner: 'one', leaseMs: LEASE_MS })) {
+async function claimNextLanes(database: OpenedDatabase, room: number, after: string) {
+  const next = await look(database, room, { after })
+  for (const job of await claim(database.db, { jobs: next.jobs, owner: 'one', leaseMs: LEASE_MS })) {
     await finish(database.db, { ...job, owner: 'one' }, { kind: 'done' })
   }
-  return { last: turn.last, lanes: lanesOf(turn) }
+  return { last: next.last, lanes: lanesOf(next) }
 }
 
 test('lanes take turns: a look goes on after the lanes of the one before, and takes one of each before a second', async (t) => {
@@ -42,13 +42,13 @@ test('lanes take turns: a look goes on after the lanes of the one before, and ta
   assert.equal(await enqueueAll(database.db, jobs, testIds), 11)
   assert.equal(await enqueueAll(database.db, jobs, testIds), 0)
   let after = ''
-  const turns: string[] = []
+  const rounds: string[] = []
   for (const room of [3, 3, 3, 2]) {
-    const turn = await takeTurn(database, room, after)
-    turns.push(turn.lanes.join(''))
-    after = turn.last
+    const next = await claimNextLanes(database, room, after)
+    rounds.push(next.lanes.join(''))
+    after = next.last
   }
-  assert.deepEqual(turns, ['abc', 'dac', 'aca', 'aa'])
+  assert.deepEqual(rounds, ['abc', 'dac', 'aca', 'aa'])
   assert.deepEqual((await look(database, 3)).jobs, [])
 })
 
@@ -60,14 +60,14 @@ test('WH-5: 10 000 due jobs of one lane delay the only job of another by one rou
   }))
   await enqueueAll(database.db, crowd, testIds)
   for (const lane of ['a', 'z']) {
-    const first = await takeTurn(database, 10, '')
+    const first = await claimNextLanes(database, 10, '')
     assert.deepEqual(new Set(first.lanes), new Set(['m']))
     await enqueueAll(database.db, jobsOf(lane, 1), testIds)
-    assert.ok((await takeTurn(database, 10, first.last)).lanes.includes(lane), lane)
+    assert.ok((await claimNextLanes(database, 10, first.last)).lanes.includes(lane), lane)
   }
 })
 
-test('within a lane priority comes first, then time; other lanes have their turns all the same', async (t) => {
+test('within a lane priority comes first, then time; other lanes are served all the same', async (t) => {
   const database = await temporaryDatabase(t)
   const named = (name: string, over: Partial<NewJob>) => ({ kind: 'mail', name, payload: null, lane: 'a', ...over })
   const jobs = [
@@ -153,9 +153,9 @@ function otherRunner(t: TestContext, path: string) {
   const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const code = `
     import { writeSync } from 'node:fs'
-    import { openPlace } from ${url('../../test/support/database.ts')}
+    import { openLocation } from ${url('../../test/support/database.ts')}
     import { createJobRunner } from ${url('./runner.ts')}
-    const { db } = await openPlace(${JSON.stringify(path)})
+    const { db } = await openLocation(${JSON.stringify(path)})
     const log = { warn: () => {}, error: () => {} }
     const handler = async ({ name, attempt }) => void writeSync(1, name + '/' + attempt + '\\n')
     const mail = { handler, backoff: () => 0, maxAttempts: 5, concurrency: 7, laneConcurrency: 5 }
@@ -167,7 +167,7 @@ function otherRunner(t: TestContext, path: string) {
 }
 
 test('JOB-1: of two runners on one database one is killed: no attempt is run by both, every job comes to its end', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const database = await temporaryDatabase(t, path)
   await enqueueAll(
     database.db,
@@ -203,4 +203,97 @@ test('JOB-1: of two runners on one database one is killed: no attempt is run by 
   const all = [...starts, ...seenThere]
   assert.equal(new Set(all).size, all.length)
   assert.equal(new Set(all.map((start) => start.split('/')[0])).size, 400)
+})
+
+/* How databases carry out what looks for jobs: it costs what is asked for, whatever waits. */
+
+const JOBS = 100_000
+
+/** Notes every query that it carries out. */
+function noted({ db }: OpenedDatabase) {
+  const asked: CompiledQuery[] = []
+  const note: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      asked.push(db.getExecutor().compileQuery<unknown>(node, queryId))
+      return node satisfies RootOperationNode
+    },
+    transformResult: async ({ result }) => result,
+  }
+  return { db: db.withPlugin(note), asked }
+}
+
+/** How the database would carry out everything that a look and a claim ask. */
+async function plansOf(database: OpenedDatabase): Promise<readonly string[]> {
+  const { db, asked } = noted(database)
+  await findReadyKinds(db, ['mail', 'none'])
+  await wakeSleeping(db, await findSleeping(db, { kinds: ['mail'], limit: 100 }))
+  const { jobs } = await findDueJobs(db, { kind: 'mail', room: 40, laneConcurrency: 10, after: 'lane 5' })
+  assert.equal(jobs.length, 40)
+  const claimed = await claim(db, { jobs, owner: 'one', leaseMs: LEASE_MS })
+  for (const job of claimed) await finish(db, { ...job, owner: 'one' }, { kind: 'done' })
+  const texts = new Map(asked.map(({ sql: text, parameters }) => [text, parameters]))
+  const explain = dialect === 'sqlite' ? 'explain query plan ' : 'explain (costs off) '
+  const plans = [...texts].map(async ([text, parameters]) => {
+    const { rows } = await database.db.executeQuery<Record<string, string>>(
+      CompiledQuery.raw(explain + text, [...parameters]),
+    )
+    return rows.map((row) => row['detail'] ?? row['QUERY PLAN']).join('\n')
+  })
+  return Promise.all(plans)
+}
+
+test('with 100 000 jobs waiting, a look and a claim read by indexes alone', async (t) => {
+  const database = await temporaryDatabase(t)
+  const { db } = database
+  const numbers =
+    dialect === 'sqlite'
+      ? sql`(with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(JOBS)}) select i from n) as n`
+      : sql`generate_series(1, ${sql.lit(JOBS)}) as n (i)`
+  await sql`insert into job (id, kind, name, payload, run_at, attempt, created_at, lane, ready)
+    select 'job_' || i, 'mail', 'n' || i, 'null', 1, 0, 1, 'lane ' || (i % 1000), case when i % 10 = 0 then 0 else 1 end
+    from ${numbers}`.execute(db)
+  if (dialect === 'postgres') await sql`analyze job`.execute(db)
+  const plans = await plansOf(database)
+  assert.ok(plans.length >= 7)
+  const wide = dialect === 'sqlite' ? /\bSCAN (job\b(?! USING INDEX job_waiting))/ : /Seq Scan on job\b/
+  for (const plan of plans) assert.doesNotMatch(plan, wide)
+  for (const index of ['job_ready', 'job_waiting', 'job_running']) {
+    assert.ok(
+      plans.some((plan) => plan.includes(index)),
+      index,
+    )
+  }
+})
+
+/** What a plan that was carried out has read of the table, each time that it was carried out. */
+function rowsRead({
+  Plans = [],
+  ...node
+}: Readonly<Record<string, unknown>> & { readonly Plans?: readonly Plan[] }): number {
+  const own = node['Relation Name'] === 'job' ? Number(node['Actual Rows']) * Number(node['Actual Loops']) : 0
+  return Plans.reduce((sum, plan) => sum + rowsRead(plan), own)
+}
+type Plan = Parameters<typeof rowsRead>[0]
+
+async function fill({ db }: OpenedDatabase, { count, lane, ready }: { count: number; lane: string; ready: 0 | 1 }) {
+  await sql`insert into job (id, kind, name, payload, run_at, attempt, created_at, lane, ready, ended_at)
+    select 'job_' || ${lane} || i, 'mail', ${lane} || i, 'null', 1, 0, 1, ${lane}, ${ready}, ${ready ? null : 2}
+    from generate_series(1, ${sql.lit(count)}) as n (i)`.execute(db)
+}
+
+postgresTest('a crowd that came after the server last counted is not read as a whole', async (t) => {
+  const database = await temporaryDatabase(t)
+  await fill(database, { count: 20_000, lane: 'a', ready: 0 })
+  await sql`analyze job`.execute(database.db)
+  for (const lane of ['b', 'c', 'd']) await fill(database, { count: 5_000, lane, ready: 1 })
+  const { db, asked } = noted(database)
+  assert.deepEqual(await findReadyKinds(db, ['mail', 'none']), ['mail'])
+  assert.equal((await findDueJobs(db, { kind: 'mail', room: 30, laneConcurrency: 10, after: '' })).jobs.length, 30)
+  assert.ok(asked.length >= 3)
+  for (const { sql: text, parameters } of asked) {
+    const explain = CompiledQuery.raw(`explain (analyze, format json) ${text}`, [...parameters])
+    const { rows } = await database.db.executeQuery<{ 'QUERY PLAN': string }>(explain)
+    const [{ Plan: plan }] = JSON.parse(rows[0]?.['QUERY PLAN'] ?? '') as [{ Plan: Plan }] // as PostgreSQL says it is
+    assert.ok(rowsRead(plan) < 200, `${rowsRead(plan)} rows of ${text}`)
+  }
 })

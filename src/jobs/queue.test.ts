@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { temporaryDatabase, testIds } from '../../test/support/database.ts'
-import type { OpenedDatabase } from '../db/open.ts'
-import { databaseNow } from './clock.ts'
-import { enqueue, type NewJob, schedule } from './enqueue.ts'
-import { claim, finish, forgetEnded, renew } from './queue.ts'
-import { findReadyKinds, findSleeping, findTurn, wakeSleeping } from './waiting.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { findDueJobs, findReadyKinds, findSleeping, wakeSleeping } from './lanes.ts'
+import { claim, enqueue, finish, forgetEnded, type NewJob, renew, schedule } from './queue.ts'
+import { databaseNow } from './sql.ts'
 
 const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -26,7 +25,7 @@ async function findDue({ db }: OpenedDatabase) {
     db,
     sleeping.filter(({ dueInMs }) => dueInMs <= 0),
   )
-  return (await findTurn(db, { kind: 'mail', room: 100, laneConcurrency: undefined, after: '' })).jobs
+  return (await findDueJobs(db, { kind: 'mail', room: 100, laneConcurrency: undefined, after: '' })).jobs
 }
 
 /** Claims everything that is due, for `owner`. */

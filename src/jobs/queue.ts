@@ -1,15 +1,13 @@
 /**
- * Background work as rows. Every start of a job raises its `attempt`, and whatever its owner writes later is refused
- * once that has moved on: a process that was frozen while another took its job over cannot do harm.
+ * The job queue as rows: enqueue, claim, renew, finish. Every start of a job increments its `attempt`, and later writes of an
+ * owner whose attempt has passed are rejected (fencing).
  */
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely'
-import { dialectOf } from '../db/dialect.ts'
-import type { Database, JobTable } from '../db/schema.ts'
-import { takeTurn } from '../db/turn.ts'
-import { completionIdFloor } from '../domain/ids.ts'
-import { databaseNow, databaseTimeIn } from './clock.ts'
-import type { Job } from './job.ts'
-import { carriable, hasIdIn, isListed, listRows, numberAt, textAt } from './lists.ts'
+import { acquireAdvisoryLock, dialectOf } from '../db/dialect.ts'
+import type { Database, JobTable } from '../db/schema/schema.ts'
+import { completionIdFloor, type IdSource } from '../domain/ids.ts'
+import type { Job, JobKind } from './job.ts'
+import { carriable, databaseNow, databaseTimeIn, hasIdIn, isListed, listRows, numberAt, textAt } from './sql.ts'
 
 /** A job as its start needs it. */
 export interface ClaimedJob extends Job {
@@ -54,7 +52,7 @@ export interface LaneClaim extends Claim {
 export async function claimInLanes(db: Kysely<Database>, input: LaneClaim): Promise<readonly ClaimedJob[]> {
   const { kind, jobs, laneConcurrency } = input
   return db.transaction().execute(async (transaction) => {
-    await takeTurn(transaction, `jobs ${kind}`)
+    await acquireAdvisoryLock(transaction, `jobs ${kind}`)
     const rows = await transaction
       .selectFrom('job')
       .select(({ fn }) => ['lane', fn.countAll<number>().as('running')])
@@ -177,4 +175,86 @@ export async function forgetEnded(
 /** Ids of jobs sort by time, and tell it as those of completions do: what ended before a time was made before it. */
 function firstIdOf(ms: number): string {
   return `job_${completionIdFloor(ms).slice('chatcmpl-'.length)}`
+}
+
+export interface NewJob {
+  readonly kind: string
+  /** Unique within its kind: the same again adds nothing, as long as the job or what is remembered of it is there. */
+  readonly name: string
+  /** Anything that JSON can carry. */
+  readonly payload: unknown
+  /** Unix milliseconds; undefined: at once. */
+  readonly runAt?: number | undefined
+  /** Whose work it is, an account or a receiver, never empty: lanes of a kind take turns. Undefined: one lane with all such jobs. */
+  readonly lane?: string | undefined
+  /** 0 to 9, by default 5. Within a lane 0 comes first, whatever is waiting longer; lanes take turns all the same. */
+  readonly priority?: number | undefined
+}
+
+/** Of jobs without one. */
+const COMMON_LANE = '*'
+const USUAL_PRIORITY = 5
+/** Jobs of one statement. */
+const BULK_SIZE = 1_000
+
+/**
+ * Inside a transaction the job is there exactly if that is committed.
+ * @returns False when there is already a job of this kind and name.
+ */
+export async function enqueue(db: Kysely<Database>, job: NewJob, ids: Pick<IdSource, 'job'>): Promise<boolean> {
+  return (await insert(db, [job], ids)) > 0
+}
+
+/** One statement for each 1 000 jobs; all of them or none only inside a transaction. @returns How many are new. */
+export async function enqueueAll(
+  db: Kysely<Database>,
+  jobs: readonly NewJob[],
+  ids: Pick<IdSource, 'job'>,
+): Promise<number> {
+  let added = 0
+  for (let at = 0; at < jobs.length; at += BULK_SIZE) added += await insert(db, jobs.slice(at, at + BULK_SIZE), ids)
+  return added
+}
+
+async function insert(db: Kysely<Database>, jobs: readonly NewJob[], ids: Pick<IdSource, 'job'>): Promise<number> {
+  const rows = jobs.map(({ kind, name, payload, runAt, lane = COMMON_LANE, priority = USUAL_PRIORITY }) => {
+    const time = runAt === undefined ? null : Math.round(runAt)
+    return [ids.job(), kind, name, JSON.stringify(payload ?? null), time, lane, priority]
+  })
+  const given = numberAt(4)
+  const result = await sql`
+    insert into job (id, kind, name, payload, run_at, attempt, created_at, lane, priority, ready)
+    select ${textAt(0)}, ${textAt(1)}, ${textAt(2)}, ${textAt(3)}, coalesce(${given}, ${databaseNow()}), 0,
+      ${databaseNow()}, ${textAt(5)}, ${numberAt(6)}, case when ${given} is null then 1 else 0 end
+    from ${listRows(db, rows)} where true
+    on conflict (kind, name) do nothing`.execute(db)
+  return Number(result.numAffectedRows ?? 0n)
+}
+
+const SCHEDULE = 'schedule'
+
+/**
+ * Makes the one job of a kind that is a schedule: due at once, or by the calendar if it goes by that. One that is due
+ * later than the schedule says is brought forward.
+ */
+export async function schedule(
+  db: Kysely<Database>,
+  { kind, everyMs, nextAt }: { readonly kind: string } & Pick<JobKind, 'everyMs' | 'nextAt'>,
+  ids: Pick<IdSource, 'job'>,
+): Promise<void> {
+  const next = nextAt?.(await readDatabaseTime(db))
+  if (await enqueue(db, { kind, name: SCHEDULE, payload: null, runAt: next }, ids)) return
+  const due = next === undefined ? databaseTimeIn(everyMs ?? 0) : sql<number>`cast(${next} as bigint)`
+  await db
+    .updateTable('job')
+    .set({ run_at: due })
+    .where('kind', '=', kind)
+    .where('name', '=', SCHEDULE)
+    .where('run_at', '>', due)
+    .execute()
+}
+
+/** Unix milliseconds by the database's clock. */
+export async function readDatabaseTime(db: Kysely<Database>): Promise<number> {
+  return Number((await db.selectNoFrom(databaseNow().as('now')).executeTakeFirstOrThrow()).now)
 }

@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { type KyselyPlugin, sql } from 'kysely'
-import { currentPlace, temporaryDatabase, testIds } from '../../test/support/database.ts'
+import { currentLocation, temporaryDatabase, testIds } from '../../test/support/database.ts'
+import type { OpenedDatabase } from '../db/database.ts'
 import { databaseUnavailable } from '../db/failure.ts'
-import type { OpenedDatabase } from '../db/open.ts'
-import { databaseNow } from './clock.ts'
-import { enqueue } from './enqueue.ts'
 import { doubling, every, type JobHandler, JobInterrupted, type JobKind } from './job.ts'
+import { enqueue } from './queue.ts'
 import { createJobRunner, type JobRunner, type JobRunnerOptions } from './runner.ts'
+import { databaseNow } from './sql.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -323,11 +323,11 @@ function otherProcess(t: TestContext, { path, leaseMs, freezes = false }: OtherO
   const code = `
     import { writeSync } from 'node:fs'
     import { createInterface } from 'node:readline'
-    import { openPlace } from ${url('../../test/support/database.ts')}
+    import { openLocation } from ${url('../../test/support/database.ts')}
     import { createJobRunner } from ${url('./runner.ts')}
     const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
     const say = (fields) => writeSync(1, JSON.stringify(fields) + '\\n')
-    const { db } = await openPlace(${JSON.stringify(path)})
+    const { db } = await openLocation(${JSON.stringify(path)})
     const log = { warn: (fields, message) => say({ message }), error: (fields, message) => say({ message }) }
     const handler = async ({ name, attempt }, { stillMine }) => {
       say({ begun: name, attempt })
@@ -356,7 +356,7 @@ function takingOver(t: TestContext, database: OpenedDatabase) {
 }
 
 test('JOB-2: a process that is killed in a job loses it after the lease to another, which alone runs it then [limit: job-lease]', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)
   const { child, line } = otherProcess(t, { path, leaseMs: HOUR_MS })
@@ -378,7 +378,7 @@ test('JOB-2: a process that is killed in a job loses it after the lease to anoth
 })
 
 test('JOB-1, JOB-2: a process that was frozen beyond its lease finds its job taken, and its late writes refused', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const database = await temporaryDatabase(t, path)
   await enqueue(database.db, mail('ada'), testIds)
   const { child, line } = otherProcess(t, { path, leaseMs: 700, freezes: true })
@@ -395,7 +395,7 @@ test('JOB-1, JOB-2: a process that was frozen beyond its lease finds its job tak
 })
 
 test('two processes share a queue: every job is run once, none by both', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const database = await temporaryDatabase(t, path)
   const names = Array.from({ length: 40 }, (_, index) => `m${index}`)
   const { child, line } = otherProcess(t, { path, leaseMs: 60_000 })

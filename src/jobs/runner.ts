@@ -1,19 +1,17 @@
 /**
- * Runs background work: claims what is due, at most so many of a kind at once, lanes in turn, keeps the leases of what
- * runs, and starts schedules. Any number of processes may do so on one database. It knows no feature: kinds are given to it.
+ * Runs background jobs: claims those that are due, within the concurrency of each kind, round-robin by lane, and starts
+ * schedules. Any number of processes may run on one database. Kinds are given to it; it knows no feature.
  *
- * Idle it asks the database's reader once in `pollMs`, or when the next job is due if that is sooner. A job that this
- * process enqueued starts as soon as `wake` is called.
+ * When idle it asks the database's reader once in `pollMs`, or when the next job is due. `wake` starts a job that this process
+ * has enqueued at once.
  */
 import type { Kysely } from 'kysely'
-import type { Database } from '../db/schema.ts'
+import type { Database } from '../db/schema/schema.ts'
 import type { IdSource } from '../domain/ids.ts'
-import { enqueue, type NewJob, schedule } from './enqueue.ts'
-import { createFinisher } from './finisher.ts'
-import { createHeartbeat } from './heartbeat.ts'
+import { createFinisher, createHeartbeat, type Finish, type JobLog, type Start, startJob } from './execution.ts'
 import type { JobKind } from './job.ts'
-import type { JobLog } from './start.ts'
-import { type Shop, takeDue } from './taking.ts'
+import { findDueJobs, findReadyKinds, findSleeping, wakeSleeping } from './lanes.ts'
+import { type ClaimedJob, claim, claimInLanes, enqueue, type NewJob, schedule } from './queue.ts'
 
 const POLL_MS = 1_000
 const LEASE_MS = 60_000
@@ -49,23 +47,23 @@ export interface JobRunner {
   stop(): Promise<void>
 }
 
-type Workshop = Shop & Required<JobRunnerOptions>
+type RunnerContext = JobContext & Required<JobRunnerOptions>
 
 export function createJobRunner(options: JobRunnerOptions): JobRunner {
   let stopping = false
-  const shop: Workshop = {
+  const context: RunnerContext = {
     pollMs: POLL_MS,
     leaseMs: LEASE_MS,
     stopMs: STOP_MS,
     ...options,
     starts: new Map(),
-    turns: new Map(),
+    lastLanes: new Map(),
     finish: createFinisher(options),
     wake: () => loop.wake(),
     stopping: () => stopping,
   }
-  const loop = createLoop(shop)
-  const heartbeat = createHeartbeat(shop)
+  const loop = createLoop(context)
+  const heartbeat = createHeartbeat(context)
   return {
     start() {
       heartbeat.start()
@@ -73,18 +71,18 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
     },
     wake: loop.wake,
     async enqueue(job) {
-      const added = await enqueue(shop.db, job, shop.ids)
+      const added = await enqueue(context.db, job, context.ids)
       if (added) loop.wake()
       return added
     },
     looked: loop.looked,
-    running: () => shop.starts.size,
+    running: () => context.starts.size,
     async stop() {
       stopping = true
-      for (const start of shop.starts.values()) start.interrupt('stopping')
+      for (const start of context.starts.values()) start.interrupt('stopping')
       await withinMs(
-        loop.stop().then(() => Promise.all([...shop.starts.values()].map(({ ended }) => ended))),
-        shop.stopMs,
+        loop.stop().then(() => Promise.all([...context.starts.values()].map(({ ended }) => ended))),
+        context.stopMs,
       )
       heartbeat.stop()
     },
@@ -92,7 +90,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
 }
 
 /** Looks again and again, one look at a time. */
-function createLoop(shop: Workshop) {
+function createLoop(context: RunnerContext) {
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
   let again = false
@@ -100,30 +98,30 @@ function createLoop(shop: Workshop) {
   let troubled = false
   const look = async (): Promise<number> => {
     try {
-      if (!scheduled) await makeSchedules(shop)
+      if (!scheduled) await makeSchedules(context)
       scheduled = true
-      const waitMs = await takeDue(shop)
+      const waitMs = await takeDue(context)
       troubled = false
       return waitMs
     } catch (error) {
-      if (!troubled && !shop.stopping()) shop.log.warn({ err: error }, 'the queue of jobs cannot be read')
+      if (!troubled && !context.stopping()) context.log.warn({ err: error }, 'the queue of jobs cannot be read')
       troubled = true
-      return shop.pollMs
+      return context.pollMs
     }
   }
   const wake = () => {
-    if (shop.stopping()) return
+    if (context.stopping()) return
     again = true
     if (looking !== undefined) return
     clearTimeout(timer)
     looking = (async () => {
-      let waitMs = shop.pollMs
-      while (again && !shop.stopping()) {
+      let waitMs = context.pollMs
+      while (again && !context.stopping()) {
         again = false
         waitMs = await look()
       }
       looking = undefined
-      if (!shop.stopping()) timer = setTimeout(wake, waitMs)
+      if (!context.stopping()) timer = setTimeout(wake, waitMs)
     })()
   }
   return {
@@ -136,7 +134,7 @@ function createLoop(shop: Workshop) {
   }
 }
 
-async function makeSchedules({ db, kinds, ids }: Workshop): Promise<void> {
+async function makeSchedules({ db, kinds, ids }: RunnerContext): Promise<void> {
   for (const [kind, { everyMs, nextAt }] of Object.entries(kinds)) {
     if (everyMs !== undefined || nextAt !== undefined) await schedule(db, { kind, everyMs, nextAt }, ids)
   }
@@ -149,5 +147,115 @@ function withinMs(work: Promise<unknown>, ms: number): Promise<void> {
       clearTimeout(timer)
       resolve()
     })
+  })
+}
+
+/** Read first: mostly nothing is due, and what comes next is all that is wanted. */
+const GLANCE_SIZE = 20
+/** Jobs whose time has come that are woken by one statement, and how many such statements a look makes at most. */
+const WAKE_SIZE = 1_000
+const MAX_WAKES = 20
+/** Where others were faster, the next look comes so much sooner than usual. */
+const SOONER = 20
+/** Starts of a job that may be lost to crashes and stops, beyond its `maxAttempts`. */
+const SPARE_STARTS = 5
+
+interface JobContext {
+  readonly db: Kysely<Database>
+  readonly kinds: Readonly<Record<string, JobKind>>
+  readonly owner: string
+  readonly log: JobLog
+  readonly clock: () => number
+  readonly pollMs: number
+  readonly leaseMs: number
+  /** What runs, by the ids of the jobs. */
+  readonly starts: Map<string, Start>
+  /** Of each kind, the lane that was served last. */
+  readonly lastLanes: Map<string, string>
+  readonly finish: Finish
+  readonly wake: () => void
+  readonly stopping: () => boolean
+}
+
+/** @returns Milliseconds until the next look. */
+async function takeDue(context: JobContext): Promise<number> {
+  const waitMs = await wakeDue(context)
+  for (;;) {
+    const room = roomOf(context)
+    if (room.size === 0 || context.stopping()) return waitMs
+    const { seen, claimed } = await claimReadyKinds(context, room)
+    if (seen === 0) return waitMs
+    if (claimed === 0) return Math.min(waitMs, context.pollMs / SOONER)
+  }
+}
+
+/** @returns Milliseconds until something is due, at most `pollMs`. */
+async function wakeDue({ db, kinds, pollMs, stopping }: JobContext): Promise<number> {
+  let limit = GLANCE_SIZE
+  for (let wakes = 0; wakes < MAX_WAKES && !stopping(); wakes++) {
+    const sleeping = await findSleeping(db, { kinds: Object.keys(kinds), limit })
+    const due = sleeping.filter(({ dueInMs }) => dueInMs <= 0)
+    if (due.length > 0) await wakeSleeping(db, due)
+    if (due.length < limit) return Math.min(pollMs, sleeping[due.length]?.dueInMs ?? pollMs)
+    limit = WAKE_SIZE
+  }
+  return 0
+}
+
+/** One look at each kind that has room, so that a long queue of one does not hide the others. */
+async function claimReadyKinds(context: JobContext, room: ReadonlyMap<string, number>) {
+  let seen = 0
+  let claimed = 0
+  for (const kind of await findReadyKinds(context.db, [...room.keys()])) {
+    const taken = await claimJobs(context, kind, room.get(kind) ?? 0)
+    seen += taken.seen
+    claimed += taken.claimed
+  }
+  return { seen, claimed }
+}
+
+async function claimJobs(context: JobContext, kind: string, room: number) {
+  const { db, owner, leaseMs, lastLanes, starts } = context
+  const laneConcurrency = context.kinds[kind]?.laneConcurrency
+  const next = await findDueJobs(db, { kind, room, laneConcurrency, after: lastLanes.get(kind) ?? '' })
+  lastLanes.set(kind, next.last)
+  const due = next.jobs.filter(({ id }) => !starts.has(id))
+  if (due.length === 0 || context.stopping()) return { seen: 0, claimed: 0 }
+  const claimedAt = context.clock()
+  const wanted = { jobs: due, owner, leaseMs }
+  const jobs = await (laneConcurrency === undefined
+    ? claim(db, wanted)
+    : claimInLanes(db, { ...wanted, kind, laneConcurrency }))
+  await Promise.all(jobs.map((job) => launch(context, job, claimedAt)))
+  return { seen: due.length, claimed: jobs.length }
+}
+
+function roomOf({ kinds, starts }: JobContext): ReadonlyMap<string, number> {
+  const room = new Map(Object.entries(kinds).map(([kind, { concurrency }]) => [kind, concurrency]))
+  for (const { job } of starts.values()) room.set(job.kind, (room.get(job.kind) ?? 0) - 1)
+  for (const [kind, left] of room) if (left <= 0) room.delete(kind)
+  return room
+}
+
+/** Resolves when the handler has begun, or when the job turned out not to be for it. */
+async function launch(context: JobContext, job: ClaimedJob, claimedAt: number): Promise<void> {
+  const { kinds, starts, log, finish } = context
+  const { id, attempt } = job
+  const kind = kinds[job.kind]
+  if (kind === undefined || context.stopping()) {
+    await finish({ id, attempt, ending: { kind: 'again', inMs: 0, error: undefined } })
+    return
+  }
+  if (attempt > kind.maxAttempts + SPARE_STARTS) {
+    const error = `Started ${attempt - 1} times, and never came to an end.`
+    log.error({ job: id, kind: job.kind, name: job.name }, 'job failed for good: it never came to an end')
+    await finish({ id, attempt, ending: { kind: 'failed', error } })
+    return
+  }
+  const start = startJob({ ...context, job, kind, claimedAt })
+  starts.set(id, start)
+  void start.ended.then(() => {
+    starts.delete(id)
+    context.wake()
   })
 }

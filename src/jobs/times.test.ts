@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type KyselyPlugin, OperationNodeTransformer, type RawNode, ValueNode } from 'kysely'
 import { temporaryDatabase, testIds } from '../../test/support/database.ts'
-import type { OpenedDatabase } from '../db/open.ts'
-import { enqueue } from './enqueue.ts'
-import { afterDelays, cron, GiveUp, type JobHandler, type JobKind, TryAgainIn } from './job.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { afterDelays, GiveUp, type JobHandler, type JobKind, TryAgainIn, weekly } from './job.ts'
+import { enqueue } from './queue.ts'
 import { createJobRunner } from './runner.ts'
 
 const BEGINNING = Date.UTC(2026, 0, 1)
@@ -131,9 +131,11 @@ test('a start that was interrupted uses up none of the delays', async (t) => {
 
 test('a schedule by the calendar runs at its times, and once for all that it missed', async (t) => {
   const HOUR_MS = 3_600_000
+  const period = 6 * HOUR_MS
+  const everySixHours = (afterMs: number) => (Math.floor((afterMs - HOUR_MS / 2) / period) + 1) * period + HOUR_MS / 2
   const stage = await staged(
     t,
-    (handler) => cron('30 */6 * * *', handler),
+    (handler) => ({ handler, backoff: () => 60_000, maxAttempts: 2, concurrency: 1, nextAt: everySixHours }),
     async () => {},
   )
   await stage.at(0)
@@ -144,4 +146,13 @@ test('a schedule by the calendar runs at its times, and once for all that it mis
   await stage.at(20 * HOUR_MS)
   assert.deepEqual(stage.times, [HOUR_MS / 2, 20 * HOUR_MS])
   assert.equal((await stage.row()).run_at, BEGINNING + 24.5 * HOUR_MS)
+})
+
+test('a weekly time is the next one after a given time, never that time itself', () => {
+  const nextAt = weekly({ weekday: 0, hour: 3, minute: 17 }, async () => {}).nextAt ?? assert.fail()
+  const sunday = Date.UTC(2026, 10, 29, 3, 17)
+  assert.equal(nextAt(Date.UTC(2026, 10, 23)), sunday)
+  assert.equal(nextAt(sunday - 1), sunday)
+  assert.equal(nextAt(sunday), sunday + 7 * 86_400_000)
+  assert.equal(nextAt(Date.UTC(2026, 10, 29)), sunday)
 })

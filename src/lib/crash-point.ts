@@ -16,7 +16,7 @@ export const CRASH_POINTS = [
   'in_sweeper',
 ] as const
 /** Those of background work. */
-export const WORK_CRASH_POINTS = [
+const WORK_CRASH_POINTS = [
   'after_webhook_post',
   'agent_cloning',
   'agent_committing',

@@ -1,6 +1,6 @@
 /** What a `data:` URL (RFC 2397) carries. */
 export interface DataUrl {
-  /** Lower-case, without parameters; '' when unsaid. */
+  /** Lower-case, without parameters; '' when absent. */
   readonly mediaType: string
   base64(): string
   /** Read as UTF-8. */

@@ -1,4 +1,4 @@
-/** JSON of unknown shape, looked at field by field. */
+/* JSON of unknown shape, looked at field by field. */
 
 /** An object of JSON, whatever its fields are. */
 export type Json = Readonly<Record<string, unknown>>
@@ -19,4 +19,31 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/**
+ * JSON in one spelling: fields sorted by name (UTF-16 code units), no white space, numbers and strings as
+ * `JSON.stringify` writes them. Two values have the same text exactly when they are equal as JSON; numbers are compared
+ * as they were read, so `1.0` is `1`, and `-0` is `0`.
+ * @param value What `JSON.parse` gives. Recurses as deep as it is nested, which the caller has bounded.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(item).join(',')}]`
+  if (typeof value === 'object' && value !== null) return objectText(value as Readonly<Record<string, unknown>>)
+  if (value === Number.POSITIVE_INFINITY) return '1e999' // what a number beyond the range is read as; not null
+  if (value === Number.NEGATIVE_INFINITY) return '-1e999'
+  return JSON.stringify(value) ?? 'null'
+}
+
+function item(value: unknown): string {
+  return canonicalJson(value)
+}
+
+function objectText(object: Readonly<Record<string, unknown>>): string {
+  const fields: string[] = []
+  for (const name of Object.keys(object).sort()) {
+    const value = object[name]
+    if (value !== undefined) fields.push(`${JSON.stringify(name)}:${canonicalJson(value)}`)
+  }
+  return `{${fields.join(',')}}`
 }

@@ -22,10 +22,7 @@ test('it holds the entries that were used last, and never more than its capacity
           cache.delete(key)
           model = rest
         }
-        assert.deepEqual(
-          [...cache.values()],
-          model.map(([, value]) => value),
-        )
+        assert.deepEqual([...cache.entries()], model)
         assert.equal(cache.size, model.length)
       }
       cache.clear()

@@ -4,7 +4,7 @@ export interface LruCache<Value> {
   set(key: string, value: Value): void
   delete(key: string): void
   clear(): void
-  values(): IterableIterator<Value>
+  entries(): IterableIterator<[key: string, value: Value]>
   readonly size: number
 }
 
@@ -30,9 +30,21 @@ export function createLruCache<Value>(capacity: number): LruCache<Value> {
     },
     delete: (key) => void entries.delete(key),
     clear: () => entries.clear(),
-    values: () => entries.values(),
+    entries: () => entries.entries(),
     get size() {
       return entries.size
     },
+  }
+}
+
+/** Remembers the results of a pure function of a short text, such as a model's name, for the latest `capacity` texts. */
+export function memoize<Value extends object>(of: (text: string) => Value, capacity: number): (text: string) => Value {
+  const known = createLruCache<Value>(capacity)
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const value = of(text)
+    known.set(text, value)
+    return value
   }
 }

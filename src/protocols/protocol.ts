@@ -1,42 +1,58 @@
 /**
- * How to talk: a protocol is a pure codec between our words and a provider's wire format. It knows no address, no
- * credential, no socket, no clock. Where to talk, and who we are there, is the business of `providers/`; doing it, of
- * `gateway/call.ts`.
+ * A protocol is a pure codec between the gateway's own request and events and a provider's wire format. It must not know
+ * addresses, credentials, sockets or clocks: `providers/` has addresses and credentials, `gateway/upstream/` makes calls.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import type { Price } from '../domain/price.ts'
-import type { ForwardedFields } from './forwarded-fields.ts'
+import type { Price } from '../domain/price/tariff.ts'
+import type { ForwardedFields } from './body-fields.ts'
+import type { ToolUses } from './server-tools.ts'
 
-/** What the codec makes of a request. */
+/** A rendered request. */
 export interface WireRequest {
   /** Appended to the provider's base URL. */
   readonly path: string
-  /** Sent as it is; whoever signs must see these bytes. */
+  /** Sent unchanged; signatures cover these bytes. */
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Names of parameters that were dropped or bent. */
+  /** Names of parameters that were dropped or adjusted. */
   readonly warnings: readonly string[]
 }
 
-/** What a render needs to know beside the request. */
+/** What rendering needs beside the request. */
 export interface RenderTarget {
   /** The provider's own name of the model. */
   readonly model: string
   /** The model's largest answer in tokens, where known. */
   readonly maxOutputTokens: number | undefined
-  /** What is held for one answer, in tokens. Every protocol sends it as the answer's limit, unless the client's is lower. */
+  /** The hold for one answer, in tokens. Every protocol sends it as the answer's limit, unless the client's is lower. */
   readonly outputTokens?: number | undefined
-  /** What has no price in it is never asked of a provider. Undefined: plain tokens are all that is priced. */
+  /** Features without a price are never requested. Undefined: only plain tokens are priced. */
   readonly price?: Price | undefined
-  /** Whether body fields that nobody here knows are sent as they are, as to hosts of the operator's own. */
+  /** Whether unknown body fields are sent unchanged, as to hosts of the operator's own. */
   readonly forwardUnknown?: boolean | undefined
 }
 
 /** One event of a framed stream, whatever the framing. */
 export interface Frame {
-  /** SSE `event:`, or the event type of binary framings; '' when unsaid. */
+  /** SSE `event:`, or the event type of binary framings; '' when absent. */
   readonly event: string
   readonly data: string
+}
+
+export interface FrameDecoderOptions {
+  /** Limit of one event in bytes; 1 MiB unless set. */
+  readonly maxEventBytes: number
+}
+
+/** One per response body. */
+export interface FrameDecoder {
+  /**
+   * Appends the frames that are complete with these bytes, which may be changed afterwards.
+   * @throws ProviderError for bytes that cannot be a frame, and for an event that exceeds the limit.
+   */
+  push(bytes: Uint8Array, frames: Frame[]): void
+  /** Text outside any complete frame, for diagnosis of a failure; '' when there is none. */
+  end(): string
 }
 
 /**
@@ -45,8 +61,8 @@ export interface Frame {
  */
 export interface StreamParser {
   /**
-   * Appends what the frame says to `events`.
-   * @returns true when the frame says that nothing more will come (`[DONE]`, `message_stop`).
+   * Appends the frame's events to `events`.
+   * @returns true when the frame is the last one (`[DONE]`, `message_stop`).
    */
   push(frame: Frame, events: ChatEvent[]): boolean
   /** The stream is over. Throws if it ended before its terminal event: a cut stream is never reported as complete. */
@@ -63,10 +79,10 @@ export interface WireError {
 }
 
 /**
- * What went wrong at the provider, in the gateway's terms:
- * `rejected` the request's content (400); `context_length` too long; `content_filter` refused for its content;
- * `credentials` ours are wrong; `quota` our money there is used up; `rate_limited`; `not_found` the model is not there;
- * `overloaded` and `failed` may be tried again.
+ * The kind of a provider's failure:
+ * `rejected` invalid content (400); `context_length` too long; `content_filter` refused for its content;
+ * `credentials` invalid; `quota` the balance at the provider is used up; `rate_limited`; `not_found` no such model;
+ * `overloaded` and `failed` can be retried.
  */
 export type FailureKind =
   | 'rejected'
@@ -83,15 +99,15 @@ export interface ProviderFailure {
   readonly kind: FailureKind
   /** The provider's own message, cleaned of markup; safe to show for `rejected`, `context_length`, `content_filter`. */
   readonly message: string
-  /** Of the answer or, better, what its body names; 0 where no provider said so but we found it: then `message` is ours. */
+  /** Of the body where it names one, else of the answer; 0 where the gateway found the failure and wrote `message`. */
   readonly status: number
   /** Offending parameter, as the provider names it. */
   readonly param?: string | undefined
-  /** As the provider asks; milliseconds. */
+  /** The provider's own wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** Thrown by parsers and by the caller: a provider did not do its part. The pipeline decides what the client is told. */
+/** Thrown by parsers and by upstream calls. The pipeline decides what the client receives. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
   readonly failure: ProviderFailure
@@ -107,15 +123,21 @@ export interface UpstreamProtocol {
   /** Whether one call can return several choices; otherwise the gateway calls `n` times. */
   readonly severalChoices: boolean
   /**
-   * The last figures of a stream are the bill, and earlier ones estimates that may be higher. Unless it is so, the greatest
+   * The last figures of a stream are the bill, and earlier ones estimates that may be higher. Otherwise the greatest
    * figure of each kind counts.
    */
   readonly lastUsageCounts?: boolean
-  /** Body fields beyond our own that reach the host, or are translated for it. */
+  /**
+   * The chargeable uses of tools that run at the host, for one call of this request. Absent: the request's tools, by their
+   * own limits.
+   * @param model The provider's own name of the model.
+   */
+  readonly toolUses?: ((request: ChatRequest, model: string) => ToolUses) | undefined
+  /** Extension fields that reach the host, or are translated for it. */
   readonly forwards?: ForwardedFields | undefined
   /**
-   * Renders for one target. Fields of the request that this protocol cannot say are named in `warnings` when they are
-   * hints, and thrown as `GatewayError('unsupported_parameter')` with `param` when they change the answer's meaning.
+   * Renders for one target. Fields of the request that this protocol has no counterpart for are named in `warnings`
+   * when they are hints, and thrown as `GatewayError('unsupported_parameter')` with `param` when they change the answer's meaning.
    */
   renderRequest(request: ChatRequest, target: RenderTarget): WireRequest
   /**
@@ -125,4 +147,35 @@ export interface UpstreamProtocol {
   parseResponse(body: string): ChatEvent[]
   streamParser(): StreamParser
   parseError(error: WireError, now: number): ProviderFailure
+}
+
+/**
+ * For an answer that cannot be used.
+ * @param message Shown to operators; must quote nothing of the answer.
+ */
+export function brokenAnswer(message: string, cause?: unknown): ProviderError {
+  return new ProviderError({ kind: 'failed', message, status: 0 }, cause === undefined ? undefined : { cause })
+}
+
+const MAX_MESSAGE_LENGTH = 500
+
+/**
+ * Renders a provider's error message in one line of at most 500 characters; without a usable one, names the status.
+ * @param message The provider's; pages in HTML are ignored. @param status Of the answer, or of its body.
+ * @param redact Removes what identifies the operator's account at this provider.
+ */
+export function failureMessage(message: string | undefined, status: number, redact: (line: string) => string): string {
+  const shown = message === undefined ? '' : clean(message, redact)
+  if (shown !== '') return shown
+  return status < 300 ? 'The provider reported an error.' : `The provider answered with status ${status}.`
+}
+
+function clean(message: string, redact: (line: string) => string): string {
+  if (/^\s*<|<html|<!doctype/i.test(message)) return ''
+  const line = message
+    .slice(0, 4 * MAX_MESSAGE_LENGTH)
+    .replace(/\s+/g, ' ')
+    .trim()
+  const safe = redact(line)
+  return safe.length > MAX_MESSAGE_LENGTH ? `${safe.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : safe
 }

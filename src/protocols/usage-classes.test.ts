@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatEvent, Usage } from '../domain/chat.ts'
-import { usageOf as anthropicUsageOf, readCounts } from './anthropic-messages/usage.ts'
-import { parseUsage as parseBedrock } from './bedrock-converse/usage.ts'
-import { parseUsage as parseGemini } from './gemini/usage.ts'
-import { parseResponse } from './openai-chat/response.ts'
+import { usageOf as anthropicUsageOf, readCounts } from './anthropic-messages/response.ts'
+import { parseUsage as parseBedrock } from './bedrock-converse/response.ts'
+import { parseUsage as parseGemini } from './gemini/response.ts'
+import { parseUsage as parseOpenAi, parseResponse } from './openai-chat/response.ts'
 import { streamParser } from './openai-chat/stream.ts'
-import { parseUsage as parseOpenAi } from './openai-chat/usage.ts'
 
 const usageOf = (events: readonly ChatEvent[]): Usage | undefined =>
   events.reduce<Usage | undefined>((last, event) => (event.type === 'usage' ? event.usage : last), undefined)

@@ -12,6 +12,8 @@ export const anthropic: Provider = {
   apiKeyVariable: 'ANTHROPIC_API_KEY',
   protocol: anthropicMessages(),
   authorize,
+  hiddenReasoning: 'asked',
+  // 400, "> 64000, which is the maximum allowed number of output tokens" (quoted in anthropics/claude-code, issue 24451).
   outputLimit: { refusesMore: true },
   source: { url: 'https://platform.claude.com/docs/en/api/messages', read: '2026-11-20' },
 }

@@ -1,4 +1,4 @@
-import type { ForwardedFields } from '../protocols/forwarded-fields.ts'
+import type { ForwardedFields } from '../protocols/body-fields.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import type { Authorize, Provider, ProviderSettings } from './provider.ts'
@@ -36,6 +36,8 @@ export const azure: Provider = {
   name: 'Azure OpenAI',
   protocol: deployments('/openai', API_VERSION),
   authorize,
+  hiddenReasoning: 'unasked',
+  // 400 `invalid_value`, "This model supports at most 16384 completion tokens" (quoted in charmbracelet/catwalk, issue 41).
   outputLimit: { refusesMore: true },
   settings: ['api_version'],
   settingVariables: { base_url: 'AZURE_OPENAI_ENDPOINT', api_key: 'AZURE_OPENAI_API_KEY' },

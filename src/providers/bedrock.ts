@@ -1,12 +1,19 @@
 /**
  * Amazon Bedrock, through its Converse API. A key may be written in the configuration as `ACCESS_KEY_ID:SECRET` with
  * `:SESSION_TOKEN` behind it where there is one, or as a Bedrock API key; without any, the machine's own credentials are
- * looked for as every AWS tool does it (environment, shared files, single sign-on, container and instance roles).
+ * used, as by every AWS tool (environment, shared files, single sign-on, container and instance roles).
  */
+
+import { createHash } from 'node:crypto'
 import { bedrockConverse } from '../protocols/bedrock-converse/index.ts'
-import { type AwsIdentity, signCall } from './bedrock/signature.ts'
-import { obtainCredential } from './credentials/obtain.ts'
-import { type Authorize, bearer, type Provider, type ProviderSettings } from './provider.ts'
+import {
+  type Authorize,
+  bearer,
+  obtainCredential,
+  type Provider,
+  type ProviderSettings,
+  type UpstreamCall,
+} from './provider.ts'
 
 const REGION = /^[a-z]{2,4}(?:-[a-z]+)+-\d+$/
 
@@ -15,6 +22,8 @@ export const bedrock: Provider = {
   name: 'Amazon Bedrock',
   protocol: bedrockConverse(),
   authorize: bearer,
+  hiddenReasoning: 'asked',
+  // 400, "The maximum tokens you requested exceeds the model limit" (quoted in aws-samples/bedrock-access-gateway, issue 41).
   outputLimit: { refusesMore: true },
   settings: ['region'],
   settingVariables: { region: 'AWS_REGION', api_key: 'AWS_BEARER_TOKEN_BEDROCK' },
@@ -49,11 +58,55 @@ function parseIdentity(credential: string): AwsIdentity | undefined {
   return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
 }
 
-/** The library's own chain of sources, which keeps what it found and renews it in time. */
+/** The library's own chain of sources, which caches and renews credentials. */
 function createMachineSource(): () => Promise<AwsIdentity> {
   let chain: Promise<() => Promise<AwsIdentity>> | undefined
   return async () => {
     chain ??= import('@aws-sdk/credential-provider-node').then(({ defaultProvider }) => defaultProvider())
     return (await chain)()
   }
+}
+
+interface AwsIdentity {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
+
+interface Signing {
+  readonly region: string
+  /** The signing name of the service. */
+  readonly service: string
+  readonly identity: AwsIdentity
+}
+
+/**
+ * Adds the headers of a version 4 signature over host, body and content type. Loads the libraries at the first call.
+ *
+ * Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+ */
+async function signCall({ url, headers, body }: UpstreamCall, signing: Signing): Promise<void> {
+  const [{ SignatureV4 }, { Sha256 }] = await Promise.all([
+    import('@smithy/signature-v4'),
+    import('@aws-crypto/sha256-js'),
+  ])
+  const { protocol, host, hostname, pathname } = new URL(url)
+  const { identity: credentials, region, service } = signing
+  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 })
+  const signed = await signer.sign({
+    method: 'POST',
+    protocol,
+    hostname,
+    path: pathname,
+    headers: {
+      host,
+      'content-type': headers['content-type'] ?? 'application/json',
+      // Computed here, since the library's own hash is slow on large bodies.
+      'x-amz-content-sha256': createHash('sha256').update(body).digest('hex'),
+    },
+    body,
+  })
+  // The transport sends the same host.
+  const { host: _, ...added } = signed.headers
+  Object.assign(headers, added)
 }

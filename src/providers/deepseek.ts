@@ -30,6 +30,7 @@ export const deepseek: Provider = {
     },
   }),
   authorize: bearer,
+  // 400, "the valid range of max_tokens is [1, 8192]" (quoted in deepseek-ai/DeepSeek-V3, issue 69).
   outputLimit: { refusesMore: true },
   source: { url: 'https://api-docs.deepseek.com/guides/thinking_mode', read: '2026-11-20' },
 }

@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { RICH_PRICE } from '../../test/support/prices.ts'
+import { RICH_PRICE } from '../../test/support/providers/prices.ts'
 import { GatewayError } from '../domain/errors.ts'
-import type { Price } from '../domain/price.ts'
-import { parseChatRequest } from '../protocols/openai-chat/client/index.ts'
+import type { Price } from '../domain/price/tariff.ts'
+import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
 import type { UpstreamProtocol, WireRequest } from '../protocols/protocol.ts'
 import { PROVIDERS } from './index.ts'
 
@@ -104,6 +104,18 @@ function outcomeOf(protocol: UpstreamProtocol, body: object, target: Target): Ou
     return { refused: error.param ?? '' }
   }
 }
+
+test('only hosts that pad chunks are asked not to', () => {
+  const body = { stream: true, stream_options: { include_obfuscation: false } }
+  const sent = (host: string): unknown => {
+    const outcome = outcomeOf(PROVIDERS[host]?.protocol ?? assert.fail(), body, { ...PLAIN_TARGET })
+    return 'wire' in outcome ? JSON.parse(outcome.wire.body).stream_options : outcome.refused
+  }
+  assert.deepEqual(sent('openai'), { include_usage: true, include_obfuscation: false })
+  assert.deepEqual(sent('deepseek'), { include_usage: true })
+})
+
+const PLAIN_TARGET: Target = { model: 'm', price: undefined, forwardUnknown: false }
 
 /** Whether a path is of this field, or of something in it. */
 function isOf(path: string, name: string): boolean {

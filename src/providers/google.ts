@@ -13,6 +13,8 @@ export const google: Provider = {
   apiKeyVariable: 'GEMINI_API_KEY',
   protocol: gemini(),
   authorize: apiKeyHeader,
+  hiddenReasoning: 'unasked',
+  // 400, "the supported range is from 1 (inclusive) to 8193 (exclusive)" (quoted in stackblitz-labs/bolt.diy, issue 955).
   outputLimit: { refusesMore: true },
   source: { url: 'https://ai.google.dev/api/generate-content', read: '2026-11-20' },
 }

@@ -1,5 +1,4 @@
-/** The hosts we know by name, the protocols one may name in the configuration, and what an operator's entry makes of them. */
-
+/** The registry of providers, the protocols that the configuration can name, and their resolution with an operator's entry. */
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { alibaba } from './alibaba.ts'
 import { anthropic } from './anthropic.ts'
@@ -16,7 +15,6 @@ import { moonshot } from './moonshot.ts'
 import { ollama } from './ollama.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
-import { isOwnHost } from './own-host.ts'
 import { perplexity } from './perplexity.ts'
 import { bearer, type Provider, type ProviderSettings } from './provider.ts'
 import { simulator } from './simulator.ts'
@@ -26,7 +24,7 @@ import { vllm } from './vllm.ts'
 import { xai } from './xai.ts'
 import { zai } from './zai.ts'
 
-/** By id, which is also the name under which the configuration knows them. */
+/** By id, which is also the name in the configuration. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
   [
     openai,
@@ -54,7 +52,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
   ].map((provider) => [provider.id, provider]),
 )
 
-/** What any server is taken for that claims the protocol and is not known by name. */
+/** Any server of the protocol that is not known by name. */
 const compatible: Provider = {
   id: 'openai-compatible',
   name: 'OpenAI-compatible',
@@ -63,7 +61,7 @@ const compatible: Provider = {
   source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
 }
 
-/** By the name that the configuration's `protocol` uses: a host that is nothing but its protocol. */
+/** By the name in the configuration's `protocol`: hosts without a dialect of their own. */
 export const PROTOCOLS: Readonly<Record<string, Provider>> = {
   openai: compatible,
   anthropic,
@@ -76,7 +74,7 @@ const DEFAULT_FIRST_BYTE_MS = 60_000
 
 /** An operator's entry under `providers`. */
 export interface ProviderConfig {
-  /** Id of the host whose dialect this is; the entry's own name unless said. */
+  /** Id of the host whose dialect this is. Default: the entry's name. */
   readonly kind?: string | undefined
   readonly protocol?: string | undefined
   readonly base_url?: string | undefined
@@ -88,19 +86,20 @@ export interface ProviderConfig {
   readonly credentials_file?: string | undefined
   readonly timeout_ms: {
     readonly connect: number
-    /** 60 s for streams, and as long as `total` for whole answers, unless said. */
+    /** Default: 60 s for streams, `total` for whole answers. */
     readonly first_byte?: number | undefined
     readonly idle: number
     readonly total: number
   }
-  /** Calls at once. */
+  /** The most concurrent calls. */
   readonly max_in_flight?: number | undefined
-  readonly on_disconnect: 'cancel' | 'drain'
-  /** True on hosts of the operator's own unless said. */
+  /** Default: as it fits the model. */
+  readonly on_disconnect?: 'cancel' | 'drain' | undefined
+  /** Default: true on hosts of the operator's own. */
   readonly forward_unknown?: boolean | undefined
 }
 
-/** What the gateway calls. */
+/** A provider with its settings, as the gateway calls it. */
 export interface ResolvedProvider {
   /** The operator's name for it. */
   readonly name: string
@@ -113,21 +112,22 @@ export interface ResolvedProvider {
   readonly timeouts: {
     readonly connect: number
     readonly firstByte: number
-    /** Of an answer that is not streamed, whose first byte comes when all of it is there. */
+    /** Of an answer that is not streamed, whose first byte comes when it is complete. */
     readonly wholeAnswer: number
     readonly idle: number
     readonly total: number
   }
-  readonly onDisconnect: 'cancel' | 'drain'
+  /** Undefined: as it fits the model. */
+  readonly onDisconnect: 'cancel' | 'drain' | undefined
   readonly maxInFlight: number | undefined
-  /** Whether body fields that nobody here knows are sent as they are. */
+  /** Whether unknown body fields are sent unchanged. */
   readonly forwardUnknown: boolean
 }
 
 /**
- * The registry's facts under the operator's settings. A `protocol` that the named host speaks anyway leaves it its
- * dialect; another one makes it a host that is nothing but that protocol.
- * @throws Error that says what is missing: a host or protocol of that name, or the address.
+ * Applies the operator's settings to the registry's facts. Naming the host's own `protocol` keeps its dialect; naming
+ * another one makes it a host of that protocol without a dialect.
+ * @throws Error that names what is missing: a host or protocol of that name, or the address.
  */
 export function resolveProvider(name: string, config: ProviderConfig): ResolvedProvider {
   const provider = configured(providerOf(name, config), config)
@@ -149,7 +149,7 @@ export function resolveProvider(name: string, config: ProviderConfig): ResolvedP
   }
 }
 
-/** Settings that the host does not know are none of its business: the environment may have put them there. */
+/** Ignores settings that the host does not know: they may come from the environment. */
 function configured(provider: Provider, config: ProviderConfig): Provider {
   if (provider.configure === undefined) return provider
   const settings: { -readonly [Name in keyof ProviderSettings]: ProviderSettings[Name] } = {}
@@ -189,4 +189,43 @@ function entry(table: Readonly<Record<string, Provider>>, name: string): Provide
 
 function unknown(setting: string, value: string, table: Readonly<Record<string, Provider>>): Error {
   return new Error(`Unknown ${setting} '${value}'; known are ${Object.keys(table).join(', ')}.`)
+}
+
+/** Domains of the vendors in the registry, with all their subdomains. */
+const VENDOR_DOMAINS: readonly string[] = [
+  'openai.com',
+  'anthropic.com',
+  'googleapis.com',
+  'deepseek.com',
+  'mistral.ai',
+  'groq.com',
+  'x.ai',
+  'together.xyz',
+  'together.ai',
+  'fireworks.ai',
+  'openrouter.ai',
+  'cerebras.ai',
+  'perplexity.ai',
+  'moonshot.ai',
+  'moonshot.cn',
+  'z.ai',
+  'bigmodel.cn',
+  'aliyuncs.com',
+  'huggingface.co',
+  'ollama.com',
+  'azure.com',
+  'azure.us',
+  'azure.cn',
+  'amazonaws.com',
+  'amazonaws.com.cn',
+]
+
+/**
+ * Whether the host is the operator's own (vLLM, SGLang, llama.cpp, a proxy), not a vendor's.
+ * @param address The operator's `base_url`; undefined or '': the registry's.
+ */
+function isOwnHost(provider: Provider, address: string | undefined): boolean {
+  if (address === undefined || address === '' || provider.transport !== undefined) return false
+  const host = new URL(address).hostname
+  return !VENDOR_DOMAINS.some((domain) => host === domain || host.endsWith(`.${domain}`))
 }

@@ -1,6 +1,60 @@
-import { type OpenAiChatOptions, openaiChat } from '../protocols/openai-chat/index.ts'
+import { createHash } from 'node:crypto'
+import type { ChatMessage, ChatRequest } from '../domain/chat.ts'
+import { openaiChat } from '../protocols/openai-chat/index.ts'
+import type { Body, OpenAiChatOptions } from '../protocols/openai-chat/options.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import { bearer, type Provider } from './provider.ts'
+
+/** The form of ids that older models demand. */
+const SHORT_ID = /^[A-Za-z0-9]{9}$/
+const ID_LENGTH = 9
+const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Replaces ids of tool calls by nine letters and digits, alike in calls and results and in every request. */
+function shortenToolIds(request: ChatRequest): ChatRequest {
+  if (!request.messages.some(({ tool_calls: calls }) => calls !== undefined)) return request
+  const ids = shortIds(request.messages)
+  return ids.size === 0 ? request : { ...request, messages: request.messages.map((message) => withIds(message, ids)) }
+}
+
+/** The replacement of every id of another form; no two share one. */
+function shortIds(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {
+  const ids = new Set(
+    messages.flatMap(({ tool_calls: calls = [], tool_call_id: id }) => [
+      ...calls.map((call) => call.id),
+      ...(id === undefined ? [] : [id]),
+    ]),
+  )
+  const used = new Set([...ids].filter((id) => SHORT_ID.test(id)))
+  const shortened = new Map<string, string>()
+  for (const id of ids) {
+    if (SHORT_ID.test(id)) continue
+    let short = digest(id)
+    for (let attempt = 1; used.has(short); attempt++) short = digest(`${id} ${attempt}`)
+    used.add(short)
+    shortened.set(id, short)
+  }
+  return shortened
+}
+
+function digest(text: string): string {
+  const bytes = createHash('sha256').update(text).digest()
+  return Array.from(bytes.subarray(0, ID_LENGTH), (byte) => ID_CHARACTERS[byte % ID_CHARACTERS.length]).join('')
+}
+
+function withIds(message: ChatMessage, ids: ReadonlyMap<string, string>): ChatMessage {
+  const { tool_calls: calls, tool_call_id: id } = message
+  const short = id === undefined ? undefined : ids.get(id)
+  if (short !== undefined) return { ...message, tool_call_id: short }
+  if (calls === undefined) return message
+  return { ...message, tool_calls: calls.map((call) => ({ ...call, id: ids.get(call.id) ?? call.id })) }
+}
+
+function renameFields(body: Body): void {
+  body['random_seed'] = body['seed']
+  body['seed'] = undefined
+  if (body['tool_choice'] === 'required') body['tool_choice'] = 'any'
+}
 
 const OPTIONS: OpenAiChatOptions = {
   severalChoices: false,
@@ -10,10 +64,9 @@ const OPTIONS: OpenAiChatOptions = {
   messageFields: ['role', 'content', 'tool_calls', 'tool_call_id', 'name', 'prefix'],
   namedRoles: ['tool'],
   systemFirst: true,
-  shortToolIds: true,
+  adaptRequest: shortenToolIds,
   toolParameters: true,
-  renamed: { seed: 'random_seed' },
-  requiredToolChoice: 'any',
+  adaptBody: renameFields,
   dropped: ['user', 'metadata', 'store'],
   refused: ['logprobs', 'top_logprobs', 'logit_bias', 'modalities'],
   refusedParts: ['input_audio', 'file'],
@@ -26,7 +79,7 @@ const OPTIONS: OpenAiChatOptions = {
 const plain = openaiChat(OPTIONS)
 const thinking = openaiChat({ ...OPTIONS, reasoningField: 'thinking' })
 
-/** The models whose templates have a place for earlier thinking; the others fail on it. */
+/** Models whose templates accept earlier thinking; others fail on it. */
 const THINKING_MODELS = /^magistral-|^mistral-(small|medium)-(latest|26\d\d|[4-9]|3[.-]5)/
 
 const protocol: UpstreamProtocol = {
@@ -36,8 +89,8 @@ const protocol: UpstreamProtocol = {
 }
 
 /**
- * Refuses fields it does not know, in the request and in its messages; system messages behind others; and, for older
- * models, ids of tool calls of another form than its own. Usage comes without asking.
+ * Rejects unknown fields in the request and in its messages, system messages after others, and, for older models, ids of
+ * tool calls of another form than its own. Always sends usage.
  */
 export const mistral: Provider = {
   id: 'mistral',

@@ -1,9 +1,21 @@
+import type { ChatRequest } from '../domain/chat.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { unsupportedContent } from '../protocols/parameters.ts'
 import { bearer, type Provider } from './provider.ts'
 
+/** Ollama fetches no images: many of its versions read data URLs alone. */
+function refuseRemoteImages(request: ChatRequest): ChatRequest {
+  for (const [position, { content }] of request.messages.entries()) {
+    if (!Array.isArray(content)) continue
+    const at = content.findIndex(({ type, image_url: image }) => type === 'image_url' && !/^data:/i.test(image.url))
+    const param = `messages[${position}].content[${at}]`
+    if (at >= 0) throw unsupportedContent(param, 'images by their address; send a data URL')
+  }
+  return request
+}
+
 /**
- * Runs on one's own machine, or at ollama.com with a key. Parameters it does not know it ignores without a word. It
- * fetches no images: many of its versions read data URLs alone.
+ * Runs on the operator's own machine, or at ollama.com with a key. Silently ignores unknown parameters.
  */
 export const ollama: Provider = {
   id: 'ollama',
@@ -18,7 +30,7 @@ export const ollama: Provider = {
     dropped: ['user', 'metadata', 'store', 'prediction'],
     refused: ['parallel_tool_calls', 'logit_bias', 'modalities'],
     refusedParts: ['input_audio', 'file'],
-    remoteImages: false,
+    adaptRequest: refuseRemoteImages,
     serviceTiers: {},
     forwards: {
       fields: ['reasoning'],

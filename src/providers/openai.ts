@@ -1,5 +1,22 @@
+import type { ChatRequest } from '../domain/chat.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import type { Body, Rendered } from '../protocols/openai-chat/options.ts'
+import { requestsSearch, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
+
+/**
+ * Models with built-in search search once for every call, requested or not, and do not report it.
+ * Source: OpenAI, "Web search" (Chat Completions) and "Pricing".
+ */
+function toolUses(request: ChatRequest, model: string): ToolUses {
+  if (!requestsSearch(request) && !/-search(?:-|$)/.test(model)) return {}
+  return { web_search: { limit: 1, counted: 'always', param: 'web_search_options' } }
+}
+
+/** OpenAI pads streamed chunks unless told not to. */
+function keepChunksUnpadded(body: Body, { request: { plainChunks } }: Rendered): void {
+  if (body['stream'] && plainChunks) body['stream_options'] = { include_usage: true, include_obfuscation: false }
+}
 
 /** The originator of the format. Its reasoning models refuse `max_tokens`; all its models take the newer name. */
 export const openai: Provider = {
@@ -15,6 +32,8 @@ export const openai: Provider = {
     originalDetail: true,
     refusals: true,
     reasoningField: 'none',
+    toolUses,
+    adaptBody: keepChunksUnpadded,
     forwards: {
       fields: [
         'verbosity',
@@ -29,6 +48,8 @@ export const openai: Provider = {
     },
   }),
   authorize: bearer,
+  hiddenReasoning: 'unasked',
+  // 400 `invalid_value`, "This model supports at most 16384 completion tokens" (quoted in tailcallhq/forgecode, issue 1185).
   outputLimit: { refusesMore: true },
   source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-20' },
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatEvent } from '../domain/chat.ts'
-import { createAnswer, createStreamRenderer, parseChatRequest } from '../protocols/openai-chat/client/index.ts'
+import { createAnswer } from '../protocols/openai-chat/client/answer.ts'
+import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
+import { createStreamRenderer } from '../protocols/openai-chat/client/stream.ts'
 import { openrouter } from './openrouter.ts'
 
 const { protocol } = openrouter

@@ -1,9 +1,32 @@
+import type { ChatMessage, ChatRequest } from '../domain/chat.ts'
+import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { detailsIn, detailsOf } from '../protocols/openai-chat/response.ts'
+import { DEFAULT_USE_LIMIT, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
 
+/** Models whose name says so search the web for every request. Source: OpenRouter, "Web search". */
+function toolUses(_: ChatRequest, model: string): ToolUses {
+  return model.endsWith(':online') ? { web_search: { limit: DEFAULT_USE_LIMIT, param: 'model' } } : {}
+}
+
+/** Returns the reasoning details of earlier answers, where the client has them, in place of the reasoning's text. */
+function returnDetails(request: ChatRequest): ChatRequest {
+  return { ...request, messages: request.messages.map((message) => withDetails(message as ChatMessage & Json)) }
+}
+
+function withDetails(message: ChatMessage & Json): ChatMessage & Json {
+  if (message.role !== 'assistant') return message
+  const hasOwn = 'reasoning_details' in message
+  const details = hasOwn ? detailsIn(message) : detailsOf(message.provider_context)
+  if (details.length === 0) return message
+  const { reasoning_content: _, reasoning: __, ...rest } = message
+  return hasOwn ? rest : { ...rest, reasoning_details: details }
+}
+
 /**
- * A router over many hosts; it reports its own errors, and those of the hosts, also within streams. Reasoning comes
- * in details, signed or encrypted by the host behind it, and is wanted back in them.
+ * A router over many hosts. Reports its own errors and those of the hosts, also within streams. Reasoning comes in
+ * details, signed or encrypted by the host behind it, which follow-ups must return.
  */
 export const openrouter: Provider = {
   id: 'openrouter',
@@ -14,9 +37,10 @@ export const openrouter: Provider = {
     maxTokensField: 'max_completion_tokens',
     severalChoices: false,
     developerRole: true,
+    toolUses,
     originalDetail: true,
     reasoningField: 'reasoning',
-    reasoningDetails: true,
+    adaptRequest: returnDetails,
     reasoningEfforts: { max: 'xhigh' },
     effortFields: (effort) => ({ reasoning: { effort } }),
     dropped: ['store'],

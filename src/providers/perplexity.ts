@@ -1,5 +1,49 @@
+import type { ChatRequest } from '../domain/chat.ts'
+import { isRecord, type Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { partsOf } from '../protocols/openai-chat/messages.ts'
+import type { Body, Rendered } from '../protocols/openai-chat/options.ts'
+import { unsupportedContent } from '../protocols/parameters.ts'
+import { DEFAULT_USE_LIMIT, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
+
+/**
+ * A fee for each request by the size of the search's context, `web_search` (the smallest), `web_search_medium` and
+ * `web_search_high` in prices; deep research is charged for each query. Source: Perplexity, "Pricing": "Request Pricing".
+ */
+function toolUses({ extra }: ChatRequest, model: string): ToolUses {
+  if (/deep-research/.test(model)) return { web_search: { limit: DEFAULT_USE_LIMIT } }
+  const { web_search_options: options } = extra
+  const size = isRecord(options) ? options['search_context_size'] : undefined
+  const name = size === 'medium' || size === 'high' ? `web_search_${size}` : 'web_search'
+  return { [name]: { limit: 1, counted: 'always', param: 'web_search_options' } }
+}
+
+function refuseToolMessages(request: ChatRequest): ChatRequest {
+  const at = request.messages.findIndex(({ role }) => role === 'tool')
+  if (at >= 0) throw unsupportedContent(`messages[${at}].role`, "messages of role 'tool'")
+  return request
+}
+
+/** Joins successive messages of a user or an assistant, since roles must alternate. */
+function alternateRoles(body: Body, { warnings }: Rendered): void {
+  const messages = body['messages'] as readonly Json[]
+  const joined: Json[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    const { role } = message
+    if (last?.['role'] !== role || (role !== 'user' && role !== 'assistant')) joined.push(message)
+    else joined[joined.length - 1] = { ...last, content: joinContent(last?.['content'], message['content']) }
+  }
+  if (joined.length === messages.length) return
+  body['messages'] = joined
+  warnings.add('messages')
+}
+
+function joinContent(first: unknown, second: unknown): unknown {
+  if (typeof first === 'string' && typeof second === 'string') return [first, second].filter(Boolean).join('\n\n')
+  return [...partsOf(first), ...partsOf(second)]
+}
 
 /**
  * Its chat models search the web by themselves, and ignore tools. The host has announced the end of this interface,
@@ -13,10 +57,11 @@ export const perplexity: Provider = {
   protocol: openaiChat({
     severalChoices: false,
     reasoningField: 'none',
+    toolUses,
     reasoningEfforts: { none: 'minimal', xhigh: 'high', max: 'high' },
     systemFirst: true,
-    alternatingRoles: true,
-    refusedRoles: ['tool'],
+    adaptRequest: refuseToolMessages,
+    adaptBody: alternateRoles,
     messageFields: ['role', 'content'],
     namedRoles: [],
     responseFormats: ['json_schema'],

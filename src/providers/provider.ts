@@ -1,12 +1,12 @@
 /**
- * Where to talk and who we are there: a provider is data over a protocol. It must not know HTTP clients, requests of
- * ours, or other providers; what differs between hosts is an option of the protocol or a wrap in the host's own file.
+ * A provider is data over a protocol: address, credentials, and differences from the protocol as options or functions in
+ * the host's own file. It must not know HTTP clients or other providers.
  */
 import type { ChatRequest } from '../domain/chat.ts'
 import type { Model } from '../domain/model.ts'
-import type { UpstreamProtocol } from '../protocols/protocol.ts'
+import { ProviderError, type UpstreamProtocol } from '../protocols/protocol.ts'
 
-/** What a transport sends. */
+/** A call to a provider. */
 export interface UpstreamCall {
   /** The provider's base URL with the protocol's path. */
   readonly url: string
@@ -31,12 +31,12 @@ export interface UpstreamExchange {
 }
 
 /**
- * How bytes get there and back: HTTP for all but the simulator.
- * @param onSend Called right before the call's first byte leaves; never for a call that no byte of leaves. Does not throw.
+ * The transport of calls: HTTP for all but the simulator.
+ * @param onSend Called right before the call's first byte is sent; never for a call of which none is sent. Does not throw.
  */
 export type Transport = (call: UpstreamCall, onSend?: () => void) => UpstreamExchange
 
-/** Adds the credential to the headers of a call that is otherwise ready: whoever signs must see the bytes sent. */
+/** Adds the credential to the headers of a call that is otherwise complete: signatures cover the bytes sent. */
 export type Authorize = (call: UpstreamCall, credential: string) => void | Promise<void>
 
 /** Settings of an operator's entry that only some hosts know, by their names in the configuration. */
@@ -47,41 +47,45 @@ export interface ProviderSettings extends Readonly<Partial<Record<SettingName, s
   readonly base_url?: string
 }
 
-/** How a host takes the limit of an answer's length. */
+/** How a host treats the output limit. */
 export interface OutputLimitFacts {
-  /** Whether it refuses a limit above the model's maximum. */
+  /** Whether it rejects a limit above the model's maximum. */
   readonly refusesMore?: boolean
   /**
-   * The most tokens that a model reasons beside the limit, for one answer to this request. Absent: none, the limit is of
-   * everything that is generated.
+   * The most reasoning tokens beside the limit, for one answer to this request. Absent: none, the limit covers all output.
    */
   readonly reasoningOutside?: (request: ChatRequest, model: Pick<Model, 'contextWindow' | 'maxOutputTokens'>) => number
 }
 
 export interface Provider {
   readonly id: string
-  /** Shown as `owned_by` of models that say no other, and in the documentation. */
+  /** Shown in the documentation, and as the default `owned_by` of models. */
   readonly name: string
   /** Without trailing slash. Undefined: the operator must give one. */
   readonly baseUrl?: string
-  /** The environment variable whose presence switches the provider on. */
+  /** The environment variable whose presence enables the provider. */
   readonly apiKeyVariable?: string
   readonly protocol: UpstreamProtocol
   readonly authorize: Authorize
-  /** Unless said, a limit above the model's maximum is lowered to it, and reasoning counts within the limit. */
+  /** By default the host lowers a limit above the model's maximum to it, and counts reasoning within the limit. */
   readonly outputLimit?: OutputLimitFacts
+  /**
+   * Whether its models reason beyond what their streams show: by default (`unasked`), or only on request (`asked`).
+   * Undefined: streams show reasoning as it comes. Measurements of answers take precedence.
+   */
+  readonly hiddenReasoning?: 'unasked' | 'asked'
   /** Only for providers that are not reached over HTTP. */
   readonly transport?: Transport
-  /** It does what its clients ask it to, failures included: how it fares says nothing about it. */
+  /** Clients script its answers, failures included, so that its health means nothing. */
   readonly scripted?: boolean
-  /** The settings this host knows; none unless said. */
+  /** The settings that this host knows. Default: none. */
   readonly settings?: readonly SettingName[]
   /**
-   * Setting to the environment variable that fills it where an entry of the configuration leaves it open. Unlike
-   * `apiKeyVariable`, these switch nothing on: they are set on machines for other reasons too.
+   * The environment variables that supply settings which an entry of the configuration omits. Unlike `apiKeyVariable`,
+   * these enable nothing: they are set on machines for other reasons too.
    */
   readonly settingVariables?: Readonly<Partial<Record<SettingName | 'base_url' | 'api_key', string>>>
-  /** What an operator's settings change of these facts. Throws an Error that says what is missing or wrong. */
+  /** Applies an operator's settings. Throws an Error that names what is missing or wrong. */
   readonly configure?: (settings: ProviderSettings) => Partial<Provider>
   /** The page these facts come from, and when it was read. */
   readonly source: { readonly url: string; readonly read: string }
@@ -91,5 +95,25 @@ export const bearer: Authorize = ({ headers }, credential) => {
   if (credential !== '') headers['authorization'] = `Bearer ${credential}`
 }
 
-/** For hosts that are told apart by address alone. */
+/** For hosts without credentials. */
 export const noCredential: Authorize = () => {}
+
+/** The longest wait for a credential, in milliseconds. */
+export const MAX_CREDENTIAL_WAIT_MS = 10_000
+
+/**
+ * Obtains a credential that the configuration does not have: from a token service, a file, the machine. Rejects with
+ * `ProviderError` of kind `credentials` when there is none in time; the cause has the reason.
+ */
+export async function obtainCredential<Credential>(obtain: () => Promise<Credential>): Promise<Credential> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('no answer in time')), MAX_CREDENTIAL_WAIT_MS)
+  try {
+    return await Promise.race([obtain(), late.promise])
+  } catch (cause) {
+    const message = 'No credential for the provider could be had.'
+    throw new ProviderError({ kind: 'credentials', message, status: 0 }, { cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}

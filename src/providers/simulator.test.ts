@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import * as z from 'zod'
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import { createSseDecoder } from '../protocols/framing/sse.ts'
+import { createSseDecoder } from '../protocols/framing.ts'
 import type { Frame } from '../protocols/protocol.ts'
 import { DIRECTIVE_NAMES } from './simulator/directives.ts'
+import { countTokens, tokensOf } from './simulator/request.ts'
 import { exampleOf } from './simulator/schema-example.ts'
-import { countTokens, tokensOf } from './simulator/tokens.ts'
 import { simulator, simulatorTransport } from './simulator.ts'
 
 type Json = Record<string, unknown>

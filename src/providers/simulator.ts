@@ -5,8 +5,7 @@
  */
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { noCredential, type Provider, type Transport } from './provider.ts'
-import { perform } from './simulator/exchange.ts'
-import { scriptFor } from './simulator/script.ts'
+import { perform, scriptFor } from './simulator/script.ts'
 
 export const simulatorTransport: Transport = ({ body }, onSend) => {
   onSend?.()

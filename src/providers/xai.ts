@@ -1,7 +1,10 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** In tokens; what is more than that is topped up while the answer runs. */
+/**
+ * In tokens. The vendor publishes no maximum; a longer thought is topped up while the answer runs. (xAI, "Best Practices
+ * Guide": an answer may have 128,000 tokens by default.)
+ */
 const LONGEST_THOUGHT = 32_768
 
 /** Counts reasoning beside the completion, which its totals show. */
@@ -24,8 +27,10 @@ export const xai: Provider = {
     },
   }),
   authorize: bearer,
+  hiddenReasoning: 'unasked',
   outputLimit: {
-    // Its documentation does not say that the limit covers reasoning, and its usage counts it beside the completion.
+    // Its documentation does not say that the limit covers reasoning, and its usage counts it beside the completion
+    // (Google Cloud, "Reasoning for Grok Models": `reasoning_tokens` are separate from `completion_tokens`).
     reasoningOutside: ({ reasoningEffort }, { contextWindow, maxOutputTokens = contextWindow }) =>
       reasoningEffort === 'none' ? 0 : Math.min(maxOutputTokens, LONGEST_THOUGHT),
   },

@@ -5,7 +5,7 @@ import { bearer, type Provider } from './provider.ts'
 const codec = openaiChat({
   severalChoices: false,
   streamOptions: false,
-  maximumTemperature: 1,
+  temperatureRange: [0, 1],
   reasoningEfforts: { minimal: 'low', medium: 'high', xhigh: 'high' },
   effortFields: (effort) => (effort === 'none' ? { thinking: { type: 'disabled' } } : undefined),
   toolChoices: [],

@@ -1,10 +1,11 @@
-/** Devices let in and refused by people at a real browser. Runs on one database: what is decided in it, other tests look at. */
+/** Device sign-in, approved or denied in a real browser, also by the command line. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { openWindow, startBrowser } from '../support/browser.ts'
-import { CHAT, hello } from '../support/client.ts'
-import { startSite, type WaitingDevice } from '../support/site.ts'
+import { openWindow, startBrowser } from '../support/browser/browser.ts'
+import { startSite, type WaitingDevice } from '../support/browser/site.ts'
+import { CHAT, eventually, hello } from '../support/client.ts'
+import { makeHome } from '../support/process/command-line.ts'
 
 let browser: Browser
 
@@ -48,7 +49,7 @@ test('J3, DEV-3: somebody signs in at their provider, lets a device in, uses it,
   for (const told of ['Says it is Zed on Linux', '127.0.0.1', 'just now', 'ada@example.com (owner)', 'Default']) {
     assert.ok(question.includes(told), told)
   }
-  assert.match(question, /It may\s+ask models, at the cost of the account/)
+  assert.match(question, /It may\s+call models, at the account’s cost/)
   assert.match(question, /It cannot\s+create, change and revoke API keys\s+read credit and invoices/)
   await button(page, 'Approve').click()
   await sees(page, 'Your device is connected')
@@ -90,7 +91,7 @@ test('a one-time link signs in by itself, is gone from the address bar, and is g
   await button(page, 'Sign out').click()
   await sees(page, 'Sign in')
   await page.goto(link)
-  await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+  await page.getByRole('heading', { name: 'This link is no longer valid' }).waitFor()
 })
 
 test('who opens a page of the dashboard signs in first, by link or at a provider, and lands on that page', async (t) => {
@@ -196,7 +197,10 @@ test('DEV-3: who signed in long ago shows again who they are before a device is 
   const site = await startSite(t, { withProvider: true })
   const device = await site.device()
   const page = await openWindow(t, browser)
-  await page.goto(await site.link())
+  await page.goto(`${site.url}/sign-in?next=/app/`)
+  await page.getByRole('link', { name: 'Continue with Example Works' }).click()
+  await page.getByLabel('Name').fill('ada')
+  await button(page, 'Continue').click()
   await page.waitForURL(`${site.url}/app/`)
   await site.database.db
     .updateTable('session')
@@ -205,8 +209,40 @@ test('DEV-3: who signed in long ago shows again who they are before a device is 
   await page.goto(device.uriComplete)
   await sees(page, 'Sign in again')
   await page.getByRole('link', { name: 'Continue with Example Works' }).click()
-  await page.getByLabel('Name').fill('ada')
-  await button(page, 'Continue').click()
   await page.waitForURL(device.uriComplete)
   await sees(page, 'Connect a device')
+})
+
+test('J3: the waiting login goes on when it is approved, chat streams, and who is disconnected is told what to do', async (t) => {
+  const site = await startSite(t, { withProvider: true })
+  const home = makeHome()
+  t.after(home.remove)
+  const login = home.start(['login', '--url', site.url, '--insecure-file'])
+  t.after(() => login.child.kill())
+  const code = /[B-Z]{4}-[B-Z]{4}/
+  const shown = await eventually(
+    async () => login.stdout(),
+    (text) => code.test(text),
+    20_000,
+  )
+  const page = await openWindow(t, browser)
+  await page.goto(`${site.url}/activate`)
+  await page.getByRole('link', { name: 'Continue with Example Works' }).click()
+  await page.getByLabel('Name').fill('ada')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByLabel('Code').fill(code.exec(shown)?.[0] ?? '')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('Says it is turnpike-cli on').waitFor()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByRole('heading', { name: 'Your device is connected' }).waitFor()
+  const signedIn = await login.ended
+  assert.match(signedIn.stdout, /Signed in to \S+ as ada@example\.com, account Default/)
+  const answer = await home.run(['chat'], { input: 'hello' })
+  assert.deepEqual([answer.code, answer.stdout.trim().length > 0], [0, true], answer.stderr)
+  const key = await site.key(site.firstAccount)
+  const { data } = (await site.ask('GET', '/v1/devices', { token: key })).json<{ data: { id: string }[] }>()
+  assert.equal((await site.ask('DELETE', `/v1/devices/${data[0]?.id}`, { token: key })).statusCode, 204)
+  const refused = await home.run(['chat'], { input: 'hello' })
+  assert.notEqual(refused.code, 0)
+  assert.match(refused.stderr, /Run 'turnpike login --url/)
 })

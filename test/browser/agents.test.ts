@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { ADDER, calls, QUICK_FIX, script } from '../support/agent-site.ts'
-import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
+import { ADDER, calls, QUICK_FIX, script } from '../support/agents/agent-site.ts'
+import { createBareRepository } from '../support/agents/git-repositories.ts'
+import { startGitServer } from '../support/agents/git-server.ts'
+import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, type OpenOptions, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
-import { type Dashboard, type OpenOptions, startDashboard } from '../support/dashboard.ts'
-import { createBareRepository } from '../support/git-repositories.ts'
-import { startGitServer } from '../support/git-server.ts'
-import { HOSTILE_MARKUP } from '../support/hostile-markup.ts'
+import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 
 const PATIENCE_MS = 60_000
 /** As a text file that git takes for text. */
@@ -128,7 +128,7 @@ async function fillForm(page: Page): Promise<void> {
   await page.getByLabel('Budget of a run').fill('0.5')
   await page.getByRole('combobox', { name: 'Model' }).fill('simulator')
   await page.getByRole('option', { name: /^turnpike-simulator .*\$/ }).click()
-  const command = await page.getByRole('group', { name: 'The same call for a terminal' }).innerText()
+  const command = await page.getByRole('group', { name: 'API call as a shell command' }).innerText()
   for (const part of ['"repository": "acme/adder"', '"max_cost_usd": 0.5', '"model": "turnpike-simulator"']) {
     assert.ok(command.includes(part), command)
   }
@@ -249,13 +249,13 @@ test('one that runs is told more and cancelled, and one that has ended is delete
   const page = await open(t, `/agents/${id}`)
   await chip(page, 'Live').waitFor()
   await card(page, 'Run').getByText('Running').waitFor({ timeout: PATIENCE_MS })
-  await page.getByText('your message is queued').waitFor()
+  await page.getByText('it reads your message before its next step').waitFor()
   await page.getByLabel('Follow-up', { exact: true }).last().fill('And be quick.')
   await button(page, 'Send').click()
   await card(page, 'Follow-up').getByText('And be quick.').waitFor()
   await button(page, 'Cancel run').click()
   const dialog = page.getByRole('alertdialog')
-  await dialog.getByText('ends within 10 seconds').waitFor()
+  await dialog.getByText('stops within 10 seconds').waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
   assert.ok(await comesTrue(page, "document.activeElement.innerText === 'Cancel run'"))
@@ -268,7 +268,7 @@ test('one that runs is told more and cancelled, and one that has ended is delete
   await button(page, 'Delete agent').click()
   await page.waitForURL(/\/agents$/)
   await goTo(page, `/agents/${id}`)
-  await page.getByText('There is no such agent').waitFor()
+  await page.getByText('Agent not found').waitFor()
 })
 
 test('who reads further up is not moved by what comes, and jumps to it when they like', async (t) => {

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Download, Page } from 'playwright-core'
 import { decimalText, toNano } from '../../dashboard/src/lib/money.ts'
-import { type BilledMonths, billMonths } from '../support/billed-months.ts'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
+import { type BilledMonths, billMonths } from '../support/ledger/billed-months.ts'
 
 const PLANS = { team: { monthly_credit_usd: 20, requests_per_minute: 600, billing: 'prepaid' } }
 const endings: (() => unknown)[] = []
@@ -87,10 +87,10 @@ test('J4: a statement, the ledger and usage are the same to the last digit, and 
 test('the month is chosen in the address; usage is a file of the gateway', async (t) => {
   const [first, second] = billed.months
   const page = await dashboard.open(t, browser, `/billing?month=${second}`)
-  await button(page, 'Month before').click()
+  await button(page, 'Previous month').click()
   await page.waitForURL(`**/billing?month=${first}`)
-  await page.getByText('Adds up to the charges above, to the last digit.').waitFor()
-  assert.equal(await button(page, 'Month before').isDisabled(), true)
+  await page.getByText('The sum equals the charges above exactly.').waitFor()
+  assert.equal(await button(page, 'Previous month').isDisabled(), true)
   const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Usage as CSV').click()])
   const { body } = await ask(`/v1/usage?format=csv&group_by=model&period_start=${first}-01&period_end=${second}-01`)
   assert.equal(await textOf(file), body)
@@ -119,7 +119,7 @@ test('a budget and its alerts are saved; what the gateway refuses is said beside
   assert.equal(await button(page, 'Add').isDisabled(), true)
   await threshold.fill('')
   await button(page, 'Save').click()
-  await page.getByText('Budget and alerts are saved').first().waitFor()
+  await page.getByText('Budget and alerts saved').first().waitFor()
   await page.getByText('of the budget of $250.50').waitFor()
   const { monthly_budget_usd, alert_thresholds } = (await ask('/v1/account')).json<Record<string, unknown>>()
   assert.deepEqual([monthly_budget_usd, alert_thresholds], [250.5, [80, 90, 95, 100]])
@@ -158,9 +158,9 @@ test('nothing yet, out of credit, refused and failed: each says so, and what to 
   const page = await dashboard.open(t, browser, '/billing?tab=ledger', {
     as: await dashboard.person(await poorAccount(), 'owner', 'poor@example.com'),
   })
-  await page.getByText('No credit has moved yet').waitFor()
+  await page.getByText('No ledger entries yet').waitFor()
   await page.getByText('Out of credit', { exact: true }).waitFor()
-  await page.getByText('Ask whoever runs this installation').waitFor()
+  await page.getByText('Ask the operator of this installation').waitFor()
   await page.getByRole('tab', { name: 'Invoices' }).click()
   await page.getByText('No invoices yet').waitFor()
   const error = { message: 'Broken for a moment.', type: 'invalid_request_error', request_id: 'req_1' }

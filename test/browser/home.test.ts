@@ -5,10 +5,10 @@ import OpenAI from 'openai'
 import type { Browser, Page } from 'playwright-core'
 import type { CompletionStatus } from '../../src/domain/completion.ts'
 import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { completionRecord, recordCompletions } from '../support/completions.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { testIds } from '../support/database.ts'
+import { completionRecord, recordCompletions } from '../support/ledger/completions.ts'
 
 const endings: (() => unknown)[] = []
 let browser: Browser
@@ -61,8 +61,8 @@ test('the first request is waited for, and shows up within a second or two; the 
   )
   await page.reload()
   await step(page, 'Set a monthly budget: done').waitFor()
-  await page.getByRole('button', { name: 'Put away getting started' }).click()
-  await page.getByText('Getting started is put away').waitFor()
+  await page.getByRole('button', { name: 'Dismiss getting started' }).click()
+  await page.getByText('Getting started dismissed').waitFor()
   await page.reload()
   await chart(page, 'Requests by model').waitFor()
   assert.equal(await main(page).getByText('Getting started').count(), 0)

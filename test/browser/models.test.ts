@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 
 const PRICED = 'acme/large'
 const UNPRICED = 'acme/beta'
@@ -81,7 +81,7 @@ test('search, facets with counts and sort are in the address, and back undoes th
   await page.reload()
   assert.equal(await page.getByRole('searchbox', { name: 'Search models' }).inputValue(), 'claude')
   await page.getByRole('searchbox', { name: 'Search models' }).fill('no such thing')
-  await page.getByText('No model fits').waitFor()
+  await page.getByText('No matching models').waitFor()
   await main(page).getByRole('button', { name: 'Clear filters' }).last().click()
   await status(page).getByText(`${all} models`, { exact: true }).waitFor()
 })
@@ -135,13 +135,13 @@ test('four are compared and no fifth, unknown names are left out, and what diffe
   await page.keyboard.press('Space')
   assert.equal(await fifth.isChecked(), false)
   const reason = page.locator(`#${await fifth.getAttribute('aria-describedby')}`)
-  await reason.getByText('Remove one to choose another.').waitFor()
+  await reason.getByText('Remove one first.').waitFor()
   await cells(page, UNPRICED).getByText('no calls', { exact: true }).waitFor()
 
   await page.setViewportSize({ width: 320, height: 800 })
   await page.goto(`${dashboard.url}/app/models?compare=${PRICED},turnpike-simulator,no-such&view=compare`)
   const sheet = page.getByRole('dialog', { name: 'Compare models' })
-  await sheet.getByText('“no-such” is no model that is listed here, and is left out.').waitFor()
+  await sheet.getByText('“no-such” is not a listed model and was left out.').waitFor()
   await sheet.getByRole('rowheader', { name: 'Output (differs)', exact: true }).waitFor()
   await sheet.getByRole('rowheader', { name: 'Providers', exact: true }).waitFor()
   const { key, success_rate: rate } =

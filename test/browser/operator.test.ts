@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 
 const endings: (() => unknown)[] = []
 const PRICING = { input_per_million: 1, output_per_million: 2 }
@@ -60,15 +60,39 @@ function configuration(port: number) {
       wrong: { ...provider, base_url: `${url}/wrong/v1` },
       gone: { ...provider, base_url: 'http://127.0.0.1:1/v1' },
     },
-    models: ['failing', 'limited'].map((name) => ({
-      id: name,
-      pricing: PRICING,
-      deployments: [{ provider: name, model: `${name}-upstream` }],
-    })),
+    models: [
+      ...['failing', 'limited'].map((name) => ({
+        id: name,
+        pricing: PRICING,
+        deployments: [{ provider: name, model: `${name}-upstream` }],
+      })),
+      endingModel('price-ends', 3),
+      endingModel('price-ended', -3),
+      endingModel('price-lasts', 30),
+      endingModel('price-followed', 3, [{ ...PRICING, starts: dayFromNow(4) }]),
+    ],
     routing: { max_attempts: 1, breaker: { failures: 2, open_ms: 224_000 } },
     agents: { sandbox: { backend: 'none' } },
     plans: { team: { monthly_credit_usd: 20, requests_per_minute: 60, billing: 'prepaid' } },
   }
+}
+
+const STARTED_AT = Date.now()
+const DAY_MS = 86_400_000
+
+/** A day of UTC: `2026-11-26`. */
+const dayFromNow = (days: number) => new Date(STARTED_AT + days * DAY_MS).toISOString().slice(0, 10)
+
+/** The first moment of that day as the dashboard writes it. */
+function midnightText(days: number): string {
+  const format = { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' } as const
+  return `${new Date(dayFromNow(days)).toLocaleDateString('en-US', format)}, 00:00:00 UTC`
+}
+
+/** @param days From now to the last day of its price. */
+function endingModel(id: string, days: number, successors: readonly object[] = []) {
+  const pricing = { ...PRICING, ends: dayFromNow(days), successors }
+  return { id, pricing, deployments: [{ provider: 'simulator', model: id }] }
 }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
@@ -90,7 +114,7 @@ test('J5: the page shows a provider that fails while it is looked at: why, until
   const failing = page.getByRole('article', { name: 'failing' })
   await failing.getByText('Down', { exact: true }).waitFor()
   await failing.getByText('Paused', { exact: true }).waitFor()
-  await failing.getByText(/^Breaker open after 2 failures in a row, tried again in 3 min$/).waitFor()
+  await failing.getByText(/^Breaker open after 2 failures in a row, probed in 3 min$/).waitFor()
   await failing.getByText('2 of 2 (100%)').waitFor()
   await failing.getByText('The provider answered with status 500.').waitFor()
   await page.getByRole('status').getByText('failing is down').waitFor({ state: 'attached' })
@@ -105,6 +129,14 @@ test('J5: the page shows a provider that fails while it is looked at: why, until
     'simulator',
   ])
   assert.doesNotMatch(await page.content(), /sk-in-the-file|upstream-secret/)
+})
+
+test('prices that end within a week without a successor are listed above the providers', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/providers')
+  await page.getByText('Prices without a successor', { exact: true }).waitFor()
+  const ends = page.getByRole('list').filter({ hasText: 'price-ended' })
+  const texts = await ends.getByRole('listitem').allInnerTexts()
+  assert.deepEqual(texts, [`price-ended ended ${midnightText(-2)}`, `price-ends ends ${midnightText(4)}`])
 })
 
 test('a provider is tested on request: it is told in words what came of it, and that it is under way', async (t) => {
@@ -182,7 +214,7 @@ test('an account is made, given credit to the last digit and another plan, and f
   await page.waitForURL(/tab=plan/)
   await page.getByLabel('unlimited', { exact: true }).check()
   await button(page, 'Continue').click()
-  await question(page).getByText('Requests need no credit any more: they are billed after the fact.').waitFor()
+  await question(page).getByText('Requests no longer need credit: they are postpaid.').waitFor()
   await button(page, 'Change plan').click()
   await figure(page, 'Plan').getByText('unlimited').waitFor()
   await button(page, 'Close').click()
@@ -199,7 +231,7 @@ async function findAccount(page: Page, id: string): Promise<void> {
   await found.waitFor()
   await row.waitFor()
   await field.fill('nobody')
-  await page.getByText('No account is called “nobody”').waitFor()
+  await page.getByText('No accounts match “nobody”').waitFor()
   await page.getByRole('status').getByText('0 accounts found', { exact: true }).waitFor()
   await button(page, 'Clear search').filter({ hasText: 'Clear search' }).click()
   await row.waitFor()
@@ -263,7 +295,7 @@ test('processes are listed with what they run; another version, a silent one and
     await db.updateTable('instance').set(silent).where('id', '=', 'ins_other').execute()
   } while (await Promise.race([isSilent.then(() => false), sleep(1_000, true)]))
   await db.deleteFrom('instance').where('id', '=', 'ins_other').execute()
-  await page.getByText('Not all processes run the same version').waitFor({ state: 'detached' })
+  await page.getByText('Processes run different versions').waitFor({ state: 'detached' })
 })
 
 test('an owner of another account is refused; what failed is said and tried again; without providers there is a command', async (t) => {
@@ -304,12 +336,12 @@ test('axe finds nothing in either theme, and nothing scrolls sideways on phones'
   const sheet = `${accounts}?selected=${dashboard.firstAccount}`
   for (const [path, seen] of [
     [accounts, 'Default'],
-    [`${accounts}?search=nobody`, 'No account is called'],
+    [`${accounts}?search=nobody`, 'No accounts match'],
     [sheet, 'Held by requests'],
-    [`${sheet}&tab=plan`, 'billed after the fact'],
+    [`${sheet}&tab=plan`, 'postpaid'],
     [`${accounts}?selected=new`, '(default)'],
     ['/settings/providers', 'Not called yet'],
-    ['/settings/instances', 'Runs under way'],
+    ['/settings/instances', 'Active runs'],
   ] as const) {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme })

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { axeFindings, openWindow, overflow, startBrowser } from '../support/browser.ts'
-import { type Site, startSite } from '../support/site.ts'
+import { axeFindings, openWindow, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Site, startSite } from '../support/browser/site.ts'
 
 let browser: Browser
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
-import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
+import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
-import { HOSTILE_MARKUP } from '../support/hostile-markup.ts'
+import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 
 const endings: (() => unknown)[] = []
 let browser: Browser
@@ -119,7 +119,7 @@ view('a run is stopped, and what it cost until then is metered', async (page) =>
   await say(page, 'simulate: tokens 4000')
   await figure(column(page, 1), 'Tokens in / out').getByText('≈').waitFor()
   await button(column(page, 1), 'Stop').click()
-  await page.getByText('What was generated until then is billed.').waitFor()
+  await page.getByText('Tokens generated until then are billed.').waitFor()
   const details = page.getByRole('link', { name: 'Details' })
   const id = new URL((await details.getAttribute('href')) ?? '', page.url()).searchParams.get('request')
   const token = (await sent).request().headers()['authorization']?.replace('Bearer ', '') ?? ''
@@ -137,7 +137,7 @@ view('tools are checked as they are typed, called, answered; a schema is kept to
   await button(page, 'Settings').click()
   const sheet = page.getByRole('dialog', { name: 'Settings' })
   await sheet.getByLabel('Functions').fill('[\n  {"type": "function"},\n]')
-  await sheet.getByText('Line 3: This is not JSON: ] is not expected here.').waitFor()
+  await sheet.getByText('Line 3: This is not JSON: unexpected ].').waitFor()
   assert.equal(await sheet.getByLabel('Temperature').count(), 0) // which the simulator does not support
   await sheet.getByLabel('Functions').fill('')
   await button(sheet, 'Insert example').click()
@@ -160,7 +160,7 @@ view('tools are checked as they are typed, called, answered; a schema is kept to
   await figure(column(page, 1), 'Finish reason').getByText('stop').waitFor()
 
   await button(page, 'Clear conversation').click()
-  await page.getByText('begin with an example').waitFor()
+  await page.getByText('start with an example').waitFor()
   await button(page, 'Settings').click()
   await sheet.getByLabel('Functions').fill('')
   await sheet.getByLabel('JSON schema').check()
@@ -189,9 +189,9 @@ view(
     const choose = (name: string, mimeType: string, bytes: number) =>
       page.getByLabel('Images', { exact: true }).setInputFiles({ name, mimeType, buffer: Buffer.alloc(bytes, 1) })
     await choose('large.png', 'image/png', 6 * 1024 * 1024)
-    await page.getByText('large.png has 6 MiB; an image may have 5 MiB.').waitFor()
+    await page.getByText('large.png has 6 MiB; the limit is 5 MiB.').waitFor()
     await choose('drawing.svg', 'image/svg+xml', 10)
-    await page.getByText('drawing.svg is no PNG, JPEG, GIF or WebP image.').waitFor()
+    await page.getByText('drawing.svg is not a PNG, JPEG, GIF or WebP image.').waitFor()
     const png = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'base64',
@@ -261,7 +261,7 @@ view('a link fills the view and sends nothing; code, link and history lead out o
     ['Hello & welcome', 'Be brief.'],
   )
   await button(page, 'Copy link').click()
-  await page.getByText('The link is copied.').first().waitFor()
+  await page.getByText('Link copied.').first().waitFor()
   const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
   assert.equal(await clipboard(), page.url())
   await button(page, 'Get code').click()
@@ -340,7 +340,7 @@ test('loading that fails is tried again, no models is said, and billing may not'
   await message(page).waitFor()
   await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data: [] } }), { times: 1 })
   await page.reload()
-  await page.getByText('No model can be called yet').waitFor()
+  await page.getByText('No callable models yet').waitFor()
   const billing = await dashboard.open(t, browser, '/playground', { as: await dashboard.member('billing') })
   await billing.getByText('You cannot see the playground').waitFor()
   assert.equal(await button(billing, /Run/).count(), 0)

@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page, Request } from 'playwright-core'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
-import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
+import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, frameIsThere, isOfFrame, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
-import { completionIdAt, completionRecord, recordCompletions } from '../support/completions.ts'
-import { type Dashboard, frameIsThere, isOfFrame, startDashboard } from '../support/dashboard.ts'
-import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
+import { completionIdAt, completionRecord, recordCompletions } from '../support/ledger/completions.ts'
+import { type SeededRequests, seedRequests } from '../support/providers/requests-seed.ts'
 
 let browser: Browser
 let dashboard: Dashboard
@@ -157,9 +157,9 @@ test('the sheet of a pasted ID tells how often it was tried, why, and what it co
   await calls.first().waitFor()
   const said = (await calls.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))
   assert.deepEqual(said, [
-    '1. azure · gpt-54-mini Overloaded It had no capacity. HTTP 503. Began after 2 ms, took 640 ms. So the next was called 258 ms later.',
-    '2. azure · gpt-54-mini Failed It failed, or could not be reached. No HTTP status. Began after 900 ms, took 310 ms. So the next was called at once.',
-    '3. openai · gpt-5.4-mini Answered Its answer began. HTTP 200. Began after 1.2 s, took 940 ms.',
+    '1. azure · gpt-54-mini Overloaded The provider had no capacity. HTTP 503. Began after 2 ms, took 640 ms. So the next was called 258 ms later.',
+    '2. azure · gpt-54-mini Failed The provider failed or was unreachable. No HTTP status. Began after 900 ms, took 310 ms. So the next was called at once.',
+    '3. openai · gpt-5.4-mini Answered The provider started an answer. HTTP 200. Began after 1.2 s, took 940 ms.',
   ])
   await sheet(page).getByText('78 × $1.25/M + 4,736 × $0.125/M + 10 × $10/M = $0.0007895', { exact: true }).waitFor()
   await sheet(page).getByText('rounded up to the nano-dollar once').waitFor()
@@ -180,7 +180,7 @@ test('a row opens its sheet, and the focus returns to the row', async (t) => {
   const link = rows(page).first().locator('a.row-link')
   await link.focus()
   await page.keyboard.press('Enter')
-  await sheet(page).getByText('Estimated: the provider’s own count').waitFor()
+  await sheet(page).getByText('Estimated: the provider reported no token count').waitFor()
   await sheet(page).getByText('6 × $1.25/M + 1 × $0.125/M + 3 × $10/M = $0.000037625', { exact: true }).waitFor()
   assert.equal(address(page)['request'], seeded.estimated)
   await page.keyboard.press('Escape')
@@ -281,7 +281,7 @@ test('a stream that breaks off goes on after what it told last; one that is refu
 
 test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?provider=nobody')
-  await page.getByText('No request matches these filters').waitFor()
+  await page.getByText('No matching requests').waitFor()
   await page.goto(`${dashboard.url}/app/requests?provider=openai&range=30d`)
   await button(page, 'Show the last 7 days').click()
   await rows(page).first().waitFor()

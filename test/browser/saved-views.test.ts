@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, frameIsThere, isOfFrame, startDashboard } from '../support/dashboard.ts'
-import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
+import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, frameIsThere, isOfFrame, startDashboard } from '../support/browser/dashboard.ts'
+import { type SeededRequests, seedRequests } from '../support/providers/requests-seed.ts'
 
 let browser: Browser
 let dashboard: Dashboard
@@ -51,7 +51,7 @@ test('a view of Requests is saved by keyboard, and is there after a reload and f
   await page.getByRole('dialog', { name: 'Request' }).waitFor({ state: 'detached' })
   await button(page, 'Views').focus()
   await page.keyboard.press('Enter')
-  await page.getByText('Filters and period, under a name. None is saved yet.').waitFor()
+  await page.getByText('Save filters and period under a name. No saved views yet.').waitFor()
   await entry(page, 'Save this view…').focus()
   await page.keyboard.press('Enter')
   await dialog(page).waitFor()
@@ -117,7 +117,7 @@ test('a view of Usage is replaced when its name is given again, and removed and 
   await button(page, 'Views').click()
   await entry(page, 'Save this view…').click()
   await field(page).fill('Spend by key, last 7 days')
-  await dialog(page).getByRole('status').getByText('A view has this name already. Saving replaces it.').waitFor()
+  await dialog(page).getByRole('status').getByText('A view with this name exists. Saving replaces it.').waitFor()
   await button(page, 'Replace view').click()
   await note(page, 'View replaced: Spend by key, last 7 days').waitFor()
   await page.reload()
@@ -132,11 +132,11 @@ test('a view of Usage is replaced when its name is given again, and removed and 
   await link.waitFor()
   await entry(page, 'Remove Spend by key, last 7 days').click()
   await button(page, 'Views').click()
-  await page.getByText('None is saved yet.').waitFor()
+  await page.getByText('No saved views yet.').waitFor()
   await page.reload()
   await title(page, 'Usage').waitFor()
   await button(page, 'Views').click()
-  await page.getByText('None is saved yet.').waitFor()
+  await page.getByText('No saved views yet.').waitFor()
 })
 
 test('there are 20 views at most: then one is replaced or removed', async (t) => {
@@ -148,7 +148,7 @@ test('there are 20 views at most: then one is replaced or removed', async (t) =>
   await title(page, 'Usage').waitFor()
   await button(page, 'Views').click()
   await entry(page, 'Save this view…').click()
-  await dialog(page).getByText('There are 20 views, which is the most. Remove one first.').waitFor()
+  await dialog(page).getByText('At most 20 views can be saved. Remove one first.').waitFor()
   assert.ok(await button(page, 'Save view').isDisabled())
   await field(page).fill('View 20')
   await button(page, 'Replace view').click()
@@ -182,12 +182,12 @@ test('what others wrote into the browser is text, or left out; other accounts an
   await page.goto(`${dashboard.url}/app/requests`)
   await title(page, 'Requests').waitFor()
   await button(page, 'Views').click()
-  await page.getByText('None is saved yet.').waitFor()
+  await page.getByText('No saved views yet.').waitFor()
   await write(key, '{')
   await page.goto(`${dashboard.url}/app/usage`)
   await title(page, 'Usage').waitFor()
   await button(page, 'Views').click()
-  await page.getByText('None is saved yet.').waitFor()
+  await page.getByText('No saved views yet.').waitFor()
 })
 
 const LIST = '/v1/usage/completions'
@@ -258,7 +258,7 @@ const isNone = (name: string) => / 0 requests$/.test(name)
 
 test('all statuses are counted also where the list is of one, and what nobody used in the period is the last', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=30d&status=client_left&model=model-of-nobody')
-  await page.getByText('No request matches these filters').waitFor()
+  await page.getByText('No matching requests').waitFor()
   const query = new URLSearchParams()
   page.on('request', (request) => {
     const { pathname, searchParams } = new URL(request.url())

@@ -5,10 +5,10 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import type { Browser, Page } from 'playwright-core'
-import { createSignInLink, signInUrl } from '../../src/features/accounts/sign-in-link.ts'
-import { openWindow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
-import { HOSTILE_MARKUP } from '../support/hostile-markup.ts'
+import { createSignInLink, signInUrl } from '../../src/features/accounts/bootstrap.ts'
+import { openWindow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
+import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 
 const MODEL = 'turnpike-simulator'
 const run = promisify(execFile)
@@ -51,7 +51,7 @@ test('J1: signed in by link, somebody makes a key, uses it, and revokes it while
   await dialog(page, 'CI <b>runner').getByText('chat', { exact: true }).waitFor()
   await button(page, 'Revoke').click()
   await question(page)
-    .getByText(/will (fail|be refused) within a second/)
+    .getByText(/(will fail|is rejected) within a second/)
     .waitFor()
   await button(page, 'Revoke key').click()
   await page.getByText('“CI <b>runner” is revoked').first().waitFor()
@@ -67,12 +67,12 @@ async function makeKey(page: Page): Promise<string> {
   await button(page, 'Create key').first().click()
   const form = dialog(page, 'Create an API key')
   await form.getByLabel('Name').fill('CI <b>runner')
-  await form.getByLabel('Only what I choose').check()
+  await form.getByLabel('Selected scopes').check()
   await form.getByLabel('Monthly budget').fill('5 dollars')
   await form.getByText('Enter a number.').waitFor()
   assert.equal(await form.getByRole('button', { name: 'Create key' }).isDisabled(), true)
   await form.getByLabel('Monthly budget').fill('5')
-  await form.getByLabel('Only these').check()
+  await form.getByLabel('Selected models').check()
   await form.getByPlaceholder('Add a model').fill('simul')
   await page.getByRole('option', { name: MODEL }).first().click()
   await form.getByLabel('Allowed IP addresses').fill('127.0.0.1\n300.1.2.3')
@@ -120,7 +120,7 @@ test('a key is edited in its sheet, which is an address, and who uses it is told
   const sheet = dialog(page, 'Seeded')
   await sheet.getByLabel('Name').fill('Renamed')
   await sheet.getByLabel('Monthly budget').fill('20')
-  await sheet.getByLabel('Only these').check()
+  await sheet.getByLabel('Selected models').check()
   await sheet.getByPlaceholder('Add a model').fill('simul')
   await page.getByRole('option', { name: MODEL }).first().click()
   await button(page, 'Save changes').click()
@@ -163,12 +163,71 @@ test('who may not manage keys is told who may; a failure is told with its reques
   await broken.getByText('Broken for a moment.').waitFor({ state: 'detached' })
 })
 
+interface Credential {
+  readonly id: string
+  readonly secret: string
+}
+
+/** A key or webhook created with a key. */
+async function create(path: string, { secret }: Pick<Credential, 'secret'>, body: object): Promise<Credential> {
+  const answer = await dashboard.ask('POST', path, { token: secret, body })
+  assert.equal(answer.statusCode, 201, answer.body)
+  const { id, key } = answer.json<{ id: string; key?: string }>()
+  return { id, secret: key ?? '' }
+}
+
+const statusOf = async ({ secret }: Credential) =>
+  (await dashboard.ask('GET', '/v1/models', { token: secret })).statusCode
+
+/** From its row to the dialog; the box is checked each time it opens. */
+async function askToRevoke(page: Page, name: string, label: string) {
+  await button(page, `Actions for ${name}`).click()
+  await page.getByRole('menuitem', { name: 'Revoke' }).click()
+  await question(page)
+    .getByRole('heading', { name: `Revoke “${name}”?` })
+    .waitFor()
+  const box = question(page).getByLabel(label, { exact: true })
+  await box.waitFor()
+  assert.equal(await box.isChecked(), true)
+  return box
+}
+
+test('the revoke dialog counts what a key created, revokes it by default, and leaves it active when unchecked', async (t) => {
+  const top = await dashboard.newKey('Top')
+  const middle = await create('/v1/keys', top, { name: 'Middle' })
+  const side = await create('/v1/keys', top, { name: 'Side' })
+  const bottom = await create('/v1/keys', middle, { name: 'Bottom' })
+  const { id: webhook } = await create('/v1/webhooks', middle, { url: 'https://example.com/hook' })
+  const webhookStatus = async () =>
+    (await dashboard.ask('GET', `/v1/webhooks/${webhook}`, { token: side.secret })).json<{ status: string }>().status
+  const page = await dashboard.open(t, browser, '/settings/keys')
+  const all = 'Also revoke 3 keys and disable 1 webhook created with this key'
+  await (await askToRevoke(page, 'Top', all)).uncheck()
+  await page.keyboard.press('Escape')
+  await question(page).waitFor({ state: 'detached' })
+  await (await askToRevoke(page, 'Top', all)).uncheck()
+  await button(page, 'Revoke key').click()
+  await page.getByText('“Top” is revoked').first().waitFor()
+  assert.equal(await refusedAfter(top.secret), 401)
+  assert.deepEqual(await Promise.all([middle, side, bottom].map(statusOf)), [200, 200, 200])
+  assert.equal(await webhookStatus(), 'enabled')
+
+  await askToRevoke(page, 'Middle', 'Also revoke 1 key and disable 1 webhook created with this key')
+  await button(page, 'Revoke key').click()
+  await page.getByText('“Middle” is revoked').first().waitFor()
+  assert.deepEqual([await refusedAfter(middle.secret), await refusedAfter(bottom.secret)], [401, 401])
+  assert.equal(await statusOf(side), 200)
+  assert.equal(await webhookStatus(), 'disabled')
+  await page.getByRole('link', { name: /^Bottom/ }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: /^Side/ }).waitFor()
+})
+
 test('a developer gives no more than they have', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/keys', { as: await dashboard.member('developer') })
   await button(page, 'Create key').first().click()
   const form = dialog(page, 'Create an API key')
-  await form.getByText('Everything that I may do').waitFor()
-  await form.getByLabel('Only what I choose').check()
+  await form.getByText('All my rights').waitFor()
+  await form.getByLabel('Selected scopes').check()
   assert.equal(await form.getByLabel('Webhooks').count(), 1)
   assert.equal(await form.getByLabel('Billing').count(), 0)
 })

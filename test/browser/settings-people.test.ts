@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 
 const endings: (() => unknown)[] = []
 let browser: Browser
@@ -36,7 +36,7 @@ test('somebody is invited by a link that is shown once, and another invitation i
   const page = await dashboard.open(t, browser, '/settings/members')
   await page.getByText('No open invitations').waitFor()
   await button(page, 'Invite').click()
-  const dialog = page.getByRole('dialog', { name: 'Invite somebody' })
+  const dialog = page.getByRole('dialog', { name: 'Invite a member' })
   await dialog.getByLabel('Email').fill('not an address')
   await button(page, 'Create link').click()
   await dialog.getByRole('alert').waitFor()
@@ -79,7 +79,7 @@ test('an owner changes a role and removes a member, and cannot leave the account
   await own.getByRole('combobox').getByText('Owner').waitFor()
 
   await row.getByRole('button', { name: /^Remove/ }).click()
-  await question(page).getByText('the API keys that they made are revoked').waitFor()
+  await question(page).getByText('the API keys that they created are revoked').waitFor()
   await confirm(page, 'Remove member')
   await row.waitFor({ state: 'detached' })
   assert.equal((await dashboard.ask('GET', '/v1/audit', { token })).statusCode, 401)
@@ -97,7 +97,7 @@ test('J3: a device that was let in is seen with what it may use, and is refused 
   }
   const asked = await post('/device/code', { scope: 'chat models:read offline_access' })
   const page = await dashboard.open(t, browser, '/settings/devices')
-  await page.getByText('No device is connected').waitFor()
+  await page.getByText('No connected devices').waitFor()
   await page.getByText(`turnpike login --url ${url}`).waitFor()
   await page.goto(asked['verification_uri_complete'] ?? '')
   await button(page, 'Continue').click()
@@ -115,7 +115,7 @@ test('J3: a device that was let in is seen with what it may use, and is refused 
   await row.getByText('owner@example.com').waitFor()
   await row.getByRole('button', { name: /^Disconnect/ }).click()
   await confirm(page, 'Disconnect')
-  await page.getByText('No device is connected').waitFor()
+  await page.getByText('No connected devices').waitFor()
   const until = performance.now() + 10_000
   while ((await use()) !== 401) assert.ok(performance.now() < until)
   await page.getByText('All', { exact: true }).click()
@@ -149,6 +149,24 @@ test('the audit log tells in sentences what was done; filters and entries are ad
   await says('Ada withdrew an invitation').waitFor()
 })
 
+test('denied attempts of the same kind are one entry with their number', async (t) => {
+  const ask = async (token: string, scope: string) =>
+    dashboard.ask('POST', '/v1/keys', { token, body: { name: 'Wider', scopes: [scope] } })
+  const granted = await ask((await dashboard.newKey('Full')).secret, 'keys')
+  assert.equal(granted.statusCode, 201, granted.body)
+  const { key } = granted.json<{ key: string }>()
+  for (let attempt = 0; attempt < 12; attempt++) assert.equal((await ask(key, 'billing')).statusCode, 403)
+  const page = await dashboard.open(t, browser, '/settings/audit?action=key.created')
+  const row = page.getByRole('row', { name: /Key “Wider” tried to create a key/ })
+  await row.getByText('Refused × 12', { exact: true }).waitFor()
+  assert.equal(await row.count(), 1)
+  assert.equal(await page.getByText('×').count(), 1)
+  await row.getByRole('link').click()
+  const sheet = page.getByRole('dialog', { name: 'Audit entry' })
+  await sheet.getByText('Refused × 12', { exact: true }).waitFor()
+  await sheet.getByText('Last attempt', { exact: true }).waitFor()
+})
+
 test('other sessions are signed out, and this one goes on', async (t) => {
   const other = await dashboard.browser(dashboard.owner)
   const page = await dashboard.open(t, browser, '/settings/sessions')
@@ -167,7 +185,7 @@ test('theme, time zone and shortcuts are chosen, and last', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/appearance', { timezoneId: 'Asia/Tokyo' })
   await page.getByLabel('Dark').check()
   await page.getByLabel('UTC', { exact: true }).check()
-  await page.getByRole('switch', { name: 'Shortcuts of single letters' }).uncheck()
+  await page.getByRole('switch', { name: 'Single-letter shortcuts' }).uncheck()
   await page.reload()
   await heading(page, 'Appearance')
   assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark')
@@ -244,7 +262,7 @@ test('axe finds nothing in either theme, and nothing scrolls sideways at 320 and
     await look(title)
   }
   await page.goto(`${dashboard.url}/app/settings/keys?create=1`)
-  await page.getByLabel('Only what I choose').check()
+  await page.getByLabel('Selected scopes').check()
   await look('Create an API key')
   await page.goto(`${dashboard.url}/app/settings/keys?status=all`)
   await page.getByRole('link', { name: /A name that goes on/ }).click()

@@ -1,16 +1,27 @@
 /**
- * What stands around every view of the dashboard, in a real browser. Runs on one database: accounts and sessions are the same
- * on every one, and other tests look at them there.
+ * The frame around every view of the dashboard, and what its first page loads, in a real browser. Runs on one database:
+ * accounts, sessions and files are the same on every one.
  */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { createSignInLink, signInUrl } from '../../src/features/accounts/sign-in-link.ts'
-import { axeFindings, comesTrue, openWindow, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, frameIsThere, isOfFrame, type OpenOptions, startDashboard } from '../support/dashboard.ts'
-import { join as joinAccount, OWN_PAGE } from '../support/signed-in.ts'
+import type { Browser, Page, Response } from 'playwright-core'
+import { createSignInLink, signInUrl } from '../../src/features/accounts/bootstrap.ts'
+import { axeFindings, comesTrue, openWindow, overflow, startBrowser } from '../support/browser/browser.ts'
+import {
+  type Dashboard,
+  frameIsThere,
+  isOfFrame,
+  type OpenOptions,
+  startDashboard,
+} from '../support/browser/dashboard.ts'
+import { join as joinAccount, OWN_PAGE } from '../support/browser/signed-in.ts'
 
 const MODEL = 'claude-sonnet-4-6'
+/** Of all JavaScript, as it travels. */
+const MAX_SCRIPT_BYTES = 200 * 1024
+/** Files below it are sent as they are. */
+const MIN_COMPRESSED_BYTES = 1024
+const MAX_LAYOUT_SHIFT = 0.05
 
 let browser: Browser
 let dashboard: Dashboard
@@ -75,7 +86,7 @@ test('the palette finds a view and a model by some letters and goes there, befor
   await searchField(page).fill('sonnet-4-6')
   await option(page, new RegExp(`^${MODEL}`)).waitFor()
   await searchField(page).fill('no view is called so')
-  await page.getByText('Nothing has this name.').waitFor()
+  await page.getByText('No matches.').waitFor()
   await page.keyboard.press('Escape')
   await searchField(page).waitFor({ state: 'detached' })
 })
@@ -98,7 +109,7 @@ test('letters jump and help until they are switched off, and never while somebod
   assert.equal(await searchField(page).inputValue(), 'gh?')
   await page.keyboard.press('Escape')
   await page.goBack()
-  await page.getByRole('switch', { name: 'Shortcuts of single letters' }).click()
+  await page.getByRole('switch', { name: 'Single-letter shortcuts' }).click()
   await page.reload()
   await heading(page, 'Appearance').waitFor()
   await page.keyboard.press('?')
@@ -191,7 +202,7 @@ test('without a network it is said that what is seen may be old, until there is 
   await frameIsThere(page)
   await page.waitForLoadState('networkidle')
   await page.context().setOffline(true)
-  const note = page.getByText('You are offline. What you see may be old.')
+  const note = page.getByText('You are offline. The data may be out of date.')
   await note.waitFor()
   await page.context().setOffline(false)
   await note.waitFor({ state: 'detached' })
@@ -277,5 +288,81 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     assert.deepEqual(await axeFindings(page), [])
+  })
+}
+
+// Strings: these run in the browser, whose types tests do not know.
+const LAYOUT_SHIFT = `new Promise((resolve) => {
+  let sum = 0
+  const add = (entries) => {
+    for (const { value, hadRecentInput } of entries) if (!hadRecentInput) sum += value
+  }
+  const observer = new PerformanceObserver((list) => add(list.getEntries()))
+  observer.observe({ type: 'layout-shift', buffered: true })
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
+    add(observer.takeRecords())
+    resolve(sum)
+  })))
+})`
+const FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+
+interface Visit {
+  readonly page: Page
+  readonly requests: readonly string[]
+  readonly scripts: readonly Response[]
+  readonly policy: string
+}
+
+/** Of somebody who was never here: nothing is in the browser's cache. Over when nothing more is asked for. */
+async function visit(t: TestContext, path: string): Promise<Visit> {
+  const page = await dashboard.window(t, browser, { viewport: { width: 1280, height: 800 } })
+  const requests: string[] = []
+  const scripts: Response[] = []
+  page.on('request', (request) => requests.push(request.url()))
+  page.on('response', (response) => {
+    if (response.request().resourceType() === 'script') scripts.push(response)
+  })
+  const answer = await page.goto(`${dashboard.url}/app${path}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForLoadState('networkidle')
+  return { page, requests, scripts, policy: answer?.headers()['content-security-policy'] ?? '' }
+}
+
+/** As it travelled; what is worth it was compressed by Brotli. */
+function sizeOf(script: Response): number {
+  const { 'content-length': length, 'content-encoding': coding } = script.headers()
+  const size = Number(length)
+  assert.ok(size > 0, `${script.url()} does not say its size`)
+  assert.ok(size < MIN_COMPRESSED_BYTES || coding === 'br', `${script.url()} travelled as ${coding ?? 'it is'}`)
+  return size
+}
+
+const isElsewhere = (url: string): boolean =>
+  !['data:', 'blob:'].includes(new URL(url).protocol) && !url.startsWith(`${dashboard.url}/`)
+
+test('the first page loads at most 200 KiB of JavaScript, compressed, and nothing from anywhere else', async (t) => {
+  const { page, requests, scripts, policy } = await visit(t, '/')
+  const size = scripts.map(sizeOf).reduce((sum, bytes) => sum + bytes, 0)
+  const paintMs = await page.evaluate<number | undefined>(FIRST_PAINT)
+  t.diagnostic(
+    `${scripts.length} scripts, ${(size / 1024).toFixed(1)} KiB; first contentful paint ${paintMs?.toFixed(0)} ms`,
+  )
+  assert.ok(scripts.length > 2, 'there is no application')
+  assert.ok(
+    size <= MAX_SCRIPT_BYTES,
+    `${size} bytes in ${scripts.map((script) => `\n${sizeOf(script)} ${script.url()}`)}`,
+  )
+  assert.deepEqual(requests.filter(isElsewhere), [])
+  assert.match(policy, /script-src 'self';/)
+  assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+})
+
+for (const path of ['/', '/usage']) {
+  test(`what stands on ${path} stays where it is while the rest arrives`, async (t) => {
+    const { page } = await visit(t, path)
+    const shift = await page.evaluate<number>(LAYOUT_SHIFT)
+    const paintMs = await page.evaluate<number | undefined>(FIRST_PAINT)
+    t.diagnostic(`layout shift ${shift.toFixed(4)}; first contentful paint ${paintMs?.toFixed(0)} ms`)
+    assert.ok(shift <= MAX_LAYOUT_SHIFT, `${shift}`)
   })
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, isOfFrame, startDashboard } from '../support/dashboard.ts'
-import { type SeededRequests, seedRequests } from '../support/requests-seed.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, isOfFrame, startDashboard } from '../support/browser/dashboard.ts'
+import { type SeededRequests, seedRequests } from '../support/providers/requests-seed.ts'
 
 let browser: Browser
 let dashboard: Dashboard
@@ -182,7 +182,7 @@ test('the file is the gateway’s own, under its own name', async (t) => {
 
 test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
   const page = await dashboard.open(t, browser, '/usage?model=never-used')
-  await page.getByText('Nothing was used with these filters').waitFor()
+  await page.getByText('No matching usage').waitFor()
   await button(page, 'Clear filters').click()
   await title(page, 'Spend by model').waitFor()
   const error = { message: 'Out of order.', type: 'invalid_request_error', code: 'broken', request_id: 'req_shown' }
@@ -205,7 +205,7 @@ test('nothing, failures and refusals each say what they are and what can be done
   const empty = await dashboard.open(t, browser, '/usage', {
     as: await dashboard.person(other, 'owner', 'new@example.com'),
   })
-  await empty.getByText('Nothing was used in this period').waitFor()
+  await empty.getByText('No usage in this period').waitFor()
   await empty.getByRole('tab', { name: 'Speed and errors' }).click()
   await empty.getByText('No requests in this period').waitFor()
   assert.equal(await empty.locator('table').count(), 0)
@@ -226,7 +226,7 @@ test('speed and errors are asked for when looked at, say of which days they are,
   })
   await page.getByRole('tab', { name: 'Speed and errors' }).click()
   await title(page, 'Time to first token').waitFor()
-  await page.getByRole('note').getByText('of the last 7 days of the period').waitFor()
+  await page.getByRole('note').getByText('cover the last 7 days of the period').waitFor()
   await page.getByRole('group', { name: 'Group by' }).getByText('Provider', { exact: true }).click()
   await title(page, 'By provider').waitFor()
   await page.reload()

@@ -7,11 +7,11 @@ import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
 import type { WebhookId } from '../../src/domain/ids.ts'
 import { signWebhook } from '../../src/domain/webhook-signature.ts'
-import { axeFindings, overflow, startBrowser } from '../support/browser.ts'
-import { type Dashboard, startDashboard } from '../support/dashboard.ts'
-import { HOSTILE_MARKUP } from '../support/hostile-markup.ts'
-import { KINDS, type Received, type Receiver, startReceiver, whole } from '../support/receiver.ts'
-import { type LoggedEndpoints, logWebhooks } from '../support/webhook-log.ts'
+import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
+import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
+import { KINDS, type Received, type Receiver, startReceiver, whole } from '../support/webhooks/receiver.ts'
+import { type LoggedEndpoints, logWebhooks } from '../support/webhooks/webhook-log.ts'
 
 const OVER = { webhooks: { allow_private_networks: true } }
 
@@ -68,9 +68,9 @@ test('a webhook is added, its first event is seen to arrive, and what was sent c
   await form.locator('[aria-invalid="true"]').waitFor()
   assert.equal(await url.inputValue(), 'ftp://receiver.example.com', 'what was typed stays')
   const refusal = form.locator(`[id="${(await url.getAttribute('aria-describedby'))?.split(' ').at(-1)}"]`)
-  assert.match(await refusal.innerText(), /whole URL/)
+  assert.match(await refusal.innerText(), /such as https:/)
   await url.fill(`${receiver.url}/first`)
-  await form.getByRole('radio', { name: 'Only some' }).check()
+  await form.getByRole('radio', { name: 'Selected events' }).check()
   assert.ok(await form.getByRole('button', { name: 'Add webhook' }).isDisabled(), 'of some there is at least one')
   await form.getByRole('checkbox', { name: 'agent.failed' }).check()
   await form.getByLabel('Description').fill('First')
@@ -100,7 +100,7 @@ async function readDelivery(page: Page, body: string): Promise<void> {
   assert.match(page.url(), /\?delivery=dlv_/)
   const shown = await sheet.getByRole('group', { name: 'Body of the request' }).innerText()
   assert.equal(JSON.stringify(JSON.parse(shown)), body)
-  assert.equal(await sheet.getByRole('group', { name: 'Answer to attempt 1' }).innerText(), 'thank you')
+  assert.equal(await sheet.getByRole('group', { name: 'Response to attempt 1' }).innerText(), 'thank you')
   await page.keyboard.press('Escape')
   await sheet.waitFor({ state: 'hidden' })
   assert.ok(!page.url().includes('delivery='))
@@ -122,9 +122,9 @@ test('a failed attempt is shown with its answer, which runs nothing; mended, it 
   const sheet = dialogOf(page, 'webhook.test')
   await sheet.getByText(/^1\. Failed: 500 in /).waitFor()
   await sheet.getByText('The receiver answered 500. Only 2xx counts as delivered.').waitFor()
-  await sheet.getByText('It is still being tried.').waitFor()
+  await sheet.getByText('Attempts are still pending.').waitFor()
   await showAllHostile(page, id)
-  const answers = sheet.getByRole('group', { name: /^Answer to attempt/ })
+  const answers = sheet.getByRole('group', { name: /^Response to attempt/ })
   assert.equal(await answers.count(), 12)
   assert.match(await answers.last().innerText(), /<script>/)
   assert.equal(await page.evaluate('globalThis.__hackedBy'), undefined)
@@ -170,7 +170,7 @@ async function failAndResendAll(page: Page, webhookId: string): Promise<void> {
   await page.getByText('503').nth(1).waitFor()
   await press(page, 'Resend failed…')
   const dialog = dialogOf(page, 'Resend failed deliveries')
-  await dialog.getByText('2 deliveries have failed in this time.').waitFor()
+  await dialog.getByText('2 deliveries have failed in this period.').waitFor()
   await press(dialog, 'Resend 2 deliveries')
   await receiver.until('/failing', before + 4)
   await page.getByText('No failed deliveries').waitFor()
@@ -287,7 +287,7 @@ async function visitViews(page: Page, { busy, disabled }: LoggedEndpoints, look:
   await page.getByText('Agents to chat').waitFor()
   await look('list')
   await go('?create=1')
-  await page.getByRole('radio', { name: 'Only some' }).check()
+  await page.getByRole('radio', { name: 'Selected events' }).check()
   await look('form')
   await go(`/${busy}?status=failed`)
   const failed = page.getByRole('link', { name: 'agent.started' })
@@ -297,7 +297,7 @@ async function visitViews(page: Page, { busy, disabled }: LoggedEndpoints, look:
   await page.getByText(/^6\. Failed: /).waitFor()
   await look('delivery')
   await go(`/${disabled}?tab=verification`)
-  await page.getByText('It gets nothing until').waitFor()
+  await page.getByText('It receives no events until').waitFor()
   await look('verification')
 }
 

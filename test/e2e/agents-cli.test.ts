@@ -7,17 +7,25 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
-import type { OpenedDatabase } from '../../src/db/open.ts'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import { type AccountId, type AgentId, createIdSource } from '../../src/domain/ids.ts'
-import { type Progress, type RunClaim, recordProgress, saveArtifact } from '../../src/features/agents/progress.ts'
-import { endRun, failure, type RunEnding, startRun } from '../../src/features/agents/run.ts'
+import {
+  endRun,
+  failure,
+  type Progress,
+  type RunClaim,
+  type RunEnding,
+  recordProgress,
+  saveArtifact,
+  startRun,
+} from '../../src/features/agents/run.ts'
 import { findAgent, lastRunOf } from '../../src/features/agents/store.ts'
 import { eventRecorder } from '../../src/features/webhooks/record-event.ts'
 import { type FaultProxy, startFaultProxy } from '../faults/kit/fault-proxy.ts'
 import { eventually } from '../support/client.ts'
-import { type Home, makeHome, type Running } from '../support/command-line.ts'
-import { openPlace } from '../support/database.ts'
+import { openLocation } from '../support/database.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
+import { type Home, makeHome, type Running } from '../support/process/command-line.ts'
 
 let gateway: Gateway
 let proxy: FaultProxy
@@ -33,7 +41,7 @@ before(async () => {
   proxy = await startFaultProxy({ port: gateway.port })
   accountId = (await gateway.cli('accounts', 'create', '--name', 'Example')) as AccountId // of our own making
   const key = await gateway.key('--account', accountId, '--scopes', 'agents:read,agents:write')
-  database = await openPlace(gateway.database)
+  database = await openLocation(gateway.database)
   home = makeHome({ TURNPIKE_URL: gateway.url, TURNPIKE_API_KEY: key, TZ: 'UTC' })
   const folder = join(home.folder, '..', '..')
   execFileSync('git', ['init', '-q'], { cwd: folder })
@@ -139,7 +147,7 @@ test('--wait ends with the run that a follow-up began, by how that ended', async
   await finish(await begin(id), completed('Done.'))
   assert.deepEqual((await waiting.ended).stdout, 'Done.\n')
   const more = start('follow-up', id, 'More.', '--wait')
-  await saw(more.stderr, 'waits for a worker')
+  await saw(more.stderr, 'is queued')
   await finish(await begin(id), failure('max_steps'))
   const { code, stdout, stderr } = await more.ended
   assert.deepEqual([code, stdout], [1, ''])
@@ -158,7 +166,7 @@ test('logs -f goes on where a lost connection left it', async () => {
   await finish(claim, completed('Done.'))
   const { code, stdout, stderr } = await logs.ended
   assert.equal(code, 0)
-  assert.match(stderr, /Connected again after/)
+  assert.match(stderr, /Reconnected after/)
   const sequences = stdout
     .trimEnd()
     .split('\n')
@@ -168,13 +176,13 @@ test('logs -f goes on where a lost connection left it', async () => {
 
 test('an agent is cancelled; one that has ended is not', async () => {
   const id = await create('Fix it.')
-  assert.equal(await run('cancel', id), `${id} is cancelled.\n`)
+  assert.equal(await run('cancel', id), `Agent ${id} is cancelled.\n`)
   assert.equal(JSON.parse(await run('show', id, '--json')).status, 'cancelled')
   const other = await create('Fix it, too.')
   const claim = await begin(other)
-  assert.equal(await run('cancel', other), `${other} ends within 10 seconds.\n`)
+  assert.equal(await run('cancel', other), `Agent ${other} stops within 10 seconds.\n`)
   await finish(claim, { status: 'cancelled' })
-  assert.equal(await run('follow-up', other, 'Go on.'), `${other} waits for a worker.\n`)
+  assert.equal(await run('follow-up', other, 'Go on.'), `Agent ${other} is queued.\n`)
   await finish(await begin(other), completed('Done.', 2))
   const refused = await home.run(['agents', 'cancel', other])
   assert.equal(refused.code, 1)

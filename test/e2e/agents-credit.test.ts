@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { calls, ENDED, employerAt, script, startAgentSite } from '../support/agent-site.ts'
+import { calls, ENDED, employerAt, script, startAgentSite } from '../support/agents/agent-site.ts'
 import { send } from '../support/client.ts'
 
 const prepaid = { plans: { small: { billing: 'prepaid' } }, accounts: { default_plan: 'small' } }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { calls, ENDED, employerAt, pushedFile, script, startAgentSite } from '../support/agent-site.ts'
+import { calls, ENDED, employerAt, pushedFile, script, startAgentSite } from '../support/agents/agent-site.ts'
 import { eventually } from '../support/client.ts'
 
 const site = await startAgentSite()

@@ -9,7 +9,7 @@ import {
   type SiteOptions,
   script,
   startAgentSite,
-} from '../support/agent-site.ts'
+} from '../support/agents/agent-site.ts'
 import { errorOf, eventually, send } from '../support/client.ts'
 
 async function siteWith(t: TestContext, options: SiteOptions) {

@@ -5,10 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { calls, ENDED, employerAt, FIX, pushedFile, QUICK_FIX, script, startAgentSite } from '../support/agent-site.ts'
+import {
+  calls,
+  ENDED,
+  employerAt,
+  FIX,
+  pushedFile,
+  QUICK_FIX,
+  script,
+  startAgentSite,
+} from '../support/agents/agent-site.ts'
+import { gitIn } from '../support/agents/git-repositories.ts'
 import { eventually } from '../support/client.ts'
-import { gitIn } from '../support/git-repositories.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { startReceiver } from '../support/webhooks/receiver.ts'
 
 const site = await startAgentSite()
 after(async () => {

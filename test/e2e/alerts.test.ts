@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import type { OpenedDatabase } from '../../src/db/open.ts'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import type { AccountId } from '../../src/domain/ids.ts'
 import { usdNumber } from '../../src/domain/money.ts'
 import { errorOf, eventually, send } from '../support/client.ts'
-import { openPlace } from '../support/database.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
+import { openLocation } from '../support/database.ts'
 import { type Gateway, model, oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, getJson, type LedgerRow, race, reconcile, reportsMaxTokens } from '../support/money.ts'
-import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
-import { customerOf, LOOPBACK_ALLOWED, type WireBody, type WireEvent } from '../support/webhook-client.ts'
+import { everyRow, getJson, type LedgerRow, race, reconcile, reportsMaxTokens } from '../support/ledger/money.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { type Received, type Receiver, startReceiver } from '../support/webhooks/receiver.ts'
+import { customerOf, LOOPBACK_ALLOWED, type WireBody, type WireEvent } from '../support/webhooks/webhook-client.ts'
 
 /** Nothing divides evenly: 7 tokens in and 100 out are 1 000 791.7 nano-dollars. */
 const PRICED = {
@@ -32,7 +32,7 @@ before(async () => {
   const config = oneModel(provider.url, {}, { models: [PRICED], plans, ...LOOPBACK_ALLOWED })
   const first = await startGateway({ config })
   gateways = [first, await startGateway({ config, dataDir: first.dataDir })]
-  database = await openPlace(first.database)
+  database = await openLocation(first.database)
   receiver = await startReceiver()
   operator = await first.key('--operator')
 })

@@ -7,16 +7,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { ordinary } from '../support/answers.ts'
-import { echoes, FORM, form, GRANT, misplaced, OWN_PAGE, withCookie } from '../support/canary-uses.ts'
-import { createWatch, type Told } from '../support/canary-watch.ts'
+import { echoes, FORM, form, GRANT, misplaced, OWN_PAGE, withCookie } from '../support/agents/canary-uses.ts'
+import { createWatch, type Told } from '../support/agents/canary-watch.ts'
+import { comeBack, createTestBrowser } from '../support/browser/sign-in.ts'
 import { type Answer, type Call, CHAT, eventually, hello, open } from '../support/client.ts'
-import { openPlace } from '../support/database.ts'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
+import { openLocation } from '../support/database.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
-import { type LyingOidc, startLyingOidc } from '../support/lying-oidc.ts'
-import { type OidcProvider, startOidcProvider } from '../support/oidc.ts'
-import { comeBack, createTestBrowser } from '../support/sign-in.ts'
+import { type LyingOidc, startLyingOidc } from '../support/identity/lying-oidc.ts'
+import { type OidcProvider, startOidcProvider } from '../support/identity/oidc.ts'
+import { ordinary } from '../support/providers/answers.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 /** Of a provider of models, by protocol. A message that is cut off must not keep the first half of one either. */
 const PROVIDER_KEYS = {
@@ -32,7 +32,7 @@ const SETTINGS = {
 
 type Watch = ReturnType<typeof createWatch>
 
-interface World {
+interface Runtime {
   readonly t: TestContext
   readonly watch: Watch
   readonly gateway: Gateway
@@ -44,7 +44,7 @@ interface World {
   readonly operator: string
 }
 
-async function setUp(t: TestContext, level: string): Promise<World> {
+async function setUp(t: TestContext, level: string): Promise<Runtime> {
   const watch = createWatch()
   const [idp, liar] = [await startOidcProvider(t), await startLyingOidc(t)]
   const [openai, anthropic, gemini] = [
@@ -69,7 +69,7 @@ async function setUp(t: TestContext, level: string): Promise<World> {
   return { t, watch, gateway, providers, idp, liar, url, operator }
 }
 
-function configurationOf({ idp, liar, providers }: Pick<World, 'idp' | 'liar' | 'providers'>): object {
+function configurationOf({ idp, liar, providers }: Pick<Runtime, 'idp' | 'liar' | 'providers'>): object {
   const names = Object.keys(PROVIDER_KEYS) as (keyof typeof PROVIDER_KEYS)[] // the keys of a constant
   const { issuer, clientId: client_id, clientSecret: client_secret } = idp
   const other = { issuer: liar.issuer, client_id: liar.clientId, client_secret: IDENTITY_SECRET }
@@ -92,7 +92,7 @@ function configurationOf({ idp, liar, providers }: Pick<World, 'idp' | 'liar' | 
 }
 
 /** What a first start prints once for whoever started it; it is taken out of what is searched. */
-async function readWelcome({ gateway, watch }: World): Promise<{ key: string; link: string; rest: () => string }> {
+async function readWelcome({ gateway, watch }: Runtime): Promise<{ key: string; link: string; rest: () => string }> {
   const end = /#token=([\w-]+)\s/
   const printed = await eventually(
     async () => gateway.output(),
@@ -112,7 +112,7 @@ const cookieOf = ({ headers }: Answer): string | undefined =>
 const json = <T>({ text }: Answer): T => JSON.parse(text) as T // of our own service
 
 /** Through the provider's page. @returns the cookie's secret. */
-async function signIn({ watch, gateway, url }: World, login: string, query = ''): Promise<string> {
+async function signIn({ watch, gateway, url }: Runtime, login: string, query = ''): Promise<string> {
   const browser = createTestBrowser()
   const callback = await comeBack(browser, { url, path: `/auth/honest${query}`, login })
   const cookie = [...(browser.cookies.get(url) ?? [])].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -124,14 +124,14 @@ async function signIn({ watch, gateway, url }: World, login: string, query = '')
   return secret
 }
 
-async function tokenOf({ watch, gateway }: World, cookie: string): Promise<string> {
+async function tokenOf({ watch, gateway }: Runtime, cookie: string): Promise<string> {
   const answer = await watch.ask(gateway, '/auth/session', { method: 'POST', headers: withCookie(cookie) })
   answer.secret('cookie of ada', cookieOf(answer)) // as it was, for longer
   return answer.secret('JWT', json<{ access_token?: string }>(answer).access_token)
 }
 
 /** A device asks, the person approves on the page, the device gets tokens and exchanges them for others. */
-async function connect({ watch, gateway }: World, cookie: string) {
+async function connect({ watch, gateway }: Runtime, cookie: string) {
   const post = (path: string, fields: Readonly<Record<string, string>>, headers = {}) =>
     watch.ask(gateway, path, { body: form(fields), headers: { ...FORM, ...headers } })
   const client_id = 'turnpike-cli'
@@ -159,7 +159,7 @@ async function connect({ watch, gateway }: World, cookie: string) {
 const EXPIRES_AFTER_MS = 5_000
 
 /** A key that is revoked, and one that will be too old soon. */
-async function spentKeys({ watch, gateway }: World, token: string): Promise<readonly string[]> {
+async function spentKeys({ watch, gateway }: Runtime, token: string): Promise<readonly string[]> {
   const make = async (body: object) => {
     const answer = await watch.ask(gateway, '/v1/keys', { key: token, body })
     const { id, key } = json<{ id: string; key?: string }>(answer)
@@ -172,7 +172,7 @@ async function spentKeys({ watch, gateway }: World, token: string): Promise<read
   return [revoked.key, expired.key]
 }
 
-async function assertSpent({ watch, gateway }: World, keys: readonly string[]): Promise<void> {
+async function assertSpent({ watch, gateway }: Runtime, keys: readonly string[]): Promise<void> {
   for (const key of keys) {
     const { status } = await eventually(
       () => watch.ask(gateway, '/v1/models', { key }),
@@ -183,7 +183,7 @@ async function assertSpent({ watch, gateway }: World, keys: readonly string[]): 
 }
 
 /** The page that chooses how to sign in hands an invitation on, to the browser that sent it. */
-async function invite(world: World, token: string): Promise<string> {
+async function invite(world: Runtime, token: string): Promise<string> {
   const { watch, gateway, idp } = world
   const made = await watch.ask(gateway, '/v1/invitations', { key: token, body: { role: 'developer' } })
   const link = /#token=(tpi_\w+)/.exec(made.text)?.[1]
@@ -198,7 +198,7 @@ async function invite(world: World, token: string): Promise<string> {
 }
 
 /** Sign-in at a provider that repeats what it was sent, and lies. */
-async function failToSignIn({ watch, gateway, liar, url }: World): Promise<void> {
+async function failToSignIn({ watch, gateway, liar, url }: Runtime): Promise<void> {
   const basic = Buffer.from(`${liar.clientId}:${IDENTITY_SECRET}`).toString('base64')
   const said = `Basic ${basic} of ${IDENTITY_SECRET} is wrong`
   const refusals = [
@@ -223,7 +223,7 @@ async function failToSignIn({ watch, gateway, liar, url }: World): Promise<void>
   assert.ok(liar.tokenRequests.length >= refusals.length, 'the provider was asked')
 }
 
-async function failAtProviders({ watch, gateway, providers }: World, key: string): Promise<void> {
+async function failAtProviders({ watch, gateway, providers }: Runtime, key: string): Promise<void> {
   const fail = async ([name, provider]: readonly [string, FakeProvider]): Promise<void> => {
     const secret = PROVIDER_KEYS[name as keyof typeof PROVIDER_KEYS] // the same names
     const before = provider.calls.length
@@ -251,7 +251,7 @@ const MISPLACED =
 /** What the service recognises; errors may quote to its sender what is a text like any other. */
 const OURS = /^(tp[a-z]?_|eyJ)/
 
-async function misplaceAll({ watch, gateway }: World, good: { key: string; cookie: string }): Promise<number> {
+async function misplaceAll({ watch, gateway }: Runtime, good: { key: string; cookie: string }): Promise<number> {
   const kinds = new Map(
     [...watch.planted].filter(([, name]) => MISPLACED.test(name)).map(([secret, name]) => [name, secret]),
   )
@@ -280,8 +280,8 @@ async function misplaceAll({ watch, gateway }: World, good: { key: string; cooki
 }
 
 /** Every row of every table, and every file but that of the installation's secret. */
-async function hearWhatIsKept({ watch, gateway }: World): Promise<number> {
-  const { db, dialect, close } = await openPlace(gateway.database)
+async function hearWhatIsKept({ watch, gateway }: Runtime): Promise<number> {
+  const { db, dialect, close } = await openLocation(gateway.database)
   const names =
     dialect === 'sqlite'
       ? sql<{ name: string }>`select name from sqlite_master where type = 'table'`
@@ -324,6 +324,7 @@ const OF_OPERATORS = [
   '/healthz',
   '/readyz',
   '/v1/admin/providers',
+  '/v1/admin/price_ends',
   '/v1/admin/instances',
   '/v1/admin/accounts',
 ]

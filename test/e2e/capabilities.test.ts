@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { answerBytes } from '../support/answers.ts'
 import { CHAT, send, usageReport } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { answerNative, NATIVES, type Native, refuseNative, type Said } from '../support/native-answers.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { answerBytes } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { answerNative, NATIVES, type Native, refuseNative, type Said } from '../support/providers/native-answers.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const SAID: Said = {
   reasoning: 'Let me see.',

@@ -5,12 +5,19 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { answerBytes } from '../support/answers.ts'
 import { CHAT, eventually, open, send, usageReport } from '../support/client.ts'
-import { type ProviderCall, type Reply, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { answerNative, beginning, NATIVES, type Native, refuseNative, type Said } from '../support/native-answers.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { answerBytes } from '../support/providers/answers.ts'
+import { type ProviderCall, type Reply, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import {
+  answerNative,
+  beginning,
+  NATIVES,
+  type Native,
+  refuseNative,
+  type Said,
+} from '../support/providers/native-answers.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES).filter(([name]) => name !== 'azure')

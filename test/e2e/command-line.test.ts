@@ -4,21 +4,20 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { openStore, ownerOf } from '../../src/cli/remote/credential-store.ts'
-import { beginDeviceFlow, CLIENT_ID, discover, pollOnce } from '../../src/cli/remote/oauth.ts'
-import { openProfiles, withProfile } from '../../src/cli/remote/profiles.ts'
-import type { OpenedDatabase } from '../../src/db/open.ts'
+import { openStore, ownerOf } from '../../src/cli/remote/auth/credential-store.ts'
+import { beginDeviceFlow, CLIENT_ID, discover, pollOnce } from '../../src/cli/remote/auth/oauth.ts'
+import { openProfiles, withProfile } from '../../src/cli/remote/auth/profiles.ts'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import type { AccountId, SessionId, UserId } from '../../src/domain/ids.ts'
 import { type Activation, createActivation } from '../../src/features/oauth/activation.ts'
-import { createClients } from '../../src/features/oauth/clients.ts'
-import { DATABASE_TIME } from '../../src/features/oauth/database-time.ts'
-import { ordinary } from '../support/answers.ts'
+import { createClients, DATABASE_TIME } from '../../src/features/oauth/authority.ts'
 import { eventually, send } from '../support/client.ts'
-import { type Home, makeHome } from '../support/command-line.ts'
-import { openPlace, testIds } from '../support/database.ts'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
+import { openLocation, testIds } from '../support/database.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { ORIGIN, sessionOf } from '../support/oauth-server.ts'
+import { ORIGIN, sessionOf } from '../support/identity/oauth-server.ts'
+import { type Home, makeHome } from '../support/process/command-line.ts'
+import { ordinary } from '../support/providers/answers.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const ADA = 'usr_cli' as UserId
 
@@ -35,7 +34,7 @@ before(async () => {
   gateway = await startGateway({ config: oneModel(provider.url) })
   account = (await gateway.cli('accounts', 'create', '--name', 'Example')) as AccountId
   key = await gateway.key('--account', account)
-  database = await openPlace(gateway.database)
+  database = await openLocation(gateway.database)
   const born = { created_at: 1, changed_at: Date.now() }
   await database.db
     .insertInto('person')
@@ -115,7 +114,7 @@ test('J3: a person signs the command line in, uses it, is disconnected and told 
   assert.equal(refused.code, 1)
   assert.match(
     refused.stderr,
-    /^turnpike: The sign-in to \S+ was ended or has expired\. Run 'turnpike login --url \S+'\.\n$/,
+    /^turnpike: The sign-in to \S+ was revoked or has expired\. Run 'turnpike login --url \S+' to sign in again\.\n$/,
   )
 })
 
@@ -134,7 +133,7 @@ test('a key says where to: --url before the environment, HOST and PORT last; --j
     const elsewhere = { TURNPIKE_URL: 'http://127.0.0.1:9' }
     const named = await own.run(['models', '--json', '--url', `${gateway.url}/v1/`], { env: elsewhere })
     assert.deepEqual(JSON.parse(named.stdout), JSON.parse((await send(gateway, '/v1/models', { key })).text))
-    assert.match((await own.run(['models'], { env: elsewhere })).stderr, /127\.0\.0\.1:9 cannot be reached/)
+    assert.match((await own.run(['models'], { env: elsewhere })).stderr, /127\.0\.0\.1:9 is unreachable/)
     const local = { HOST: '0.0.0.0', PORT: String(gateway.port) }
     const usage = await own.run(['usage', '--json', '--period-start', '2026-01-01', '--group-by', 'day'], {
       env: local,
@@ -142,7 +141,7 @@ test('a key says where to: --url before the environment, HOST and PORT last; --j
     assert.equal(JSON.parse(usage.stdout).period_start, '2026-01-01T00:00:00.000Z', usage.stderr)
     const wrong = await own.run(['models'], { env: { ...local, TURNPIKE_API_KEY: 'tp_wrong' } })
     assert.equal(wrong.code, 1)
-    assert.match(wrong.stderr, /does not accept the key in TURNPIKE_API_KEY/)
+    assert.match(wrong.stderr, /rejected the key in TURNPIKE_API_KEY/)
     assert.doesNotMatch(wrong.stderr, /tp_wrong/)
   } finally {
     own.remove()

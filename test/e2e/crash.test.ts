@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { ordinary, slowStream } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, open, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { ordinary, slowStream } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, '..', 'support', 'fault-at.ts')).href
+const PRELOAD = pathToFileURL(join(import.meta.dirname, '..', 'support', 'process', 'fault-at.ts')).href
 
 const provider = await startFakeProvider(ordinary)
 after(() => provider.close())
@@ -46,7 +46,7 @@ test('a promise that failed and that nobody waited for is logged, and the proces
   for (let round = 0; round < 2; round++) assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
   gateway.signal('SIGTERM')
   assert.equal(await gateway.exited, 0)
-  assert.match(gateway.output(), /a promise failed that nobody waited for/)
+  assert.match(gateway.output(), /unhandled promise rejection/)
 })
 
 for (const kind of ['uncaught', 'invariant']) {
@@ -63,7 +63,7 @@ for (const kind of ['uncaught', 'invariant']) {
     await send(gateway, CHAT, { key, body: hello(), fresh: true }).catch(() => undefined)
     assert.equal(await gateway.exited, 1)
     await cut
-    assert.match(gateway.output(), /"level":60.*the test broke it.*not to be trusted/)
+    assert.match(gateway.output(), /"level":60.*the test broke it.*unrecoverable error/)
 
     const again = await startGateway({ config: oneModel(provider.url), dataDir: gateway.dataDir })
     t.after(() => again.stop())

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
 import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
 import {
   creditAtRest,
@@ -14,7 +13,8 @@ import {
   reconcile,
   reportsMaxTokens,
   type UsageRow,
-} from '../support/money.ts'
+} from '../support/ledger/money.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 /** Output alone costs: 100 tokens are a thousandth of a dollar. */
 const PRICED = { ...model('m1', 'up', 'up-model'), pricing: { input_per_million: 0, output_per_million: 10 } }

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import * as oauth from 'oauth4webapi'
-import type { OpenedDatabase } from '../../src/db/open.ts'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import type { AccountId, DeviceId, SessionId, UserId } from '../../src/domain/ids.ts'
 import { type Activation, createActivation } from '../../src/features/oauth/activation.ts'
-import { createClients } from '../../src/features/oauth/clients.ts'
-import { DATABASE_TIME } from '../../src/features/oauth/database-time.ts'
-import { ordinary, streamUntil } from '../support/answers.ts'
+import { createClients, DATABASE_TIME } from '../../src/features/oauth/authority.ts'
 import { CHAT, errorOf, eventually, hello, open, send } from '../support/client.ts'
-import { openPlace, testIds } from '../support/database.ts'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
+import { openLocation, testIds } from '../support/database.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { ORIGIN, sessionOf } from '../support/oauth-server.ts'
-import { readStream } from '../support/sse.ts'
+import { ORIGIN, sessionOf } from '../support/identity/oauth-server.ts'
+import { ordinary, streamUntil } from '../support/providers/answers.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { readStream } from '../support/providers/sse.ts'
 
 const client: oauth.Client = { client_id: 'our-ide' }
 const none = oauth.None()
@@ -35,7 +34,7 @@ before(async () => {
   gateway = await startGateway({ config: oneModel(provider.url, {}, { auth }), env: { LOG_LEVEL: 'trace' } })
   account = (await gateway.cli('accounts', 'create', '--name', 'devices')) as AccountId
   key = await gateway.key('--account', account)
-  database = await openPlace(gateway.database)
+  database = await openLocation(gateway.database)
   const { db } = database
   const born = { created_at: 1, changed_at: Date.now() }
   await db

@@ -9,8 +9,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Block, documentedBlocks, MACHINE_PATH } from '../support/documentation.ts'
 import { startGateway } from '../support/gateway.ts'
+import { type Block, documentedBlocks, MACHINE_PATH } from '../support/http/documentation.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -22,25 +22,29 @@ const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[]
   ['README.md', 'from openai import', 'a package of PyPI, which the install does not bring'],
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
   ['CONTRIBUTING.md', 'npm run new:provider', 'changes the project: scripts/new-provider.test.ts; record needs a key'],
+  ['CONTRIBUTING.md', 'node_modules/.bin/node --test', 'runs tests itself'],
   ['docs/agents.md', 'curl http://localhost:7575/v1/agents ', 'needs a repository: test/e2e/agents.test.ts'],
   ['docs/agents.md', 'curl http://localhost:7575/v1/agents/', 'needs an agent: test/e2e/agents.test.ts'],
   ['docs/agents.md', 'curl -N', 'needs an agent: test/e2e/agents.test.ts'],
   ['docs/command-line.md', 'turnpike login', 'a person approves: test/e2e/command-line.test.ts'],
-  ['docs/command-line.md', 'git diff', 'needs changes in a repository: src/cli/chat.test.ts'],
+  ['docs/command-line.md', 'git diff', 'needs changes in a repository: src/cli/remote/chat.test.ts'],
   ['docs/dashboard.md', 'npm run build:dashboard', 'npm ci builds; vite does not end'],
+  [
+    'docs/configuration.md',
+    'turnpike config check',
+    'needs the file and the service of the reader: src/cli/config.test.ts',
+  ],
+  ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'a person approves: test/e2e/device-flow.test.ts'],
   ['docs/idempotency.md', 'await client', 'a line of a program'],
   ['docs/idempotency.md', 'client.chat', 'a line of a program'],
   ['docs/invoices.md', 'curl', 'no month has been closed: src/features/invoices'],
   ['docs/models.md', 'npm run -s catalogue:check', 'downloads collections and saves them in the project'],
+  ['docs/operations.md', 'scrape_configs:', 'settings of Prometheus'],
   ['docs/operations.md', 'turnpike backup', 'writes to /backups: src/cli/backup.test.ts'],
-  ['docs/operations.md', 'create role', 'needs a PostgreSQL server of its own: src/cli/migrate-to-postgres.test.ts'],
-  [
-    'docs/operations.md',
-    'export DATABASE_URL',
-    'needs a PostgreSQL server of its own: src/cli/migrate-to-postgres.test.ts',
-  ],
-  ['docs/operations.md', 'kill -TERM', 'needs a PostgreSQL server of its own: src/cli/migrate-to-postgres.test.ts'],
+  ['docs/operations.md', 'create role', 'needs a PostgreSQL server of its own: src/cli/migrate.test.ts'],
+  ['docs/operations.md', 'export DATABASE_URL', 'needs a PostgreSQL server of its own: src/cli/migrate.test.ts'],
+  ['docs/operations.md', 'kill -TERM', 'needs a PostgreSQL server of its own: src/cli/migrate.test.ts'],
   ['docs/providers.md', 'npm run -s new:provider', 'changes the project: scripts/new-provider.test.ts'],
   ['docs/providers.md', 'EXAMPLEHOST_API_KEY', "calls the host's real address: scripts/record.test.ts"],
   ['docs/providers.md', 'TURNPIKE_RECORDINGS', 'runs these tests'],
@@ -50,12 +54,12 @@ const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[]
     'asks addresses of the Internet: scripts/kit/catalogue-findings.test.ts',
   ],
   ['docs/usage.md', 'curl -N', 'does not end: src/features/usage/completion-stream.test.ts'],
-  ['docs/webhooks.md', 'import { createServer }', 'test/webhooks/page.test.ts runs it'],
-  ['docs/webhooks.md', 'import base64', 'test/webhooks/page.test.ts runs it'],
+  ['docs/webhooks.md', 'import { createServer }', 'test/e2e/webhooks/page.test.ts runs it'],
+  ['docs/webhooks.md', 'import base64', 'test/e2e/webhooks/page.test.ts runs it'],
   ['docs/webhooks.md', 'package webhook', 'no compiler for it among the tools of the tests'],
   ['docs/webhooks.md', 'require "json"', 'no interpreter for it among the tools of the tests'],
   ['docs/webhooks.md', 'turnpike webhooks', 'needs a receiver: test/e2e/webhooks-cli.test.ts'],
-  ['docs/webhooks.md', 'TURNPIKE_WEBHOOK_SECRET=', 'does not end: test/webhooks/page.test.ts'],
+  ['docs/webhooks.md', 'TURNPIKE_WEBHOOK_SECRET=', 'does not end: test/e2e/webhooks/page.test.ts'],
 ]
 const RUN = new Set(['sh', 'bash', 'js', 'python', 'ts', 'sql', 'go', 'ruby'])
 const isNotRun = ({ file, text }: Block) => NOT_RUN.some(([of, begins]) => of === file && text.startsWith(begins))
@@ -125,7 +129,7 @@ function makeTools(): void {
   writeFileSync(join(folder, 'service-account.json'), '{}')
 }
 
-/** The reader's own address, key and ids in the place of those of the page. */
+/** The reader's own address, key and IDs instead of those of the page. */
 function asReaders(text: string): string {
   return text
     .replaceAll('http://localhost:7575', gateway.url)
@@ -155,7 +159,7 @@ for (const block of runnable.filter(({ language }) => language === 'js')) {
   })
 }
 
-for (const block of blocks.filter(({ language }) => language === 'yaml')) {
+for (const block of blocks.filter((each) => each.language === 'yaml' && !isNotRun(each))) {
   test(`${where(block)} passes config check`, async () => {
     const variables = [...block.text.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name = '']) => [name, 'x'] as const)
     writeFileSync(join(folder, 'page.yaml'), block.text)

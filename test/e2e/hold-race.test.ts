@@ -1,8 +1,8 @@
 /** INV-3 for everything that a request may have: whatever it is, what is billed for it was held. */
 import { after, before, test } from 'node:test'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
-import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/heavy-requests.ts'
+import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/http/heavy-requests.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const REQUESTS = 200
 

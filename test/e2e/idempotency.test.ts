@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { answerJson, completion, counts, ordinary } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, send, untilActive } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
+import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { answerJson, completion, counts, ordinary } from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(ordinary)
 const config = oneModel(provider.url, {}, { routing: { max_attempts: 1 } })

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { collectRoutes } from '../support/routes.ts'
-import { OWN_PAGE, openApp } from '../support/signed-in.ts'
-import { smallestBody } from '../support/smallest-body.ts'
+import { OWN_PAGE, openApp } from '../support/browser/signed-in.ts'
+import { collectRoutes } from '../support/http/routes.ts'
+import { smallestBody } from '../support/http/smallest-body.ts'
 
 /** Every request of the application throws before its handler runs. */
 async function openBroken(t: TestContext) {

@@ -5,6 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { streamText } from 'ai'
 import OpenAI from 'openai'
+import { type Answer, CHAT, errorOf, eventually, hello, open, send, untilActive } from '../support/client.ts'
+import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
+import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
 import {
   answerJson,
   answerStream,
@@ -14,12 +17,9 @@ import {
   SSE_HEAD,
   sendFrames,
   textChunks,
-} from '../support/answers.ts'
-import { type Answer, CHAT, errorOf, eventually, hello, open, send, untilActive } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
-import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
-import { readStream } from '../support/sse.ts'
+} from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { readStream } from '../support/providers/sse.ts'
 
 const KEEP_MS = 500
 const GRACE_MS = 300

@@ -5,39 +5,19 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { modelDouble } from '../support/model-double.ts'
+import { pythonWith } from '../support/process/python-environment.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { modelDouble } from '../support/providers/model-double.ts'
 
 const run = promisify(execFile)
 const PACKAGES = ['langchain-tests==1.1.9', 'langchain-openai==1.7.3']
-const ENVIRONMENT = join(tmpdir(), `turnpike-python-${PACKAGES.join('-').replaceAll('==', '-')}`)
 const TESTS = join(import.meta.dirname, '../support/langchain/test_standard.py')
-/** Of pip and of the tests: both are bounded by what they do, not by the clock of a busy machine. */
+/** Of the tests: bounded by what they do, not by the clock of a busy machine. */
 const TIMEOUT_MS = 540_000
-
-/** @returns the interpreter. Built beside its place and moved there whole, so that nobody finds half of it. */
-async function pythonOf(): Promise<string> {
-  const python = join(ENVIRONMENT, 'bin', 'python')
-  if (existsSync(python)) return python
-  const draft = await mkdtemp(join(tmpdir(), 'turnpike-python-'))
-  try {
-    await run('python3', ['-m', 'venv', draft], { timeout: TIMEOUT_MS })
-    await run(join(draft, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', ...PACKAGES], { timeout: TIMEOUT_MS })
-  } catch (error) {
-    await rm(draft, { recursive: true, force: true })
-    const cause = error instanceof Error ? error.message : String(error)
-    throw new Error(`LangChain's standard tests need python3 with venv, and pip with a package index: ${cause}`)
-  }
-  await rename(draft, ENVIRONMENT).catch(() => rm(draft, { recursive: true, force: true })) // another run was first
-  return python
-}
 
 const SHAPES = [
   ['openai', { kind: 'openai', api_key: 'sk-openai' }, 'gpt-5.4'],
@@ -62,7 +42,7 @@ after(async () => {
 })
 
 test('LangChain’s standard tests pass on OpenAI-, Anthropic- and Gemini-shaped providers', async () => {
-  const python = await pythonOf()
+  const python = await pythonWith(PACKAGES)
   // The client keeps its connections, which belong to an event loop: there is one for all tests.
   const loop = ['--asyncio-mode=auto', '-o', 'asyncio_default_test_loop_scope=session']
   const options = ['-m', 'pytest', '-q', '-rfE', '--no-header', '-p', 'no:cacheprovider', '--tb=short', ...loop, TESTS]

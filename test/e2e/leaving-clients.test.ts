@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
-import { chunk, frame, ordinary, SSE_HEAD, sendFrames, silent, slowStream } from '../support/answers.ts'
 import { CHAT, eventually, hello, open, send, usageReport } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
+import { chunk, frame, ordinary, SSE_HEAD, sendFrames, silent, slowStream } from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const MAX_IN_FLIGHT = 4
 const provider = await startFakeProvider(ordinary)
@@ -38,7 +38,7 @@ interface Leaving {
   readonly body: object
   /** Whether to wait for the answer's first bytes before leaving. */
   readonly afterFirstBytes: boolean
-  /** The key that asks; the file's own unless said. */
+  /** The key that asks; the file's own by default. */
   readonly by?: string
 }
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { eventually, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { everyRow, type LedgerRow, reportsMaxTokens } from '../support/money.ts'
-import { routesOfTheService } from '../support/routes.ts'
+import { routesOfTheService } from '../support/http/routes.ts'
+import { everyRow, type LedgerRow, reportsMaxTokens } from '../support/ledger/money.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(reportsMaxTokens)
 const config = {

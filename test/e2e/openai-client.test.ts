@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
 import {
   answerJson,
   answerStream,
@@ -14,9 +15,8 @@ import {
   ordinary,
   textChunks,
   usageChunk,
-} from '../support/answers.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
-import { model, oneModel, startGateway } from '../support/gateway.ts'
+} from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(ordinary)
 const blind = { ...model('blind', 'up', 'up-blind'), capabilities: { streaming: true, function_calling: true } }

@@ -71,6 +71,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['post', '/v1/admin/accounts/{id}/credits'],
   ['get', '/v1/admin/instances'],
   ['get', '/v1/admin/providers'],
+  ['get', '/v1/admin/price_ends'],
   ['post', '/v1/admin/providers/{name}/test'],
 ]
 

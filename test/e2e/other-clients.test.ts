@@ -7,6 +7,7 @@ import { tool as langchainTool } from '@langchain/core/tools'
 import { ChatOpenAI } from '@langchain/openai'
 import { generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
+import { oneModel, startGateway } from '../support/gateway.ts'
 import {
   bodyOf,
   chunk,
@@ -18,9 +19,8 @@ import {
   sendFrames,
   textChunks,
   usageChunk,
-} from '../support/answers.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
-import { oneModel, startGateway } from '../support/gateway.ts'
+} from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(ordinary)
 const gateway = await startGateway({ config: oneModel(provider.url) })

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { answerBytes, frame, SSE_HEAD } from '../support/answers.ts'
-import { type ProviderCall, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { answerNative, beginning, NATIVES, refuseNative, type Said } from '../support/native-answers.ts'
-import { verifySignature } from '../support/sigv4.ts'
+import { answerBytes, frame, SSE_HEAD } from '../support/providers/answers.ts'
+import { type ProviderCall, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { answerNative, beginning, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
+import { verifySignature } from '../support/providers/sigv4.ts'
 
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES)

@@ -1,6 +1,8 @@
 /** What a client gets of providers that fail, which no database decides. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } from '../support/client.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
 import {
   answerBytes,
   answerJson,
@@ -13,11 +15,9 @@ import {
   sendFrames,
   textChunks,
   usageChunk,
-} from '../support/answers.ts'
-import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } from '../support/client.ts'
-import { type Reply, type Script, startFakeProvider } from '../support/fake-provider.ts'
-import { model, oneModel, startGateway } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+} from '../support/providers/answers.ts'
+import { type Reply, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const provider = await startFakeProvider(ordinary)
 const routing = { max_attempts: 1, breaker: { failures: 1000 } }

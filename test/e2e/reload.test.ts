@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ordinary, streamUntil } from '../support/answers.ts'
 import { CHAT, eventually, hello, open, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
-import { readStream } from '../support/sse.ts'
+import { ordinary, streamUntil } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { readStream } from '../support/providers/sse.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-reload-'))
 const file = join(folder, 'turnpike.yaml')
@@ -51,7 +51,7 @@ test('a file with an error leaves the running configuration in force, and the lo
   gateway.signal('SIGHUP')
   const log = await eventually(
     async () => gateway.output(),
-    (text) => text.includes('not reloaded'),
+    (text) => text.includes('reload failed'),
   )
   assert.match(log, /turnpike\.yaml:2:\d+/)
   assert.match(log, /did you mean/i)
@@ -63,7 +63,7 @@ test('turnpike reload says what every process on the data answers, and removes w
   const socket = join(gateway.dataDir, `control-${gateway.pid}.sock`)
   assert.equal(statSync(socket).mode & 0o777, 0o600)
   writeFileSync(file, config(['m1', 'm3']))
-  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} has reloaded its configuration.`)
+  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} reloaded its configuration.`)
   assert.ok((await listed()).includes('m3'))
   writeFileSync(file, 'plans: { free: { requests_per_minute: lots } }\n')
   await assert.rejects(gateway.cli('reload'), /turnpike\.yaml:1:\d+/, 'the command reads the file as well')
@@ -72,7 +72,7 @@ test('turnpike reload says what every process on the data answers, and removes w
   const second = await startGateway({ env: { TURNPIKE_CONFIG: file }, dataDir: gateway.dataDir })
   second.signal('SIGKILL')
   await second.exited
-  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} has reloaded its configuration.`)
+  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} reloaded its configuration.`)
   const sockets = readdirSync(gateway.dataDir).filter((name) => name.endsWith('.sock'))
   assert.deepEqual(sockets, [`control-${gateway.pid}.sock`])
 })

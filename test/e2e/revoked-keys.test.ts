@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ordinary, streamUntil } from '../support/answers.ts'
 import { CHAT, hello, open, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { readStream } from '../support/sse.ts'
+import { ordinary, streamUntil } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { readStream } from '../support/providers/sse.ts'
 
 const provider = await startFakeProvider(ordinary)
 const gateway = await startGateway({ config: oneModel(provider.url) })

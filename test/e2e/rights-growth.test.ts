@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { SCOPES } from '../../src/domain/caller.ts'
+import { ROLES, type Role, SCOPES } from '../../src/domain/identity/caller.ts'
 import type { AccountId } from '../../src/domain/ids.ts'
-import { ROLES, type Role } from '../../src/domain/rights.ts'
-import { auditWriter } from '../../src/features/audit/write.ts'
-import { createPeople } from '../../src/features/members/people.ts'
-import { browserOf, type Credential, connect, keysOf, sessionOf } from '../support/credentials.ts'
+import { auditWriter } from '../../src/features/audit/log.ts'
+import { loadKeyById } from '../../src/features/keys/active-key.ts'
+import { createPeople, type RightsOfKey } from '../../src/features/members/people.ts'
+import { type AppForTests, type Browser, openApp } from '../support/browser/signed-in.ts'
 import { testIds } from '../support/database.ts'
-import { type AppForTests, type Browser, openApp } from '../support/signed-in.ts'
+import { browserOf, type Credential, connect, keysOf, sessionOf } from '../support/identity/credentials.ts'
 
 /** What somebody has got hold of in the course of a run. */
 interface Hoard {
@@ -46,11 +46,14 @@ const START: Readonly<Record<string, (app: AppForTests, accountId: AccountId) =>
     assert.ok(full)
     return full
   },
-  'a key with the scope keys': async (app, accountId) => {
-    const key = (await keysOf(app, accountId)).find(({ name }) => name === 'key with keys')
-    assert.ok(key)
-    return key
-  },
+  'a key with the scope keys': (app, accountId) => keyWith(app, accountId, 'keys'),
+  'a key with the scope members': (app, accountId) => keyWith(app, accountId, 'members'),
+}
+
+async function keyWith(app: AppForTests, accountId: AccountId, scope: string): Promise<Credential> {
+  const key = (await keysOf(app, accountId)).find(({ name }) => name === `key with ${scope}`)
+  assert.ok(key)
+  return key
 }
 
 async function begin(app: AppForTests, start: string, devices: Hoard['devices']): Promise<Hoard> {
@@ -124,7 +127,8 @@ async function accept(
   if (token === undefined) return
   const { db } = app.database
   const writeAudit = auditWriter({ now: Date.now, ids: testIds })
-  const people = createPeople({ db, now: Date.now, ids: testIds, writeAudit })
+  const rightsOfKey: RightsOfKey = async (inside, key) => (await loadKeyById(inside, key))?.caller.scopes
+  const people = createPeople({ db, now: Date.now, ids: testIds, writeAudit, rightsOfKey })
   const elsewhere = isStranger ? await app.person(await app.account(), 'owner') : at(hoard.browsers, as)
   if (elsewhere === undefined) return
   const origin = { address: '203.0.113.7', userAgent: undefined, requestId: 'req_test' }

@@ -1,10 +1,10 @@
 /** Routes, retries and breakers, which no database decides. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
-import { answerJson, completion, ordinary, slowStream } from '../support/answers.ts'
 import { CHAT, completionOf, errorOf, eventually, hello, send } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
+import { answerJson, completion, ordinary, slowStream } from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const good = answerJson(completion({ content: 'Hi' }))
 const hosts = await Promise.all(Array.from({ length: 2 }, () => startFakeProvider(good)))

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { ordinary } from '../support/answers.ts'
 import { CHAT, eventually, hello, send } from '../support/client.ts'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, type LedgerRow } from '../support/money.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { everyRow, type LedgerRow } from '../support/ledger/money.ts'
+import { type PostgresServer, startPostgres } from '../support/process/postgres-server.ts'
+import { ordinary } from '../support/providers/answers.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 /** Tables whose rows belong to an account; `db/schema.ts` names the others and says why. */
 const TENANT_TABLES = [
@@ -49,8 +49,9 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/^insert into plan_allowance /, 'a migration: allowances that were granted before it'],
   [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
   [/from "(delivery|event)" where "(ended|created)_at" </, 'retention'],
+  [/^update api_key set scopes = /, 'a migration: keys of operators that listed every scope'],
   [
-    /from "run" where "status" = \$\d+ and "(id|created_at|seen_at|cancel_requested_at)" (<|in)/,
+    /from "run" where "status" = \$\d+ and ("(id|created_at|seen_at|cancel_requested_at)" (<|in)|exists)/,
     'runs that nobody has begun, or that have fallen silent',
   ],
 ]
@@ -85,10 +86,12 @@ async function doEverything(): Promise<void> {
   const operator = await gateway.key('--operator')
   const account = await gateway.cli('accounts', 'create', '--name', 'tenant', '--plan', 'free')
   await gateway.cli('credits', 'grant', '--account', account, '--usd', '1')
-  const key = await gateway.key('--account', account, '--monthly-budget-usd', '1')
-  for (const stream of [true, false]) await send(gateway, CHAT, { key, body: hello({ stream, max_tokens: 10 }) })
+  const key = await gateway.key('--account', account)
+  const limited = await gateway.key('--account', account, '--monthly-budget-usd', '1')
+  for (const stream of [true, false])
+    await send(gateway, CHAT, { key: limited, body: hello({ stream, max_tokens: 10 }) })
   const headers = { 'idempotency-key': 'once' }
-  for (const _ of [1, 2]) await send(gateway, CHAT, { key, body: hello({ max_tokens: 10 }), headers })
+  for (const _ of [1, 2]) await send(gateway, CHAT, { key: limited, body: hello({ max_tokens: 10 }), headers })
   await eventually(
     () => everyRow<LedgerRow>(gateway, key, '/v1/ledger?kind=charge'),
     ({ length }) => length >= 3,

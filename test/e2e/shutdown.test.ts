@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { frame, ordinary, SSE_HEAD, sendFrames, silent, slowStream, textChunks } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, open, send, usageReport } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { frame, ordinary, SSE_HEAD, sendFrames, silent, slowStream, textChunks } from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const provider = await startFakeProvider(ordinary)
 after(() => provider.close())

@@ -1,10 +1,10 @@
 /** A person signs in to the whole service; the queries have both databases in src/features/sign-in. Runs on one database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openPlace } from '../support/database.ts'
+import { comeBack, createTestBrowser } from '../support/browser/sign-in.ts'
+import { openLocation } from '../support/database.ts'
 import { startGateway } from '../support/gateway.ts'
-import { startOidcProvider } from '../support/oidc.ts'
-import { comeBack, createTestBrowser } from '../support/sign-in.ts'
+import { startOidcProvider } from '../support/identity/oidc.ts'
 
 test('OIDC-1, OIDC-2, OIDC-3: a person of a real OpenID provider signs in to the whole service; no secret is printed or kept', async (t) => {
   const idp = await startOidcProvider(t, { users: { ada: { email: 'ada@example.com', email_verified: true } } })
@@ -22,7 +22,7 @@ test('OIDC-1, OIDC-2, OIDC-3: a person of a real OpenID provider signs in to the
   const session = setCookies.find((line) => line.startsWith('__Host-turnpike=')) ?? ''
   assert.match(session, /; Secure; HttpOnly; SameSite=Lax/)
 
-  const { db, close } = await openPlace(gateway.database)
+  const { db, close } = await openLocation(gateway.database)
   const identities = await db.selectFrom('identity').selectAll().execute().finally(close)
   assert.deepEqual(
     identities.map((row) => [row.issuer, row.subject, row.email]),

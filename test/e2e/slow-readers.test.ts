@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chunk, frame, ordinary, SSE_HEAD, textChunks } from '../support/answers.ts'
 import { CHAT, hello, open } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { chunk, frame, ordinary, SSE_HEAD, textChunks } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const MIB = 1024 * 1024
 const provider = await startFakeProvider(ordinary)

@@ -4,8 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { eventually } from '../support/client.ts'
-import { startPostgres } from '../support/postgres-server.ts'
-import { answers, assertRefused, folder, start, startBlackHole } from '../support/start.ts'
+import { startPostgres } from '../support/process/postgres-server.ts'
+import { answers, assertRefused, folder, start, startBlackHole } from '../support/process/start.ts'
 
 test('a port that is taken ends the start with PORT named, and with nothing left open', async () => {
   const port = String(await startBlackHole())
@@ -18,7 +18,7 @@ test('a data directory that cannot be written ends the start with TURNPIKE_DATA_
   await assertRefused({ TURNPIKE_DATA_DIR: join(file, 'data') }, /is not a folder.*TURNPIKE_DATA_DIR/)
   // Nobody can make a folder there, not even root.
   if (existsSync('/sys'))
-    await assertRefused({ TURNPIKE_DATA_DIR: '/sys/turnpike' }, /cannot be written.*TURNPIKE_DATA_DIR/)
+    await assertRefused({ TURNPIKE_DATA_DIR: '/sys/turnpike' }, /is not writable.*TURNPIKE_DATA_DIR/)
 })
 
 test('with PostgreSQL a secret is asked for by its name', async () => {
@@ -30,7 +30,7 @@ test('a user that the database does not let in ends the start at once, with DATA
   try {
     const DATABASE_URL = `postgres://u:p@127.0.0.1:${postgres.port}/x`
     const TURNPIKE_SECRET = 'known to nobody but this test, 32 bytes'
-    await assertRefused({ TURNPIKE_SECRET, DATABASE_URL }, /user and password into DATABASE_URL/)
+    await assertRefused({ TURNPIKE_SECRET, DATABASE_URL }, /user and password in DATABASE_URL/)
   } finally {
     await postgres.stop()
   }

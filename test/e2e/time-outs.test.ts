@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { after, suite, test } from 'node:test'
-import { answerStream, chunk, frame, SSE_HEAD, sendFrames, silent, textChunks } from '../support/answers.ts'
 import { CHAT, errorOf, hello, send } from '../support/client.ts'
-import { type Reply, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { answerStream, chunk, frame, SSE_HEAD, sendFrames, silent, textChunks } from '../support/providers/answers.ts'
+import { type Reply, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const LONG = { connect: 10_000, first_byte: 10_000, idle: 10_000, total: 30_000 }
 /** For what is said in time, also where the machine is kept busy. */

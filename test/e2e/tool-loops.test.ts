@@ -10,13 +10,13 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import { z } from 'zod'
-import { answerBytes } from '../support/answers.ts'
-import * as claude from '../support/anthropic-fake.ts'
-import { awsMessage } from '../support/aws-events.ts'
-import * as converse from '../support/bedrock-fake.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { createJudge, THINKING_LOOP as GEMINI_LOOP } from '../support/gemini-judge.ts'
+import { answerBytes } from '../support/providers/answers.ts'
+import * as claude from '../support/providers/anthropic-fake.ts'
+import { awsMessage } from '../support/providers/aws-events.ts'
+import * as converse from '../support/providers/bedrock-fake.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { createJudge, THINKING_LOOP as GEMINI_LOOP } from '../support/providers/gemini-judge.ts'
 import {
   geminiAnswer,
   geminiFrames,
@@ -24,7 +24,7 @@ import {
   NATIVES,
   type Native,
   refuseNative,
-} from '../support/native-answers.ts'
+} from '../support/providers/native-answers.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies and messages are any JSON here
 type Anything = any

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ordinary, silent } from '../support/answers.ts'
 import { CHAT, completionOf, errorOf, eventually, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
+import { ordinary, silent } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(ordinary)
 const second = { ...model('m2', 'up', 'up-model'), pricing: { input_per_million: 10, output_per_million: 20 } }

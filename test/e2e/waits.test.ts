@@ -1,11 +1,11 @@
 /** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { frame, ordinary, SSE_HEAD, sendFrames, silent, textChunks } from '../support/answers.ts'
 import { CHAT, hello, open, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { frame, ordinary, SSE_HEAD, sendFrames, silent, textChunks } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 /** Of the contract between client and gateway: not to be configured, so the test waits for it. */
 const KEEP_ALIVE_MS = 10_000

@@ -9,11 +9,11 @@ import type { KyselyPlugin } from 'kysely'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import type { OpenedDatabase } from '../../src/db/open.ts'
 import type { AccountId } from '../../src/domain/ids.ts'
 import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
-import { currentPlace, openPlace, testIds } from '../support/database.ts'
+import { currentLocation, openLocation, testIds } from '../support/database.ts'
 
 const REQUESTS = 50
 
@@ -71,7 +71,9 @@ async function serve(t: TestContext) {
   removals.push(() => rmSync(cwd, { recursive: true }))
   const builtIn = { builtInProviders: ['simulator'], providerVariables: {} }
   const config = await loadConfig({ env: {}, cwd, builtIn })
-  const opened = await openPlace(await currentPlace({ after: (remove: () => unknown) => void removals.push(remove) }))
+  const opened = await openLocation(
+    await currentLocation({ after: (remove: () => unknown) => void removals.push(remove) }),
+  )
   await migrate(opened.db, Date.now)
   const accountId = 'acc_1' as AccountId // ids are born here
   const account = { id: accountId, name: 'a', plan: 'unlimited', created_at: 1, changed_at: 1 }

@@ -7,10 +7,10 @@ import { after, afterEach, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { type FaultProxy, startFaultProxy } from '../faults/kit/fault-proxy.ts'
 import { eventually } from '../support/client.ts'
-import { type Home, makeHome, type Running } from '../support/command-line.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
-import { type Receiver, startReceiver, whole } from '../support/receiver.ts'
-import { type Customer, customerOf, LOOPBACK_ALLOWED } from '../support/webhook-client.ts'
+import { type Home, makeHome, type Running } from '../support/process/command-line.ts'
+import { type Receiver, startReceiver, whole } from '../support/webhooks/receiver.ts'
+import { type Customer, customerOf, LOOPBACK_ALLOWED } from '../support/webhooks/webhook-client.ts'
 
 let gateway: Gateway
 let proxy: FaultProxy
@@ -96,7 +96,7 @@ test('what happens while the connection is lost comes when it is back', async ()
     receiver.at('/lost').map(({ headers }) => headers['webhook-id']),
     [id],
   )
-  assert.match(command.stderr(), /Connected again after .*\n1 event: 1 delivered, 0 failed\.\n$/)
+  assert.match(command.stderr(), /Reconnected after .*\n1 event: 1 delivered, 0 failed\.\n$/)
 })
 
 test('an endpoint is made, looked at, and deleted', async () => {
@@ -116,7 +116,7 @@ test('a delivery is sent again', async () => {
   const { event_id: event } = await customer.attempted(id, 'webhook.test')
   const shown = await run('deliveries', id, '--status', 'delivered')
   const [, delivery = ''] = new RegExp(`\\n(dlv_\\w+) +${event} +webhook\\.test +delivered +1 +200 `).exec(shown) ?? []
-  assert.equal(await run('resend', delivery), `${delivery} is sent to ${id} again: ${event}.\n`)
+  assert.equal(await run('resend', delivery), `Delivery ${delivery} of ${event} is queued again for ${id}.\n`)
   await receiver.until('/again', 2)
   const sent = receiver.at('/again').map(({ headers }) => headers['webhook-id'])
   assert.deepEqual(sent, [event, event])
@@ -129,7 +129,7 @@ test('what failed is sent again, all of it', async () => {
   assert.match(await run('list'), /disabled: gone/)
   assert.match(await run('deliveries', id, '--status', 'failed'), /webhook\.test +failed +1 /)
   await customer.patch(id, { status: 'enabled' })
-  assert.equal(await run('resend', '--webhook', id, '--failed-since', '1h'), `1 delivery is sent to ${id} again.\n`)
+  assert.equal(await run('resend', '--webhook', id, '--failed-since', '1h'), `1 delivery is queued again for ${id}.\n`)
   await customer.attempted(id, 'webhook.test', 2)
 })
 
@@ -141,5 +141,5 @@ test('a wrong address and a delivery that is not there are said in the server’
   const unknown = 'dlv_0000000000000000000000'
   const lost = await home.run(['webhooks', 'resend', unknown, '--webhook', id])
   assert.match(lost.stderr, /^turnpike: .*\(not_found, req_\w+\)\n$/)
-  assert.match((await home.run(['webhooks', 'resend', unknown])).stderr, /No endpoint of this account has a delivery/)
+  assert.match((await home.run(['webhooks', 'resend', unknown])).stderr, /Delivery \S+ does not exist in this account/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { errorOf } from '../support/client.ts'
 import { oneModel } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 import {
   awaitRead,
   bill,

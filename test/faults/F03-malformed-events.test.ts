@@ -1,10 +1,10 @@
 /** Runs on one database: this is about what a provider sends. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
-import { chunk } from '../support/answers.ts'
 import { errorOf } from '../support/client.ts'
 import { model } from '../support/gateway.ts'
-import { assemble, assertWireRules, readStream } from '../support/sse.ts'
+import { chunk } from '../support/providers/answers.ts'
+import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 import { bill, body, delay, end, fin, garbage, repeat, type Script, split } from './kit/byte-script.ts'
 import { startFaultedGateway } from './kit/faulted-gateway.ts'
 import { streamHead } from './kit/openai-script.ts'

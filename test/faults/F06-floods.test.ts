@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { chunk, frame } from '../support/answers.ts'
 import { CHAT, hello, open } from '../support/client.ts'
 import { oneModel } from '../support/gateway.ts'
+import { chunk, frame } from '../support/providers/answers.ts'
 import { bill, body, end, fin, repeat, type Script, type Step } from './kit/byte-script.ts'
 import { startFaultedGateway } from './kit/faulted-gateway.ts'
 import { finish, goodStream, streamBegun } from './kit/openai-script.ts'

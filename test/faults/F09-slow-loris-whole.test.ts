@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { ordinary } from '../support/answers.ts'
 import { CHAT, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
+import { ordinary } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const HEADERS_MS = 10_000
 const REQUEST_MS = 60_000

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chunk, frame, SSE_HEAD } from '../support/answers.ts'
 import { CHAT, hello } from '../support/client.ts'
-import { type ProviderCall, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { chunk, frame, SSE_HEAD } from '../support/providers/answers.ts'
+import { type ProviderCall, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const CUT_MS = 30_000
 /** Looks are a second apart, and the sockets on the way fill before anything waits. */

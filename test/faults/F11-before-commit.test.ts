@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { counts, frame, ordinary, SSE_HEAD, sendFrames, textChunks, usageChunk } from '../support/answers.ts'
 import { CHAT, eventually, hello, open } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { counts, frame, ordinary, SSE_HEAD, sendFrames, textChunks, usageChunk } from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const WORDS = 7

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { bodyOf, chunk, frame, SSE_HEAD, sendFrames, silent, slowStream, textChunks } from '../support/answers.ts'
 import { CHAT, eventually, hello, open } from '../support/client.ts'
-import { type ProviderCall, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
+import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import {
+  bodyOf,
+  chunk,
+  frame,
+  SSE_HEAD,
+  sendFrames,
+  silent,
+  slowStream,
+  textChunks,
+} from '../support/providers/answers.ts'
+import { type ProviderCall, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const WORDS = 80
 const EVENTS = 40

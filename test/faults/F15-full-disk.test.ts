@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { slowStream } from '../support/answers.ts'
 import { type Answer, CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, getJson, reconcile, type UsageRow } from '../support/money.ts'
-import { mountSmallDisk } from '../support/small-disk.ts'
+import { creditAtRest, everyRow, getJson, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { mountSmallDisk } from '../support/process/small-disk.ts'
+import { slowStream } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 import '../support/sqlite-file.ts' // the disk is the database's: this is about SQLite
 
 const STREAMS = 5

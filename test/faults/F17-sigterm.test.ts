@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerJson, bodyOf, completion, slowStream } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, open, send, usageReport } from '../support/client.ts'
-import { type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/money.ts'
-import { assemble, assertWireRules, type ReadStream, readStream } from '../support/sse.ts'
+import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { answerJson, bodyOf, completion, slowStream } from '../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { assemble, assertWireRules, type ReadStream, readStream } from '../support/providers/sse.ts'
 
 const STREAMS = 50
 const WORDS = 20

@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { errorOf } from '../support/client.ts'
-import { freePort } from '../support/free-port.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
+import { createTestAuthority, type TestAuthority } from '../support/identity/test-authority.ts'
+import { freePort } from '../support/process/free-port.ts'
 import {
   type Answer,
   HUGE_BYTES,
@@ -19,8 +20,7 @@ import {
   redirect,
   startReceiver,
   whole,
-} from '../support/receiver.ts'
-import { createTestAuthority, type TestAuthority } from '../support/test-authority.ts'
+} from '../support/webhooks/receiver.ts'
 import {
   type Customer,
   LOOPBACK_ALLOWED,
@@ -29,7 +29,7 @@ import {
   newCustomer,
   type WireAttempt,
   type WireDelivery,
-} from '../support/webhook-client.ts'
+} from '../support/webhooks/webhook-client.ts'
 import { body, delay, head } from './kit/byte-script.ts'
 
 const KEPT_BYTES = 4096

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { type Gateway, startGateway } from '../support/gateway.ts'
-import { type Answer, KINDS, type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Customer, LOOPBACK_ALLOWED, newCustomer, type WireDelivery } from '../support/webhook-client.ts'
+import { type Answer, KINDS, type Receiver, startReceiver } from '../support/webhooks/receiver.ts'
+import { type Customer, LOOPBACK_ALLOWED, newCustomer, type WireDelivery } from '../support/webhooks/webhook-client.ts'
 import { delay, head, repeat, send, stall } from './kit/byte-script.ts'
 
 const DEADLINE_MS = 10_000

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openApp } from '../support/signed-in.ts'
+import { openApp } from '../support/browser/signed-in.ts'
 
 /** Global unicast to the letter, and given to nobody since 2006 (RFC 3701): nothing there ever answers. */
 const NOBODY = 'https://[3ffe::1]:8443/'

@@ -9,10 +9,10 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type AppForTests, openApp } from '../support/browser/signed-in.ts'
 import { eventually } from '../support/client.ts'
 import { temporaryPath } from '../support/database.ts'
-import { type AppForTests, openApp } from '../support/signed-in.ts'
-import type { WireDelivery } from '../support/webhook-client.ts'
+import type { WireDelivery } from '../support/webhooks/webhook-client.ts'
 import { type DnsRecord, type DnsTable, startDnsStub } from './kit/dns-stub.ts'
 
 const PORT = 8443 // of the two that the guard allows, the one that needs no right

@@ -6,7 +6,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import type { CrashPoint } from '../../src/lib/crash-point.ts'
-import { calls, ENDED, employerAt, pushedFile, QUICK_FIX, script, startAgentSite } from '../support/agent-site.ts'
+import {
+  calls,
+  ENDED,
+  employerAt,
+  pushedFile,
+  QUICK_FIX,
+  script,
+  startAgentSite,
+} from '../support/agents/agent-site.ts'
 import { eventually } from '../support/client.ts'
 import { crashAt } from './kit/crash.ts'
 

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ordinary } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { ordinary } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const OPEN_FILES = 256
 const SOCKETS = 400

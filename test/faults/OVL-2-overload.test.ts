@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { slowStream } from '../support/answers.ts'
 import { type Answer, CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/money.ts'
+import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { slowStream } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const STREAMS = 40
 const WORDS = 100
@@ -73,5 +73,5 @@ test('OVL-2: while its event loop is late, a process turns new requests away, se
   const rows = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
   assert.equal(rows.filter(({ status }) => status === 'completed').length, STREAMS)
   assert.ok((await reconcile(gateway, key)).ok)
-  assert.match(gateway.output(), /overloaded: new requests are turned away/)
+  assert.match(gateway.output(), /overloaded: new requests are rejected/)
 })

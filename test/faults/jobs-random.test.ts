@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
-import type { OpenedDatabase } from '../../src/db/open.ts'
-import { enqueueAll, type NewJob } from '../../src/jobs/enqueue.ts'
-import { currentPlace, dialect, temporaryDatabase, testIds } from '../support/database.ts'
-import { KIND, LANE_CONCURRENCY, LEASE_MS, type Work } from '../support/jobs-victim.ts'
+import type { OpenedDatabase } from '../../src/db/database.ts'
+import { enqueueAll, type NewJob } from '../../src/jobs/queue.ts'
+import { currentLocation, dialect, temporaryDatabase, testIds } from '../support/database.ts'
+import { KIND, LANE_CONCURRENCY, LEASE_MS, type Work } from '../support/process/jobs-victim.ts'
 import { type Random, seeded } from './kit/scenario.ts'
 
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
@@ -21,7 +21,7 @@ const CROWDED = 4
 const KILLS = 24
 /** Lanes of one job each, which come while the others are crowded. */
 const LATE_COMERS = 12
-const VICTIM = new URL('../support/jobs-victim.ts', import.meta.url).pathname
+const VICTIM = new URL('../support/process/jobs-victim.ts', import.meta.url).pathname
 const WITHIN_MS = 240_000
 
 const between = (random: Random, least: number, most: number): number => least + Math.floor(random() * (most - least))
@@ -128,7 +128,7 @@ async function untilDone({ db }: OpenedDatabase): Promise<void> {
 }
 
 async function play(t: TestContext, random: Random) {
-  const place = await currentPlace(t)
+  const place = await currentLocation(t)
   const database = await temporaryDatabase(t, place)
   for (const statement of BOOKS[dialect]) await rawSql(statement).execute(database.db)
   const jobs = [...crowd(random)]

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bodyOf, chunk, counts, frame, ordinary, SSE_HEAD, usageChunk } from '../support/answers.ts'
 import { type Answer, CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
-import { type FakeProvider, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { creditAtRest, everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { type PostgresServer, startPostgres } from '../support/process/postgres-server.ts'
+import { bodyOf, chunk, counts, frame, ordinary, SSE_HEAD, usageChunk } from '../support/providers/answers.ts'
+import { type FakeProvider, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { type FaultProxy, startFaultProxy } from './kit/fault-proxy.ts'
 
 const AWAY_MS = 60_000

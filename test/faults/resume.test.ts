@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
-import { answerStream, chunk, counts, ordinary, usageChunk } from '../support/answers.ts'
 import { CHAT, eventually, hello, send } from '../support/client.ts'
-import { startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/money.ts'
-import { readStream } from '../support/sse.ts'
+import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { answerStream, chunk, counts, ordinary, usageChunk } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { readStream } from '../support/providers/sse.ts'
 
 const WORDS = 400
 const CUTS = 100

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../support/free-port.ts'
-import { answers, assertRefused, folder, start, startBlackHole } from '../support/start.ts'
+import { freePort } from '../support/process/free-port.ts'
+import { answers, assertRefused, folder, start, startBlackHole } from '../support/process/start.ts'
 
 const TURNPIKE_SECRET = 'known to nobody but this test, 32 bytes'
 /** Neither a service of this machine's nor another test's: those are given ports far above. */
@@ -17,7 +17,7 @@ const on = (port: number): string => `postgres://u:p@127.0.0.1:${port}/x`
 test('a database that does not answer, is not there or has no address ends the start within 10 s', async () => {
   await Promise.all([
     assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(blackHole) }, /DATABASE_URL.*server runs/),
-    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(NOBODYS_PORT) }, /ECONNREFUSED.*DATABASE_URL is right/),
+    assertRefused({ TURNPIKE_SECRET, DATABASE_URL: on(NOBODYS_PORT) }, /ECONNREFUSED.*DATABASE_URL is correct/),
     assertRefused({ TURNPIKE_SECRET, DATABASE_URL: 'postgres://u:p@db.invalid/x' }, /db\.invalid.*check DATABASE_URL/),
   ])
 })

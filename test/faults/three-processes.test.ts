@@ -3,11 +3,9 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerStream, completion, counts, ordinary, slowStream, textChunks } from '../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, send } from '../support/client.ts'
-import { type FakeProvider, type Script, startFakeProvider } from '../support/fake-provider.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
-import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/heavy-requests.ts'
+import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/http/heavy-requests.ts'
 import {
   creditAtRest,
   everyRow,
@@ -17,9 +15,11 @@ import {
   reconcile,
   reportsMaxTokens,
   type UsageRow,
-} from '../support/money.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+} from '../support/ledger/money.ts'
+import { type PostgresServer, startPostgres } from '../support/process/postgres-server.ts'
+import { type RedisServer, startRedis } from '../support/process/redis-server.ts'
+import { answerStream, completion, counts, ordinary, slowStream, textChunks } from '../support/providers/answers.ts'
+import { type FakeProvider, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { skewedClock } from './kit/clock.ts'
 
 /** TIME-2: of the three processes, one's clock is right, one's is 5 minutes late, one's is 5 minutes early. */
@@ -111,18 +111,18 @@ test('R-E1: a limit a minute is one limit for three processes', async () => {
 /** Of an account of its own, three times what its plan allows a minute. */
 async function burst() {
   const { key } = await account('narrow')
-  const before = await countedHere()
+  const before = await localFallback()
   const begunAt = performance.now()
   const answers = await race(gateways, { key, count: 3 * LIMIT, body: { max_tokens: 10 } })
   const refilled = ((performance.now() - begunAt) / 60_000) * LIMIT
   const admitted = answers.filter(({ status }) => status === 200).length
-  return { admitted, refilled, apart: (await countedHere()) - before }
+  return { admitted, refilled, apart: (await localFallback()) - before }
 }
 
 /** Requests that a process counted by itself, since Redis did not answer in time: on a machine that is kept busy that happens. */
-async function countedHere(): Promise<number> {
+async function localFallback(): Promise<number> {
   const texts = await Promise.all(gateways.map(async (each) => (await send(each, '/metrics')).text))
-  const counts = texts.map((text) => /^turnpike_limits_counted_here_total (\d+)$/m.exec(text)?.[1])
+  const counts = texts.map((text) => /^turnpike_limits_local_fallback_total (\d+)$/m.exec(text)?.[1])
   return counts.reduce((sum, count) => sum + Number(count ?? assert.fail('the metric is there')), 0)
 }
 

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../support/client.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
-import { everyRow } from '../support/money.ts'
-import { KINDS, type Received, type Receiver, startReceiver } from '../support/receiver.ts'
+import { everyRow } from '../support/ledger/money.ts'
+import { KINDS, type Received, type Receiver, startReceiver } from '../support/webhooks/receiver.ts'
 import {
   type Customer,
   customerOf,
   LOOPBACK_ALLOWED,
   newCustomer,
   type WireDelivery,
-} from '../support/webhook-client.ts'
+} from '../support/webhooks/webhook-client.ts'
 import { crashAt } from './kit/crash.ts'
 
 /** A lease of a job, and what a busy machine adds. */

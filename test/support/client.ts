@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Gateway } from './gateway.ts'
-import type { WireError, WireUsage } from './sse.ts'
+import type { WireError, WireUsage } from './providers/sse.ts'
 
 const agent = new Agent({ connections: 64, keepAliveTimeout: 4000, bodyTimeout: 0, headersTimeout: 0 })
 

@@ -8,9 +8,9 @@ import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
-import { migrate } from '../../src/db/migrate.ts'
-import { MIGRATIONS } from '../../src/db/migrations/index.ts'
-import { type OpenOptions, openDatabase } from '../../src/db/open.ts'
+import type { OpenOptions } from '../../src/db/database.ts'
+import { MIGRATIONS, migrate } from '../../src/db/migrate.ts'
+import { openDatabase } from '../../src/db/open.ts'
 
 export interface TestDatabase {
   readonly url: string

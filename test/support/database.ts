@@ -4,12 +4,13 @@
  * about SQLite itself are files that use `sqlite-file.ts` instead, or `sqliteTest`.
  */
 import { type TestContext, test } from 'node:test'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import type { DialectName } from '../../src/db/dialect.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
-import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { LEDGER_PROGRAMS } from '../../src/features/credit/ledger/sqlite/store.ts'
 import { createCurrentDatabase, type TestDatabase } from './current-databases.ts'
-import { createSchema } from './schemas.ts'
+import { createSchema } from './http/schemas.ts'
 import { currentFile, sqliteFileIn, temporaryPath } from './sqlite-file.ts'
 
 export { testIds } from './ids.ts'
@@ -29,37 +30,37 @@ export const sqliteTest: (name: string, body: (t: TestContext) => Promise<void>)
 export const postgresTest: typeof sqliteTest = dialect === 'postgres' ? test : () => undefined
 
 /**
- * Where a test's own, still empty database is: the path of a file, or the URL of a schema. `openPlace` understands both,
+ * The location of an empty database for one test: the path of a file, or the URL of a schema. `openLocation` understands both,
  * and so does what is handed to other processes.
  */
-export async function temporaryPlace(test: Pick<TestContext, 'after'>): Promise<string> {
+export async function temporaryLocation(test: Pick<TestContext, 'after'>): Promise<string> {
   return SERVER === undefined ? temporaryPath(test) : gone(test, await createSchema(SERVER))
 }
 
-/** The same with the current schema, which is copied: `migrate` finds nothing to do there. */
-export async function currentPlace(test: Pick<TestContext, 'after'>): Promise<string> {
+/** The same with a copy of the current schema: `migrate` finds nothing to do there. */
+export async function currentLocation(test: Pick<TestContext, 'after'>): Promise<string> {
   return SERVER === undefined ? currentFile(test) : gone(test, await createCurrentDatabase(SERVER))
 }
 
 /** Where the database of an installation is: in its data directory, not made yet, or one on the server that is current. */
-export async function placeFor(test: TestContext, dataDirectory: string): Promise<string> {
-  return SERVER === undefined ? sqliteFileIn(dataDirectory) : currentPlace(test)
+export async function locationFor(test: TestContext, dataDirectory: string): Promise<string> {
+  return SERVER === undefined ? sqliteFileIn(dataDirectory) : currentLocation(test)
 }
 
-/** What a program of ours needs in its environment to use the place; a SQLite file is found by its data directory. */
-export function environmentOf(place: string): Readonly<Record<string, string>> {
-  if (!place.includes('://')) return {}
-  return { DATABASE_URL: place, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
+/** What a program of ours needs in its environment to use the location; a SQLite file is found by its data directory. */
+export function environmentOf(location: string): Readonly<Record<string, string>> {
+  if (!location.includes('://')) return {}
+  return { DATABASE_URL: location, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
 }
 
 /** With the ledger's program, where there are programs. Not closed by itself. */
-export function openPlace(place: string): Promise<OpenedDatabase> {
-  return openDatabase(place.includes('://') ? { url: place } : { path: place, programs: LEDGER_PROGRAMS })
+export function openLocation(location: string): Promise<OpenedDatabase> {
+  return openDatabase(location.includes('://') ? { url: location } : { path: location, programs: LEDGER_PROGRAMS })
 }
 
 /** Opened with the current schema, and with the ledger's program; closed after the test. */
-export async function temporaryDatabase(test: TestContext, place?: string): Promise<OpenedDatabase> {
-  const database = await openPlace(place ?? (await currentPlace(test)))
+export async function temporaryDatabase(test: TestContext, location?: string): Promise<OpenedDatabase> {
+  const database = await openLocation(location ?? (await currentLocation(test)))
   test.after(() => database.close())
   await migrate(database.db, Date.now)
   return database

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createCurrentDatabase, type TestDatabase } from './current-databases.ts'
-import { freePort } from './free-port.ts'
-import type { WantedKey } from './gateway-keys.ts'
+import type { WantedKey } from './identity/gateway-keys.ts'
+import { freePort } from './process/free-port.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
 const READY_WITHIN_MS = 90_000
@@ -31,14 +31,14 @@ export interface Gateway {
   readonly url: string
   readonly port: number
   readonly dataDir: string
-  /** For `openPlace`. */
+  /** For `openLocation`. */
   readonly database: string
   readonly pid: number
   /** Everything the process has printed. */
   readonly output: () => string
   /** Ends the pipes that the process prints to. */
   readonly dropOutput: () => void
-  /** Runs a command of `turnpike` on the same data. */
+  /** Runs a command of `turnpike` on the same data, the frequent ones in this process. */
   readonly cli: (...args: string[]) => Promise<string>
   /** Makes an API key; `flags` are those of `turnpike keys create`. */
   readonly key: (...flags: string[]) => Promise<string>
@@ -61,7 +61,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
   const dataDir = options.dataDir ?? join(folder, 'data')
   const configFile = join(folder, 'turnpike.yaml')
-  writeFileSync(configFile, JSON.stringify(options.config ?? {}))
+  writeFileSync(configFile, JSON.stringify(withOpenMetrics(options.config ?? {})))
   const schema = SERVER === undefined ? undefined : await schemaOf(dataDir, SERVER)
   const args = [...(schema === undefined ? [] : ['--migrate']), ...(options.args ?? [])]
   for (let attempt = 1; ; attempt++) {
@@ -74,6 +74,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       throw new Error(`The gateway did not become ready:\n${launched.output()}`)
     }
   }
+}
+
+/** Tests look at the metrics without a key, unless they are about that. */
+function withOpenMetrics(config: { readonly server?: object }): object {
+  return { ...config, server: { metrics_open: true, ...config.server } }
 }
 
 /** Of this pass's PostgreSQL; undefined: this is the pass of SQLite. */
@@ -160,15 +165,20 @@ function handle(parts: {
     child.kill('SIGKILL')
   }
   killAtExit(kill)
+  const installation = { env, cwd: folder }
   const cli = async (...args: string[]): Promise<string> => {
+    if (env['NODE_OPTIONS'] === undefined) {
+      const { runCommand } = await import('./identity/gateway-keys.ts') // most of the program: only where it is used
+      const output = await runCommand(installation, args)
+      if (output !== undefined) return output
+    }
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env, cwd: folder })
     return stdout.trim()
   }
-  const installation = { env, cwd: folder }
   const key = async (...flags: string[]): Promise<string> => {
     const wanted = wantedKey(flags)
     if (wanted === undefined) return cli('keys', 'create', '--name', 'test', ...flags)
-    const { makeKey } = await import('./gateway-keys.ts') // most of the program: only where it is used
+    const { makeKey } = await import('./identity/gateway-keys.ts')
     return makeKey(installation, wanted)
   }
   return {

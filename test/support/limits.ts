@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { Caller } from '../../src/domain/caller.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
+import type { Caller } from '../../src/domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../src/domain/ids.ts'
 import type { Admission, PlanLimits } from '../../src/features/limits/limiter.ts'
 import {
@@ -52,7 +52,7 @@ export async function comesTrue(what: () => boolean | Promise<boolean>, withinMs
 }
 
 /** For tests in which an answer does not come. */
-export const SLOW_MS = 500
+export const WAIT_MS = 500
 
 /** What becomes of the server's answers; undefined: they pass. */
 export type Disturbance = 'dropped' | 'slow' | 'empty' | undefined
@@ -79,7 +79,7 @@ export async function disturbedNetwork(test: TestContext, port: number): Promise
     client.pipe(upstream)
     upstream.on('data', (bytes) => {
       if (disturbance === undefined) client.write(bytes)
-      else if (disturbance === 'slow') setTimeout(() => client.write(bytes), 2 * SLOW_MS)
+      else if (disturbance === 'slow') setTimeout(() => client.write(bytes), 2 * WAIT_MS)
       // Every answer in these tests is an array or a number.
       else if (disturbance === 'empty') client.write('*0\r\n'.repeat(bytes.toString().split(/^[*]/m).length - 1))
     })
@@ -118,7 +118,7 @@ export async function sharedLimiter(test: TestContext, input: Partial<SharedLimi
     clock: () => performance.now(),
     nodes: () => 1,
     // The machine of a test may be busier than any pause of a server.
-    slowMs: 10_000,
+    waitMs: 10_000,
     log: {
       info: (fields, message) => void lines.push({ level: 'info', fields, message }),
       warn: (fields, message) => void lines.push({ level: 'warn', fields, message }),

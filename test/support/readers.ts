@@ -2,12 +2,12 @@
  * One reading for the recordings of every protocol, put together from the plain readers, which share nothing with the
  * gateway's codecs. What is the same for all clients is said here in the words of the OpenAI format.
  */
-import { type ReadMessage, readMessageStream, readWholeMessage } from './anthropic-reader.ts'
-import * as bedrock from './bedrock-reader.ts'
-import { type ReadGeminiAnswer, readGeminiStream, readGeminiWhole } from './gemini-reader.ts'
-import * as openai from './recording-reader.ts'
-import type { Recording } from './recordings.ts'
-import { sseBlocks } from './sse-blocks.ts'
+import { type ReadMessage, readMessageStream, readWholeMessage } from './providers/anthropic-reader.ts'
+import * as bedrock from './providers/bedrock-reader.ts'
+import { type ReadGeminiAnswer, readGeminiStream, readGeminiWhole } from './providers/gemini-reader.ts'
+import * as openai from './providers/recording-reader.ts'
+import type { Recording } from './providers/recordings.ts'
+import { sseBlocks } from './providers/sse-blocks.ts'
 
 export interface Choice extends openai.ReadChoice {
   /** Signatures and sealed thinking that must come back with the next turn, in order; undefined where nobody read. */

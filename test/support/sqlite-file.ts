@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { OpenedDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { type OpenedDatabase, openDatabase } from '../../src/db/open.ts'
-import { LEDGER_PROGRAMS } from '../../src/features/credit/sqlite-store.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { LEDGER_PROGRAMS } from '../../src/features/credit/ledger/sqlite/store.ts'
 import { copyCurrentFile } from './current-databases.ts'
 
 /** A path for a database in a folder that is removed after the test. */

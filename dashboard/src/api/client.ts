@@ -12,7 +12,7 @@ const authorised: Middleware = {
 }
 
 export const api = createClient<paths, 'application/json'>({
-  baseUrl: location.origin,
+  baseUrl: globalThis.location?.origin ?? '', // (unit tests have no page)
   fetch: (request) => send(request),
 })
 api.use(authorised)

@@ -1,4 +1,6 @@
 /** Server-sent events (HTML Living Standard, 9.2) of an answer that `fetch` got, which may carry an authorization. */
+import { fetchRaw } from './client.ts'
+import { type ApiProblem, problemOf } from './problem.ts'
 
 export interface StreamEvent {
   /** The last id that the stream has named, on this event or an earlier one. */
@@ -77,4 +79,70 @@ function createLineReader(onEvent: (event: StreamEvent) => void): (line: string)
     else if (name === 'event') event = value
     else if (name === 'id' && !value.includes('\0')) id = value
   }
+}
+
+export type FollowedConnection = 'live' | 'reconnecting' | 'failed'
+
+interface Following {
+  readonly path: string
+  /** The id of the last event that is known. */
+  readonly last: () => string | undefined
+  /** When it fires, nothing more is told. */
+  readonly signal: AbortSignal
+  readonly onEvent: (event: StreamEvent) => void
+  /** How it stands; with `failed` why it cannot be opened, which is the last that is told. */
+  readonly report: (connection: FollowedConnection, problem?: ApiProblem) => void
+  /** Called when an answer has come. @param from What it goes on after; undefined: it begins. */
+  readonly onOpen?: (from: string | undefined) => void
+  /** Whether all is told that ever will be; asked when the stream has ended. */
+  readonly isOver?: () => boolean
+}
+
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 15_000
+
+/** Resolves when it is over, failed, or given up. Never rejects. */
+export async function followStream(following: Following): Promise<void> {
+  const { path, last, signal, onEvent, report, onOpen, isOver } = following
+  let waitMs = FIRST_WAIT_MS
+  while (!signal.aborted) {
+    try {
+      const from = last()
+      const headers = { accept: 'text/event-stream', ...(from !== undefined && { 'last-event-id': from }) }
+      const response = await fetchRaw(path, { headers, signal })
+      onOpen?.(from)
+      report('live')
+      const take = (event: StreamEvent): void => {
+        waitMs = FIRST_WAIT_MS
+        onEvent(event)
+      }
+      await readEvents(response, take, signal)
+    } catch (error) {
+      const problem = problemOf(error)
+      if (signal.aborted) return
+      if (isFinal(problem)) return report('failed', problem)
+      waitMs = Math.max(waitMs, problem.retryAfterMs ?? 0)
+    }
+    if (isOver?.() === true) return
+    report('reconnecting')
+    await waited(waitMs * (0.75 + Math.random() / 2), signal)
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+  }
+}
+
+/** Another try would be answered the same. */
+function isFinal({ status }: ApiProblem): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
+}
+
+function waited(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { findTool } from '../../../scripts/kit/machine-tools.ts'
-import { HOSTILE_MARKUP } from '../../../test/support/hostile-markup.ts'
+import { HOSTILE_MARKUP } from '../../../test/support/http/hostile-markup.ts'
 import { type ChatSampleInput, chatSamples, type Json } from './code-samples.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -75,7 +75,7 @@ test('a shell gives curl the same request, whatever it says', () => {
   )
 })
 
-/** In the place of the library: what it is called with, as JSON on a line of its own. */
+/** A fake of the library: prints its arguments as one line of JSON. */
 const PYTHON_HARNESS = `
 import io, json, sys, types
 class Client:

@@ -12,8 +12,8 @@ import {
   type SavedView,
   type ViewSearch,
   withoutView,
+  withRestoredView,
   withView,
-  withViewAgain,
 } from './saved-views.ts'
 
 const NOW = Date.parse('2026-11-22T10:30:00Z')
@@ -40,8 +40,8 @@ test('views are read as they were written', () => {
   fc.assert(
     fc.property(lists, (views) => {
       const text = renderSavedViews(views)
-      assert.equal(text === undefined, views.length === 0)
-      assert.deepEqual(parseSavedViews(text ?? null, read), views)
+      assert.equal(text === null, views.length === 0)
+      assert.deepEqual(parseSavedViews(text, read), views)
     }),
   )
 })
@@ -84,10 +84,10 @@ test('what was removed comes back where it was, unless its name or its place was
   const [a, b, c] = [view('a'), view('b'), view('c')]
   const rest = withoutView([a, b, c], 'b')
   assert.deepEqual(rest, [a, c])
-  assert.deepEqual(withViewAgain(rest, b, 1), [a, b, c])
-  assert.deepEqual(withViewAgain([a], b, 7), [a, b])
-  assert.deepEqual(withViewAgain([view('b', 'other')], b, 0), [view('b', 'other')])
-  assert.deepEqual(withViewAgain(full, b, 1), full)
+  assert.deepEqual(withRestoredView(rest, b, 1), [a, b, c])
+  assert.deepEqual(withRestoredView([a], b, 7), [a, b])
+  assert.deepEqual(withRestoredView([view('b', 'other')], b, 0), [view('b', 'other')])
+  assert.deepEqual(withRestoredView(full, b, 1), full)
 })
 
 test('views are the same when each parameter is, in whatever order', () => {

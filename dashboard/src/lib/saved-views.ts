@@ -1,4 +1,5 @@
-/** Views of a page under names of one's own, as the browser keeps them. What it keeps, others may have written. */
+/** Named views of a page in the storage of this browser, whose text anyone may have written. */
+import { type BrowserStore, createStore } from './browser-store.ts'
 import { type PeriodSearch, type Range, resolvePeriod } from './period.ts'
 import { formatDate } from './time.ts'
 import { visibleName } from './visible-text.ts'
@@ -31,9 +32,23 @@ export function parseSavedViews(text: string | null, read: ReadView): readonly S
   return [...views.values()]
 }
 
-/** Undefined: there is nothing to keep. */
-export function renderSavedViews(views: readonly SavedView[]): string | undefined {
-  return views.length === 0 ? undefined : JSON.stringify(views)
+/** Null: there are none. */
+export function renderSavedViews(views: readonly SavedView[]): string | null {
+  return views.length === 0 ? null : JSON.stringify(views)
+}
+
+/** The saved views of one page, for each account. */
+export interface PageViews {
+  readonly page: 'requests' | 'usage'
+  readonly read: ReadView
+  /** By `<account>.<page>`. */
+  readonly store: BrowserStore<readonly SavedView[]>
+}
+
+/** @param read What of an address is a view of the page. */
+export function createPageViews(page: PageViews['page'], read: ReadView): PageViews {
+  const parse = (text: string | null) => parseSavedViews(text, read)
+  return { page, read, store: createStore({ name: 'views', parse, render: renderSavedViews }) }
 }
 
 /** One line without white space around it; undefined when there is nothing to read in it. */
@@ -43,7 +58,7 @@ export function readViewName(value: unknown): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** In the place of the one that has its name, else at the end; where there is no place left, nothing changes. */
+/** Replaces the view of the same name, or appends; returns the same list when it is full. */
 export function withView(views: readonly SavedView[], view: SavedView): readonly SavedView[] {
   if (views.some(({ name }) => name === view.name)) return views.map((each) => (each.name === view.name ? view : each))
   return views.length < MAX_VIEWS ? [...views, view] : views
@@ -54,7 +69,7 @@ export function withoutView(views: readonly SavedView[], name: string): readonly
 }
 
 /** Back where it was, unless another has taken its name or its place since. */
-export function withViewAgain(views: readonly SavedView[], view: SavedView, index: number): readonly SavedView[] {
+export function withRestoredView(views: readonly SavedView[], view: SavedView, index: number): readonly SavedView[] {
   const isTaken = views.some(({ name }) => name === view.name)
   return isTaken || views.length >= MAX_VIEWS ? views : views.toSpliced(index, 0, view)
 }

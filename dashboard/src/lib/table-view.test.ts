@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  BY_ITSELF,
+  DEFAULT_VIEW,
   type Density,
   differs,
   parseTableView,
@@ -22,15 +22,15 @@ test('what was chosen is remembered as it was', () => {
   fc.assert(
     fc.property(views, (view) => {
       const text = renderTableView(view)
-      assert.equal(text === undefined, !differs(view))
-      assert.deepEqual(parseTableView(text ?? null), view)
+      assert.equal(text === null, !differs(view))
+      assert.deepEqual(parseTableView(text), view)
     }),
   )
 })
 
 test('nonsense is as if nothing had been chosen', () => {
   const texts = [null, '', '{', 'null', '7', '"compact"', '[]', '[true]', '{}', '{"columns":null,"density":7}']
-  for (const text of texts) assert.deepEqual(parseTableView(text), BY_ITSELF, String(text))
+  for (const text of texts) assert.deepEqual(parseTableView(text), DEFAULT_VIEW, String(text))
   fc.assert(fc.property(fc.json(), (text) => void parseTableView(text).columns))
 })
 
@@ -44,12 +44,12 @@ test('of half nonsense the other half holds', () => {
 })
 
 test('a column that is again as it would be by itself is no longer remembered', () => {
-  const hidden = withColumn(BY_ITSELF, { id: 'cost', isShown: false, byItself: true })
+  const hidden = withColumn(DEFAULT_VIEW, { id: 'cost', isShown: false, byDefault: true })
   assert.deepEqual(hidden, { columns: { cost: false } })
-  assert.deepEqual(withColumn(hidden, { id: 'cost', isShown: true, byItself: true }), BY_ITSELF)
-  const wanted = withColumn(hidden, { id: 'finish', isShown: true, byItself: false })
+  assert.deepEqual(withColumn(hidden, { id: 'cost', isShown: true, byDefault: true }), DEFAULT_VIEW)
+  const wanted = withColumn(hidden, { id: 'finish', isShown: true, byDefault: false })
   assert.deepEqual(wanted, { columns: { cost: false, finish: true } })
-  assert.deepEqual(withColumn(wanted, { id: 'finish', isShown: false, byItself: false }), hidden)
+  assert.deepEqual(withColumn(wanted, { id: 'finish', isShown: false, byDefault: false }), hidden)
 })
 
 test('choosing a density leaves the columns, and the one of the table itself is not remembered', () => {

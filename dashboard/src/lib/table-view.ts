@@ -7,7 +7,7 @@ export interface TableView {
   readonly density?: Density
 }
 
-export const BY_ITSELF: TableView = { columns: {} }
+export const DEFAULT_VIEW: TableView = { columns: {} }
 
 /** @returns What can be understood of the text; the rest is as it is by itself. Never throws. */
 export function parseTableView(text: string | null): TableView {
@@ -16,9 +16,9 @@ export function parseTableView(text: string | null): TableView {
   return { columns: Object.fromEntries(chosen), ...(isDensity(density) && { density }) }
 }
 
-/** Undefined: nothing differs, and nothing need be kept. */
-export function renderTableView(view: TableView): string | undefined {
-  return differs(view) ? JSON.stringify(view) : undefined
+/** Null: nothing differs from the default. */
+export function renderTableView(view: TableView): string | null {
+  return differs(view) ? JSON.stringify(view) : null
 }
 
 export function differs({ columns, density }: TableView): boolean {
@@ -29,17 +29,17 @@ export interface ColumnChoice {
   readonly id: string
   readonly isShown: boolean
   /** Whether it would be shown if nobody had chosen. */
-  readonly byItself: boolean
+  readonly byDefault: boolean
 }
 
-export function withColumn(view: TableView, { id, isShown, byItself }: ColumnChoice): TableView {
+export function withColumn(view: TableView, { id, isShown, byDefault }: ColumnChoice): TableView {
   const { [id]: _, ...others } = view.columns
-  return { ...view, columns: isShown === byItself ? others : { ...others, [id]: isShown } }
+  return { ...view, columns: isShown === byDefault ? others : { ...others, [id]: isShown } }
 }
 
-/** @param byItself What the table has if nobody chooses. */
-export function withDensity({ columns }: TableView, density: Density, byItself: Density): TableView {
-  return density === byItself ? { columns } : { columns, density }
+/** @param byDefault What the table has if nobody chooses. */
+export function withDensity({ columns }: TableView, density: Density, byDefault: Density): TableView {
+  return density === byDefault ? { columns } : { columns, density }
 }
 
 function parsed(text: string | null): unknown {

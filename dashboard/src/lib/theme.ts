@@ -1,7 +1,9 @@
-/** Light, dark, or as the system has it. `public/theme.js` reads the same before the first paint. */
+/** The color theme: light, dark, or that of the system. `public/theme.js` reads the same key before the first paint. */
+import { createChoiceStore } from './browser-store.ts'
+
 export type Theme = 'system' | 'light' | 'dark'
 
-const SETTING = 'turnpike.theme'
+const store = createChoiceStore<Theme>('theme', ['system', 'light', 'dark'])
 
 export function readTheme(): Theme {
   const { theme } = document.documentElement.dataset
@@ -9,13 +11,9 @@ export function readTheme(): Theme {
 }
 
 export function setTheme(theme: Theme): void {
-  if (theme === 'system') {
-    delete document.documentElement.dataset['theme']
-    localStorage.removeItem(SETTING)
-    return
-  }
-  document.documentElement.dataset['theme'] = theme
-  localStorage.setItem(SETTING, theme)
+  if (theme === 'system') delete document.documentElement.dataset['theme']
+  else document.documentElement.dataset['theme'] = theme
+  store.write(theme)
 }
 
 export function toggleTheme(): void {

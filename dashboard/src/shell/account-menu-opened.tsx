@@ -42,7 +42,7 @@ export function AccountMenuOpened() {
   )
 }
 
-/** All that was loaded is another account's: the dashboard begins anew. */
+/** Reloads the dashboard: all loaded data belongs to another account. */
 async function goTo(accountId: string, currentId: string): Promise<void> {
   if (accountId === currentId) return
   await moveToAccount(accountId)

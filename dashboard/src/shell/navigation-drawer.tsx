@@ -5,8 +5,7 @@ import { X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { IconButton } from '../ui/button.tsx'
 import { AccountMenu } from './account-menu.tsx'
-import { NavigationList } from './navigation-list.tsx'
-import { Wordmark } from './wordmark.tsx'
+import { NavigationList, Wordmark } from './navigation-list.tsx'
 
 interface DrawerProps {
   readonly open: boolean

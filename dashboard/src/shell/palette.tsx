@@ -47,7 +47,7 @@ export function Palette({ open, onOpenChange }: PaletteProps) {
               placeholder="Search views, models and actions"
             />
             <Autocomplete.Empty className="empty:hidden px-4 py-8 text-center text-sm text-soft">
-              Nothing has this name.
+              No matches.
             </Autocomplete.Empty>
             <Autocomplete.List className="max-h-80 overflow-y-auto p-2">
               {(entry: Entry) => (

@@ -1,16 +1,16 @@
 /** What stands around every view: the way to all others, who is signed in, and what is left of the credit. */
-import { Outlet, useRouterState } from '@tanstack/react-router'
-import { Menu as MenuIcon, Search } from 'lucide-react'
+import { type ErrorComponentProps, Outlet, useRouterState } from '@tanstack/react-router'
+import { Compass, Menu as MenuIcon, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { Announcer } from '../ui/announcer.tsx'
-import { IconButton } from '../ui/button.tsx'
+import { IconButton, LinkButton } from '../ui/button.tsx'
+import { Page } from '../ui/page.tsx'
+import { Empty, Failed, SkeletonRows } from '../ui/states.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceChip } from './balance-chip.tsx'
-import { NavigationList } from './navigation-list.tsx'
-import { OfflineBanner } from './offline-banner.tsx'
-import { SandboxBanner } from './sandbox-banner.tsx'
-import { useShortcuts } from './use-shortcuts.ts'
-import { Wordmark } from './wordmark.tsx'
+import { NavigationList, Wordmark } from './navigation-list.tsx'
+import { OfflineBanner, SandboxBanner } from './sandbox-banner.tsx'
+import { useShortcuts } from './shortcuts.ts'
 
 // Loaded when they are first opened.
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
@@ -79,4 +79,25 @@ function useFocusOfView(): void {
     const isInDialog = document.activeElement?.closest('[role="dialog"], [role="alertdialog"]') != null
     if (isMove && !isInDialog) document.getElementById('view')?.focus({ preventScroll: true })
   }, [path])
+}
+
+export function LostPage() {
+  return (
+    <Page title="Not found">
+      <Empty icon={Compass} title="This page does not exist." action={<LinkButton to="/">Go to Home</LinkButton>} />
+    </Page>
+  )
+}
+
+export function PageFailed({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="mx-auto max-w-3xl p-6">
+      <h1 className="mb-4 text-xl font-semibold">This page could not be displayed</h1>
+      <Failed error={error} onRetry={reset} />
+    </div>
+  )
+}
+
+export function PagePending() {
+  return <SkeletonRows rows={8} />
 }

@@ -3,7 +3,6 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { announce, toast } from './announcer.tsx'
 import { Button, type ButtonSize, type ButtonVariant } from './button.tsx'
 import { classNames } from './class-names.ts'
-import { copyText } from './copy-text.ts'
 import { Tooltip } from './tooltip.tsx'
 
 const SHOWN_MS = 2_000
@@ -83,8 +82,27 @@ function useCopy(text: string): { readonly copied: boolean; readonly copy: () =>
         setCopied(true)
         announce('Copied')
       },
-      () => toast('The browser did not let this page copy. Select the text instead.', { tone: 'bad' }),
+      () => toast('The browser blocked copying. Select the text instead.', { tone: 'bad' }),
     )
   }
   return { copied, copy }
+}
+
+/** Puts text on the clipboard, also where the page is not from a secure address. Rejects when the browser refuses. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const area = document.createElement('textarea')
+  area.value = text
+  area.readOnly = true
+  area.style.position = 'fixed'
+  area.style.opacity = '0'
+  // inside an open dialog, nothing outside of it can be focused
+  const host = document.activeElement?.closest('[role="dialog"],[role="alertdialog"]') ?? document.body
+  const focused = document.activeElement
+  host.append(area)
+  area.select()
+  const copied = document.execCommand('copy')
+  area.remove()
+  if (focused instanceof HTMLElement) focused.focus()
+  if (!copied) throw new Error('The browser blocks copying.')
 }

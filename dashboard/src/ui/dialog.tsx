@@ -1,11 +1,13 @@
 /** What stands above the page until it is dealt with. Where the focus was, it returns to. */
+import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type FormEvent, type ReactNode, useCallback, useInsertionEffect, useRef, useState } from 'react'
+import { type ApiProblem, problemOf } from '../api/problem.ts'
+import { Button } from './button.tsx'
 import { classNames } from './class-names.ts'
-import { initialFocus, useReturnFocus } from './dialog-focus.ts'
-
-export { ConfirmDialog, type ConfirmDialogProps } from './confirm-dialog.tsx'
+import { TextField } from './form/field.tsx'
+import { ProblemSummary } from './notice.tsx'
 
 export interface DialogProps {
   readonly open: boolean
@@ -119,4 +121,117 @@ function CloseButton() {
       <X aria-hidden className="size-4" />
     </Base.Close>
   )
+}
+
+export interface ConfirmDialogProps {
+  readonly open: boolean
+  readonly onOpenChange: (open: boolean) => void
+  /** Names the thing: "Revoke key ci-runner?" */
+  readonly title: string
+  /** The effect. */
+  readonly children?: ReactNode
+  /** What happens: "Revoke key". */
+  readonly confirmLabel: string
+  readonly danger?: boolean
+  /** What has to be typed first, where it cannot be undone. */
+  readonly typeToConfirm?: string
+  /** The dialog closes when it is done, and says why when it fails. */
+  readonly onConfirm: () => Promise<void>
+}
+
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const finalFocus = useReturnFocus(props.open)
+  return (
+    <AlertDialog.Root open={props.open} onOpenChange={props.onOpenChange}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className="fixed inset-0 z-40 animate-appear bg-scrim [animation-delay:0s]" />
+        <AlertDialog.Viewport className="fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
+          <AlertDialog.Popup
+            finalFocus={finalFocus}
+            className="max-h-dvh w-full max-w-md animate-appear overflow-y-auto rounded-t-xl border border-line bg-surface shadow-popup [animation-delay:0s] sm:rounded-xl"
+          >
+            <Confirmation {...props} />
+          </AlertDialog.Popup>
+        </AlertDialog.Viewport>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  )
+}
+
+/** Within the popup, so that each opening resets its state. */
+function Confirmation({ title, children, confirmLabel, danger = false, typeToConfirm, ...rest }: ConfirmDialogProps) {
+  const [typed, setTyped] = useState('')
+  const { pending, problem, run } = useConfirm(rest)
+  const ready = typeToConfirm === undefined || typed.trim() === typeToConfirm
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (ready) run()
+  }
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4 p-5">
+      <AlertDialog.Title className="text-lg font-semibold break-words text-ink">{title}</AlertDialog.Title>
+      {children !== undefined && (
+        <AlertDialog.Description render={<div />} className="flex flex-col gap-2 break-words text-soft">
+          {children}
+        </AlertDialog.Description>
+      )}
+      {typeToConfirm !== undefined && (
+        <TextField
+          label={`Type ${typeToConfirm} to confirm`}
+          value={typed}
+          onChange={setTyped}
+          autoComplete="off"
+          required
+        />
+      )}
+      {problem !== undefined && <ProblemSummary problem={problem} />}
+      <div className="flex flex-wrap justify-end gap-2">
+        <AlertDialog.Close render={<Button>Cancel</Button>} />
+        <Button type="submit" variant={danger ? 'danger' : 'primary'} pending={pending} disabled={!ready}>
+          {confirmLabel}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function useConfirm({ onConfirm, onOpenChange }: Pick<ConfirmDialogProps, 'onConfirm' | 'onOpenChange'>) {
+  const [pending, setPending] = useState(false)
+  const [problem, setProblem] = useState<ApiProblem>()
+  const run = () => {
+    if (pending) return
+    setPending(true)
+    setProblem(undefined)
+    onConfirm()
+      .then(
+        () => onOpenChange(false),
+        (error: unknown) => setProblem(problemOf(error)),
+      )
+      .finally(() => setPending(false))
+  }
+  return { pending, problem, run }
+}
+
+const BODY = '[data-dialog-body]'
+const FIELDS =
+  'input:not([type="hidden"], :disabled), textarea:not(:disabled), select:not(:disabled), [role="combobox"]'
+
+/** The first field of the newest dialog, or a field that has the focus already; without one, what Base UI chooses. */
+function initialFocus(): HTMLElement | boolean {
+  const body = [...document.querySelectorAll<HTMLElement>(BODY)].at(-1)
+  if (body?.contains(document.activeElement) && document.activeElement !== body) return false
+  return body?.querySelector<HTMLElement>(FIELDS) ?? true
+}
+
+/** What had the focus when the dialog opened, before a field in it took the focus by itself. */
+function useReturnFocus(open: boolean): () => HTMLElement | boolean {
+  const opener = useRef<Element>(null)
+  useInsertionEffect(() => {
+    if (open) opener.current = document.activeElement
+  }, [open])
+  return useCallback(() => {
+    const { current } = opener
+    // what was removed meanwhile, as an entry of a menu is, cannot take it
+    return current instanceof HTMLElement && current.isConnected && current !== document.body ? current : true
+  }, [])
 }

@@ -7,10 +7,14 @@ import { Square, SquareCheckBig } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { safeLink } from '../lib/visible-text.ts'
 import { classNames } from './class-names.ts'
 import { CodeBlock } from './code.tsx'
-import type { MarkdownProps } from './markdown.tsx'
-import { safeLink } from './safe-link.ts'
+
+export interface MarkdownProps {
+  readonly text: string
+  readonly className?: string | undefined
+}
 
 const PLUGINS = [remarkGfm]
 const HEADING = 'mt-4 mb-2 font-semibold text-ink first:mt-0'

@@ -1,9 +1,5 @@
 import { lazy, Suspense } from 'react'
-
-export interface MarkdownProps {
-  readonly text: string
-  readonly className?: string | undefined
-}
+import type { MarkdownProps } from './markdown-body.tsx'
 
 const MarkdownBody = lazy(() => import('./markdown-body.tsx').then((module) => ({ default: module.MarkdownBody })))
 

@@ -2,8 +2,7 @@ import { Menu as Base } from '@base-ui/react/menu'
 import type { LucideIcon } from 'lucide-react'
 import type { ReactElement } from 'react'
 import { AppLink, type LinkTarget } from './app-link.tsx'
-import { classNames } from './class-names.ts'
-import { OPTION, POPUP } from './popup-looks.ts'
+import { classNames, OPTION, POPUP } from './class-names.ts'
 
 export interface MenuEntry {
   readonly label: string

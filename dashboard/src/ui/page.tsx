@@ -87,7 +87,7 @@ export interface StatProps {
   readonly label: string
   readonly value: ReactNode
   readonly hint?: ReactNode
-  /** Against the period before: a ratio (0.12 is 12 % more), or what to say instead. */
+  /** Change from the previous period: a ratio (0.12 is 12 % more), or what to say instead. */
   readonly change?: ReactNode
   readonly className?: string
 }

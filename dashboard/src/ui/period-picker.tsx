@@ -1,10 +1,10 @@
 import { Popover } from '@base-ui/react/popover'
 import { CalendarDays, ChevronDown } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
-import { type PeriodSearch, type Range, resolvePeriod } from '../lib/period.ts'
+import { type Period, type PeriodSearch, type Range, resolvePeriod } from '../lib/period.ts'
 import { Button } from './button.tsx'
-import { TextField } from './field.tsx'
-import { Segmented } from './segmented.tsx'
+import { TextField } from './form/field.tsx'
+import { Segmented } from './form/segmented.tsx'
 import { useNow } from './time-zone.ts'
 
 type Moving = Exclude<Range, 'custom'>
@@ -103,10 +103,10 @@ function Days({ from: first, to: last, onChoose }: DaysProps) {
         type="date"
         value={to}
         onChange={setTo}
-        error={isBackwards ? 'Choose a day that is not before the first.' : undefined}
+        error={isBackwards ? 'Choose a day on or after the first day.' : undefined}
         required
       />
-      <p className="text-sm text-soft">Both days are included. Days are those of UTC.</p>
+      <p className="text-sm text-soft">Both days are included. Days are UTC.</p>
       <Button type="submit" variant="primary">
         Apply
       </Button>
@@ -117,4 +117,24 @@ function Days({ from: first, to: last, onChoose }: DaysProps) {
 /** The last moment before an end that is not part of the period. */
 function lastMoment(end: string): string {
   return new Date(Date.parse(end) - 1).toISOString()
+}
+
+const MINUTE_MS = 60_000
+const STEP_MS = 5 * MINUTE_MS
+
+/** Just behind the beginning of the minute: bounds that end with the next one do so from its first moment on. */
+export function minuteOf(now: number): number {
+  return Math.floor(now / MINUTE_MS) * MINUTE_MS + 1
+}
+
+/** The period of the address as time goes by; and until when to compare it with another, in steps of five minutes. */
+export function usePeriod(
+  search: PeriodSearch,
+  fallback: Exclude<Range, 'custom'>,
+): { readonly period: Period; readonly comparedUntil: number } {
+  const now = useNow()
+  return {
+    period: resolvePeriod(search, minuteOf(now), fallback),
+    comparedUntil: Math.floor(now / STEP_MS) * STEP_MS,
+  }
 }

@@ -180,7 +180,7 @@ function Outdated({ error, pending, onRetry }: OutdatedProps) {
     <div role="status" className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg bg-warn-soft px-3 py-1.5">
       <CircleAlert aria-hidden className="size-4 text-warn" />
       <span className="min-w-0 flex-1 text-sm text-ink">
-        This may be out of date: it could not be loaded again. {problemOf(error).message}
+        This data may be out of date: refreshing failed. {problemOf(error).message}
       </span>
       <Button size="sm" variant="ghost" pending={pending} onClick={onRetry}>
         Try again
@@ -210,5 +210,5 @@ const WHO_MAY: Readonly<Record<string, string>> = {
 
 function whoMay(right: string | undefined): string {
   if (right === undefined) return 'Ask an owner or an admin of the account for another role.'
-  return `${WHO_MAY[right] ?? MANAGERS} Ask one of them for another role if you need it.`
+  return `${WHO_MAY[right] ?? MANAGERS} Ask one of them for another role if necessary.`
 }

@@ -1,47 +1,25 @@
 /** How moments are shown in this browser: in local time or in UTC; and what time it is, for ages. */
 import { useSyncExternalStore } from 'react'
+import { createChoiceStore } from '../lib/browser-store.ts'
 
 export type TimeZone = 'local' | 'utc'
 
-const STORAGE_KEY = 'turnpike.time-zone'
+const store = createChoiceStore<TimeZone>('time-zone', ['local', 'utc'])
 const TICK_MS = 15_000
 
-const zoneListeners = new Set<() => void>()
 const clockListeners = new Set<() => void>()
-let zone: TimeZone = readZone()
 let now = Date.now()
 let timer: ReturnType<typeof setInterval> | undefined
 
 export function useTimeZone(): TimeZone {
-  return useSyncExternalStore(subscribeZone, () => zone)
+  return useSyncExternalStore(store.subscribe, store.read)
 }
 
-export function setTimeZone(chosen: TimeZone): void {
-  zone = chosen
-  try {
-    localStorage.setItem(STORAGE_KEY, chosen)
-  } catch {
-    // where the browser keeps nothing, the choice lasts as long as the page
-  }
-  for (const notify of zoneListeners) notify()
-}
+export const setTimeZone = (zone: TimeZone): void => store.write(zone)
 
 /** Unix milliseconds, renewed every few seconds and the same for all that show ages at once. */
 export function useNow(): number {
   return useSyncExternalStore(subscribeClock, () => now)
-}
-
-function readZone(): TimeZone {
-  try {
-    return localStorage.getItem(STORAGE_KEY) === 'utc' ? 'utc' : 'local'
-  } catch {
-    return 'local'
-  }
-}
-
-function subscribeZone(notify: () => void): () => void {
-  zoneListeners.add(notify)
-  return () => zoneListeners.delete(notify)
 }
 
 function subscribeClock(notify: () => void): () => void {

@@ -57,9 +57,6 @@ test('of hours before what was looked at nothing is said', () => {
   assert.equal(cells.filter(({ state }) => state === 'unknown').length, 21)
   assert.deepEqual(
     [cells[0] && cellText(cells[0]), uptimeSentence(cells)],
-    [
-      '15:00: before the newest requests that were looked at',
-      'Last 3 hours: 1 of 3 hours with failures, at 12:00, 1 of 10 failed',
-    ],
+    ['15:00: before the sampled requests', 'Last 3 hours: 1 of 3 hours with failures, at 12:00, 1 of 10 failed'],
   )
 })

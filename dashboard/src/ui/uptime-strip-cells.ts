@@ -65,7 +65,7 @@ export function firstKnownHour(answer: {
 export function cellText({ label, state, requests, failed }: UptimeCell): string {
   switch (state) {
     case 'unknown':
-      return `${label}: before the newest requests that were looked at`
+      return `${label}: before the sampled requests`
     case 'none':
       return `${label}: no requests`
     case 'well':

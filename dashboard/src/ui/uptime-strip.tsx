@@ -61,7 +61,7 @@ const WORDS: Readonly<Record<UptimeState, string>> = {
   some: 'some failed',
   most: 'most failed',
   none: 'no requests',
-  unknown: 'not looked at',
+  unknown: 'not sampled',
 }
 const STATES: readonly UptimeState[] = ['well', 'some', 'most', 'none', 'unknown']
 

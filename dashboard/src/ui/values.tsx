@@ -1,6 +1,8 @@
 /** Single values as they stand in rows, totals and lists. */
+import type { ReactNode } from 'react'
 import { formatCount, formatMs, formatUsd } from '../lib/format.ts'
 import { formatDateTime, relativeTime } from '../lib/time.ts'
+import { classNames } from './class-names.ts'
 import { useNow, useTimeZone } from './time-zone.ts'
 
 type Maybe<Value> = Value | null | undefined
@@ -65,5 +67,24 @@ function Age({ iso }: { readonly iso: string }) {
     >
       {relativeTime(iso, now)}
     </time>
+  )
+}
+
+export interface DetailsItem {
+  readonly label: string
+  readonly value: ReactNode
+}
+
+/** Names and values, one pair a line; below each other where it is narrow. */
+export function Details({ items, className }: { readonly items: readonly DetailsItem[]; readonly className?: string }) {
+  return (
+    <dl className={classNames('divide-y divide-line', className)}>
+      {items.map(({ label, value }) => (
+        <div key={label} className="grid gap-x-4 py-2 sm:grid-cols-[minmax(7rem,2fr)_minmax(0,5fr)]">
+          <dt className="text-soft">{label}</dt>
+          <dd className="min-w-0 break-words text-ink">{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

@@ -1,17 +1,17 @@
 /** One streamed answer of a model. */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
-import { createSseDecoder } from '../../protocols/framing/sse.ts'
+import { createSseDecoder } from '../../protocols/framing.ts'
 import type { Frame } from '../../protocols/protocol.ts'
+import { plainText } from '../output.ts'
 import type { Client } from './client.ts'
-import { complaintOf } from './http.ts'
-import { plainText } from './plain-text.ts'
+import { errorTextOf } from './http.ts'
 
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant'
   readonly content: string
 }
 
-export interface Asking {
+export interface AnswerRequest {
   readonly model: string
   readonly messages: readonly Message[]
   readonly signal: AbortSignal
@@ -28,9 +28,9 @@ export interface AnswerEnd {
 }
 
 /** Rejects when the answer is not whole; stopped by `signal` it resolves without a reason. */
-export async function streamAnswer(client: Client, asking: Asking): Promise<AnswerEnd> {
-  const { model, messages, signal } = asking
-  const reader = createReader(asking.onText)
+export async function streamAnswer(client: Client, request: AnswerRequest): Promise<AnswerEnd> {
+  const { model, messages, signal } = request
+  const reader = createReader(request.onText)
   try {
     const body = { model, messages, stream: true, stream_options: { include_usage: true } }
     const response = await client.stream('/chat/completions', body, signal)
@@ -45,7 +45,7 @@ export async function streamAnswer(client: Client, asking: Asking): Promise<Answ
     if (!signal.aborted) throw error
     return reader.end()
   }
-  if (!reader.isDone()) throw new Error('The connection ended before the answer did.')
+  if (!reader.isDone()) throw new Error('The connection closed before the answer was complete.')
   return reader.end()
 }
 
@@ -68,7 +68,7 @@ function createReader(onText: (text: string) => void): Reader {
       }
       const chunk = parseJson(data)
       if (!isRecord(chunk)) return
-      if (isRecord(chunk['error'])) throw new Error(complaintOf({ status: 200, json: chunk }))
+      if (isRecord(chunk['error'])) throw new Error(errorTextOf({ status: 200, json: chunk }))
       end = { ...end, ...usageOf(chunk['usage']) }
       const [choice]: readonly unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : []
       if (!isRecord(choice)) return

@@ -1,13 +1,15 @@
-/** The API of a server, as whoever the target says. */
+/** Calls the API of a server with the credential of a target. */
 
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord, textOf } from '../../lib/json.ts'
-import { signedOut } from './bearer.ts'
-import { type Answer, ask, complaintOf, open, UnreachableError } from './http.ts'
+import { signedOut } from './auth/bearer.ts'
+import { type Answer, ask, errorTextOf, open, UnreachableError } from './http.ts'
 import type { Target } from './target.ts'
 
 export interface Client {
   readonly target: Target
-  /** The JSON of a path below `/v1`. Rejects with what the server says, or with what to do. */
+  /** Returns the JSON of a path below `/v1`. Rejects with the server's message, or with advice. */
   get(path: string): Promise<unknown>
   /** What a change is answered with; undefined where the answer has no content. Rejects as `get` does. */
   send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown>
@@ -27,7 +29,7 @@ export interface Listening {
   readonly signal: AbortSignal
 }
 
-/** The server answered, and not with what was asked for. */
+/** The server responded with an error. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly status: number
@@ -119,16 +121,44 @@ async function authorized<Given extends { readonly status: number }>(
   const other = await bearer.renewed(credential)
   const again = other === undefined ? answer : await send({ authorization: `Bearer ${other}` })
   if (again.status !== 401) return again
-  if (profile !== undefined) throw signedOut(profile, 'was ended or has expired')
-  throw new Error(`${url} does not accept the key in TURNPIKE_API_KEY: it is wrong, expired or revoked.`)
+  if (profile !== undefined) throw signedOut(profile, 'was revoked or has expired')
+  throw new Error(`${url} rejected the key in TURNPIKE_API_KEY: it is invalid, expired or revoked.`)
 }
 
 function refusal({ url }: Target, answer: Pick<Answer, 'status' | 'json'>): RefusedError {
   const { status, json } = answer
   const error = isRecord(json) && isRecord(json['error']) ? json['error'] : {}
-  return new RefusedError(`${url}: ${complaintOf(answer)}`, { status, code: textOf(error['code']) })
+  return new RefusedError(`${url}: ${errorTextOf(answer)}`, { status, code: textOf(error['code']) })
 }
 
 function notOurs({ url }: Target): never {
-  throw new Error(`${url} does not answer like a Turnpike server. Is the address right?`)
+  throw new Error(`${url} is not a Turnpike server. Check the address.`)
+}
+
+/** Before the second, the third and the fourth attempt. */
+const WAITS_MS: readonly number[] = [300, 700, 2_000]
+
+/** Sends it again, with the same key, where it was not answered or the server was busy. Rejects as `Client.get` does. */
+export async function postIdempotent(client: Client, path: string, body: object): Promise<unknown> {
+  const key = randomUUID()
+  for (const waitMs of WAITS_MS) {
+    try {
+      return await client.sendOnce(path, body, key)
+    } catch (error) {
+      if (!helpsToRepeat(error)) throw error
+    }
+    await sleep(waitMs)
+  }
+  return client.sendOnce(path, body, key).catch(leaveOpen)
+}
+
+/** What a server has switched off stays off for these few seconds. */
+function helpsToRepeat(error: unknown): boolean {
+  return mayPass(error) && !(error instanceof RefusedError && error.code === 'agents_unavailable')
+}
+
+function leaveOpen(error: unknown): never {
+  if (!(error instanceof UnreachableError)) throw error
+  const message = `${error.message} The request may have succeeded: run 'turnpike agents list' to check.`
+  throw new Error(message, { cause: error })
 }

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { makeHome } from '../../../test/support/command-line.ts'
-import { configFolder, type Machine } from './config-folder.ts'
-import { dollars } from './money-text.ts'
-import { parseProfileName } from './profiles.ts'
-import { isReadableOnTheWay, parseServerUrl } from './server-url.ts'
-import { clockText } from './sign-in-screen.ts'
+import { makeHome } from '../../../test/support/process/command-line.ts'
+import { isUnencrypted, parseServerUrl } from '../option-values.ts'
+import { dollars } from '../output.ts'
+import { configFolder, type Machine } from './auth/private-files.ts'
+import { parseProfileName } from './auth/profiles.ts'
+import { clockText } from './auth/sign-in-screen.ts'
 
 const home = makeHome()
 after(() => home.remove())
@@ -48,12 +48,12 @@ test('wrong values are wrong usage: exit 2', async () => {
 
 test('who is not signed in anywhere and has no key is told both ways', async () => {
   const cases = [
-    [{}, /Nobody is signed in\. Run 'turnpike login --url https:\/\/…', or set TURNPIKE_API_KEY/],
+    [{}, /You are not signed in\. Run 'turnpike login --url https:\/\/…', or set TURNPIKE_API_KEY/],
     [
       { TURNPIKE_URL: 'ai.example.com' },
       /Run 'turnpike login --url https:\/\/ai\.example\.com', or set TURNPIKE_API_KEY/,
     ],
-    [{ TURNPIKE_API_KEY: 'tp_secret\u0001x' }, /TURNPIKE_API_KEY is not an API key\.\n$/],
+    [{ TURNPIKE_API_KEY: 'tp_secret\u0001x' }, /TURNPIKE_API_KEY is not a valid API key\.\n$/],
     [{ TURNPIKE_API_KEY: 'tp_secret', HOST: 'evil.example' }, /not an address of this machine/],
   ] as const
   for (const [env, sentence] of cases) {
@@ -71,7 +71,7 @@ test('a .env that came with a folder does not send this user’s key elsewhere',
   assert.equal(code, 1)
   assert.match(stderr, /TURNPIKE_URL is in the \.env of this folder, but TURNPIKE_API_KEY is your own/)
   writeFileSync(file, 'TURNPIKE_URL=http://127.0.0.1:9\nTURNPIKE_API_KEY=tp_own\n')
-  assert.match((await home.run(['models'])).stderr, /127\.0\.0\.1:9 cannot be reached/)
+  assert.match((await home.run(['models'])).stderr, /127\.0\.0\.1:9 is unreachable/)
 })
 
 test('profiles are where the system has such things', () => {
@@ -105,7 +105,7 @@ test('an address is taken as people write it', () => {
   ]) {
     assert.throws(() => parseServerUrl(wrong), /Allowed: an http or https address/, wrong)
   }
-  const readable = ['http://ai.example.com', 'https://ai.example.com', 'http://localhost:1'].map(isReadableOnTheWay)
+  const readable = ['http://ai.example.com', 'https://ai.example.com', 'http://localhost:1'].map(isUnencrypted)
   assert.deepEqual(readable, [true, false, false])
 })
 

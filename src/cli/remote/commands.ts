@@ -1,22 +1,39 @@
-/** The commands that speak to a server, here or elsewhere. Names and flags are a contract with scripts. */
+/** Defines the commands that call a server over HTTP. Names and flags are a contract with scripts. */
 import { type Command, Option } from 'commander'
-import type { ChatOptions } from '../chat.ts'
-import type { LoginOptions } from '../login.ts'
-import type { LogoutOptions } from '../logout.ts'
-import type { ModelsOptions } from '../models.ts'
-import { parseName, parseTime } from '../option-values.ts'
-import type { UsageOptions } from '../usage.ts'
-import type { WhoamiOptions } from '../whoami.ts'
-import { addAgents } from './agent-commands.ts'
-import { introduceAs } from './http.ts'
-import { profileOption, withTarget } from './target-options.ts'
-import { addWebhooks } from './webhook-commands.ts'
+import { AGENT_STATUSES } from '../../domain/agent.ts'
+import type { AgentsOptions, ListOptions } from '../agents/agents.ts'
+import type { CreateOptions as AgentCreateOptions, PromptOptions } from '../agents/create.ts'
+import type { LogsOptions } from '../agents/watch.ts'
+import {
+  parseAgentId,
+  parseDeliveryId,
+  parseEventType,
+  parseEventTypes,
+  parseMaxCost,
+  parseMaxSteps,
+  parseName,
+  parsePastTime,
+  parseReceiver,
+  parseRepository,
+  parseServerUrl,
+  parseTime,
+  parseWebhookId,
+  parseWholeNumber,
+} from '../option-values.ts'
+import type { ListenOptions } from '../webhooks/listen.ts'
+import type { CreateOptions, DeliveriesOptions, ResendOptions, WebhooksOptions } from '../webhooks/webhooks.ts'
+import type { ModelsOptions, UsageOptions, WhoamiOptions } from './account.ts'
+import { parseProfileName } from './auth/profiles.ts'
+import type { ChatOptions } from './chat.ts'
+import { setClientVersion } from './http.ts'
+import type { LoginOptions, LogoutOptions } from './login.ts'
+import type { TargetOptions } from './target.ts'
 
-/** @param version Told to servers. */
+/** @param version Sent to servers in `User-Agent`. */
 export function addRemoteCommands(program: Command, version: string): void {
-  introduceAs(version)
+  setClientVersion(version)
   addSignIn(program)
-  addReading(program)
+  addReports(program)
   addChat(program)
   addAgents(program)
   addWebhooks(program, version)
@@ -24,43 +41,197 @@ export function addRemoteCommands(program: Command, version: string): void {
 
 function addSignIn(program: Command): void {
   withTarget(program.command('login'))
-    .description('sign this command line in to a server, by approving it in a browser')
-    .option('--open', 'open the browser')
-    .option('--insecure-file', 'keep the tokens in a file (mode 0600), where there is no credential store')
-    .action(async (options: LoginOptions) => (await import('../login.ts')).login(options))
+    .description('sign in to a server by approving this device in a browser')
+    .option('--open', 'open the approval page in a browser')
+    .option('--insecure-file', 'store the tokens in a file (mode 0600), for machines without a credential store')
+    .action(async (options: LoginOptions) => (await import('./login.ts')).login(options))
   program
     .command('logout')
-    .description('end the sign-in, at the server and here')
+    .description('sign out: revoke the tokens at the server and delete them from this machine')
     .addOption(profileOption())
-    .option('--all', 'that of every profile')
-    .action(async (options: LogoutOptions) => (await import('../logout.ts')).logout(options))
+    .option('--all', 'sign out of every profile')
+    .action(async (options: LogoutOptions) => (await import('./login.ts')).logout(options))
   withTarget(program.command('whoami'))
-    .description('show as whom commands speak, and to which server')
+    .description('show the server and the identity that commands use')
     .option('--json', 'print JSON')
-    .action(async (options: WhoamiOptions) => (await import('../whoami.ts')).whoami(options))
+    .action(async (options: WhoamiOptions) => (await import('./account.ts')).whoami(options))
 }
 
-function addReading(program: Command): void {
+function addReports(program: Command): void {
   withTarget(program.command('models'))
-    .description('list the models that can be used, with their prices')
+    .description('list the available models and their prices')
     .option('--json', 'print JSON')
-    .action(async (options: ModelsOptions) => (await import('../models.ts')).models(options))
+    .action(async (options: ModelsOptions) => (await import('./account.ts')).models(options))
   withTarget(program.command('usage'))
-    .description('show what was used and what is left; of this month, unless said')
-    .option('--period-start <time>', 'from then on, ISO 8601 in UTC', parseTime)
-    .option('--period-end <time>', 'before then', parseTime)
-    .addOption(new Option('--group-by <what>', 'add it up by').choices(['model', 'key', 'day', 'agent']))
+    .description('show usage and remaining credit (default: the current month)')
+    .option('--period-start <time>', 'start of the period, ISO 8601 in UTC', parseTime)
+    .option('--period-end <time>', 'end of the period, exclusive', parseTime)
+    .addOption(new Option('--group-by <what>', 'group the totals by').choices(['model', 'key', 'day', 'agent']))
     .option('--json', 'print JSON')
-    .action(async (options: UsageOptions) => (await import('../usage.ts')).usage(options))
+    .action(async (options: UsageOptions) => (await import('./account.ts')).usage(options))
 }
 
 function addChat(program: Command): void {
   withTarget(program.command('chat'))
-    .description('talk to a model; what is piped in is one question')
-    .argument('[model]', 'ID of the model (default: the first that the server lists)', parseName)
-    .option('--model <id>', 'the same', parseName)
-    .option('--system <text>', 'what the model is told first')
-    .action(async (model: string | undefined, options: ChatOptions) =>
-      (await import('../chat.ts')).chat(model, options),
+    .description('chat with a model; piped input is sent as a single message')
+    .argument('[model]', 'ID of the model (default: the first one that the server lists)', parseName)
+    .option('--model <id>', 'same as the argument', parseName)
+    .option('--system <text>', 'system prompt')
+    .action(async (model: string | undefined, options: ChatOptions) => (await import('./chat.ts')).chat(model, options))
+}
+
+function addAgents(program: Command): void {
+  const agents = program.command('agents').description('create, follow and inspect coding agents')
+  addAgentRuns(agents)
+  addAgentViews(agents)
+}
+
+function addAgentRuns(agents: Command): void {
+  withTarget(agents.command('create'))
+    .description('create an agent that works on a repository, and print its ID')
+    .argument('[prompt]', "the task; '-' or no argument reads standard input")
+    .option(
+      '--repository <name>',
+      "organisation/repository (default: the remote 'origin' of this folder)",
+      parseRepository,
     )
+    .option('--name <name>', 'name of the agent (default: the first line of the prompt)', parseName)
+    .option('--model <id>', "the model (default: the server's default)", parseName)
+    .option('--branch <name>', "base branch (default: the repository's default branch)", parseName)
+    .option('--max-cost <usd>', 'cost limit of a run', parseMaxCost)
+    .option('--max-steps <count>', 'limit of model calls in a run', parseMaxSteps)
+    .option('--wait', 'wait until the agent ends and print its summary; exit code 1 unless it completes')
+    .option('--json', 'print JSON')
+    .action(async (prompt: string | undefined, options: AgentCreateOptions) =>
+      (await import('../agents/create.ts')).agentsCreate(prompt, options),
+    )
+  withTarget(agents.command('follow-up'))
+    .description('send a follow-up to an agent; starts another run if it has ended')
+    .argument('<id>', 'ID of the agent', parseAgentId)
+    .argument('[prompt]', "the task; '-' or no argument reads standard input")
+    .option('--wait', 'wait until the agent ends and print its summary; exit code 1 unless it completes')
+    .option('--json', 'print JSON')
+    .action(async (id: string, prompt: string | undefined, options: PromptOptions) =>
+      (await import('../agents/create.ts')).agentsFollowUp(id, prompt, options),
+    )
+  withTarget(agents.command('cancel'))
+    .description('cancel a queued or running agent; its work is kept')
+    .argument('<id>', 'ID of the agent', parseAgentId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: AgentsOptions) =>
+      (await import('../agents/agents.ts')).agentsCancel(id, options),
+    )
+}
+
+function addAgentViews(agents: Command): void {
+  withTarget(agents.command('list'))
+    .description('list the agents of an account, newest first')
+    .addOption(new Option('--status <status>', 'only agents with this status').choices([...AGENT_STATUSES]))
+    .option('--repository <name>', 'only agents of organisation/repository', parseRepository)
+    .option('--all', 'all agents, not only the newest page')
+    .option('--json', 'print JSON')
+    .action(async (options: ListOptions) => (await import('../agents/agents.ts')).agentsList(options))
+  withTarget(agents.command('show'))
+    .description('show an agent')
+    .argument('<id>', 'ID of the agent', parseAgentId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: AgentsOptions) => (await import('../agents/agents.ts')).agentsShow(id, options))
+  withTarget(agents.command('logs'))
+    .description('show the log of an agent')
+    .argument('<id>', 'ID of the agent', parseAgentId)
+    .option('-f, --follow', 'follow the log until the agent ends')
+    .option('--json', 'print the events as JSON, one per line')
+    .action(async (id: string, options: LogsOptions) => (await import('../agents/watch.ts')).agentsLogs(id, options))
+  withTarget(agents.command('diff'))
+    .description('print the changes of an agent as a unified diff')
+    .argument('<id>', 'ID of the agent', parseAgentId)
+    .action(async (id: string, options: TargetOptions) => (await import('../agents/agents.ts')).agentsDiff(id, options))
+}
+
+/** @param version Sent to receivers in `User-Agent`. */
+function addWebhooks(program: Command, version: string): void {
+  const webhooks = program.command('webhooks').description('receive webhook events, send test events, manage endpoints')
+  addListen(webhooks, version)
+  addSending(webhooks)
+  addEndpoints(webhooks)
+}
+
+function addListen(webhooks: Command, version: string): void {
+  withTarget(webhooks.command('listen'))
+    .description('receive the webhook events of an account on this machine, for development')
+    .option(
+      '--forward <url>',
+      'post each event, signed, to this address, such as localhost:3000/webhooks',
+      parseReceiver,
+    )
+    .option('--events <list>', 'comma-separated event types (default: all)', parseEventTypes)
+    .option('--secret <secret>', 'signing secret (default: a fixed secret of this machine)')
+    .option('--print-json', 'print the event bodies as JSON, one per line')
+    .option('--json', 'same as --print-json')
+    .action(async (options: ListenOptions) => (await import('../webhooks/listen.ts')).webhooksListen(options, version))
+}
+
+function addSending(webhooks: Command): void {
+  withTarget(webhooks.command('trigger'))
+    .description('create a test event with sample data; it is delivered like any other')
+    .argument('<event>', 'type of the event', parseEventType)
+    .option('--json', 'print JSON')
+    .action(async (event: string, options: WebhooksOptions) =>
+      (await import('../webhooks/webhooks.ts')).webhooksTrigger(event, options),
+    )
+  withTarget(webhooks.command('resend'))
+    .description('resend a delivery, or all failed deliveries of an endpoint')
+    .argument('[delivery]', 'ID of the delivery', parseDeliveryId)
+    .option('--webhook <id>', 'ID of the endpoint (default: the endpoint of the delivery)', parseWebhookId)
+    .option('--failed-since <time>', 'resend what failed since this time, or in the last 2h', parsePastTime)
+    .option('--json', 'print JSON')
+    .action(async (delivery: string | undefined, options: ResendOptions) =>
+      (await import('../webhooks/webhooks.ts')).webhooksResend(delivery, options),
+    )
+}
+
+function addEndpoints(webhooks: Command): void {
+  withTarget(webhooks.command('list'))
+    .description('list the endpoints of an account')
+    .option('--json', 'print JSON')
+    .action(async (options: WebhooksOptions) => (await import('../webhooks/webhooks.ts')).webhooksList(options))
+  withTarget(webhooks.command('create'))
+    .description('create an endpoint and print its secret, which is shown only once')
+    .argument('<url>', 'URL that receives the events', parseName)
+    .option('--events <list>', 'comma-separated event types (default: all)', parseEventTypes)
+    .option('--description <text>', 'description of the endpoint')
+    .option('--json', 'print JSON')
+    .action(async (url: string, options: CreateOptions) =>
+      (await import('../webhooks/webhooks.ts')).webhooksCreate(url, options),
+    )
+  withTarget(webhooks.command('delete'))
+    .description('delete an endpoint and its deliveries')
+    .argument('<id>', 'ID of the endpoint', parseWebhookId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: WebhooksOptions) =>
+      (await import('../webhooks/webhooks.ts')).webhooksDelete(id, options),
+    )
+  withTarget(webhooks.command('deliveries'))
+    .description('list the deliveries to an endpoint, newest first')
+    .argument('<id>', 'ID of the endpoint', parseWebhookId)
+    .addOption(
+      new Option('--status <status>', 'only deliveries with this status').choices(['pending', 'delivered', 'failed']),
+    )
+    .option('--limit <count>', 'page size, 1 to 100 (default: 20)', parseWholeNumber)
+    .option('--cursor <cursor>', 'continue after the previous page')
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: DeliveriesOptions) =>
+      (await import('../webhooks/webhooks.ts')).webhooksDeliveries(id, options),
+    )
+}
+
+/** Adds the flags that select the server and the identity. */
+function withTarget(command: Command): Command {
+  return command
+    .option('--url <url>', 'server (default: TURNPIKE_URL, else the server you are signed in to)', parseServerUrl)
+    .addOption(profileOption())
+}
+
+function profileOption(): Option {
+  return new Option('--profile <name>', 'sign-in to use (default: the most recent one)').argParser(parseProfileName)
 }

@@ -1,6 +1,6 @@
-/** Requests to a server somewhere, and plain sentences for what becomes of them. No message has anything that was sent. */
+/** Sends requests to a server and describes failures. No message contains what was sent. */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
-import { plainLine } from './plain-text.ts'
+import { plainLine } from '../output.ts'
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 30_000
@@ -8,10 +8,10 @@ const TIMEOUT_MS = 30_000
 export interface Question {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
-  /** A form when these are parameters. */
+  /** Parameters are sent as a form. */
   readonly body?: string | URLSearchParams
   readonly signal?: AbortSignal
-  /** For the whole answer; 30 s unless said. */
+  /** For the whole response (default: 30 s). */
   readonly timeoutMs?: number
 }
 
@@ -23,7 +23,7 @@ export interface Answer {
   readonly json: unknown
 }
 
-/** Nothing of the server arrived. */
+/** The server sent no response. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
@@ -42,7 +42,7 @@ export async function ask(url: string, question: Question = {}): Promise<Answer>
   }
 }
 
-/** @returns as soon as the head is there. A redirection is refused, since a credential must not wander. */
+/** Resolves with the response headers. Redirects are rejected, since they would receive the credential. */
 export async function open(url: string, { method = 'GET', headers = {}, body, signal }: Question): Promise<Response> {
   let response: Response
   try {
@@ -56,13 +56,13 @@ export async function open(url: string, { method = 'GET', headers = {}, body, si
   if (response.status < 300 || response.status > 399) return response
   await response.body?.cancel()
   const target = plainLine(response.headers.get('location') ?? 'another address')
-  throw new Error(`${new URL(url).origin} redirects to ${target}. If you trust that address, use it as --url.`)
+  throw new Error(`${new URL(url).origin} redirects to ${target}. If you trust that address, pass it as --url.`)
 }
 
 let userAgent = 'turnpike-cli'
 
-/** @param version Of this program, for those who look at a list of their devices. */
-export function introduceAs(version: string): void {
+/** Sets the version in `User-Agent`, which lists of devices show. */
+export function setClientVersion(version: string): void {
   userAgent = `turnpike-cli/${version} (${process.platform})`
 }
 
@@ -72,7 +72,7 @@ async function readText(response: Response): Promise<string> {
   let size = 0
   for await (const piece of response.body ?? []) {
     size += piece.length
-    if (size > MAX_BODY_BYTES) throw new Error(`it answered more than ${MAX_BODY_BYTES} bytes`)
+    if (size > MAX_BODY_BYTES) throw new Error(`the response exceeds ${MAX_BODY_BYTES} bytes`)
     text += decoder.decode(piece, { stream: true })
   }
   return text + decoder.decode()
@@ -80,42 +80,42 @@ async function readText(response: Response): Promise<string> {
 
 function unreachable(url: string, error: unknown): UnreachableError {
   const { origin } = new URL(url)
-  return new UnreachableError(`${origin} cannot be reached: ${reasonOf(error)}.`, { cause: error })
+  return new UnreachableError(`${origin} is unreachable: ${reasonOf(error)}.`, { cause: error })
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was cut',
-  ENOTFOUND: 'nobody knows this name',
-  EAI_AGAIN: 'the name cannot be looked up at the moment',
-  ENETUNREACH: 'there is no network',
-  EHOSTUNREACH: 'there is no way to it',
-  ETIMEDOUT: 'it does not answer',
-  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
-  UND_ERR_SOCKET: 'the connection was cut',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is its own; NODE_EXTRA_CA_CERTS names a file with those to be trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is its own; NODE_EXTRA_CA_CERTS names a file with those to be trusted',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'DNS lookup failed',
+  ENETUNREACH: 'network unreachable',
+  EHOSTUNREACH: 'no route to host',
+  ETIMEDOUT: 'timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'timed out',
+  UND_ERR_SOCKET: 'connection reset',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate; set NODE_EXTRA_CA_CERTS to a file of trusted certificates',
+  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate; set NODE_EXTRA_CA_CERTS to a file of trusted certificates',
+  CERT_HAS_EXPIRED: 'certificate expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate is for another host name',
 }
 
-/** Why a request got no answer, or only a part of one; words for the end of a sentence. */
+/** Describes why a response is missing or incomplete, without a full stop. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
-  if (error.name === 'TimeoutError') return 'it does not answer'
+  if (error.name === 'TimeoutError') return 'timed out'
   const { cause } = error
   const code = codeOf(error) ?? codeOf(cause) ?? codeOf(cause instanceof AggregateError ? cause.errors[0] : undefined)
   if (code !== undefined) return REASONS[code] ?? code
-  return error.message.startsWith('it answered') ? error.message : 'the request failed'
+  return error.message.startsWith('the response exceeds') ? error.message : 'the request failed'
 }
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** What a server says of an error, in either of its two shapes, with what finds it in the log; without the last full stop. */
-export function complaintOf({ status, json }: Pick<Answer, 'status' | 'json'>): string {
-  if (!isRecord(json)) return `it answered with status ${status}`
+/** Returns the error message of a response, in either error format, with its code and request ID, without a full stop. */
+export function errorTextOf({ status, json }: Pick<Answer, 'status' | 'json'>): string {
+  if (!isRecord(json)) return `unexpected status ${status}`
   const { error } = json
   if (!isRecord(error)) return sentence(textOf(json['error_description']) || textOf(error) || `status ${status}`)
   const about = [textOf(error['code']), textOf(error['request_id'])].filter((part) => part !== '')

@@ -1,15 +1,14 @@
-/** Where a command speaks to, and as whom. */
+/** Selects the server and the identity of a command. */
 import { networkInterfaces } from 'node:os'
 import { mergeEnvironment, processEnvironment } from '../../config/environment.ts'
 import type { Config } from '../../config/schema.ts'
-import { isLoopbackUrl } from '../../lib/loopback.ts'
-import { loadCliConfig } from '../context.ts'
-import { wrongUsage } from '../wrong-usage.ts'
-import { type Bearer, keyBearer, loginCommand, profileBearer } from './bearer.ts'
-import { configFolder } from './config-folder.ts'
-import { openStore } from './credential-store.ts'
-import { findProfile, openProfiles, type Profile, type Profiles } from './profiles.ts'
-import { parseServerUrl } from './server-url.ts'
+import { isLoopbackUrl } from '../../lib/ip-address.ts'
+import { loadCliConfig } from '../configuration.ts'
+import { parseServerUrl, wrongUsage } from '../option-values.ts'
+import { type Bearer, keyBearer, loginCommand, profileBearer } from './auth/bearer.ts'
+import { openStore } from './auth/credential-store.ts'
+import { configFolder } from './auth/private-files.ts'
+import { findProfile, openProfiles, type Profile, type Profiles } from './auth/profiles.ts'
 
 export interface TargetOptions {
   readonly url?: string
@@ -48,7 +47,7 @@ export async function chooseTarget(options: TargetOptions): Promise<Target> {
 interface Settings {
   readonly url: string | undefined
   readonly key: string | undefined
-  /** Throws when a file in the working directory says where the key of this user's environment is to go. */
+  /** Throws if the URL is from a file of the working directory and the key is from the user's environment. */
   readonly refuseStrayUrl: () => void
 }
 
@@ -60,8 +59,8 @@ function readSettings(): Settings {
   const environment = mergeEnvironment(processEnvironment, process.cwd())
   const text = (name: string) => environment.get(name)?.trim() || undefined
   const key = text(KEY_VARIABLE)
-  // what a header cannot carry would be shown in the error that says so
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw new Error(`${KEY_VARIABLE} is not an API key.`)
+  // an invalid header value would appear in the error message
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw new Error(`${KEY_VARIABLE} is not a valid API key.`)
   return {
     url: serverUrl(text(URL_VARIABLE)),
     key,
@@ -72,7 +71,7 @@ function readSettings(): Settings {
       const url = serverUrl(text(URL_VARIABLE))
       if (!urlIsFromFile || keyIsFromFile || url === undefined || isLoopbackUrl(new URL(url))) return
       throw new Error(
-        `${URL_VARIABLE} is in the .env of this folder, but ${KEY_VARIABLE} is your own. Put both in one place, or use --url.`,
+        `${URL_VARIABLE} is in the .env of this folder, but ${KEY_VARIABLE} is your own. Set both in the same file or environment, or pass --url.`,
       )
     },
   }
@@ -94,7 +93,9 @@ function serverUrl(text: string | undefined): string | undefined {
 function namedProfile(profiles: Profiles, name: string | undefined): Profile | undefined {
   const profile = findProfile(profiles, name)
   if (name === undefined || profile !== undefined) return profile
-  throw new Error(`There is no profile '${name}'${knownNames(profiles)}. 'turnpike login --profile ${name}' makes it.`)
+  throw new Error(
+    `Profile '${name}' does not exist${knownNames(profiles)}. Run 'turnpike login --profile ${name}' to create it.`,
+  )
 }
 
 export function knownNames({ all }: Profiles): string {
@@ -114,12 +115,12 @@ function profileFor(profiles: Profiles, { named, url }: Wanted): Profile | undef
 }
 
 function notSignedIn(url: string, profile: string): Error {
-  return new Error(`Nobody is signed in to ${url}. Run '${loginCommand(profile, url)}', or set ${KEY_VARIABLE}.`)
+  return new Error(`You are not signed in to ${url}. Run '${loginCommand(profile, url)}', or set ${KEY_VARIABLE}.`)
 }
 
 function nowhere(): Error {
   return new Error(
-    `Nobody is signed in. Run 'turnpike login --url https://…', or set ${KEY_VARIABLE} and, for a server on another machine, ${URL_VARIABLE}.`,
+    `You are not signed in. Run 'turnpike login --url https://…', or set ${KEY_VARIABLE} and, for a server on another machine, ${URL_VARIABLE}.`,
   )
 }
 
@@ -134,5 +135,5 @@ export function localUrl({ server: { host, port } }: Config): string {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
   const own = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? [])
   if (isLoopbackUrl(new URL(url)) || own.includes(address)) return url
-  throw new Error(`HOST is ${address}, which is not an address of this machine. Say --url ${url} if you mean it.`)
+  throw new Error(`HOST is ${address}, which is not an address of this machine. Pass --url ${url} to use it.`)
 }

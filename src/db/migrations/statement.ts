@@ -1,17 +1,17 @@
 /**
- * One step of a migration. Text is for both dialects, in SQLite's words, which `inPostgresWords` puts into PostgreSQL's;
- * what has no counterpart is written out for each.
+ * One step of a migration. A text serves both dialects: SQLite's SQL, which `postgresStatement` translates; what has no
+ * counterpart is written for each.
  */
 export type MigrationStatement = string | { readonly sqlite?: string; readonly postgres?: string }
 
-/** `text` of our tables is compared by its bytes, as in SQLite: ids sort by time, in every locale. */
+/** Text is compared by its bytes, as in SQLite: IDs sort by time in every locale. */
 const TYPES: Readonly<Record<string, string>> = { text: 'text collate "C"', integer: 'bigint', blob: 'bytea' }
 
-/** Columns stand on lines of their own, or after `add column`. */
+/** A column on its own line, or after `add column`. */
 const COLUMN_TYPE = /(^\s+\w+ |\badd column \w+ )(text|integer|blob)\b/gm
 
-/** @returns Undefined: nothing is to be done there. */
-export function inPostgresWords(statement: MigrationStatement): string | undefined {
+/** @returns Undefined: nothing to do on PostgreSQL. */
+export function postgresStatement(statement: MigrationStatement): string | undefined {
   if (typeof statement !== 'string') return statement.postgres
   if (!/^(?:create|alter) table\b/.test(statement)) return statement
   return statement
@@ -21,6 +21,71 @@ export function inPostgresWords(statement: MigrationStatement): string | undefin
     .replace(/\) strict, without rowid$/, ')')
 }
 
-export function inSqliteWords(statement: MigrationStatement): string | undefined {
+export function sqliteStatement(statement: MigrationStatement): string | undefined {
   return typeof statement === 'string' ? statement : statement.sqlite
+}
+
+/**
+ * Returns the condition that a column has one of some texts. For SQL's `in`, SQLite builds a table of three or more texts
+ * for every row that is written: more work than the rest of the row.
+ */
+export function oneOf(column: string, texts: readonly string[]): string {
+  return texts.map((text) => `${column} = '${text}'`).join(' or ')
+}
+
+/** The time of the statement, which the planner may use an index for; not of the transaction, which may have waited. */
+const now = `create function turnpike_now() returns bigint language sql stable parallel safe
+as 'select cast(extract(epoch from statement_timestamp()) * 1000 as bigint)'`
+
+/** Acquires an advisory lock until the transaction ends. */
+const advisoryLock = `create function turnpike_turn(name text) returns bigint language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0));
+  return 0;
+end $$`
+
+/**
+ * Serializes writers so that `changed_at` rises, as `nextChangedAt` promises, and notifies listeners at the commit. It reads
+ * the latest value after it has acquired the lock.
+ */
+const noteChange = `create function turnpike_note_change() returns trigger language plpgsql as $$
+declare
+  latest bigint;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(tg_table_schema || ' changes of ' || tg_table_name, 0));
+  execute format('select coalesce(max(changed_at), 0) from %I.%I', tg_table_schema, tg_table_name) into latest;
+  new.changed_at := greatest(new.changed_at, latest + 1);
+  perform pg_notify('turnpike_changed', tg_table_schema);
+  return new;
+end $$`
+
+const refuse = `create function turnpike_refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'integrity_constraint_violation';
+end $$`
+
+/** Functions that the queries need on PostgreSQL; on SQLite each connection has its own (`sqlite/connection.ts`). */
+export const postgresFunctions: readonly MigrationStatement[] = [
+  { postgres: now },
+  { postgres: advisoryLock },
+  { postgres: noteChange },
+  { postgres: refuse },
+]
+
+export function changesNoted(table: string): MigrationStatement {
+  return {
+    postgres: `create trigger ${table}_change before insert or update of changed_at on ${table}
+for each row execute function turnpike_note_change()`,
+  }
+}
+
+/** Rejects changes of rows: corrections are new rows. */
+export function appendOnly(table: string): readonly MigrationStatement[] {
+  const sqlite = ['update', 'delete'].map((change) => ({
+    sqlite: `create trigger ${table}_refuses_${change} before ${change} on ${table}
+begin select raise(abort, '${table} is append-only'); end`,
+  }))
+  const postgres = `create trigger ${table}_refuses_changes before update or delete or truncate on ${table}
+for each statement execute function turnpike_refuse_change()`
+  return [...sqlite, { postgres }]
 }

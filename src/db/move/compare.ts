@@ -1,17 +1,16 @@
-/** Proves that a table is the same on both sides: counts and exact sums of every column, by account, range by range. */
+/** Compares a table on both sides: counts and exact sums of every column, by account and range of keys. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Postgres } from '../postgres/client.ts'
-import { bindable, keyNames, type Range, rangesOf } from './source.ts'
-import type { Column, Key, Table } from './tables.ts'
+import { bindable, type Column, type Key, keyNames, type Range, rangesOf, type Table } from './tables.ts'
 
-/** So many rows are added up at once: in much less time than a statement may take. */
+/** Rows that one statement sums up, well within the statement time-out. */
 const RANGE_ROWS = 5_000
 /** Sums of upper and lower digits apart: no sum of a range exceeds 64 bits. */
 const DIGITS = 1_000_000_000n
-/** PostgreSQL gives these itself when a row is written. */
-const GIVEN_ANEW: ReadonlySet<string> = new Set(['changed_at'])
+/** Columns that PostgreSQL's triggers set. */
+const REASSIGNED: ReadonlySet<string> = new Set(['changed_at'])
 
-/** Of one account in one range: how many rows, then two sums for each column that is an integer, else one. */
+/** Of an account in a range: count of rows, then two sums for each integer column, one for each other. */
 type Sums = readonly [account: string, ...sums: string[]]
 
 export interface Compared {
@@ -27,8 +26,8 @@ export async function compareTable(database: DatabaseSync, postgres: Postgres, t
   for (const range of rangesOf(database, table, RANGE_ROWS)) {
     const sqliteParameters = [range.above, range.upTo].flatMap((key) => (key === undefined ? [] : bindable(table, key)))
     const ours = database.prepare(sumsOf(table, range, () => '?')).all(...sqliteParameters)
-    let place = 0
-    const text = sumsOf(table, range, () => `$${++place}`)
+    let position = 0
+    const text = sumsOf(table, range, () => `$${++position}`)
     const theirs = await postgres.query<Record<string, string>>(text, [range.above ?? [], range.upTo ?? []].flat())
     const [here, there] = [ours.map(sumsIn), theirs.rows.map(sumsIn)]
     const different = here.find((sums, index) => sums.join() !== there[index]?.join()) ?? there[here.length]
@@ -46,13 +45,13 @@ function differenceText({ name }: Table, [account]: Sums): string {
   return `The rows of ${name}${whose} are not the same on both sides. Empty the target and begin again.`
 }
 
-/** The same text for both sides but for the parameters: text is never longer in one than in the other. */
+/** The query for both sides, which differs in its parameters only. */
 function sumsOf(table: Table, { above, upTo }: Range, parameter: () => string): string {
-  const isBeside = (operator: '>' | '<=', key: Key) =>
+  const compareKey = (operator: '>' | '<=', key: Key) =>
     `(${keyNames(table)}) ${operator} (${key.map(parameter).join(', ')})`
   const conditions = [
-    ...(above === undefined ? [] : [isBeside('>', above)]),
-    ...(upTo === undefined ? [] : [isBeside('<=', upTo)]),
+    ...(above === undefined ? [] : [compareKey('>', above)]),
+    ...(upTo === undefined ? [] : [compareKey('<=', upTo)]),
   ]
   const hasAccount = table.columns.some(({ name }) => name === 'account_id')
   const sums = ['count(*)', ...comparedColumns(table).flatMap(sumTexts)]
@@ -63,7 +62,7 @@ function sumsOf(table: Table, { above, upTo }: Range, parameter: () => string): 
 }
 
 function comparedColumns({ columns }: Table): readonly Column[] {
-  return columns.filter(({ name }) => !GIVEN_ANEW.has(name))
+  return columns.filter(({ name }) => !REASSIGNED.has(name))
 }
 
 function sumTexts({ name, type }: Column): readonly string[] {

@@ -1,26 +1,24 @@
 /**
- * Moves everything from a SQLite file that no other process has open to an empty PostgreSQL database with the current
- * schema. What was broken off goes on where it was. The file is only read.
+ * Moves everything from a SQLite file, which is only read, to an empty PostgreSQL database with the current schema. An
+ * interrupted move resumes: its progress is a table of the target, updated in the transaction of each batch.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../domain/errors.ts'
-import type { Postgres } from '../postgres/client.ts'
+import type { Postgres, PostgresClient } from '../postgres/client.ts'
 import { type Compared, compareTable } from './compare.ts'
-import { beginMove, endMove, noteProgress, readProgress } from './progress.ts'
-import { readBatches } from './source.ts'
-import { describeTables, type Table } from './tables.ts'
+import { describeTables, type Key, MOVED_TABLES, readBatches, type Table } from './tables.ts'
 
 export interface MoveInput {
-  /** For this process alone, see `openAlone`. */
+  /** Opened by `openExclusive`. */
   readonly database: DatabaseSync
   readonly postgres: Postgres
-  /** Most rows of a transaction. */
+  /** Rows of a transaction, at most. */
   readonly batchRows: number
-  /** Told when all rows of a table are there; `before` of them by a move that was broken off. */
+  /** Called when all rows of a table were moved; `before` of them by an interrupted move. */
   readonly onMoved: (table: string, rows: number, before: number) => void
 }
 
-/** Rejects when a row cannot be moved, or when the sides differ in the end. @returns What is on both sides, by table. */
+/** Rejects when a row cannot be moved, or the sides differ in the end. @returns the comparison of each table. */
 export async function moveDatabase(input: MoveInput): Promise<ReadonlyMap<string, Compared>> {
   const { database, postgres, onMoved } = input
   const tables = describeTables(database)
@@ -44,23 +42,23 @@ async function moveTable({ database, postgres, batchRows }: MoveInput, table: Ta
   for (const { json, last, rows: count } of readBatches(database, { table, after, maxRows: batchRows })) {
     try {
       await postgres.transaction(async (client) => {
-        await Promise.all([client.query(insert, [json]), noteProgress(client, table.name, { last, rows: count })])
+        await Promise.all([client.query(insert, [json]), recordProgress(client, table.name, { last, rows: count })])
       })
     } catch (error) {
-      throw brokenOff(table, error)
+      throw interrupted(table, error)
     }
     rows += count
   }
   return { rows, before }
 }
 
-function brokenOff({ name }: Table, error: unknown): Error {
+function interrupted({ name }: Table, error: unknown): Error {
   if (!(error instanceof GatewayError)) return new Error(`A row of ${name} cannot be moved: ${error}`, { cause: error })
   const reason = error.cause instanceof Error ? error.cause.message : error.message
-  return new Error(`Moving ${name} was broken off: ${reason}. Run the command again to go on.`, { cause: error })
+  return new Error(`Moving ${name} was interrupted: ${reason}. Run the command again to resume.`, { cause: error })
 }
 
-/** Which installation the file is of, and what has happened in it so far: a move of something else must not go on. */
+/** Identifies the installation and its state, so that a move of another file is not resumed. */
 function stateOf(database: DatabaseSync): string {
   const made = database.prepare('select name, applied_at from schema_migration order by name').all()
   const changed = database.prepare(
@@ -68,4 +66,77 @@ function stateOf(database: DatabaseSync): string {
       (select sum(entries) from credit) as entries, (select max(created_at) from ledger) as latest`,
   )
   return JSON.stringify([made.map((row) => Object.values(row)), Object.values(changed.get() ?? {})])
+}
+
+interface TableProgress {
+  readonly last: Key | undefined
+  readonly rows: number
+}
+
+/**
+ * Begins a move, or resumes an interrupted one.
+ * @param source Identifies the database and its state.
+ * Rejects when the target has other data.
+ */
+async function beginMove(postgres: Postgres, source: string): Promise<void> {
+  await postgres.transaction(async (client) => {
+    await client.query('select pg_advisory_xact_lock(hashtextextended(current_schema() || $1, 0))', [' sqlite_move'])
+    if (await hasProgress(client)) return assertSame(client, source)
+    await assertEmpty(client, [...MOVED_TABLES, 'instance'])
+    await client.query(
+      `create table sqlite_move (table_name text primary key, source text not null, last_key text, moved bigint not null)`,
+    )
+    for (const name of MOVED_TABLES) {
+      await client.query('insert into sqlite_move (table_name, source, moved) values ($1, $2, 0)', [name, source])
+    }
+  })
+}
+
+async function readProgress(postgres: Postgres, table: string): Promise<TableProgress> {
+  const { rows } = await postgres.query<{ last_key: string | null; moved: number }>(
+    'select last_key, moved from sqlite_move where table_name = $1',
+    [table],
+  )
+  const [found] = rows
+  if (found === undefined) throw new Error(`The target does not know how far ${table} was moved.`)
+  return { last: found.last_key === null ? undefined : JSON.parse(found.last_key), rows: found.moved }
+}
+
+/** In the transaction that inserts the rows. */
+async function recordProgress(
+  client: PostgresClient,
+  table: string,
+  { last, rows }: { readonly last: Key; readonly rows: number },
+): Promise<void> {
+  await client.query('update sqlite_move set last_key = $1, moved = moved + $2 where table_name = $3', [
+    JSON.stringify(last),
+    rows,
+    table,
+  ])
+}
+
+async function endMove(postgres: Postgres): Promise<void> {
+  await postgres.query('drop table sqlite_move')
+}
+
+async function hasProgress(client: PostgresClient): Promise<boolean> {
+  const { rows } = await client.query<{ found: 0 | 1 }>("select to_regclass('sqlite_move') is not null as found")
+  return rows[0]?.found === 1
+}
+
+async function assertSame(client: PostgresClient, source: string): Promise<void> {
+  const { rows } = await client.query<{ source: string }>('select distinct source from sqlite_move')
+  if (rows.length === 1 && rows[0]?.source === source) return assertEmpty(client, ['instance'])
+  throw new Error(
+    'The target has the beginning of another move, or the SQLite database was written to since. Empty the target and begin again.',
+  )
+}
+
+async function assertEmpty(client: PostgresClient, tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
+    const { rows } = await client.query<{ found: 0 | 1 }>(`select exists (select 1 from "${table}") as found`)
+    if (rows[0]?.found === 1) {
+      throw new Error(`The target is not empty: it has rows in ${table}. Give an empty database that no service uses.`)
+    }
+  }
 }

@@ -1,4 +1,4 @@
-/** Kysely over the sessions of a pool. */
+/** A Kysely dialect over the sessions of a pool. */
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -10,13 +10,12 @@ import {
   type QueryResult,
 } from 'kysely'
 import { GatewayError } from '../../domain/errors.ts'
-import { DatabaseError } from '../failure.ts'
-import type { SqlValue } from '../message.ts'
-import { isConnectionLost } from './failures.ts'
+import { DatabaseError, isConnectionLost } from '../failure.ts'
+import type { SqlValue } from '../sqlite/message.ts'
 import type { PostgresPool, PostgresSession } from './pool.ts'
 
-/** What PostgreSQL calls a text with U+0000 in it, which it cannot keep. */
-const NOT_A_TEXT = '22021'
+/** SQLSTATE of a text with U+0000, which PostgreSQL cannot store. */
+const INVALID_TEXT = '22021'
 
 interface PooledConnection extends DatabaseConnection {
   readonly session: PostgresSession
@@ -45,7 +44,7 @@ function createDriver(pool: PostgresPool): Driver {
       try {
         await connection.session.query('rollback')
       } catch {
-        connection.isBroken = true // with its end the transaction ends as well
+        connection.isBroken = true // closing it ends the transaction
       }
     },
     async releaseConnection(connection) {
@@ -66,7 +65,7 @@ function createConnection(session: PostgresSession): PooledConnection {
         return query.kind === 'SelectQueryNode' ? { rows: result } : { rows: result, numAffectedRows: BigInt(changes) }
       } catch (error) {
         this.isBroken ||= isConnectionLost(error)
-        throw error instanceof DatabaseError && error.sqlState === NOT_A_TEXT ? unkeepable(error) : error
+        throw error instanceof DatabaseError && error.sqlState === INVALID_TEXT ? invalidText(error) : error
       }
     },
     streamQuery() {
@@ -75,11 +74,11 @@ function createConnection(session: PostgresSession): PooledConnection {
   }
 }
 
-function unkeepable(cause: DatabaseError): GatewayError {
+function invalidText(cause: DatabaseError): GatewayError {
   return new GatewayError('invalid_value', 'A text has the character U+0000 in it.', { cause })
 }
 
-/** As strict as SQLite's binding, so that what works on one works on both. */
+/** Rejects what SQLite cannot bind, so that what works on one works on both. */
 function bindable(parameters: readonly unknown[]): readonly SqlValue[] {
   for (const value of parameters) {
     const type = value instanceof Uint8Array || value === null ? 'plain' : typeof value

@@ -1,15 +1,15 @@
 /**
- * Hears of changes that other processes make (`LISTEN`), on a connection of its own. The same connection asks all the time
- * whether the server still answers: a server that hangs says nothing on the others either.
+ * Receives change notifications of other processes (`LISTEN`) on its own connection, and sends heartbeats on it: a server
+ * that hangs does not answer on the other connections either.
  */
 import type { Socket } from 'node:net'
 import { Client } from 'pg'
 import { connectionConfig } from './pool.ts'
 
-/** What the triggers of the first migration notify. */
+/** The channel of the triggers of the first migration. */
 const CHANNEL = 'turnpike_changed'
 const HEARTBEAT_MS = 1_000
-/** In two parts: after a pause of this process, what came in meanwhile is read between them. */
+/** In two parts: after a pause of this process, the replies that arrived meanwhile are read in between. */
 const ANSWER_WITHIN_MS = 1_000
 const GRACE_MS = 250
 const RECONNECT_MS = 250
@@ -20,13 +20,13 @@ export interface PostgresListener {
 
 export interface ListenerInput {
   readonly url: string
-  /** Something changed, or may have: it is also called after every connection, for what was not heard before. */
+  /** Called when something changed or may have: also after each connect, for missed notifications. */
   readonly onChanged: () => void
   /** The server did not answer in time. */
   readonly onHang: (error: Error) => void
 }
 
-interface Ear extends ListenerInput {
+interface ListenConnection extends ListenerInput {
   readonly sockets: Set<Socket>
   client: Client | undefined
   schema: string | undefined
@@ -34,9 +34,9 @@ interface Ear extends ListenerInput {
   isClosed: boolean
 }
 
-/** Connects by itself, again and again, until it is closed. */
+/** Connects and reconnects until it is closed. */
 export function listenForChanges(input: ListenerInput): PostgresListener {
-  const ear: Ear = {
+  const listening: ListenConnection = {
     ...input,
     sockets: new Set(),
     client: undefined,
@@ -44,63 +44,63 @@ export function listenForChanges(input: ListenerInput): PostgresListener {
     timer: undefined,
     isClosed: false,
   }
-  void connect(ear)
+  void connect(listening)
   return {
     async close() {
-      ear.isClosed = true
-      clearTimeout(ear.timer)
-      ear.client?.end().catch(() => undefined)
-      for (const socket of ear.sockets) socket.destroy()
+      listening.isClosed = true
+      clearTimeout(listening.timer)
+      listening.client?.end().catch(() => undefined)
+      for (const socket of listening.sockets) socket.destroy()
     },
   }
 }
 
-async function connect(ear: Ear): Promise<void> {
-  const client = new Client(connectionConfig(ear.url, ear.sockets))
-  ear.client = client
-  client.on('error', () => reconnect(ear, client))
-  client.on('end', () => reconnect(ear, client))
+async function connect(listening: ListenConnection): Promise<void> {
+  const client = new Client(connectionConfig(listening.url, listening.sockets))
+  listening.client = client
+  client.on('error', () => reconnect(listening, client))
+  client.on('end', () => reconnect(listening, client))
   client.on('notification', ({ payload }) => {
-    if (payload === ear.schema) ear.onChanged()
+    if (payload === listening.schema) listening.onChanged()
   })
   try {
     await client.connect()
     await client.query(`listen ${CHANNEL}`)
     const { rows } = await client.query<{ schema: string }>('select current_schema() as schema')
-    ear.schema = rows[0]?.schema
+    listening.schema = rows[0]?.schema
   } catch {
-    return reconnect(ear, client)
+    return reconnect(listening, client)
   }
-  if (ear.isClosed) return
-  ear.onChanged()
-  beat(ear, client)
+  if (listening.isClosed) return
+  listening.onChanged()
+  heartbeat(listening, client)
 }
 
-function reconnect(ear: Ear, client: Client): void {
-  if (ear.client !== client || ear.isClosed) return
-  ear.client = undefined
+function reconnect(listening: ListenConnection, client: Client): void {
+  if (listening.client !== client || listening.isClosed) return
+  listening.client = undefined
   client.end().catch(() => undefined)
-  for (const socket of ear.sockets) socket.destroy()
-  clearTimeout(ear.timer)
-  ear.timer = setTimeout(() => void connect(ear), RECONNECT_MS).unref()
+  for (const socket of listening.sockets) socket.destroy()
+  clearTimeout(listening.timer)
+  listening.timer = setTimeout(() => void connect(listening), RECONNECT_MS).unref()
 }
 
-function beat(ear: Ear, client: Client): void {
-  if (ear.client !== client || ear.isClosed) return
+function heartbeat(listening: ListenConnection, client: Client): void {
+  if (listening.client !== client || listening.isClosed) return
   const giveUp = () => {
     const error = new Error(`PostgreSQL has not answered for ${ANSWER_WITHIN_MS + GRACE_MS} ms.`)
-    ear.onHang(error)
-    reconnect(ear, client)
+    listening.onHang(error)
+    reconnect(listening, client)
   }
-  ear.timer = setTimeout(() => {
-    ear.timer = setTimeout(giveUp, GRACE_MS).unref()
+  listening.timer = setTimeout(() => {
+    listening.timer = setTimeout(giveUp, GRACE_MS).unref()
   }, ANSWER_WITHIN_MS).unref()
   client.query('select 1').then(
     () => {
-      if (ear.client !== client) return
-      clearTimeout(ear.timer)
-      ear.timer = setTimeout(() => beat(ear, client), HEARTBEAT_MS).unref()
+      if (listening.client !== client) return
+      clearTimeout(listening.timer)
+      listening.timer = setTimeout(() => heartbeat(listening, client), HEARTBEAT_MS).unref()
     },
-    () => reconnect(ear, client),
+    () => reconnect(listening, client),
   )
 }

@@ -4,15 +4,16 @@ import { createServer } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { startPostgres } from '../../../test/support/postgres-server.ts'
-import { createSchema } from '../../../test/support/schemas.ts'
+import { createSchema } from '../../../test/support/http/schemas.ts'
+import { startPostgres } from '../../../test/support/process/postgres-server.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { nextChangedAt } from '../changed-at.ts'
+import type { OpenedDatabase } from '../database.ts'
+import { acquireAdvisoryLock } from '../dialect.ts'
 import { DatabaseError, isUniqueViolation } from '../failure.ts'
 import { ensureSchema, migrate } from '../migrate.ts'
-import { type OpenedDatabase, openDatabase } from '../open.ts'
-import { takeTurn } from '../turn.ts'
+import { openDatabase } from '../open.ts'
 
 const server = await startPostgres()
 after(() => server.stop())
@@ -239,7 +240,7 @@ test('transactions that take the same turn follow one another', async (t) => {
   await db.insertInto('setting').values({ key: 'first_key', value: '0' }).execute()
   const increment = () =>
     db.transaction().execute(async (inside) => {
-      await takeTurn(inside, 'counting')
+      await acquireAdvisoryLock(inside, 'counting')
       const { value } = await inside.selectFrom('setting').select('value').executeTakeFirstOrThrow()
       await inside
         .updateTable('setting')

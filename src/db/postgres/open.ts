@@ -1,24 +1,31 @@
-/** Opens a database on PostgreSQL. */
+/** Opens a database on PostgreSQL, and verifies the server's settings. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely } from 'kysely'
+import type { OpenedDatabase, PostgresOptions } from '../database.ts'
 import { DatabaseError } from '../failure.ts'
-import type { OpenedDatabase, PostgresOptions } from '../open.ts'
-import type { Database } from '../schema.ts'
+import type { Database } from '../schema/schema.ts'
+import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { listenForChanges, type PostgresListener } from './listener.ts'
-import { createPostgresPool, type PostgresPool } from './pool.ts'
-import { assertServer } from './settings.ts'
-import { createPostgres, runBatch } from './transactions.ts'
+import {
+  createPostgres,
+  createPostgresPool,
+  IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  LOCK_TIMEOUT_MS,
+  type PostgresPool,
+  runBatch,
+  STATEMENT_TIMEOUT_MS,
+} from './pool.ts'
 
-/** Connections of a process: for reports and everything else, and those that none of it can use up. */
+/** Connections of a process: for reports and everything else, and those reserved for the ledger. */
 const GENERAL_CONNECTIONS = 10
 const LEDGER_CONNECTIONS = 4
 const START_WITHIN_MS = 8_000
 const START_RETRY_MS = 250
-/** SQLSTATEs of a server that starts or ends, or is full. */
-const NOT_YET = /^(?:57P|53)/
+/** SQLSTATEs of a server that starts, shuts down, or is full. */
+const TEMPORARY = /^(?:57P|53)/
 
-/** Rejects when the server cannot be reached within about 10 s, or is not fit for it. */
+/** Rejects when the server is unreachable for about 10 s, or its settings are unsafe. */
 export async function openPostgres({ url, startWithinMs = START_WITHIN_MS }: PostgresOptions): Promise<OpenedDatabase> {
   const general = createPostgresPool({ url, max: GENERAL_CONNECTIONS })
   const ledger = createPostgresPool({ url, max: LEDGER_CONNECTIONS })
@@ -36,7 +43,7 @@ export async function openPostgres({ url, startWithinMs = START_WITHIN_MS }: Pos
     dialect: 'postgres',
     db: new Kysely<Database>({ dialect: postgresDialect(general) }),
     postgres: createPostgres(ledger),
-    run: () => Promise.reject(new Error('Programs are carried out by the threads of SQLite alone.')),
+    run: () => Promise.reject(new Error('Programs run only on SQLite.')),
     batch: (statements) => runBatch(ledger, statements),
     onChange: changes.onChange,
     notifyChange: changes.notify,
@@ -58,16 +65,16 @@ async function firstSession(pool: PostgresPool, withinMs: number): Promise<void>
       await assertServer(session).finally(session.end)
       return
     } catch (error) {
-      if (!mayPass(error) || performance.now() > until) throw error
+      if (!isTemporary(error) || performance.now() > until) throw error
     }
     await sleep(START_RETRY_MS)
   }
 }
 
-/** Not: a wrong password, an unknown database, an unfit server. */
-function mayPass(error: unknown): boolean {
+/** Not for a wrong password, an unknown database, or wrong settings. */
+function isTemporary(error: unknown): boolean {
   const cause = causeOf(error)
-  if (cause instanceof DatabaseError) return NOT_YET.test(cause.sqlState ?? '')
+  if (cause instanceof DatabaseError) return TEMPORARY.test(cause.sqlState ?? '')
   return cause !== error
 }
 
@@ -75,10 +82,10 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? error.cause : error
 }
 
-/** The listening connection is made when there is somebody to tell. */
+/** Opens the listening connection for the first listener. */
 function createChanges(url: string, onHang: (error: Error) => void) {
   const listeners = new Set<() => void>()
-  let ear: PostgresListener | undefined
+  let connection: PostgresListener | undefined
   const notify = () => {
     for (const listener of listeners) listener()
   }
@@ -86,12 +93,12 @@ function createChanges(url: string, onHang: (error: Error) => void) {
     notify,
     onChange(listener: () => void): () => void {
       listeners.add(listener)
-      ear ??= listenForChanges({ url, onChanged: notify, onHang })
+      connection ??= listenForChanges({ url, onChanged: notify, onHang })
       return () => void listeners.delete(listener)
     },
     async close() {
       listeners.clear()
-      await ear?.close()
+      await connection?.close()
     },
   }
 }
@@ -102,7 +109,7 @@ function openFailure(url: string, error: unknown): Error {
   return new Error(`The database of DATABASE_URL, ${withoutPassword(url)}, cannot be used: ${reason}`, { cause: error })
 }
 
-/** A name with several addresses fails once for each, all in one error without words. */
+/** A host with several addresses fails once for each, in one error without a message. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError) return error.errors.map((each) => String(each?.message ?? each)).join('; ')
   return error.message
@@ -112,4 +119,49 @@ function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return 'which is no URL'
   const { protocol, host, pathname, username } = new URL(url)
   return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+}
+
+/** The oldest major version. */
+const OLDEST_VERSION = 14
+
+interface Requirement {
+  readonly name: string
+  readonly accepts: (value: string) => boolean
+  readonly wanted: string
+}
+
+const is = (name: string, ...values: readonly string[]): Requirement => ({
+  name,
+  accepts: (value) => values.includes(value),
+  wanted: values.join(' or '),
+})
+const between = (name: string, max: number): Requirement => ({
+  name,
+  accepts: (value) => Number(value) > 0 && Number(value) <= max,
+  wanted: `at most ${max}ms`,
+})
+
+const REQUIREMENTS: readonly Requirement[] = [
+  is('fsync', 'on'),
+  is('full_page_writes', 'on'),
+  is('synchronous_commit', 'on', 'remote_apply'),
+  is('server_encoding', 'UTF8'),
+  is('transaction_read_only', 'off'),
+  is('transaction_isolation', 'read committed'),
+  between('statement_timeout', STATEMENT_TIMEOUT_MS),
+  between('lock_timeout', LOCK_TIMEOUT_MS),
+  between('idle_in_transaction_session_timeout', IDLE_IN_TRANSACTION_TIMEOUT_MS),
+]
+
+/** Throws unless the server is safe for money (DUR-1), with the setting, its value and the required one. */
+async function assertServer(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query<{ name: string; setting: string }>('select name, setting from pg_settings')
+  const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
+  const version = Math.floor(Number(settings.get('server_version_num')) / 10_000)
+  if (!(version >= OLDEST_VERSION))
+    throw new Error(`PostgreSQL ${settings.get('server_version')} is too old: it must be ${OLDEST_VERSION} or later.`)
+  for (const { name, accepts, wanted } of REQUIREMENTS) {
+    const value = settings.get(name) ?? 'not set'
+    if (!accepts(value)) throw new Error(`PostgreSQL's setting ${name} is '${value}'; Turnpike needs ${wanted}.`)
+  }
 }

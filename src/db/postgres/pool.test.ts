@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createPostgresPool } from './pool.ts'
-import { createStatementNames } from './statement-names.ts'
+import { CUSTOM_PLAN } from '../dialect.ts'
+import { createPostgresPool, createStatementNames } from './pool.ts'
 
 /** A server that takes connections and never says a word. */
 async function silentServer(t: TestContext): Promise<{ readonly url: string; readonly connections: Socket[] }> {
@@ -30,7 +30,10 @@ test('no more connections are made than there may be, and 2 000 requests wait fo
       ({ code }) => code,
     ),
   )
-  await assert.rejects(pool.session(), { code: 'database_unavailable', cause: new Error('Too much is waiting.') })
+  await assert.rejects(pool.session(), {
+    code: 'database_unavailable',
+    cause: new Error('The queue for the database is full.'),
+  })
   while (connections.length < 3) await new Promise((resolve) => setTimeout(resolve, 1))
   assert.equal(connections.length, 3)
   for (const socket of connections) socket.destroy()
@@ -49,4 +52,30 @@ test('500 statements have names, as soon as they come again; later ones are plan
   assert.equal(named.filter((name) => name !== undefined).length, 500)
   assert.equal(new Set(named.slice(0, 500)).size, 500)
   assert.equal(nameOf('select 0'), named[0])
+})
+test('a text that comes again has a name, the same ever after', () => {
+  const nameOf = createStatementNames()
+  const sql = 'select count(*) from "account" where "id" = $1'
+  assert.equal(nameOf(sql), undefined)
+  const name = nameOf(sql)
+  assert.match(name ?? '', /^turnpike_\d+$/)
+  assert.equal(nameOf(sql), name)
+})
+
+test('F32: what asks for every column is planned anew each time, since a newer release may add one', () => {
+  const nameOf = createStatementNames()
+  for (const sql of [
+    'select * from "completion"',
+    'SELECT  * from "completion"',
+    'select "a".* from "account" as "a"',
+    'insert into "account" ("id") values ($1) returning *',
+  ]) {
+    for (let time = 0; time < 3; time++) assert.equal(nameOf(sql), undefined, sql)
+  }
+})
+
+test('what says that it is to be planned anew is', () => {
+  const nameOf = createStatementNames()
+  const sql = `select ${CUSTOM_PLAN} count(*) from "account" where "id" > $1`
+  for (let time = 0; time < 3; time++) assert.equal(nameOf(sql), undefined)
 })

@@ -1,44 +1,51 @@
 /**
- * Sessions with one PostgreSQL, a few kept open. A session whose connection failed, or that did not answer in time, is
- * never used again; the next one is made when it is needed.
+ * A pool of PostgreSQL sessions, the transactions and batches that run in them, and the names of prepared statements. A
+ * session that failed or timed out is closed; the next one is opened when it is needed.
  */
 import { Socket } from 'node:net'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
-import { databaseUnavailable } from '../failure.ts'
-import type { SqlValue } from '../message.ts'
-import type { PostgresClient, PostgresRows, PostgresValue } from './client.ts'
-import { postgresFailure } from './failures.ts'
-import { createStatementNames } from './statement-names.ts'
-import { COLUMN_TYPES, toRows } from './values.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import type { BatchStatement } from '../database.ts'
+import { CUSTOM_PLAN } from '../dialect.ts'
+import { databaseUnavailable, isConnectionLost, isTransactionConflict, postgresFailure } from '../failure.ts'
+import type { SqlValue } from '../sqlite/message.ts'
+import {
+  COLUMN_TYPES,
+  type Postgres,
+  type PostgresClient,
+  type PostgresRows,
+  type PostgresValue,
+  toRows,
+} from './client.ts'
 
-/** Requests that may wait for a session. Beyond it new ones fail at once with `database_unavailable`. */
+/** Requests that wait for a session. Beyond it new ones fail at once with `database_unavailable`. */
 const MAX_WAITING = 2_000
 /** For a free session, or for a new one. */
 const CONNECT_TIMEOUT_MS = 2_500
 export const STATEMENT_TIMEOUT_MS = 10_000
 export const LOCK_TIMEOUT_MS = 2_000
 export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
-/** The server ends a statement itself before that, unless it does not hear us any more. */
+/** The server cancels a statement earlier, unless the connection is lost. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
 const KEEP_ALIVE_AFTER_MS = 5_000
 
 export interface PostgresSession extends PostgresClient {
-  /** Throws unless the transaction was really committed: a server answers 'rollback' to the commit of a broken one. */
+  /** Rejects unless the transaction was committed: the server replies 'rollback' to the commit of a failed one. */
   commit(): Promise<void>
-  /** Gives it back. `isBroken`: it is closed, with whatever it was doing. */
+  /** Returns it to the pool. `isBroken`: closes it and whatever it was doing. */
   end(isBroken?: boolean): void
 }
 
 export interface PostgresPool {
-  /** Rejects with `database_unavailable` when none is to be had within 2.5 s. It must be ended. */
+  /** Rejects with `database_unavailable` when none is free within 2.5 s. The caller ends it. */
   session(): Promise<PostgresSession>
-  /** Closes all connections, also those in use: what waits for an answer fails now. */
+  /** Closes all connections, also those in use: pending statements fail now. */
   abandon(reason: Error): void
   /** Resolves when everything begun has ended. */
   close(): Promise<void>
 }
 
-/** What each connection is opened with; also used for those that are in no pool. */
+/** The configuration of each connection, also of those outside pools. */
 export function connectionConfig(url: string, sockets: Set<Socket>): PoolConfig {
   return {
     connectionString: url,
@@ -55,7 +62,7 @@ export function connectionConfig(url: string, sockets: Set<Socket>): PoolConfig 
   }
 }
 
-/** Known, so that it can be torn down under a client that waits for its server. */
+/** Tracked so that it can be destroyed under a client that waits for its server. */
 function trackedSocket(sockets: Set<Socket>): Socket {
   const socket = new Socket()
   sockets.add(socket)
@@ -71,7 +78,7 @@ export function createPostgresPool({ url, max }: { readonly url: string; readonl
   const pool = new Pool({ ...connectionConfig(url, sockets), max, pipeline: true } as PoolConfig) // not in its types yet
   const ignore = () => undefined
   pool.on('error', ignore) // of idle clients, which the pool then drops by itself
-  pool.on('connect', (client) => client.on('error', ignore)) // whoever uses it sees it at its statement
+  pool.on('connect', (client) => client.on('error', ignore)) // its user gets the error from its statement
   const allEnded = Promise.withResolvers<void>()
   let isClosing = false
   let used = 0
@@ -86,7 +93,7 @@ export function createPostgresPool({ url, max }: { readonly url: string; readonl
   return {
     async session() {
       if (isClosing) throw databaseUnavailable(new Error('The database is closed.'))
-      if (pool.waitingCount >= MAX_WAITING) throw databaseUnavailable(new Error('Too much is waiting.'))
+      if (pool.waitingCount >= MAX_WAITING) throw databaseUnavailable(new Error('The queue for the database is full.'))
       used++
       try {
         const client = await pool.connect()
@@ -119,7 +126,7 @@ function createSession(client: PoolClient, { nameOf, end }: SessionParts): Postg
       const values = parameters === undefined || parameters.length === 0 ? undefined : [...parameters]
       const name = values === undefined ? undefined : nameOf(sql)
       try {
-        return toRows(await client.query<Record<string, SqlValue>>({ text: sql, values, name } as never)) // absent is undefined there
+        return toRows(await client.query<Record<string, SqlValue>>({ text: sql, values, name } as never)) // `pg` takes undefined for absent
       } catch (error) {
         throw postgresFailure(error)
       }
@@ -131,8 +138,115 @@ function createSession(client: PoolClient, { nameOf, end }: SessionParts): Postg
       } catch (error) {
         throw postgresFailure(error)
       }
-      if (command !== 'COMMIT') throw new Error('A statement of the transaction had failed: nothing was committed.')
+      if (command !== 'COMMIT') throw new Error('A statement of the transaction failed: nothing was committed.')
     },
     end: (isBroken = false) => end(isBroken),
+  }
+}
+
+/** Prepared statements of a session; later texts are not prepared. */
+const MAX_NAMES = 500
+const SEEN_ONCE_SIZE = 1_000
+const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i
+/** A newer release that shares the database may add columns, which breaks a prepared `select *`. */
+const EVERY_COLUMN = /(?:\b(?:select|returning|distinct)\s+|\.)\*/i
+
+/**
+ * Names prepared statements. A text is named the second time it is seen: lists of varying length would use up the names.
+ * @returns The name of a text, the same in all sessions; undefined: do not prepare it.
+ */
+export function createStatementNames(): (sql: string) => string | undefined {
+  const names = new Map<string, string>()
+  const seenOnce = createLruCache<true>(SEEN_ONCE_SIZE)
+  return (sql) => {
+    const known = names.get(sql)
+    if (known !== undefined) return known
+    if (names.size >= MAX_NAMES || !PREPARABLE.test(sql) || EVERY_COLUMN.test(sql)) return undefined
+    if (sql.includes(CUSTOM_PLAN)) return undefined
+    if (seenOnce.get(sql) === undefined) {
+      seenOnce.set(sql, true)
+      return undefined
+    }
+    seenOnce.delete(sql)
+    const name = `turnpike_${names.size + 1}`
+    names.set(sql, name)
+    return name
+  }
+}
+
+/** Attempts of a batch that conflicts with others. */
+const BATCH_ATTEMPTS = 4
+
+export function createPostgres(pool: PostgresPool): Postgres {
+  return {
+    transaction: (work) => inTransaction(pool, work),
+    query: <Row>(sql: string, parameters?: readonly PostgresValue[]) =>
+      inSession(pool, (session) => session.query<Row>(sql, parameters)),
+  }
+}
+
+/** Commits all in one transaction and one round trip; retries conflicts with other transactions. */
+export async function runBatch(pool: PostgresPool, statements: readonly BatchStatement[]): Promise<void> {
+  if (statements.length === 0) return
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await inSession(pool, (session) => commitAll(session, statements))
+    } catch (error) {
+      if (attempt >= BATCH_ATTEMPTS || !isTransactionConflict(error)) throw error
+    }
+  }
+}
+
+async function commitAll(session: PostgresSession, statements: readonly BatchStatement[]): Promise<void> {
+  const begun = session.query('begin')
+  const answers = statements.map(({ sql, parameters }) => session.query(sql, parameters as readonly PostgresValue[])) // as compiled
+  // After a failed statement the server answers the commit with a rollback.
+  const ends = await Promise.allSettled([begun, ...answers, session.commit()])
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+async function inTransaction<Result>(
+  pool: PostgresPool,
+  work: (client: PostgresClient) => Promise<Result>,
+): Promise<Result> {
+  const session = await pool.session()
+  let isBroken = false
+  try {
+    const begun = session.query('begin')
+    begun.catch(() => undefined) // the first statement of the work fails too, and reports it
+    const result = await work(session)
+    await begun
+    await session.commit()
+    return result
+  } catch (error) {
+    isBroken = !(await rollBack(session))
+    throw error
+  } finally {
+    session.end(isBroken)
+  }
+}
+
+async function rollBack(session: PostgresSession): Promise<boolean> {
+  try {
+    await session.query('rollback')
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function inSession<Result>(
+  pool: PostgresPool,
+  work: (session: PostgresSession) => Promise<Result>,
+): Promise<Result> {
+  const session = await pool.session()
+  let isBroken = false
+  try {
+    return await work(session)
+  } catch (error) {
+    isBroken = isConnectionLost(error)
+    throw error
+  } finally {
+    session.end(isBroken)
   }
 }

@@ -1,8 +1,11 @@
-import type { Kysely, Selectable } from 'kysely'
+/** Rows of accounts, and the figures that operators see beside them: money from the ledger, and the number of members. */
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import type { AccountTable, Database } from '../../db/schema.ts'
+import type { AccountTable, Database } from '../../db/schema/schema.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
-import { foundBy } from './search.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import type { PageRequest } from '../../http/page.ts'
+import { monthNumber } from '../../lib/time.ts'
 
 export interface Account {
   readonly id: AccountId
@@ -35,13 +38,9 @@ export async function createAccount(
   return toAccount(row)
 }
 
-export interface AccountPage {
-  /** Part of the name, in capitals or not, or a whole id; undefined: all accounts. */
+export interface AccountPage extends Omit<PageRequest, 'after'>, Partial<Pick<PageRequest, 'after'>> {
+  /** Part of the name, ignoring case, or a whole id; undefined: all accounts. */
   readonly search?: string | undefined
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The id of the last one of the page before; undefined: from the start. */
-  readonly after?: string | undefined
 }
 
 /** By age. */
@@ -50,7 +49,7 @@ export async function listAccounts(db: Kysely<Database>, page: AccountPage): Pro
   const rows = await db
     .selectFrom('account')
     .selectAll()
-    .$if(search !== undefined, (query) => query.where(foundBy(search as string)))
+    .$if(search !== undefined, (query) => query.where(matchesSearch(search as string)))
     .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as AccountId))
     .orderBy('id', order)
     .limit(limit)
@@ -92,4 +91,93 @@ export function renderAccount({ id, name, plan, createdAt }: Account): AccountVi
 
 function toAccount({ id, name, plan, created_at }: Selectable<AccountTable>): Account {
   return { id, name, plan, createdAt: created_at }
+}
+
+/** Whether an account's name contains the text, ignoring case, or its id is the text. The same on both databases. */
+function matchesSearch(search: string): RawBuilder<boolean> {
+  const pattern = `%${folded(search).replace(/[\\%_]/g, '\\$&')}%`
+  return sql<boolean>`(${foldedName(search)} like ${pattern} escape '\\' or id = ${search})`
+}
+
+/** Lowers the case of a name. The databases know A to Z only; other letters of the search are replaced one by one. */
+function foldedName(search: string): RawBuilder<string> {
+  const others = new Set(folded(search).match(/[^\p{ASCII}]/gu))
+  return [...others]
+    .filter((letter) => capitalOf(letter) !== letter)
+    .reduce((name, letter) => sql<string>`replace(${name}, ${capitalOf(letter)}, ${letter})`, sql<string>`lower(name)`)
+}
+
+/** Lowers the case letter by letter, so that the number of letters stays. */
+function folded(text: string): string {
+  return Array.from(text, (letter) => {
+    const small = letter.toLowerCase()
+    return capitalOf(small) === letter ? small : letter
+  }).join('')
+}
+
+/** The letter itself where its capital is several letters, or has another lower case. */
+function capitalOf(letter: string): string {
+  const capital = letter.toUpperCase()
+  return [...capital].length === 1 && capital.toLowerCase() === letter ? capital : letter
+}
+
+export interface AccountFigures {
+  readonly balanceNanoUsd: NanoUsd
+  /** Reserved by requests in flight. */
+  readonly heldNanoUsd: NanoUsd
+  /** In this calendar month, UTC. */
+  readonly spentNanoUsd: NanoUsd
+  /** The unspent part of the monthly allowance. */
+  readonly allowanceNanoUsd: NanoUsd
+  /** How many people. */
+  readonly members: number
+  /** Undefined: as its plan says. */
+  readonly maxOverrunNanoUsd: NanoUsd | undefined
+}
+
+const NOTHING: AccountFigures = {
+  balanceNanoUsd: 0n,
+  heldNanoUsd: 0n,
+  spentNanoUsd: 0n,
+  allowanceNanoUsd: 0n,
+  members: 0,
+  maxOverrunNanoUsd: undefined,
+}
+
+/** Reads figures of accounts that are not in their row. It does not grant an allowance that is due. */
+export async function readFigures(
+  db: Kysely<Database>,
+  ids: readonly AccountId[],
+  now: number,
+): Promise<(id: AccountId) => AccountFigures> {
+  if (ids.length === 0) return () => NOTHING
+  const month = monthNumber(now)
+  const [credits, members] = await Promise.all([
+    db.selectFrom('credit').selectAll().where('account_id', 'in', ids).execute(),
+    countMembers(db, ids),
+  ])
+  const credit = new Map(credits.map((row) => [row.account_id, row]))
+  return (id) => {
+    const row = credit.get(id)
+    if (row === undefined) return { ...NOTHING, members: members.get(id) ?? 0 }
+    return {
+      balanceNanoUsd: row.balance_nano_usd,
+      heldNanoUsd: row.held_nano_usd,
+      spentNanoUsd: row.month < month ? 0n : row.spent_nano_usd,
+      allowanceNanoUsd: row.allowance_nano_usd,
+      members: members.get(id) ?? 0,
+      maxOverrunNanoUsd: row.max_overrun_nano_usd ?? undefined,
+    }
+  }
+}
+
+async function countMembers(db: Kysely<Database>, ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, number>> {
+  const rows = await db
+    .selectFrom('member')
+    .select(({ fn }) => ['account_id', fn.countAll<number>().as('people')])
+    .where('account_id', 'in', ids)
+    .where('removed_at', 'is', null)
+    .groupBy('account_id')
+    .execute()
+  return new Map(rows.map(({ account_id, people }) => [account_id, people]))
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
 import { testIds } from '../../../test/support/ids.ts'
+import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { callerOf } from '../../http/caller.ts'
-import { auditWriter } from '../audit/write.ts'
+import { auditWriter } from '../audit/log.ts'
 import { createAuthenticator } from '../keys/authenticator.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
 import { accountRoutes, accountsAdminRoutes } from './routes.ts'
@@ -15,8 +15,8 @@ const PLANS = {
 } as const
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
-  const { db, now, credit, database } = desk
+  const fixture = await openCreditFixture(t)
+  const { db, now, credit, database } = fixture
   const { batch, onChange } = database
   const authenticator = createAuthenticator({ db, batch, onChange, now })
   const writeAudit = auditWriter({ now, ids: testIds })
@@ -27,8 +27,8 @@ async function setUp(t: TestContext) {
     cursorKey: Buffer.alloc(32, 1),
     changed: authenticator.refresh,
   })
-  const ask = await serveRoutes(t, desk, [accountRoutes(deps), admin])
-  return { ...desk, authenticator, ask }
+  const ask = await serveRoutes(t, fixture, [accountRoutes(deps), admin])
+  return { ...fixture, authenticator, ask }
 }
 
 test('an account shows itself, with the allowance that is due granted first', async (t) => {

@@ -1,27 +1,30 @@
 /** `/account`: what an account does with itself. `/admin/accounts`: what the operator does with all of them. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
-import type { AccountCredit, AccountCreditPort } from '../../domain/account-credit.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { auditOf, auditOfOperator } from '../../http/audit-origin.ts'
 import { type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { auditOf, auditOfOperator } from '../../http/request-origin.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
-import { readFigures } from './figures.ts'
-import { findPlan, type Plans, PlanView, planFinder, renderPlans } from './plans.ts'
-import { type Account, createAccount, findAccount, listAccounts, updateAccount } from './queries.ts'
+import { type Account, createAccount, findAccount, listAccounts, readFigures, updateAccount } from './queries.ts'
 import {
   AccountCreate,
   AccountPatch,
   AccountsQuery,
   AccountView,
+  findPlan,
   OwnAccountPatch,
   OwnAccountView,
+  type Plans,
+  PlanView,
   parseOverrun,
   parseSettings,
+  planFinder,
   renderAdminAccount,
   renderOwnAccount,
+  renderPlans,
 } from './shapes.ts'
 
 export interface AccountsDeps extends FeatureDeps {

@@ -1,12 +1,11 @@
-/** Accounts on the wire. */
+/** Accounts and plans on the wire. */
 import { type Static, Type } from 'typebox'
-import type { AccountCredit, CreditSettings } from '../../domain/account-credit.ts'
+import { type AccountCredit, type CreditSettings, defaultOverrunNanoUsd } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { parseNanoUsd, usdNumber } from '../../domain/money.ts'
+import { type NanoUsd, parseNanoUsd, usdNumber } from '../../domain/money.ts'
 import { PAGE_QUERY } from '../../http/page.ts'
-import type { AccountFigures } from './figures.ts'
-import { PlanLimits, type PlanSettings, renderLimits } from './plans.ts'
-import { type Account, renderAccount } from './queries.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { type Account, type AccountFigures, renderAccount } from './queries.ts'
 
 const MAX_NAME_LENGTH = 100
 const MAX_OVERRUN_USD = 1_000_000
@@ -23,6 +22,7 @@ export const AccountCreate = Type.Object(
   closed,
 )
 const OVERRUN = 'How far the balance may fall below zero where a provider used more than was reserved, in USD'
+
 export const AccountPatch = Type.Object(
   {
     name: Type.Optional(Name),
@@ -70,6 +70,49 @@ export const OwnAccountPatch = Type.Object(
   closed,
 )
 
+/** A plan of the configuration. */
+interface PlanSettings {
+  readonly monthly_credit_usd?: number
+  readonly max_overrun_usd?: number
+  /** Undefined: no limit. */
+  readonly requests_per_minute?: number
+  readonly tokens_per_minute?: number
+  readonly max_in_flight?: number
+  readonly billing?: 'prepaid' | 'postpaid'
+}
+
+/** The plans that accounts can have. */
+export interface Plans {
+  /** By name. */
+  readonly all: Readonly<Record<string, PlanSettings>>
+  /** Name of the plan of accounts that are created without one. */
+  readonly standard: string
+}
+
+/** Of a plan that sets none, and of one that is no longer in the configuration. */
+const DEFAULT_MAX_IN_FLIGHT = 500
+
+const limit = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], description: `${description} Null: no limit.` })
+
+const PlanLimits = Type.Object({
+  requests_per_minute: limit('Requests a minute.'),
+  tokens_per_minute: limit('Tokens a minute.'),
+  max_in_flight: Type.Integer({ description: 'Requests at once.' }),
+})
+
+export const PlanView = Type.Object({
+  id: Type.String({ description: 'Its name.' }),
+  object: Type.Literal('plan'),
+  default: Type.Boolean({ description: 'Whether accounts have it that are made without one.' }),
+  monthly_credit_usd: Type.Number({ description: 'Granted each month; what is left of it expires with the month.' }),
+  max_overrun_usd: Type.Number({
+    description: 'How far a balance may fall below zero where a provider used more than was reserved.',
+  }),
+  prepaid: Type.Boolean({ description: 'Whether requests need credit. False: billed after the fact.' }),
+  ...PlanLimits.properties,
+})
+
 const ACCOUNT_FIELDS = {
   id: Type.String(),
   object: Type.Literal('account'),
@@ -77,6 +120,7 @@ const ACCOUNT_FIELDS = {
   plan: Type.String(),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 }
+
 export const AccountView = Type.Object({
   ...ACCOUNT_FIELDS,
   balance_usd: Type.Number({ description: 'As of its last request, or the last time that somebody looked at it.' }),
@@ -88,6 +132,7 @@ export const AccountView = Type.Object({
     description: `${OVERRUN}. Null: as its plan says.`,
   }),
 })
+
 export const OwnAccountView = Type.Object({
   ...ACCOUNT_FIELDS,
   monthly_budget_usd: Type.Unsafe<number | null>({ type: ['number', 'null'], description: 'Null: no limit.' }),
@@ -156,4 +201,50 @@ function assertAscending(thresholds: readonly number[]): void {
   if (thresholds.every((threshold, at) => at === 0 || threshold > Number(thresholds[at - 1]))) return
   const param = 'alert_thresholds'
   throw new GatewayError('invalid_value', `'${param}' must be ascending, each value once.`, { param })
+}
+
+/** In the order of the configuration, the built-in ones first. */
+export function renderPlans({ all, standard }: Plans): Static<typeof PlanView>[] {
+  return Object.entries(all).map(([id, plan]) => ({
+    id,
+    object: 'plan' as const,
+    default: id === standard,
+    monthly_credit_usd: plan.monthly_credit_usd ?? 0,
+    max_overrun_usd: plan.max_overrun_usd ?? usdNumber(defaultOverrunNanoUsd(creditOf(plan))),
+    prepaid: plan.billing !== 'postpaid',
+    ...renderLimits(plan),
+  }))
+}
+
+/** The configuration accepts exact amounts only. */
+function creditOf({ monthly_credit_usd: usd = 0 }: PlanSettings): NanoUsd {
+  return parseNanoUsd(usd) ?? 0n
+}
+
+/** @param plan Undefined: it is no longer in the configuration. */
+function renderLimits(plan: PlanSettings | undefined): Static<typeof PlanLimits> {
+  return {
+    requests_per_minute: plan?.requests_per_minute ?? null,
+    tokens_per_minute: plan?.tokens_per_minute ?? null,
+    max_in_flight: plan?.max_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
+  }
+}
+
+export function findPlan({ all }: Plans, name: string): PlanSettings | undefined {
+  return Object.hasOwn(all, name) ? all[name] : undefined
+}
+
+/** Returns the plan that a body names, or the standard one. Throws 400 for one that is not in the configuration. */
+export function planFinder(plans: () => Plans): (name: string | undefined) => string {
+  return (name) => {
+    const { all, standard } = plans()
+    const names = Object.keys(all)
+    if (name === undefined || names.includes(name)) return name ?? standard
+    throw new GatewayError('invalid_value', noSuchPlan(name, names), { param: 'plan' })
+  }
+}
+
+export function noSuchPlan(name: string, names: readonly string[]): string {
+  const meant = didYouMean(name, names)
+  return `'${name}' is no plan${meant === undefined ? '' : ` (did you mean '${meant}'?)`}; there are ${names.join(', ')}.`
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ORDER, openAgentApi } from '../../../test/support/agents.ts'
+import { ORDER, openAgentApi } from '../../../test/support/agents/agents.ts'
 import { AGENT_EVENT_TYPES, RUN_ERRORS, TRANSITIONS } from '../../domain/agent.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
@@ -32,9 +32,10 @@ test('the agent that docs/agents.md shows has the fields of one that is created 
   const [, order = ''] = /-d '(\{"name".*?\})'/.exec(PAGE) ?? []
   const [, shown = ''] = /```json\n(.*?)```/s.exec(PAGE) ?? []
   const { body } = await ask('POST', '', { body: { ...JSON.parse(order), model: ORDER.model } })
-  const { id, branch, created_at, asked_by, ...rest } = JSON.parse(shown)
+  const { id, branch, created_at, created_by, asked_by, ...rest } = JSON.parse(shown)
   assert.deepEqual(Object.keys(body), Object.keys(JSON.parse(shown)))
-  assert.deepEqual(Object.keys(body.asked_by), Object.keys(asked_by))
+  assert.deepEqual(Object.keys(body.created_by), Object.keys(created_by))
+  assert.deepEqual(asked_by, created_by)
   assert.deepEqual({ ...body, ...rest }, body)
   assert.equal(branch, `turnpike/${id}`)
   assert.equal(new Date(created_at).toISOString(), created_at)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type AgentApi, openAgentApi, readStream, type StreamedEvent } from '../../../test/support/agents.ts'
-import { appendEvents } from './progress.ts'
-import { failure } from './run.ts'
+import { type AgentApi, openAgentApi, readStream, type StreamedEvent } from '../../../test/support/agents/agents.ts'
+import { appendEvents, failure } from './run.ts'
 
 const addresses = new WeakMap<object, Promise<string>>()
 

@@ -2,21 +2,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
 import { Type } from 'typebox'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import { AGENT_EVENT_TYPES, isEnded } from '../../domain/agent.ts'
 import type { AgentId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { type Followed, followEvents, type StreamEvent } from '../../http/followed-stream.ts'
-import { parseLastEventId } from '../../http/idempotency-key.ts'
-import type { Listeners } from '../../http/listeners.ts'
-import type { Log } from '../../http/log.ts'
+import { type EventSource, type EventStreams, type StreamEvent, streamEvents } from '../../http/event-stream.ts'
+import { parseLastEventId } from '../../http/request-headers.ts'
+import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { unknownAgent } from './begin.ts'
-import { readEvents, readStanding, renderEvent } from './events.ts'
+import { unknownAgent } from './lifecycle.ts'
 import type { AgentReference } from './store.ts'
+import { readEvents, readProgress, renderEvent } from './transcript.ts'
 
 export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
-  readonly listeners: Listeners
+  readonly listeners: EventStreams
   readonly authenticate: Authenticate
   readonly log: Log
   /** Between two looks into the database; half a second unless set. */
@@ -40,12 +39,18 @@ const schema = {
     follow: Type.Optional(
       Type.Unsafe<'true' | 'false'>({
         enum: ['true', 'false'],
-        description: 'Whether to wait for what it does. `true` unless said.',
+        description: 'Whether to wait for what it does. `true` by default.',
       }),
     ),
   }),
   headers: Type.Object({
-    'last-event-id': Type.Optional(Type.String({ description: 'The number of the last event received.' })),
+    'last-event-id': Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{0,20}$',
+        description: 'The number of the last event received.',
+        examples: ['12'],
+      }),
+    ),
   }),
   response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: Type.String() } } } },
 }
@@ -59,12 +64,18 @@ export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
       const { accountId } = callerOf(request)
       const reference = { accountId, agentId: request.params.id }
       const last = parseLastEventId(request.headers['last-event-id'] || undefined) ?? 0
-      const standing = await readStanding(db, reference)
-      if (standing === undefined) throw unknownAgent()
-      const until = request.query.follow === 'false' ? standing.events : undefined
-      const followed = followAgent(db, reference, { last: Math.min(last, standing.events), until })
-      const listener = listeners.enter(accountId)
-      await followEvents(request, reply, { ...deps, followed, listener, lookEveryMs, scope: SCOPE })
+      const progress = await readProgress(db, reference)
+      if (progress === undefined) throw unknownAgent()
+      const until = request.query.follow === 'false' ? progress.events : undefined
+      const followed = followAgent(db, reference, { last: Math.min(last, progress.events), until })
+      const listener = listeners.open(accountId)
+      await streamEvents(request, reply, {
+        ...deps,
+        source: followed,
+        stream: listener,
+        pollIntervalMs: lookEveryMs,
+        scope: SCOPE,
+      })
       return reply
     })
   }
@@ -77,7 +88,7 @@ interface Stretch {
   readonly until: number | undefined
 }
 
-function followAgent(db: Kysely<Database>, reference: AgentReference, { last, until }: Stretch): Followed {
+function followAgent(db: Kysely<Database>, reference: AgentReference, { last, until }: Stretch): EventSource {
   let after = last
   let isOver = false
   const limit = (): number => Math.min(EVENTS_AT_ONCE, (until ?? Number.POSITIVE_INFINITY) - after)
@@ -88,10 +99,10 @@ function followAgent(db: Kysely<Database>, reference: AgentReference, { last, un
       after = events.at(-1)?.sequence ?? after
       if (events.length > 0)
         return events.map((row) => ({ id: String(row.sequence), event: row.type, data: renderEvent(row) }))
-      const standing = await readStanding(db, reference)
-      isOver = standing === undefined || until !== undefined || (isEnded(standing.status) && standing.events <= after)
-      if (!isOver || standing === undefined) return []
-      return [{ id: undefined, event: 'done', data: JSON.stringify({ status: standing.status }) }]
+      const progress = await readProgress(db, reference)
+      isOver = progress === undefined || until !== undefined || (isEnded(progress.status) && progress.events <= after)
+      if (!isOver || progress === undefined) return []
+      return [{ id: undefined, event: 'done', data: JSON.stringify({ status: progress.status }) }]
     },
     isOver: () => isOver,
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AgentApi, ORDER, openAgentApi } from '../../../test/support/agents.ts'
+import { type AgentApi, ORDER, openAgentApi } from '../../../test/support/agents/agents.ts'
 import { isEnded } from '../../domain/agent.ts'
-import { RUN_JOB } from './begin.ts'
+import { RUN_JOB } from './lifecycle.ts'
 
 const TWENTY = Array.from({ length: 20 }, (_, index) => index)
 const more = { prompt: 'more' }
@@ -194,12 +194,12 @@ test('[limit: agent-deletion] of one that did much, 500 rows go with it at once,
   assert.equal((await ask('GET', `/${id}/messages`)).status, 404)
   const left = await db.selectFrom('agent_event').select('sequence').execute()
   assert.equal(left.length, 103)
-  const { clearJobs } = await import('./clear.ts')
+  const { deletionJobs } = await import('./deletion.ts')
   const job = await db.selectFrom('job').selectAll().where('kind', '=', 'agents.clear').executeTakeFirstOrThrow()
   const signal = new AbortController().signal
   const context = { signal, stillMine: async () => true }
   const asked = { ...job, payload: JSON.parse(job.payload), createdAt: 0 }
-  await clearJobs({ db })['agents.clear']?.handler(asked, context)
+  await deletionJobs({ db })['agents.clear']?.handler(asked, context)
   for (const table of ['agent_event', 'agent_message', 'run'] as const)
     assert.deepEqual(await db.selectFrom(table).selectAll().execute(), [])
 })

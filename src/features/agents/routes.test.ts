@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ORDER, openAgentApi } from '../../../test/support/agents.ts'
+import { ORDER, openAgentApi } from '../../../test/support/agents/agents.ts'
 import { testIds } from '../../../test/support/ids.ts'
 import type { KeyId } from '../../domain/ids.ts'
-import { RUN_JOB } from './begin.ts'
+import { RUN_JOB } from './lifecycle.ts'
 import { failure } from './run.ts'
 
 test('an agent is created with its run, message, events and job, and is shown as it is', async (t) => {
@@ -29,9 +29,10 @@ test('an agent is created with its run, message, events and job, and is shown as
     runs: 1,
     started_at: null,
     ended_at: null,
-    asked_by: { type: 'key', id: rest.asked_by.id, name: 'test' },
+    created_by: { type: 'key', id: rest.created_by.id, name: 'test' },
+    asked_by: rest.created_by,
   })
-  assert.match(rest.asked_by.id, /^key_/)
+  assert.match(rest.created_by.id, /^key_/)
   assert.deepEqual((await ask('GET', `/${id}`)).body, body)
   const [run] = (await ask('GET', `/${id}/runs`)).body.data
   assert.deepEqual([run.number, run.status, run.max_steps, run.max_cost_usd, run.steps], [1, 'queued', 7, 0.5, 0])
@@ -188,7 +189,7 @@ test('people and devices that asked are called by their names, and webhooks do n
   const ada = await app.person(accountId, 'developer', 'ada@example.com')
   const token = await app.token(await app.browser(ada))
   const { body } = await ask('POST', '', { token, body: ORDER })
-  assert.deepEqual(body.asked_by, { type: 'member', id: ada.userId, name: 'ada@example.com' })
+  assert.deepEqual(body.created_by, { type: 'member', id: ada.userId, name: 'ada@example.com' })
   const id = testIds.device()
   const device = { account_id: accountId, id, user_id: ada.userId, client_id: 'turnpike-cli', scopes: '[]' }
   await db
@@ -201,16 +202,16 @@ test('people and devices that asked are called by their names, and webhooks do n
     .set({ key_id: `${id}` as KeyId, creator })
     .execute() // usage is booked on both alike
   const [listed] = (await ask('GET', '')).body.data
-  assert.deepEqual(listed.asked_by, { type: 'device', id, name: 'turnpike-cli of ada@example.com' })
+  assert.deepEqual(listed.created_by, { type: 'device', id, name: 'turnpike-cli of ada@example.com' })
   await db
     .updateTable('agent')
     .set({ creator: creator.replace(id, 'key_gone'), key_id: testIds.key() })
     .execute()
-  assert.deepEqual((await ask('GET', `/${body.id}`)).body.asked_by, { type: 'device', id: 'key_gone', name: null })
+  assert.deepEqual((await ask('GET', `/${body.id}`)).body.created_by, { type: 'device', id: 'key_gone', name: null })
   await ask('POST', `/${body.id}/cancel`)
   const { data } = await db.selectFrom('event').select('data').executeTakeFirstOrThrow()
   assert.equal(JSON.parse(data).agent.status, 'cancelled')
-  assert.doesNotMatch(data, /asked_by|ada@example/)
+  assert.doesNotMatch(data, /created_by|asked_by|ada@example/)
 })
 
 test('cancelling ends one that waits, asks the worker of one that runs, and says no where nothing runs', async (t) => {

@@ -1,17 +1,40 @@
-/** `/agents`: coding agents, from their creation to their deletion. `work-routes.ts` has what they did. */
+/** `/agents`: coding agents, what they said and did, and their changes. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
-import type { KeptAnswer } from '../../domain/credit.ts'
+import type { Kysely } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
+import type { SavedAnswer } from '../../domain/credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AgentId } from '../../domain/ids.ts'
-import { parseIdempotencyKey } from '../../http/idempotency-key.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import {
+  byId,
+  byNumber,
+  listPage,
+  PAGE_QUERY,
+  type PageBinding,
+  type PageQuery,
+  type PageRequest,
+  pageSchema,
+} from '../../http/page.ts'
+import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
 import type { FeatureDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
-import { type Asker, createAgent, followUp, unknownAgent } from './begin.ts'
+import { deleteAgent } from './deletion.ts'
+import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp, unknownAgent } from './lifecycle.ts'
 import { type AgentModels, type Availability, chooseModel, parseOrder, requireAgents } from './rules.ts'
-import { AgentCreate, AgentQuery, AgentView, FollowUp, renderAgent } from './shapes.ts'
-import { cancelAgent, deleteAgent } from './steer.ts'
-import { type Agent, type AgentFilter, type AgentReference, findAgent, listAgents } from './store.ts'
+import { findArtifact } from './run.ts'
+import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, renderRun } from './shapes.ts'
+import {
+  type Agent,
+  type AgentFilter,
+  type AgentReference,
+  findAgent,
+  type ListPage,
+  listAgents,
+  listRuns,
+} from './store.ts'
+import { listMessages, MessageView, renderMessage } from './transcript.ts'
 
 export interface AgentsDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
@@ -22,6 +45,7 @@ export interface AgentsDeps extends FeatureDeps {
   /** Of agents that name none. */
   readonly standardModel: () => string | undefined
   readonly availability: () => Promise<Availability>
+  readonly callerOfCreator: CallerOfCreator
 }
 
 const READ = { scope: 'agents:read' } as const
@@ -31,11 +55,15 @@ const params = Type.Object({ id: Type.Unsafe<AgentId>({ type: 'string' }) })
 const headers = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
+      ...IDEMPOTENCY_KEY_FORMAT,
       description: 'A repeat with the same key and body gets the same answer, and nothing is done again.',
     }),
   ),
 })
-const answered = (description: string) => ({ description, content: { 'application/json': { schema: AgentView } } })
+const answered = (description: string) => ({
+  description: `${description} Without the scope agents:read it is the object and its id alone.`,
+  content: { 'application/json': { schema: AgentView } },
+})
 const createSchema = {
   summary: 'Create an agent',
   description: 'Answers at once; the agent waits for a worker. Its calls of the model are charged like any others.',
@@ -46,7 +74,7 @@ const createSchema = {
 }
 const listSchema = {
   summary: 'List agents',
-  description: 'Filters add up.',
+  description: 'Filters are combined with AND.',
   tags,
   querystring: Type.Object({ ...AgentQuery, ...PAGE_QUERY }),
   response: { 200: pageSchema(AgentView) },
@@ -61,10 +89,10 @@ const deleteSchema = {
   response: { 204: Type.Null() },
 }
 const followUpSchema = {
-  summary: 'Tell an agent more',
+  summary: 'Send a follow-up',
   description:
     'One that has ended begins a further run, with the rights and on the budget of who asks. One that waits or runs reads ' +
-    'it at its next step.',
+    'it at its next step: whoever asks must have the rights of that run, and no limits that it does not have.',
   tags,
   params,
   headers,
@@ -76,14 +104,14 @@ const cancelSchema = {
   description: 'One that waits ends at once, one that runs within 10 seconds; what it did is kept.',
   tags,
   params,
-  response: { 202: AgentView },
+  response: { 202: answered('The agent.') },
 }
 
 export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
   const { db, callerOf, cursorKey } = deps
   return async (app) => {
     app.post('/agents', { config: WRITE, schema: createSchema }, async (request, reply) => {
-      return sendOnce(reply, await create(deps, request, request.body))
+      return sendOnce(reply, callerOf(request), await create(deps, request, request.body))
     })
     app.get('/agents', { config: READ, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
@@ -95,11 +123,8 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
         list: 'agents',
         filter: JSON.stringify([status, repository]),
       }
-      const page = readPageRequest(request.query, binding satisfies PageBinding)
-      const after = page.after as AgentId | undefined // a cursor is signed: it is what we gave
-      const asked = { order: page.order, limit: page.limit + 1, after }
-      const rows = await listAgents(db, { accountId, ...filter }, asked)
-      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render: renderAgent })
+      const read = (page: PageRequest<AgentId>) => listAgents(db, { accountId, ...filter }, page)
+      return listPage({ query: request.query, binding, read, position: byId, render: renderAgent })
     })
     app.get('/agents/:id', { config: READ, schema: oneSchema }, async (request) => {
       const agent = await findAgent(db, referenceOf(deps, request))
@@ -111,11 +136,11 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
       return reply.code(204).send(null)
     })
     app.post('/agents/:id/followup', { config: WRITE, schema: followUpSchema }, async (request, reply) => {
-      return sendOnce(reply, await tellMore(deps, request, request.body))
+      return sendOnce(reply, callerOf(request), await tellMore(deps, request, request.body))
     })
     app.post('/agents/:id/cancel', { config: WRITE, schema: cancelSchema }, async (request, reply) => {
       const agent = await cancelAgent(db, referenceOf(deps, request), deps)
-      return reply.code(202).send(renderAgent(agent))
+      return sendOnce(reply, callerOf(request), { answer: kept(202, agent), isReplay: false })
     })
   }
 }
@@ -155,11 +180,12 @@ async function tellMore(
   const endpoint = `POST /v1/agents/${reference.agentId}/followup`
   const ask = { accountId: reference.accountId, endpoint, key: keyOf(request), body, subjectId: deps.ids.request() }
   const mayBegin = ({ model }: Agent): void => void modelFor(deps, asker, model)
+  const ofAsker = { prompt: body.prompt, asker, mayBegin, callerOf: deps.callerOfCreator }
   const availability = await deps.availability()
   return deps.once(ask, async (inside) => {
     if ((await findAgent(inside, reference)) === undefined) throw unknownAgent()
     requireAgents(availability)
-    return kept(202, await followUp(inside, { ...reference, prompt: body.prompt, asker, mayBegin }, deps))
+    return kept(202, await followUp(inside, { ...reference, ...ofAsker }, deps))
   })
 }
 
@@ -175,13 +201,100 @@ function keyOf({ headers: { 'idempotency-key': key } }: FastifyRequest): string 
   return parseIdempotencyKey(typeof key === 'string' ? key : undefined) // the edge lets no two of them in
 }
 
-function kept(status: number, agent: Agent): KeptAnswer {
-  const headers = { 'content-type': 'application/json; charset=utf-8' }
-  return { status, headers, body: JSON.stringify(renderAgent(agent)) }
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+function kept(status: number, agent: Agent): SavedAnswer {
+  return { status, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(renderAgent(agent)) }
 }
 
-/** As the first one got it, to the byte. */
-function sendOnce(reply: FastifyReply, { answer, isReplay }: OnceAnswer): FastifyReply {
+/** As the first one got it, to the byte, as far as the caller may read it. */
+function sendOnce(reply: FastifyReply, caller: Caller, { answer, isReplay }: OnceAnswer): FastifyReply {
   if (isReplay) reply.header('idempotent-replayed', 'true')
-  return reply.code(answer.status).headers(answer.headers).send(answer.body)
+  return reply.code(answer.status).headers(answer.headers).send(shown(caller, answer.body))
+}
+
+/** What may start and steer agents is told which one it was, and no more unless it may read them. */
+function shown({ scopes }: Caller, agent: string): string {
+  if (scopes.has('agents:read')) return agent
+  const { id, object } = JSON.parse(agent) as Pick<Static<typeof AgentView>, 'id' | 'object'> // as `kept` wrote it
+  return JSON.stringify({ id, object })
+}
+
+const querystring = Type.Object(PAGE_QUERY)
+const messagesSchema = {
+  summary: 'List the messages of an agent',
+  description: 'The conversation of people, the model and its tools.',
+  tags,
+  params,
+  querystring,
+  response: { 200: pageSchema(MessageView) },
+}
+const runsSchema = {
+  summary: 'List the runs of an agent',
+  description: 'Each is billed by itself: the first one, and one for each follow-up after it had ended.',
+  tags,
+  params,
+  querystring,
+  response: { 200: pageSchema(RunView) },
+}
+const diffSchema = {
+  summary: 'Get what an agent changed',
+  description:
+    'A unified diff against what the work started from, by the last run that left one. One that was too large is cut off ' +
+    'after a whole line, and the answer says so with `x-turnpike-truncated: true`.',
+  tags,
+  params,
+  response: { 200: { description: 'The diff.', content: { 'text/plain': { schema: Type.String() } } } },
+}
+
+type WorkDeps = Pick<AgentsDeps, 'db' | 'callerOf' | 'cursorKey'>
+
+export function agentWorkRoutes(deps: WorkDeps): FastifyPluginAsyncTypebox {
+  const { db } = deps
+  const referenceTo = async (request: FastifyRequest, agentId: AgentId): Promise<AgentReference> => {
+    const reference = { accountId: deps.callerOf(request).accountId, agentId }
+    if ((await findAgent(db, reference)) === undefined) throw unknownAgent()
+    return reference
+  }
+  return async (app) => {
+    app.get('/agents/:id/messages', { config: READ, schema: messagesSchema }, async (request) => {
+      const reference = await referenceTo(request, request.params.id)
+      return numberedPage({ ...deps, reference, list: 'messages', query: request.query }, listMessages, renderMessage)
+    })
+    app.get('/agents/:id/runs', { config: READ, schema: runsSchema }, async (request) => {
+      const reference = await referenceTo(request, request.params.id)
+      return numberedPage({ ...deps, reference, list: 'runs', query: request.query }, listRuns, renderRun)
+    })
+    app.get('/agents/:id/diff', { config: READ, schema: diffSchema }, async (request, reply) => {
+      const reference = await referenceTo(request, request.params.id)
+      const diff = await findArtifact(db, reference, 'diff')
+      if (diff === undefined) throw new GatewayError('not_found', 'This agent has left no diff yet.')
+      if (diff.isTruncated) reply.header('x-turnpike-truncated', 'true')
+      return reply
+        .type('text/plain; charset=utf-8')
+        .header('x-content-type-options', 'nosniff') // what is in a repository is no page of ours
+        .send(Buffer.from(diff.content).toString('utf8'))
+    })
+  }
+}
+
+interface Asked {
+  readonly db: Kysely<Database>
+  readonly cursorKey: Uint8Array
+  readonly reference: AgentReference
+  readonly list: string
+  readonly query: PageQuery
+}
+
+/** Of what is numbered within its agent. */
+async function numberedPage<Row extends { readonly number: number }, Item>(
+  { db, cursorKey, reference, list, query }: Asked,
+  read: (db: Kysely<Database>, of: AgentReference, page: ListPage<number>) => Promise<readonly Row[]>,
+  render: (row: Row) => Item,
+) {
+  const { accountId, agentId } = reference
+  const binding: PageBinding = { key: cursorKey, account: accountId, list: `agents/${list}`, filter: agentId }
+  const readPage = ({ order, limit, after }: PageRequest) =>
+    read(db, reference, { order, limit, after: after === undefined ? undefined : Number(after) })
+  return listPage({ query, binding, read: readPage, position: byNumber, render })
 }

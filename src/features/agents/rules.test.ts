@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { ORDER } from '../../../test/support/agents.ts'
-import { callerOf as someCaller } from '../../../test/support/data-plane.ts'
+import { ORDER } from '../../../test/support/agents/agents.ts'
 import { temporaryDatabase } from '../../../test/support/database.ts'
-import type { AccountId } from '../../domain/ids.ts'
-import { createIdSource } from '../../domain/ids.ts'
+import { callerOf as someCaller } from '../../../test/support/ledger/data-plane.ts'
+import { type AccountId, createIdSource } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
@@ -65,7 +64,8 @@ test('SBX-1: without a sandbox that holds no agent is created or told more, but 
   const deps = { db, now: Date.now, ids, callerOf, cursorKey: Buffer.alloc(32), models: () => models }
   const recordEvent = eventRecorder({ now: Date.now, ids })
   const once = onceInTransaction({ db, instanceId: 'ins_a' })
-  const ports = { recordEvent, once, standardModel: () => 'm', availability: async () => availability }
+  const callerOfCreator = async () => someCaller({})
+  const ports = { callerOfCreator, recordEvent, once, standardModel: () => 'm', availability: async () => availability }
   await app.register(agentsRoutes({ ...deps, ...ports }))
   const post = async (url: string, payload: object, key?: string) => {
     const headers = key === undefined ? {} : { 'idempotency-key': key }

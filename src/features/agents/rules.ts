@@ -1,10 +1,8 @@
 /** What an agent may be asked for. */
-
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { Model } from '../../domain/model.ts'
+import type { Caller, Right } from '../../domain/identity/caller.ts'
+import { type Model, notPriced } from '../../domain/model.ts'
 import { type NanoUsd, parseNanoUsd } from '../../domain/money.ts'
-import { notPriced } from '../../domain/price-ends.ts'
 import { isRepositoryName } from '../../runner/git/address.ts'
 import { isBranchName } from '../../runner/git/checkout.ts'
 import type { AgentBody } from './shapes.ts'
@@ -74,6 +72,23 @@ export function chooseModel(
     throw new GatewayError('unsupported_parameter', message, { param: 'model' })
   }
   return id
+}
+
+/** What a run works with. */
+const RUN_RIGHTS: readonly Right[] = ['chat', 'agents:read', 'agents:write']
+
+/**
+ * Throws 403 where a message to a run would be carried out with more than its author has: rights that the author lacks, or
+ * without the author's limits, unless what the run spends counts against them.
+ */
+export function assertMayJoin(author: Caller, run: Caller): void {
+  const isOwn = author.kind === run.kind && author.keyId === run.keyId
+  if (isOwn || (author.kind === 'key' && run.ancestors?.some(({ keyId }) => keyId === author.keyId) === true)) return
+  const missing = RUN_RIGHTS.find((right) => run.scopes.has(right) && !author.scopes.has(right))
+  if (missing === undefined && author.isLimited !== true) return
+  const why = missing === undefined ? 'a budget, models, a rate or an expiry' : `no right '${missing}'`
+  const message = `This agent works for somebody who may do more: your credential has ${why}. Wait until it has ended; then a follow-up begins a run of your own.`
+  throw new GatewayError('insufficient_scope', message)
 }
 
 export function requireAgents(availability: Availability): void {

@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openAgentApi, readStream } from '../../../test/support/agents.ts'
+import { openAgentApi, readStream } from '../../../test/support/agents/agents.ts'
 import { AGENT_STATUSES, type AgentStatus, isEnded, TRANSITIONS, transition } from '../../domain/agent.ts'
 import type { AgentMessage } from '../../runner/ports.ts'
-import { RUN_JOB } from './begin.ts'
-import { coveredBySummary, loadConversation, unseenUserMessages } from './messages.ts'
+import { moveAgent, RUN_JOB } from './lifecycle.ts'
 import {
   appendEvents,
   appendMessages,
+  endRun,
+  failure,
   findArtifact,
   LostRun,
+  type RunEnding,
   readOrders,
   recordProgress,
+  START_DEADLINE_MS,
   saveArtifact,
-} from './progress.ts'
-import { endRun, failure, type RunEnding, START_DEADLINE_MS, startRun } from './run.ts'
+  startRun,
+} from './run.ts'
 import { findAgent, lastRunOf, listOverdueRuns } from './store.ts'
-import { moveAgent } from './transition.ts'
+import { coveredBySummary, loadConversation, unseenUserMessages } from './transcript.ts'
 
 const DONE: RunEnding = { status: 'completed', summary: 'Done.', seen: 1 }
 const said = (content: string) => ({ kind: 'assistant', message: { role: 'assistant', content } }) as const

@@ -2,8 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
 import { usdNumber } from '../../domain/money.ts'
-import { readCreator } from './creator.ts'
-import type { Agent, Run } from './store.ts'
+import { type Agent, type Run, readCreator } from './store.ts'
 
 export const MAX_NAME_LENGTH = 100
 export const MAX_PROMPT_LENGTH = 100_000
@@ -31,22 +30,38 @@ const Prompt = Type.String({
   description: 'What is to be done.',
 })
 
+const NAME = '[A-Za-z0-9_][A-Za-z0-9_-]*(?:\\.[A-Za-z0-9_-]+)*'
+/** `parseRepository` also refuses what ends in `.git`. */
+const RepositoryName = Type.String({
+  maxLength: 201,
+  pattern: `^${NAME}/${NAME}$`,
+  description: '`organisation/repository`',
+  examples: ['example/website'],
+})
+
 export const AgentCreate = Type.Object(
   {
     name: Name,
-    repository: Type.String({ maxLength: 300, description: '`organisation/repository`' }),
+    repository: RepositoryName,
     prompt: Prompt,
-    model: optional<string>({ type: 'string', maxLength: 200, description: 'Unless set, the operator’s choice.' }),
+    model: optional<string>({
+      type: 'string',
+      minLength: 1,
+      maxLength: 200,
+      description: 'Unless set, the operator’s choice.',
+    }),
     branch: optional<string>({
       type: 'string',
+      minLength: 1,
       maxLength: 200,
+      examples: ['main'],
       description: 'What the work starts from; unless set, the repository’s default branch.',
     }),
     max_cost_usd: optional<number>({
       type: 'number',
-      exclusiveMinimum: 0,
+      minimum: 1e-9,
       maximum: MAX_COST_USD,
-      description: 'What a run may cost.',
+      description: 'What a run may cost, in USD; at most 9 decimals.',
     }),
     max_steps: optional<number>({
       type: 'integer',
@@ -62,7 +77,7 @@ export const FollowUp = Type.Object({ prompt: Prompt }, { additionalProperties: 
 
 export const AgentQuery = {
   status: Type.Optional(Status),
-  repository: Type.Optional(Type.String({ maxLength: 300, description: '`organisation/repository`' })),
+  repository: Type.Optional(RepositoryName),
 }
 
 const ErrorView = Type.Unsafe<{ code: RunError; message: string } | null>({
@@ -94,16 +109,18 @@ const AGENT = {
 /** As webhooks have it: those who receive them are not told of people. */
 const AgentData = Type.Object(AGENT)
 
+const CREATOR = {
+  type: Type.Unsafe<'key' | 'device' | 'member'>({ type: 'string', enum: ['key', 'device', 'member'] }),
+  id: Type.String(),
+  name: nullable<string>('string', 'Name of the key, or e-mail address of the person. Null: no longer there.'),
+}
+
 export const AgentView = Type.Object({
   ...AGENT,
-  asked_by: Type.Object(
-    {
-      type: Type.Unsafe<'key' | 'device' | 'member'>({ type: 'string', enum: ['key', 'device', 'member'] }),
-      id: Type.String(),
-      name: nullable<string>('string', 'Of the key, or the e-mail address of the person. Null: they are gone.'),
-    },
-    { description: 'Who asked for the last run: it works with their rights, on their budget.' },
-  ),
+  created_by: Type.Object(CREATOR, {
+    description: 'Who created the last run. It has their rights and uses their budget.',
+  }),
+  asked_by: Type.Object(CREATOR, { description: 'Use `created_by`, which has the same value.', deprecated: true }),
 })
 
 export const RunView = Type.Object({
@@ -134,10 +151,11 @@ export const RunView = Type.Object({
 
 export function renderAgent(agent: Agent): Static<typeof AgentView> {
   const { kind, keyId } = readCreator(agent)
-  return { ...renderAgentData(agent), asked_by: { type: ASKERS[kind], id: keyId, name: agent.asker_name } }
+  const creator = { type: CREATOR_TYPES[kind], id: keyId, name: agent.creator_name }
+  return { ...renderAgentData(agent), created_by: creator, asked_by: creator }
 }
 
-const ASKERS = { key: 'key', token: 'device', session: 'member' } as const
+const CREATOR_TYPES = { key: 'key', token: 'device', session: 'member' } as const
 
 export function renderAgentData(agent: Agent): Static<typeof AgentData> {
   return {

@@ -1,9 +1,13 @@
-/** Agents and runs in the database. Whose they are comes first in every query. */
+/**
+ * Agents and runs in the database. Every query begins with the account. A run has the rights and the budget of its creator,
+ * which is stored here and looked up again before each call of a model.
+ */
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql, type Transaction } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AgentStatus } from '../../domain/agent.ts'
-import type { AccountId, AgentId, RunId } from '../../domain/ids.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
+import type { AccountId, AgentId, KeyId, RunId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
 export interface AgentReference {
@@ -19,7 +23,7 @@ export interface RunReference extends AgentReference {
 export interface Agent extends Selectable<Database['agent']> {
   readonly tokens: number
   readonly cost_nano_usd: NanoUsd
-  readonly asker_name: string | null
+  readonly creator_name: string | null
 }
 export type Run = Selectable<Database['run']>
 
@@ -36,8 +40,8 @@ export interface AgentFilter {
 }
 
 /** All that decides by what it reads of an agent follows one another, so that no change of it is lost. Comes first. */
-export function takeAgentTurn(inside: Transaction<Database>, { agentId }: AgentReference): Promise<void> {
-  return takeTurn(inside, `agent ${agentId}`)
+export function lockAgent(inside: Transaction<Database>, { agentId }: AgentReference): Promise<void> {
+  return acquireAdvisoryLock(inside, `agent ${agentId}`)
 }
 
 /** By creation; ids sort by time. */
@@ -148,5 +152,29 @@ function withDetails<Row>(query: SelectQueryBuilder<Database, 'agent', Row>) {
     .selectAll()
     .select(sql<number>`(select coalesce(sum(prompt_tokens + completion_tokens), 0) ${ofRuns})`.as('tokens'))
     .select(sql<NanoUsd>`(select coalesce(sum(cost_nano_usd), 0) ${ofRuns})`.as('cost_nano_usd'))
-    .select(sql<string | null>`coalesce((${keyName}), (${email}), (${deviceName}))`.as('asker_name'))
+    .select(sql<string | null>`coalesce((${keyName}), (${email}), (${deviceName}))`.as('creator_name'))
+}
+
+export interface Creator {
+  readonly kind: Caller['kind']
+  /** The key; the device's id of a token; the user's id of a session. */
+  readonly keyId: KeyId
+  /** Who is behind a token or a session. */
+  readonly userId: UserId | undefined
+  /** Where the request came from: what a key's allowlist is held against. */
+  readonly address: string
+}
+
+export function creatorOf({ kind, keyId, userId }: Caller, address: string): Creator {
+  return { kind, keyId, userId, address }
+}
+
+/** As the agent's row has it. */
+export function creatorColumns(creator: Creator): { readonly key_id: KeyId; readonly creator: string } {
+  return { key_id: creator.keyId, creator: JSON.stringify(creator) }
+}
+
+export function readCreator({ creator }: { readonly creator: string }): Creator {
+  const { userId, ...others } = JSON.parse(creator) as Creator // as `creatorColumns` wrote it
+  return { userId, ...others }
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { openApp } from '../../../test/support/browser/signed-in.ts'
 import { testIds } from '../../../test/support/database.ts'
-import { openApp } from '../../../test/support/signed-in.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import { createIdSource } from '../../domain/ids.ts'
-import { auditWriter } from './write.ts'
+import { auditWriter } from './log.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -53,6 +53,8 @@ test('SUP-3: an event is told whole: who, what, to what, from where, with what r
     action: 'key.created',
     subject: 'key_a',
     result: 'done',
+    attempts: 1,
+    last_at: '2026-01-01T00:00:01.000Z',
     address: '203.0.113.7',
     user_agent: 'Browser',
     request_id: 'req_1',
@@ -139,6 +141,45 @@ test('SUP-3: rows are never changed and never deleted, whoever asks', async (t) 
   await assert.rejects(changing, /append-only/)
   await assert.rejects(db.deleteFrom('audit').execute(), /append-only/)
   assert.equal((await list()).data[0].result, 'done')
+})
+
+test('attempts that are denied alike are counted in one row for an hour [limit: denied-attempts]', async (t) => {
+  const { write, list, clock } = await setUp(t)
+  const denied = (over: Partial<AuditEvent> = {}) => write({ result: 'denied', ...over })
+  for (let attempt = 0; attempt < 50; attempt++) await denied()
+  await denied({ subject: undefined })
+  await denied({ actor: { ...EVENT.actor, id: 'usr_b' } })
+  await denied({ action: 'key.revoked' })
+  await write()
+  const counts = async () => (await list('order=asc')).data.map(({ attempts }: { attempts: number }) => attempts)
+  assert.deepEqual(await counts(), [50, 1, 1, 1, 1])
+  const [first] = (await list('order=asc')).data
+  assert.deepEqual([first.at, first.last_at], ['2026-01-01T00:00:01.000Z', '2026-01-01T00:00:50.000Z'])
+  clock.now += 3_600_000
+  await denied()
+  assert.deepEqual(await counts(), [50, 1, 1, 1, 1, 1])
+})
+
+test('of more than 100 targets those that follow are counted together [limit: denied-targets]', async (t) => {
+  const { write, list, accountId, database } = await setUp(t)
+  for (let target = 0; target < 130; target++) await write({ result: 'denied', subject: `key_${target}` })
+  const [newest, before] = (await list('limit=2')).data
+  assert.deepEqual([newest.subject, newest.attempts, newest.details], [null, 30, { subjects: 'several' }])
+  assert.equal(before.subject, 'key_99')
+  const rows = database.db.selectFrom('audit').selectAll().where('account_id', '=', accountId)
+  assert.equal((await rows.execute()).length, 101)
+})
+
+test('many denied attempts at once leave one row', async (t) => {
+  const { accountId, database, list } = await setUp(t)
+  const writeAudit = auditWriter({ now: Date.now, ids: testIds })
+  const event = { ...EVENT, accountId, result: 'denied' } as const
+  await Promise.all(Array.from({ length: 40 }, () => writeAudit(database.db, event)))
+  const { data } = await list()
+  assert.deepEqual(
+    data.map(({ attempts }: { attempts: number }) => attempts),
+    [40],
+  )
 })
 
 test('what is done in a transaction that fails is not in the log', async (t) => {

@@ -1,12 +1,11 @@
-/** `/audit`: who did what in an account. Rows are never changed, and kept for as long as the account is, at least 400 days. */
+/** `/audit`: who did what in an account. Events are never changed, and kept as long as the account; denied attempts for 400 days. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import { ALL_TIME, type Period } from '../../http/period.ts'
-import { parseIsoTime } from '../../lib/iso-time.ts'
+import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { ALL_TIME, type Period, parseTime, timeParameter } from '../../http/period.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { type AuditRow, listEvents } from './queries.ts'
+import { type AuditRow, listEvents } from './log.ts'
 
 export interface AuditDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
   /** Signs the cursors of lists. */
@@ -34,6 +33,10 @@ const AuditEventView = Type.Object({
     enum: ['done', 'denied'],
     description: 'denied: it was asked for and refused.',
   }),
+  attempts: Type.Integer({
+    description: 'How often the same was asked for and refused within an hour of `at`; 1 for all else.',
+  }),
+  last_at: Type.String({ description: 'Of the last of these attempts, ISO 8601 UTC; `at` where there was one.' }),
   address: textOrNull('Where the request came from.'),
   user_agent: textOrNull('What the client called itself.'),
   request_id: textOrNull('`x-request-id` of the request.'),
@@ -44,12 +47,13 @@ const AuditFilter = Type.Object({
   ...PAGE_QUERY,
   action: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Exactly this action.' })),
   actor_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What this actor did.' })),
-  from: Type.Optional(Type.String({ maxLength: 64, description: 'ISO 8601; events from then on.' })),
-  to: Type.Optional(Type.String({ maxLength: 64, description: 'ISO 8601; events before then.' })),
+  from: timeParameter('ISO 8601; events from then on.'),
+  to: timeParameter('ISO 8601; events before then.'),
 })
 const schema = {
   summary: 'List audit events',
-  description: 'Who did what, from where, and whether it was allowed. Kept for at least 400 days, and never changed.',
+  description:
+    'Who did what, from where, and whether it was allowed. Kept for at least 400 days. What was done is never changed.',
   tags: ['Members'],
   querystring: AuditFilter,
   response: { 200: pageSchema(AuditEventView) },
@@ -64,27 +68,17 @@ export function auditRoutes({ db, callerOf, cursorKey }: AuditDeps): FastifyPlug
       const period = readPeriod(request.query)
       const filter = JSON.stringify([action, actorId, period.start, period.end])
       const binding: PageBinding = { key: cursorKey, account: accountId, list: 'audit', filter }
-      const page = readPageRequest(request.query, binding)
-      const query = { accountId, action, actorId, period }
-      const events = await listEvents(db, query, { ...page, limit: page.limit + 1 })
-      return renderPage(events, { request: page, binding }, { position: ({ id }) => id, render: renderEvent })
+      const read = (page: PageRequest) => listEvents(db, { accountId, action, actorId, period }, page)
+      return listPage({ query: request.query, binding, read, position: byId, render: renderEvent })
     })
   }
 }
 
 function readPeriod({ from, to }: Static<typeof AuditFilter>): Period {
-  const start = readTime('from', from) ?? ALL_TIME.start
-  const end = readTime('to', to) ?? ALL_TIME.end
+  const start = parseTime('from', from) ?? ALL_TIME.start
+  const end = parseTime('to', to) ?? ALL_TIME.end
   if (start <= end) return { start, end }
   throw new GatewayError('invalid_value', "'to' is before 'from'.", { param: to === undefined ? 'from' : 'to' })
-}
-
-function readTime(param: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const time = parseIsoTime(text)
-  if (time !== undefined && time >= ALL_TIME.start && time <= ALL_TIME.end) return time
-  const message = `'${param}' must be an ISO 8601 time in UTC, such as 2026-01-31T00:00:00Z.`
-  throw new GatewayError('invalid_value', message, { param })
 }
 
 function renderEvent(row: AuditRow): Static<typeof AuditEventView> {
@@ -96,6 +90,8 @@ function renderEvent(row: AuditRow): Static<typeof AuditEventView> {
     action: row.action,
     subject: row.subject,
     result: row.result,
+    attempts: row.attempts,
+    last_at: new Date(row.last_at ?? row.created_at).toISOString(),
     address: row.address,
     user_agent: row.user_agent,
     request_id: row.request_id,

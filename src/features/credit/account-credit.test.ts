@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openCreditDesk, termsOf } from '../../../test/support/credit-desk.ts'
+import { openCreditFixture, termsOf } from '../../../test/support/ledger/credit-service.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { createAccountCredit } from './account-credit.ts'
-import { planTerms } from './plan-terms.ts'
+import { planTerms } from './ledger/unit.ts'
 
 test('a plan’s terms are exact, and an account whose plan is gone may spend what it has', () => {
   assert.deepEqual(planTerms({ billing: 'prepaid', monthly_credit_usd: 0.1 }), {
@@ -12,34 +12,34 @@ test('a plan’s terms are exact, and an account whose plan is gone may spend wh
   })
   assert.deepEqual(planTerms({ billing: 'postpaid' }), { billing: 'postpaid', monthlyCreditNanoUsd: 0n })
   assert.deepEqual(planTerms(undefined), { billing: 'prepaid', monthlyCreditNanoUsd: 0n })
-  assert.throws(() => planTerms({ billing: 'prepaid', monthly_credit_usd: 1e-10 }), /not exact/)
+  assert.throws(() => planTerms({ billing: 'prepaid', monthly_credit_usd: 1e-10 }), /more than 9 decimals/)
 })
 
 test('reading an account grants the month’s allowance once, and writes nothing where nothing is due', async (t) => {
-  const desk = await openCreditDesk(t)
+  const creditService = await openCreditFixture(t)
   let writes = 0
   const credit = createAccountCredit({
-    ...desk,
+    ...creditService,
     termsOf,
     submit: (unit) => {
       writes++
-      return desk.submit(unit)
+      return creditService.submit(unit)
     },
   })
-  const account = await desk.account('free')
+  const account = await creditService.account('free')
   for (let read = 0; read < 3; read++) assert.equal((await credit.read(account)).remainingNanoUsd, 5_000_000_000n)
   assert.equal(writes, 1)
-  desk.clock.now = Date.UTC(2026, 5, 1)
-  await desk.spend(account, { costNanoUsd: 1_000_000_000n })
+  creditService.clock.now = Date.UTC(2026, 5, 1)
+  await creditService.spend(account, { costNanoUsd: 1_000_000_000n })
   assert.equal((await credit.read(account)).remainingNanoUsd, 4_000_000_000n)
   assert.equal(writes, 1, 'the charge brought the month')
-  desk.clock.now = Date.UTC(2026, 6, 1)
+  creditService.clock.now = Date.UTC(2026, 6, 1)
   assert.equal((await credit.read(account)).remainingNanoUsd, 5_000_000_000n)
   assert.equal(writes, 2)
 })
 
 test('on a plan that is billed after the fact nothing limits what remains', async (t) => {
-  const { account, credit, spend } = await openCreditDesk(t)
+  const { account, credit, spend } = await openCreditFixture(t)
   const postpaid = await account('unlimited')
   await spend(postpaid, { costNanoUsd: 7n })
   const { remainingNanoUsd, balanceNanoUsd } = await credit.read(postpaid)
@@ -47,26 +47,26 @@ test('on a plan that is billed after the fact nothing limits what remains', asyn
 })
 
 test('while the database takes no writes, what is there is shown', async (t) => {
-  const desk = await openCreditDesk(t)
+  const creditService = await openCreditFixture(t)
   const unavailable = () => Promise.reject(new GatewayError('database_unavailable', 'away'))
-  const credit = createAccountCredit({ ...desk, termsOf, submit: unavailable })
-  const account = await desk.account('free')
+  const credit = createAccountCredit({ ...creditService, termsOf, submit: unavailable })
+  const account = await creditService.account('free')
   const untouched = await credit.read(account)
   assert.deepEqual([untouched.remainingNanoUsd, untouched.alertThresholds], [0n, [50, 80, 100]])
-  await desk.credit.read(account)
-  desk.clock.now = Date.UTC(2026, 8, 1)
+  await creditService.credit.read(account)
+  creditService.clock.now = Date.UTC(2026, 8, 1)
   assert.equal((await credit.read(account)).remainingNanoUsd, 5_000_000_000n)
   await assert.rejects(credit.configure(account, { monthlyBudgetNanoUsd: null }), { code: 'database_unavailable' })
-  const broken = createAccountCredit({ ...desk, termsOf, submit: () => Promise.reject(new Error('a bug')) })
+  const broken = createAccountCredit({ ...creditService, termsOf, submit: () => Promise.reject(new Error('a bug')) })
   await assert.rejects(broken.read(account), /a bug/)
 })
 
 test('what the ledger refuses is an error that says why', async (t) => {
-  const desk = await openCreditDesk(t)
-  const account = await desk.account('pro')
+  const creditService = await openCreditFixture(t)
+  const account = await creditService.account('pro')
   const nothing = { kind: 'grant', nanoUsd: 0n, note: undefined, adjusts: undefined } as const
-  await assert.rejects(desk.credit.enter(account, nothing), /did not take/)
+  await assert.rejects(creditService.credit.enter(account, nothing), /rejected a unit of work/)
   const whole = { ...nothing, nanoUsd: 9_000_000_000_000_000_000n }
-  await desk.credit.enter(account, whole)
-  await assert.rejects(desk.credit.enter(account, whole), /did not take/)
+  await creditService.credit.enter(account, whole)
+  await assert.rejects(creditService.credit.enter(account, whole), /rejected a unit of work/)
 })

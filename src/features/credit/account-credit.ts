@@ -1,16 +1,18 @@
 /** An account's credit outside of requests: read up to date, budget and alerts set, rows entered by hand. */
+
 import type { Kysely, Selectable } from 'kysely'
-import type { CreditTable, Database } from '../../db/schema.ts'
+import { isDatabaseUnavailable } from '../../db/failure.ts'
+import type { CreditTable, Database } from '../../db/schema/schema.ts'
 import {
   type AccountCredit,
   type AccountCreditPort,
   type CreditedAccount,
   DEFAULT_ALERT_THRESHOLDS,
-} from '../../domain/account-credit.ts'
+} from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { monthNumber } from '../../lib/months.ts'
-import { entryKey } from './keyed-entry.ts'
-import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './unit.ts'
+import { monthNumber } from '../../lib/time.ts'
+import { entryKey } from './ledger/rows.ts'
+import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './ledger/unit.ts'
 
 export interface AccountCreditDeps {
   readonly db: Kysely<Database>
@@ -28,7 +30,7 @@ export interface Entered {
   readonly isReplay: boolean
 }
 
-export interface CreditDesk extends AccountCreditPort {
+export interface CreditService extends AccountCreditPort {
   /**
    * Enters a row in the account's ledger. Under a key, which the account keeps for ever, one is made however often it is
    * asked for, and all get the same. Rejects with `idempotency_key_reused` where the key was used for another entry, and
@@ -37,7 +39,7 @@ export interface CreditDesk extends AccountCreditPort {
   enter(account: CreditedAccount, entry: NewEntry, key?: string): Promise<Entered>
 }
 
-export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditDeps): CreditDesk {
+export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditDeps): CreditService {
   return {
     async read({ id, plan }) {
       const terms = termsOf(plan)
@@ -46,7 +48,7 @@ export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditD
       try {
         return toCredit(viewIn(await submit({ kind: 'touch', accountId: id, terms })), terms)
       } catch (error) {
-        if (!isUnavailable(error)) throw error
+        if (!isDatabaseUnavailable(error)) throw error
         return toCredit(row === undefined ? UNTOUCHED : viewOf(row), terms)
       }
     },
@@ -105,14 +107,10 @@ function viewIn(outcome: Outcome): CreditView {
 
 function unexpected(outcome: Outcome): Error {
   const reason = outcome.kind === 'failed' ? outcome.message : `it answered '${outcome.kind}'`
-  return new Error(`The ledger did not take a unit of work: ${reason}`)
+  return new Error(`The ledger rejected a unit of work: ${reason}`)
 }
 
 function keyReused(): GatewayError {
   const message = 'This Idempotency-Key was used for another entry of this account. Use a new key for a new entry.'
   return new GatewayError('idempotency_key_reused', message)
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'database_unavailable'
 }

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/credit-desk.ts'
-import { temporaryPlace, testIds } from '../../../test/support/database.ts'
+import { temporaryLocation, testIds } from '../../../test/support/database.ts'
+import { openCreditFixture, serveRoutes, termsOf } from '../../../test/support/ledger/credit-service.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
-import { auditWriter } from '../audit/write.ts'
-import { creditAdminRoutes } from './admin-routes.ts'
-import { ledgerRoutes } from './ledger-routes.ts'
-import type { EntryUnit } from './unit.ts'
+import { auditWriter } from '../audit/log.ts'
+import type { EntryUnit } from './ledger/unit.ts'
+import { creditAdminRoutes, ledgerRoutes } from './routes.ts'
 
 async function setUp(t: TestContext, path?: string) {
-  const desk = await openCreditDesk(t, path)
-  const writeAudit = auditWriter({ now: desk.now, ids: testIds })
+  const creditService = await openCreditFixture(t, path)
+  const writeAudit = auditWriter({ now: creditService.now, ids: testIds })
   const routes = [
-    ledgerRoutes({ ...desk, callerOf, cursorKey: Buffer.alloc(32, 1) }),
-    creditAdminRoutes({ ...desk, callerOf, writeAudit }),
+    ledgerRoutes({ ...creditService, callerOf, cursorKey: Buffer.alloc(32, 1) }),
+    creditAdminRoutes({ ...creditService, callerOf, writeAudit }),
   ]
-  const ask = await serveRoutes(t, desk, routes)
+  const ask = await serveRoutes(t, creditService, routes)
   const post = (id: AccountId, body: object, key?: string) =>
     ask(`/admin/accounts/${id}/credits`, `${id} operator`, {
       method: 'POST',
@@ -24,7 +23,7 @@ async function setUp(t: TestContext, path?: string) {
       headers: key === undefined ? {} : { 'idempotency-key': key },
     })
   const rows = async (id: AccountId) => (await ask('/ledger?order=asc', id)).body.data
-  return { ...desk, ask, post, rows }
+  return { ...creditService, ask, post, rows }
 }
 
 test('under an idempotency key one entry is made, and every repeat gets the same answer', async (t) => {
@@ -58,7 +57,7 @@ test('under an idempotency key one entry is made, and every repeat gets the same
 })
 
 test('of 40 at once with one key, in one process and in two, one makes the entry and all get it', async (t) => {
-  const path = await temporaryPlace(t)
+  const path = await temporaryLocation(t)
   const processes = [await setUp(t, path), await setUp(t, path)] as const
   const [one] = processes
   const payer = await one.account('pro')

@@ -9,7 +9,7 @@ import {
   ACCOUNT,
   type AppliedUnit,
   accountOf,
-  carryOut,
+  applyBatch,
   checkLedger,
   completionId,
   completionOf,
@@ -22,10 +22,11 @@ import {
   settleUnit,
   worldOf,
   write,
-} from '../../../test/support/credit-model.ts'
+} from '../../../test/support/ledger/credit-model.ts'
 import type { CompletionId, KeyId } from '../../domain/ids.ts'
-import { type AlertRow, applyUnit } from './rules.ts'
-import type { ExtendUnit, HoldUnit, Outcome, SettleUnit } from './unit.ts'
+import { applyUnit } from './ledger/rules.ts'
+import type { AlertRow } from './ledger/state.ts'
+import type { ExtendUnit, HoldUnit, Outcome, SettleUnit } from './ledger/unit.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const KEYS = ['key_1', 'key_2'] as readonly string[] as readonly KeyId[]
@@ -76,7 +77,7 @@ const SCENARIO: fc.Arbitrary<Scenario> = fc.record({
 })
 
 /** What runs together, and how it touches the ledger. */
-interface World {
+interface Runtime {
   readonly ledger: MemoryLedger
   readonly scenario: Scenario
   /** Runs when its turn comes, and nothing else meanwhile. */
@@ -88,24 +89,24 @@ interface World {
 
 /** The promises of a store. A broken one replaces a piece of it. */
 interface Store {
-  carryOut(world: World, unit: AppliedUnit): Promise<Outcome>
+  applyBatch(world: Runtime, unit: AppliedUnit): Promise<Outcome>
   /** The hold as it was found. */
-  sweep(world: World, unit: SettleUnit, found: OpenHold): Promise<Outcome>
-  isGone(world: World, hold: OpenHold): boolean
+  sweep(world: Runtime, unit: SettleUnit, found: OpenHold): Promise<Outcome>
+  isGone(world: Runtime, hold: OpenHold): boolean
 }
 
 const SOUND: Store = {
-  carryOut: ({ ledger, step }, unit) => step(() => carryOut(ledger, unit, NOW)),
-  sweep: ({ ledger, step }, unit) => step(() => carryOut(ledger, unit, NOW)),
+  applyBatch: ({ ledger, step }, unit) => step(() => applyBatch(ledger, unit, NOW)),
+  sweep: ({ ledger, step }, unit) => step(() => applyBatch(ledger, unit, NOW)),
   isGone: ({ gone }, { instanceId }) => gone.has(instanceId),
 }
 
-async function transact(store: Store, world: World, unit: AppliedUnit): Promise<Outcome> {
-  return witness(world, unit, await store.carryOut(world, unit))
+async function transact(store: Store, world: Runtime, unit: AppliedUnit): Promise<Outcome> {
+  return witness(world, unit, await store.applyBatch(world, unit))
 }
 
 /** INV-3, INV-4 and all of `checkLedger` after every transaction of anybody. No cost here is above its hold. */
-function witness({ ledger, scenario, resolved }: World, unit: AppliedUnit, outcome: Outcome): Outcome {
+function witness({ ledger, scenario, resolved }: Runtime, unit: AppliedUnit, outcome: Outcome): Outcome {
   checkLedger(ledger)
   const account = ledger.accounts.get(ACCOUNT) ?? assert.fail()
   assert.ok(account.balance >= account.held, 'INV-3: overspent')
@@ -124,7 +125,7 @@ function witness({ ledger, scenario, resolved }: World, unit: AppliedUnit, outco
   return outcome
 }
 
-async function runClient(store: Store, world: World, index: number): Promise<void> {
+async function runClient(store: Store, world: Runtime, index: number): Promise<void> {
   const { more, cost, fate, ...asked } = world.scenario.clients[index] ?? assert.fail()
   const keyBudget = world.scenario.keyBudgets[asked.key]
   const unit = holdUnit({
@@ -155,12 +156,12 @@ function extension({ accountId, id, keyBudgetNanoUsd }: HoldUnit, more: number):
   return { kind: 'extend', accountId, id, terms: PREPAID, keyBudgetNanoUsd, nanoUsd: BigInt(more) }
 }
 
-async function raise(store: Store, world: World, unit: ExtendUnit): Promise<bigint> {
+async function raise(store: Store, world: Runtime, unit: ExtendUnit): Promise<bigint> {
   return (await transact(store, world, unit)).kind === 'held' ? unit.nanoUsd : 0n
 }
 
 /** Looks for holds that nobody is left to settle, and charges what is known of them: here, half. */
-async function runSweeper(store: Store, world: World, rounds: number): Promise<void> {
+async function runSweeper(store: Store, world: Runtime, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const found = await world.step(() => [...world.ledger.holds].filter(([, hold]) => store.isGone(world, hold)))
     for (const [id, hold] of found) {
@@ -171,7 +172,7 @@ async function runSweeper(store: Store, world: World, rounds: number): Promise<v
 }
 
 /** INV-6: who is refused holds nothing, who has ended holds nothing, and a last sweep finds the rest. */
-async function comeToRest(world: World): Promise<void> {
+async function comeToRest(world: Runtime): Promise<void> {
   await runSweeper(SOUND, { ...world, step: async (act) => act() }, 1)
   assert.equal(world.ledger.holds.size, 0, 'INV-6: held at rest')
   assert.equal(world.ledger.accounts.get(ACCOUNT)?.held, 0n, 'INV-6: held at rest')
@@ -179,7 +180,7 @@ async function comeToRest(world: World): Promise<void> {
 }
 
 async function play(store: Store, scheduler: fc.Scheduler, scenario: Scenario): Promise<void> {
-  const world: World = {
+  const world: Runtime = {
     ledger: memoryLedger(),
     scenario,
     step: async (act) => {
@@ -190,9 +191,9 @@ async function play(store: Store, scheduler: fc.Scheduler, scenario: Scenario): 
     resolved: [],
   }
   const entry = { kind: 'purchase', nanoUsd: BigInt(scenario.credit), note: undefined, adjusts: undefined } as const
-  carryOut(world.ledger, { kind: 'entry', accountId: ACCOUNT, terms: PREPAID, entry }, NOW)
+  applyBatch(world.ledger, { kind: 'entry', accountId: ACCOUNT, terms: PREPAID, entry }, NOW)
   const monthlyBudgetNanoUsd = scenario.budget === undefined ? null : BigInt(scenario.budget)
-  carryOut(world.ledger, { kind: 'settings', accountId: ACCOUNT, terms: PREPAID, monthlyBudgetNanoUsd }, NOW)
+  applyBatch(world.ledger, { kind: 'settings', accountId: ACCOUNT, terms: PREPAID, monthlyBudgetNanoUsd }, NOW)
   const clients = scenario.clients.map((_, index) => runClient(store, world, index))
   const sweepers = [runSweeper(store, world, ROUNDS), runSweeper(store, world, ROUNDS)]
   await scheduler.waitFor(Promise.all([...clients, ...sweepers]))
@@ -225,7 +226,7 @@ test('INV-3, INV-4, INV-6, INV-11 and alerts: 2 to 6 clients and two sweepers in
 
 test('INV-2, INV-3, INV-6: a store that reads in one step and writes in another is caught', async () => {
   const broken: Partial<Store> = {
-    async carryOut({ ledger, step }, unit) {
+    async applyBatch({ ledger, step }, unit) {
       const read = await step(() => worldOf(ledger, unit, NOW))
       return step(() => write(ledger, unit, applyUnit(unit, read, NOW)))
     },
@@ -236,11 +237,11 @@ test('INV-2, INV-3, INV-6: a store that reads in one step and writes in another 
 test('INV-4: a store without a unique key, which settles whatever was held once, is caught', async () => {
   const everHeld = new WeakMap<MemoryLedger, Map<CompletionId, OpenHold>>()
   const broken: Partial<Store> = {
-    async carryOut({ ledger, step }, unit) {
+    async applyBatch({ ledger, step }, unit) {
       const known = everHeld.get(ledger) ?? new Map<CompletionId, OpenHold>()
       everHeld.set(ledger, known)
       const outcome = await step(() =>
-        unit.kind === 'settle' ? settleAgain(ledger, unit, known) : carryOut(ledger, unit, NOW),
+        unit.kind === 'settle' ? settleAgain(ledger, unit, known) : applyBatch(ledger, unit, NOW),
       )
       for (const [id, hold] of ledger.holds) known.set(id, hold)
       return outcome
@@ -251,7 +252,7 @@ test('INV-4: a store without a unique key, which settles whatever was held once,
 
 test('a store that tells what was used up in another step than it charges is caught', async () => {
   const broken: Partial<Store> = {
-    async carryOut({ ledger, step }, unit) {
+    async applyBatch({ ledger, step }, unit) {
       const { alerts, outcome } = await step(() => {
         const applied = applyUnit(unit, worldOf(ledger, unit, NOW), NOW)
         write(ledger, unit, { ...applied, alerts: [] })
@@ -266,9 +267,9 @@ test('a store that tells what was used up in another step than it charges is cau
 
 test('a store that tells what was used up and then does not charge, since another did, is caught', async () => {
   const broken: Partial<Store> = {
-    async carryOut({ ledger, step }, unit) {
+    async applyBatch({ ledger, step }, unit) {
       await step(() => tell(ledger, unit, applyUnit(unit, worldOf(ledger, unit, NOW), NOW).alerts))
-      return step(() => carryOut(ledger, unit, NOW))
+      return step(() => applyBatch(ledger, unit, NOW))
     },
   }
   await assertCaught(broken, /ALERT: (nothing is told that has not happened|.* has the figures of its fact)/)
@@ -287,12 +288,12 @@ test('INV-4: a sweeper that does not look whether the process is gone is caught'
 
 test('INV-11: a store that asks the budget of the key in one step and holds in another is caught', async () => {
   const broken: Partial<Store> = {
-    async carryOut({ ledger, step }, unit) {
-      if (unit.kind !== 'hold' || unit.keyBudgetNanoUsd === undefined) return step(() => carryOut(ledger, unit, NOW))
+    async applyBatch({ ledger, step }, unit) {
+      if (unit.kind !== 'hold' || unit.keyBudgetNanoUsd === undefined) return step(() => applyBatch(ledger, unit, NOW))
       const { outcome } = await step(() => applyUnit(unit, worldOf(ledger, unit, NOW), NOW))
       return outcome.kind === 'refused'
         ? outcome
-        : step(() => carryOut(ledger, { ...unit, keyBudgetNanoUsd: PLENTY }, NOW))
+        : step(() => applyBatch(ledger, { ...unit, keyBudgetNanoUsd: PLENTY }, NOW))
     },
   }
   await assertCaught(broken, /INV-3: beyond the budget of the key/)
@@ -300,11 +301,11 @@ test('INV-11: a store that asks the budget of the key in one step and holds in a
 
 test('INV-11: a store that holds of the account although the key refuses is caught', async () => {
   const broken: Partial<Store> = {
-    async carryOut({ ledger, step }, unit) {
-      if (unit.kind !== 'hold' || unit.keyBudgetNanoUsd === undefined) return step(() => carryOut(ledger, unit, NOW))
+    async applyBatch({ ledger, step }, unit) {
+      if (unit.kind !== 'hold' || unit.keyBudgetNanoUsd === undefined) return step(() => applyBatch(ledger, unit, NOW))
       return step(() => {
         const { outcome } = applyUnit(unit, worldOf(ledger, unit, NOW), NOW)
-        carryOut(ledger, { ...unit, keyBudgetNanoUsd: undefined }, NOW)
+        applyBatch(ledger, { ...unit, keyBudgetNanoUsd: undefined }, NOW)
         return outcome
       })
     },

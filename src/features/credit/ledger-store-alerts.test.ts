@@ -2,15 +2,25 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
-import { PREPAID } from '../../../test/support/credit-model.ts'
-import { currentPlace, dialect, openPlace, temporaryDatabase } from '../../../test/support/database.ts'
-import { A, creditOf, hold, KEY, kinds, NOW, purchase, settle, storeOn } from '../../../test/support/ledger-store.ts'
-import { lossyLine, postgresTest } from '../../../test/support/postgres-ledger.ts'
-import type { Database } from '../../db/schema.ts'
-import { monthNumber } from '../../lib/months.ts'
-import { createCommitter } from './committer.ts'
-import { createLedgerStore } from './ledger-store.ts'
-import type { Outcome, Unit } from './unit.ts'
+import { currentLocation, dialect, openLocation, temporaryDatabase } from '../../../test/support/database.ts'
+import { PREPAID } from '../../../test/support/ledger/credit-model.ts'
+import {
+  A,
+  creditOf,
+  hold,
+  KEY,
+  kinds,
+  NOW,
+  purchase,
+  settle,
+  storeOn,
+} from '../../../test/support/ledger/ledger-store.ts'
+import { lossyLine, postgresTest } from '../../../test/support/ledger/postgres-ledger.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import { monthNumber } from '../../lib/time.ts'
+import { createCommitter } from './commit/committer.ts'
+import { createLedgerStore } from './ledger/store.ts'
+import type { Outcome, Unit } from './ledger/unit.ts'
 
 const MONTH = monthNumber(NOW)
 const quiet = { warn: () => undefined, error: () => undefined }
@@ -97,9 +107,9 @@ const COST = 50n
 const AT_ONCE = 4
 
 test('two stores on one database that charge and refuse at once, each everything, tell everything once, with the figures of one moment', async (t) => {
-  const place = await currentPlace(t)
+  const place = await currentLocation(t)
   const { database, db, commit } = await openStore(t, place)
-  const second = await openPlace(place)
+  const second = await openLocation(place)
   t.after(() => second.close())
   const credit = COST * BigInt(CHARGES)
   const names = Array.from({ length: CHARGES }, (_, index) => index)
@@ -135,11 +145,11 @@ test('two stores on one database that charge and refuse at once, each everything
 })
 
 postgresTest('F14: a charge whose answer was lost is told once, however often it is asked for', async (t) => {
-  const place = await currentPlace(t)
+  const place = await currentLocation(t)
   const store = await openStore(t, place)
   await store.commit(purchase(100n), settings([]), hold('running'))
   const line = await lossyLine(t, place)
-  const far = await openPlace(line.url)
+  const far = await openLocation(line.url)
   t.after(() => far.close())
   const committer = createCommitter({ store: createLedgerStore(far), log: quiet })
   line.loseNextCommit()

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import {
   type AppliedUnit,
   accountOf,
-  carryOut,
+  applyBatch,
   checkLedger,
   completionId,
   completionOf,
@@ -15,13 +15,14 @@ import {
   memoryLedger,
   rowsOf,
   settleUnit,
-} from '../../../test/support/credit-model.ts'
+} from '../../../test/support/ledger/credit-model.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
-import { chargeNanoUsd, type Price } from '../../domain/price.ts'
-import { LATE_SETTLEMENT } from './ledger-rows.ts'
-import type { AccountState } from './rules.ts'
-import type { EntryUnit, HoldUnit, Outcome, PlanTerms } from './unit.ts'
+import { chargeNanoUsd } from '../../domain/price/price.ts'
+import type { Price } from '../../domain/price/tariff.ts'
+import { LATE_SETTLEMENT } from './ledger/movements.ts'
+import type { AccountState } from './ledger/state.ts'
+import type { EntryUnit, HoldUnit, Outcome, PlanTerms } from './ledger/unit.ts'
 
 const RUNS = 10_000
 const HOUR = 3_600_000
@@ -417,7 +418,7 @@ function play(steps: readonly Step[], reached: Reached): void {
     // To ask for credit of the same id again is no repetition: an extension raises, an entry enters, a hold holds again.
     if (unit === undefined || (step.do === 'repeat' && !isRepeatable(run, unit))) continue
     const before = lookAt(run, unit)
-    const outcome = carryOut(run.ledger, unit, run.now)
+    const outcome = applyBatch(run.ledger, unit, run.now)
     if (step.do !== 'repeat') run.sent.push(unit)
     checkLedger(run.ledger)
     checkHistory(run, unit, before)
@@ -562,7 +563,8 @@ function checkResolved(run: Run, unit: Extract<AppliedUnit, { kind: 'settle' | '
 
 /** INV-6: when everything has ended, nothing is held. */
 function comeToRest(run: Run): void {
-  for (const [id, { accountId }] of run.ledger.holds) carryOut(run.ledger, { kind: 'release', accountId, id }, run.now)
+  for (const [id, { accountId }] of run.ledger.holds)
+    applyBatch(run.ledger, { kind: 'release', accountId, id }, run.now)
   checkLedger(run.ledger)
   for (const { held } of run.ledger.accounts.values()) assert.equal(held, 0n, 'INV-6: at rest')
   for (const { held } of run.ledger.keys.values()) assert.equal(held, 0n, 'INV-6: at rest')

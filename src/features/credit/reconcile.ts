@@ -1,10 +1,10 @@
 /** Adds an account up in every way there is: usage rows, the sums kept of them, the ledger, balances, open holds. */
 import { type Kysely, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
-import { LATE_SETTLEMENT } from './ledger-rows.ts'
+import { LATE_SETTLEMENT } from './ledger/movements.ts'
 
 export interface Reconciled {
   /** What completions cost, those included whose rows retention has deleted. */
@@ -67,7 +67,7 @@ const usd = (description: string) => Type.Number({ description: `USD. ${descript
 
 export const ReconciledView = Type.Object({
   ok: Type.Boolean({
-    description: 'Whether rows, rollups and ledger are equal, and balance and holds are what they should be.',
+    description: 'Whether rows, rollups and ledger agree, and balance and holds match them.',
   }),
   rows_usd: usd('What completions cost.'),
   rollups_usd: usd('The same, from the sums that reports are made of.'),

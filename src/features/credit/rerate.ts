@@ -4,15 +4,15 @@
  * before; so doing it twice, even at the same time, moves nothing twice.
  */
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { chargeNanoUsd, type Price } from '../../domain/price.ts'
-import { readStoredUsage } from '../../domain/usage-detail.ts'
+import { chargeNanoUsd } from '../../domain/price/price.ts'
+import { readStoredUsage } from '../../domain/price/stored-price.ts'
+import type { Price } from '../../domain/price/tariff.ts'
 import type { Period } from '../../http/period.ts'
-import { numbersOf } from './ledger-queries.ts'
-import { signedNanoUsd } from './ledger-shapes.ts'
-import type { EntryUnit, Outcome, PlanTerms, Unit } from './unit.ts'
+import { numbersOf, signedNanoUsd } from './entries.ts'
+import type { EntryUnit, Outcome, PlanTerms, Unit } from './ledger/unit.ts'
 
 const PAGE_SIZE = 200
 const NOTE = 'price correction'
@@ -48,7 +48,7 @@ export interface RerateSummary {
   readonly refused: number
 }
 
-export const NOTHING_RERATED: RerateSummary = {
+const NOTHING_RERATED: RerateSummary = {
   charges: 0,
   corrected: 0,
   chargedNanoUsd: 0n,
@@ -64,8 +64,8 @@ export async function rerate({ db, commit }: RerateDeps, input: RerateInput): Pr
     const charges = await chargesOf(db, input, { start: from, end })
     const last = charges.at(-1)
     if (last === undefined) return summary
-    const standings = await standingsOf(db, input.accountId, charges)
-    const units = charges.flatMap((charge) => correctionOf(charge, standings.get(charge.number), input) ?? [])
+    const corrected = await correctionsOf(db, input.accountId, charges)
+    const units = charges.flatMap((charge) => correctionOf(charge, corrected.get(charge.number), input) ?? [])
     const outcomes = input.dryRun || units.length === 0 ? [] : await commit(units)
     summary = addUp([summary, summaryOf(charges, units, outcomes)])
     from = last.number + 1
@@ -111,7 +111,7 @@ function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { st
 }
 
 /** Where a charge stands after its corrections. */
-interface Standing {
+interface CorrectedCharge {
   /** The last row of the chain: what a further correction names. */
   readonly number: number
   /** What was taken from the customer in all. */
@@ -119,12 +119,12 @@ interface Standing {
 }
 
 /** Of charges that were corrected, by their number. */
-async function standingsOf(
+async function correctionsOf(
   db: Kysely<Database>,
   accountId: AccountId,
   charges: readonly Charge[],
-): Promise<ReadonlyMap<number, Standing>> {
-  const standings = new Map<number, Standing>()
+): Promise<ReadonlyMap<number, CorrectedCharge>> {
+  const corrected = new Map<number, CorrectedCharge>()
   const firstOf = new Map(charges.map(({ number }) => [number, number]))
   const amounts = new Map(charges.map(({ number, amount_nano_usd }) => [number, amount_nano_usd]))
   for (let tails = [...firstOf.keys()]; tails.length > 0; ) {
@@ -136,30 +136,34 @@ async function standingsOf(
       .execute()
     for (const { number, kind, amount_nano_usd: nanoUsd, adjusts } of corrections) {
       const first = firstOf.get(Number(adjusts)) ?? number
-      const before = standings.get(first)?.nanoUsd ?? amounts.get(first) ?? 0n
+      const before = corrected.get(first)?.nanoUsd ?? amounts.get(first) ?? 0n
       firstOf.set(number, first)
-      standings.set(first, { number, nanoUsd: before - signedNanoUsd({ kind, nanoUsd }) })
+      corrected.set(first, { number, nanoUsd: before - signedNanoUsd({ kind, nanoUsd }) })
     }
     tails = corrections.map(({ number }) => number)
   }
-  return standings
+  return corrected
 }
 
 /** Undefined where nothing is to be corrected. What was charged at this very price is right, whatever it comes to. */
-function correctionOf(charge: Charge, corrected: Standing | undefined, input: RerateInput): EntryUnit | undefined {
+function correctionOf(
+  charge: Charge,
+  corrected: CorrectedCharge | undefined,
+  input: RerateInput,
+): EntryUnit | undefined {
   const { prompt_tokens: prompt, completion_tokens: completion, completion_id: completionId } = charge
   if (completionId === null || prompt === null || completion === null) return undefined
   if (corrected === undefined && charge.price_version === input.priceVersion) return undefined
-  const standing = corrected ?? { number: charge.number, nanoUsd: charge.amount_nano_usd }
+  const latest = corrected ?? { number: charge.number, nanoUsd: charge.amount_nano_usd }
   const created_at = charge.created_at ?? 0
   const usage = readStoredUsage({ ...charge, prompt_tokens: prompt, completion_tokens: completion, created_at })
   const cost = chargeNanoUsd(usage, input.price)
   // What was beyond the overrun cap is not charged by a correction either.
   const isCapped = charge.unbilled_nano_usd !== null && cost > charge.amount_nano_usd
-  const more = (isCapped ? charge.amount_nano_usd : cost) - standing.nanoUsd
+  const more = (isCapped ? charge.amount_nano_usd : cost) - latest.nanoUsd
   if (more === 0n) return undefined
   const adjusts = {
-    number: standing.number,
+    number: latest.number,
     completionId,
     keyId: charge.key_id ?? undefined,
     priceVersion: input.priceVersion,

@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/credit-desk.ts'
+import { openCreditFixture, serveRoutes, termsOf } from '../../../test/support/ledger/credit-service.ts'
 import { callerOf } from '../../http/caller.ts'
-import { ledgerRoutes } from './ledger-routes.ts'
+import { ledgerRoutes } from './routes.ts'
 
 const DAY_MS = 24 * 3_600_000
 const iso = (time: number) => new Date(time).toISOString()
 const nano = (usd: number) => BigInt(Math.round(usd * 1e9))
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
+  const creditService = await openCreditFixture(t)
   return {
-    ...desk,
-    ask: await serveRoutes(t, desk, [ledgerRoutes({ ...desk, callerOf, cursorKey: Buffer.alloc(32, 1) })]),
+    ...creditService,
+    ask: await serveRoutes(t, creditService, [
+      ledgerRoutes({ ...creditService, callerOf, cursorKey: Buffer.alloc(32, 1) }),
+    ]),
   }
 }
 

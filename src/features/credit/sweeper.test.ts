@@ -4,18 +4,18 @@ import {
   ACCOUNT,
   callerOf,
   holdAsk,
+  ledgerSnapshot,
   openSpooledCredit,
   PREPAID,
   recordFor,
   recordingLog,
   spooledCredit,
-  standing,
-} from '../../../test/support/spooled-credit.ts'
-import type { KeptResult } from '../../domain/credit.ts'
+} from '../../../test/support/ledger/spooled-credit.ts'
+import type { SavedResult } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
+import { LEASE_GAP_MS, LEASE_MS } from '../../jobs/instance-lease.ts'
 import { type CrashPoint, onReach } from '../../lib/crash-point.ts'
-import { LEASE_GAP_MS, LEASE_MS } from './instance-lease.ts'
 import { type SweepInput, sweepHolds } from './sweeper.ts'
 
 const START = 1_000_000n
@@ -46,7 +46,7 @@ async function sweeping(t: TestContext) {
   }
   await seen(sweeper.instanceId, 0)
   const sweep = (over: Partial<SweepInput> = {}) => sweepHolds({ ...input, ...over })
-  return { ...sweeper, other, log, input, seen, sweep, now: () => standing(database) }
+  return { ...sweeper, other, log, input, seen, sweep, now: () => ledgerSnapshot(database) }
 }
 
 test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had recorded, and marked so', async (t) => {
@@ -190,7 +190,7 @@ test('IDEM-7: what repeats are answered is committed with the charge', async (t)
   }: {
     id: string
     costNanoUsd: bigint
-  }): Promise<KeptResult | undefined> => {
+  }): Promise<SavedResult | undefined> => {
     assert.deepEqual([id, costNanoUsd], [held.id, 10n])
     return { accountId: ACCOUNT, endpoint: 'POST /v1/x', key: 'k', answer }
   }

@@ -3,13 +3,14 @@
  * provider, or may have, and nobody can say what it came to.
  */
 import type { Kysely } from 'kysely'
-import type { Database, HoldTable } from '../../db/schema.ts'
+import type { Database, HoldTable } from '../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import type { KeptResult } from '../../domain/credit.ts'
-import { databaseTimeIn } from '../../jobs/clock.ts'
+import type { Hold, SavedResult } from '../../domain/credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { LEASE_GAP_MS, LEASE_MS, type LeaseGuard } from '../../jobs/instance-lease.ts'
+import { databaseTimeIn } from '../../jobs/sql.ts'
 import { reach } from '../../lib/crash-point.ts'
-import { LEASE_GAP_MS, LEASE_MS } from './instance-lease.ts'
-import type { Outcome, PlanTerms, SettleUnit, Unit } from './unit.ts'
+import type { Outcome, PlanTerms, SettleUnit, Unit } from './ledger/unit.ts'
 
 const BATCH_SIZE = 200
 
@@ -23,7 +24,7 @@ export interface SweepInput {
   /** Terms of a plan by its name. */
   readonly terms: (plan: string) => PlanTerms
   /** What repeats of the request with its idempotency key are to be answered from now on. */
-  readonly outcomeOf?: (record: CompletionRecord) => Promise<KeptResult | undefined>
+  readonly outcomeOf?: (record: CompletionRecord) => Promise<SavedResult | undefined>
   /** Reads the spools of dead processes, which know better than an estimate. */
   readonly recover: () => Promise<void>
   /** Unix milliseconds. */
@@ -134,4 +135,59 @@ function abandonedHolds(
   return first
     .where(({ eb, refTuple, tuple }) => eb(refTuple('hold.account_id', 'hold.id'), '>', tuple(accountId, id)))
     .execute()
+}
+
+/*
+ * Ends requests whose holds others may have swept: credit that was given back to the account must not be served from. What
+ * they came to until then is settled, and corrects what the sweep charged.
+ */
+
+/** Requests under way, by their holds. */
+export interface HeldRequests {
+  /** Of those that are not settled. */
+  readonly holds: () => readonly Hold[]
+  /** Ends those whose hold it says is lost: streams with an error event, others with an error. */
+  readonly interruptHeld: (reason: GatewayError, isLost: (hold: Hold) => boolean) => void
+}
+
+interface HoldGuardInput {
+  readonly db: Kysely<Database>
+  /** Of this process. */
+  readonly instanceId: string
+  /** Undefined: it has not begun to serve. */
+  readonly requests: () => HeldRequests | undefined
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+export function createHoldGuard({ db, instanceId, requests, log }: HoldGuardInput): LeaseGuard {
+  const end = (lost: readonly Hold[], why: string) => {
+    if (lost.length === 0) return
+    log.warn({ requests: lost.length }, why)
+    const ids = new Set(lost.map(({ id }) => id))
+    requests()?.interruptHeld(holdLost(), ({ id }) => ids.has(id))
+  }
+  const recorded = () => (requests()?.holds() ?? []).filter(({ unrecorded }) => !unrecorded)
+  return {
+    lapsed() {
+      end(recorded(), 'the lease of this process has lapsed: requests under way were ended')
+    },
+    async regained() {
+      const before = recorded() // those that come now are made under the renewed lease
+      if (before.length === 0) return
+      const rows = await db.selectFrom('hold').select('id').where('instance_id', '=', instanceId).execute()
+      const open = new Set(rows.map(({ id }) => id))
+      end(
+        before.filter(({ id }) => !open.has(id)),
+        'holds were swept while this process was away: their requests were ended',
+      )
+    },
+  }
+}
+
+function holdLost(): GatewayError {
+  return new GatewayError(
+    'database_unavailable',
+    'The gateway was disconnected from its database for too long to continue this answer; retry the request.',
+    { retryAfterMs: 1_000 },
+  )
 }

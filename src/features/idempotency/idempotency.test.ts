@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { currentPlace } from '../../../test/support/database.ts'
+import { currentLocation } from '../../../test/support/database.ts'
 import {
   answer,
   ask,
@@ -16,15 +16,15 @@ import {
   rowOf,
   runOf,
   until,
-} from '../../../test/support/idempotency.ts'
-import type { IdempotentTurn } from '../../domain/credit.ts'
+} from '../../../test/support/ledger/idempotency.ts'
+import type { IdempotentStart } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { MAX_KEPT_BODY_BYTES } from './idempotency.ts'
+import { MAX_SAVED_BODY_BYTES } from './idempotency.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
 async function twoProcesses(test: TestContext): Promise<[KeyProcess, KeyProcess]> {
-  const path = await currentPlace(test)
+  const path = await currentLocation(test)
   return [await keyProcess(test, path), await keyProcess(test, path)]
 }
 
@@ -92,7 +92,7 @@ test('IDEM-3, F23: of 50 at once in two processes one runs, and 49 get the same 
     const { port } = processes[index % 2] ?? processes[0]
     return port.begin(request)
   })
-  const kinds: IdempotentTurn['kind'][] = []
+  const kinds: IdempotentStart['kind'][] = []
   for (const turn of turns) void turn.then(({ kind }) => kinds.push(kind))
   const winner = await Promise.race(turns.map(async (turn, index) => ({ index, run: runOf(await turn) })))
   const request = requests[winner.index]
@@ -156,7 +156,7 @@ test('IDEM-5: an outcome that charged nothing goes to all who wait, and frees th
   assert.equal((await rowOf(first.database))?.state, 'freed')
 
   const next = ask()
-  await finish(first.database, next, await beginRun(first.port, next)) // begins anew, and runs
+  await finish(first.database, next, await beginRun(first.port, next)) // starts again, and runs
 })
 
 test('IDEM-5: a freed key may be used for another body at once', async (t) => {
@@ -187,7 +187,7 @@ test('a result over 8 MiB is not kept: those here get it, others and later ones 
   const run = await beginRun(first.port, request)
   const here = first.port.begin(ask())
   const elsewhere = other.port.begin(ask())
-  const most = answer('x'.repeat(MAX_KEPT_BODY_BYTES))
+  const most = answer('x'.repeat(MAX_SAVED_BODY_BYTES))
   assert.equal(run.result(most).answer, most)
   const large = answer(`${most.body}x`)
   const kept = run.result(large)

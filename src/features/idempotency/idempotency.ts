@@ -7,24 +7,28 @@
  * transaction, so that there is never one without the other. Everything else about the row is written here.
  */
 import type { Kysely } from 'kysely'
-import type { BatchStatement } from '../../db/open.ts'
-import type { Database } from '../../db/schema.ts'
+import type { BatchStatement } from '../../db/database.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import type { IdempotencyPort, IdempotentAsk, IdempotentRun, IdempotentTurn, KeptResult } from '../../domain/credit.ts'
+import type {
+  IdempotencyPort,
+  IdempotentRequest,
+  IdempotentRun,
+  IdempotentStart,
+  SavedAnswer,
+  SavedResult,
+} from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { fingerprintOf } from './fingerprint.ts'
-import { createFreeing, type Freeing } from './freeing.ts'
-import { createLeaseRenewal } from './lease-renewal.ts'
+import { fingerprintOf } from '../../domain/json-body.ts'
+import { type BeginContext, type BeginRequest, type BeginResult, beginIdempotent } from './begin.ts'
+import { createKeyRelease, createLeaseRenewal, type KeyRelease } from './leases.ts'
 import { lostAnswer, lostStream, resultTooLarge, shuttingDown, stillRunning, tooManyKeys } from './refusals.ts'
-import { type Claim, findKeyOfSubject } from './rows.ts'
-import { createRunningKeys, type RunningKey, type RunningKeys } from './running-keys.ts'
-import { createStatementQueue } from './statement-queue.ts'
-import { type Turn, type TurnAsk, type TurnWorld, takeTurn } from './turn.ts'
+import { type Claim, createStatementQueue, findKeyOfSubject } from './rows.ts'
 
 /** Requests with a key under way in this process. */
-export const MAX_RUNNING_KEYS = 100_000
+const MAX_RUNNING_KEYS = 100_000
 /** Answers that are larger are not kept. */
-export const MAX_KEPT_BODY_BYTES = 8 * 1024 * 1024
+export const MAX_SAVED_BODY_BYTES = 8 * 1024 * 1024
 const KEEP_STREAM_MS = 600_000
 const LEASE_MS = 10_000
 const RENEW_MS = 3_000
@@ -61,7 +65,7 @@ export interface Idempotency extends IdempotencyPort {
    * What to keep in place of the answer, to be committed with the charge, when the process that ran a request is gone
    * and somebody else settles it. Undefined when it has no key, or charges nothing, which frees the key.
    */
-  outcomeOf(accountId: AccountId, subjectId: string, record: CompletionRecord): Promise<KeptResult | undefined>
+  outcomeOf(accountId: AccountId, subjectId: string, record: CompletionRecord): Promise<SavedResult | undefined>
 }
 
 export function createIdempotency(input: IdempotencyInput): Idempotency {
@@ -70,19 +74,19 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
   let closed = false
   const queue = createStatementQueue(batch)
   const keys = createRunningKeys()
-  const freeing = createFreeing({ db, queue, log, closeTimeoutMs })
+  const release = createKeyRelease({ db, queue, log, closeTimeoutMs })
   const renewal = createLeaseRenewal({ db, batch, log, leaseMs, renewMs, claims: keys.claims })
   const keepStreamMs = input.keepStreamMs ?? (() => KEEP_STREAM_MS)
-  const world: TurnWorld = { ...input, queue, leaseMs, claimTimeoutMs, keepStreamMs, isClosed: () => closed }
-  const parts: Parts = { world, keys, freeing, maxRunningKeys: input.maxRunningKeys ?? MAX_RUNNING_KEYS }
+  const context: BeginContext = { ...input, queue, leaseMs, claimTimeoutMs, keepStreamMs, isClosed: () => closed }
+  const parts: Parts = { context, keys, release, maxRunningKeys: input.maxRunningKeys ?? MAX_RUNNING_KEYS }
   return {
-    async begin(ask) {
-      const claim = claimOf(ask)
-      const deadline = clock() + Math.min(ask.patienceMs, LONGEST_WAIT_MS)
+    async begin(request) {
+      const claim = claimOf(request)
+      const deadline = clock() + Math.min(request.patienceMs, LONGEST_WAIT_MS)
       for (;;) {
         if (closed) throw shuttingDown()
         const running = keys.find(claim)
-        if (running === undefined) return await lead(parts, claim, { ...ask, deadline })
+        if (running === undefined) return await runFirst(parts, claim, { ...request, deadline })
         if (running.shared) return { kind: 'shared', subjectId: running.claim.subjectId }
         const ended = await keys.waitFor(running, Math.max(0, deadline - clock()))
         if (ended === undefined) throw stillRunning()
@@ -96,7 +100,7 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
       closed = true
       renewal.stop()
       keys.endAll({ kind: 'failed', error: shuttingDown() })
-      await freeing.close()
+      await release.close()
     },
     async outcomeOf(accountId, subjectId, { costNanoUsd, stream }) {
       if (costNanoUsd <= 0n) return undefined
@@ -108,35 +112,35 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
 }
 
 interface Parts {
-  readonly world: TurnWorld
+  readonly context: BeginContext
   readonly keys: RunningKeys
-  readonly freeing: Freeing
+  readonly release: KeyRelease
   readonly maxRunningKeys: number
 }
 
 /** For the first in this process to come with its key and body: the others wait for what it gets. */
-async function lead(parts: Parts, claim: Claim, ask: TurnAsk): Promise<IdempotentTurn> {
-  const { world, keys, freeing, maxRunningKeys } = parts
-  if (keys.size + freeing.pending >= maxRunningKeys) throw tooManyKeys()
+async function runFirst(parts: Parts, claim: Claim, request: BeginRequest): Promise<IdempotentStart> {
+  const { context, keys, release, maxRunningKeys } = parts
+  if (keys.size + release.pending >= maxRunningKeys) throw tooManyKeys()
   const running = keys.add(claim)
-  let turn: Turn
+  let started: BeginResult
   try {
-    turn = await takeTurn(world, claim, ask)
-    if (turn.kind === 'run') {
+    started = await beginIdempotent(context, claim, request)
+    if (started.kind === 'run') {
       running.running = true
-      return { kind: 'run', run: createRun(parts, running, turn.owned) }
+      return { kind: 'run', run: createRun(parts, running, started.owned) }
     }
-    keys.end(running, turn)
+    keys.end(running, started)
   } catch (error) {
     keys.end(running, { kind: 'failed', error })
     throw error
   }
-  if (turn.kind === 'gave up') throw stillRunning()
-  if (turn.kind === 'elsewhere') return turn
-  return { kind: 'replay', answer: turn.answer }
+  if (started.kind === 'timed_out') throw stillRunning()
+  if (started.kind === 'elsewhere') return started
+  return { kind: 'replay', answer: started.answer }
 }
 
-function createRun({ keys, freeing }: Parts, running: RunningKey, owned: () => boolean): IdempotentRun {
+function createRun({ keys, release }: Parts, running: RunningKey, owned: () => boolean): IdempotentRun {
   const { accountId, endpoint, key } = running.claim
   let ended = false
   return {
@@ -144,7 +148,7 @@ function createRun({ keys, freeing }: Parts, running: RunningKey, owned: () => b
     waiting: () => running.waiters.length,
     shared: () => keys.share(running),
     result(answer) {
-      const fits = answer !== undefined && Buffer.byteLength(answer.body) <= MAX_KEPT_BODY_BYTES
+      const fits = answer !== undefined && Buffer.byteLength(answer.body) <= MAX_SAVED_BODY_BYTES
       return { accountId, endpoint, key, answer: fits ? answer : undefined }
     },
     committed(answer) {
@@ -154,13 +158,108 @@ function createRun({ keys, freeing }: Parts, running: RunningKey, owned: () => b
     freed(answer) {
       if (ended) return
       ended = true
-      freeing.free(running.claim, answer)
+      release.free(running.claim, answer)
       keys.end(running, { kind: 'answer', answer })
     },
   }
 }
 
-function claimOf(ask: IdempotentAsk): Claim {
-  const { accountId, endpoint, key, subjectId } = ask
-  return { accountId, endpoint, key, fingerprint: fingerprintOf(ask), subjectId }
+function claimOf(request: IdempotentRequest): Claim {
+  const { accountId, endpoint, key, subjectId, fingerprint = fingerprintOf(request) } = request
+  return { accountId, endpoint, key, fingerprint, subjectId }
+}
+
+/*
+ * Requests of this process that have a key or are about to get it, and those that wait for them here. One that has ended
+ * keeps nothing of its answer alive.
+ */
+
+/** `timed_out`: it waited as long as it may; other waiting requests may wait longer. */
+type Ended =
+  | { readonly kind: 'answer'; readonly answer: SavedAnswer }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'timed_out' }
+  /** It has not ended, but can be listened to: see `share`. */
+  | { readonly kind: 'shared' }
+  | { readonly kind: 'elsewhere'; readonly subjectId: string; readonly instanceId: string }
+
+interface RunningKey {
+  readonly name: string
+  readonly claim: Claim
+  /** Whether it owns the key, so that its lease is renewed. */
+  running: boolean
+  /** Whether it can be listened to. */
+  shared: boolean
+  waiters: ((ended: Ended) => void)[]
+}
+
+interface RunningKeys {
+  /** The one with the same key and the same body. */
+  find(claim: Claim): RunningKey | undefined
+  add(claim: Claim): RunningKey
+  /** Resolves with its end; undefined when it has not come within `patienceMs`. */
+  waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undefined>
+  /** It can be listened to: nobody need wait for its end. */
+  share(running: RunningKey): void
+  /** Tells those who wait. Only the first call counts. */
+  end(running: RunningKey, ended: Ended): void
+  endAll(ended: Ended): void
+  /** Claims that own their key. */
+  claims(): Claim[]
+  readonly size: number
+}
+
+function createRunningKeys(): RunningKeys {
+  const all = new Map<string, RunningKey>()
+  const end = (running: RunningKey, ended: Ended) => {
+    if (all.get(running.name) !== running) return
+    all.delete(running.name)
+    tellAll(running, ended)
+  }
+  return {
+    find: (claim) => all.get(nameOf(claim)),
+    add(claim) {
+      const running: RunningKey = { name: nameOf(claim), claim, running: false, shared: false, waiters: [] }
+      all.set(running.name, running)
+      return running
+    },
+    waitFor,
+    share(running) {
+      running.shared = true
+      tellAll(running, { kind: 'shared' })
+    },
+    end,
+    endAll(ended) {
+      for (const running of [...all.values()]) end(running, ended)
+    },
+    claims: () => [...all.values()].filter(({ running }) => running).map(({ claim }) => claim),
+    get size() {
+      return all.size
+    },
+  }
+}
+
+function tellAll(running: RunningKey, ended: Ended): void {
+  const { waiters } = running
+  running.waiters = []
+  for (const tell of waiters) tell(ended)
+}
+
+function waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undefined> {
+  return new Promise((resolve) => {
+    const tell = (ended: Ended) => {
+      clearTimeout(timer)
+      resolve(ended)
+    }
+    const timer = setTimeout(() => {
+      running.waiters = running.waiters.filter((waiter) => waiter !== tell)
+      resolve(undefined)
+    }, patienceMs)
+    running.waiters.push(tell)
+  })
+}
+
+/** With the body: another one is not to wait for an answer that is not its own. No part can contain a line feed. */
+function nameOf({ accountId, endpoint, key, fingerprint }: Claim): string {
+  return `${accountId}\n${endpoint}\n${key}\n${Buffer.from(fingerprint).toString('latin1')}`
 }

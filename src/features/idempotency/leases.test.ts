@@ -11,9 +11,9 @@ import {
   replayOf,
   rowOf,
   until,
-} from '../../../test/support/idempotency.ts'
+} from '../../../test/support/ledger/idempotency.ts'
+import type { OpenedDatabase } from '../../db/database.ts'
 import { databaseUnavailable } from '../../db/failure.ts'
-import type { OpenedDatabase } from '../../db/open.ts'
 import type { IdempotencyInput } from './idempotency.ts'
 
 interface Watched extends OpenedDatabase {

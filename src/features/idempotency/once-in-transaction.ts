@@ -3,11 +3,11 @@
  * nothing to be settled when a process dies.
  */
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
-import type { BatchStatement } from '../../db/open.ts'
-import type { Database } from '../../db/schema.ts'
-import type { KeptAnswer } from '../../domain/credit.ts'
+import type { BatchStatement } from '../../db/database.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { SavedAnswer } from '../../domain/credit.ts'
+import { fingerprintOf } from '../../domain/json-body.ts'
 import type { OnceInTransaction } from '../deps.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import { keyReused, resultTooLarge, stillRunning } from './refusals.ts'
 import { type Claim, claimStatement, endStatement, findKey } from './rows.ts'
 
@@ -18,10 +18,10 @@ export interface OnceInput {
 }
 
 export function onceInTransaction({ db, instanceId }: OnceInput): OnceInTransaction {
-  return ({ key, ...ask }, work) =>
+  return ({ key, ...request }, work) =>
     db.transaction().execute(async (inside) => {
       if (key === undefined) return { answer: await work(inside), isReplay: false }
-      const claim: Claim = { ...ask, key, fingerprint: fingerprintOf(ask) }
+      const claim: Claim = { ...request, key, fingerprint: fingerprintOf(request) }
       // Whoever comes second waits here for the end of the first one's transaction.
       const answer = await takeKey(inside, claim, instanceId)
       if (answer !== undefined) return { answer, isReplay: true }
@@ -36,7 +36,7 @@ async function takeKey(
   inside: Transaction<Database>,
   claim: Claim,
   instanceId: string,
-): Promise<KeptAnswer | undefined> {
+): Promise<SavedAnswer | undefined> {
   await run(inside, claimStatement(inside, claim, { instanceId, leaseMs: 0, lapsed: undefined }))
   const row = await findKey(inside, claim)
   if (row === undefined) throw stillRunning()

@@ -1,8 +1,7 @@
 /** What a repeat is told when it can neither run nor have the first answer. */
 
-import type { KeptAnswer } from '../../domain/credit.ts'
-import { renderErrorBody } from '../../domain/error-body.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import type { SavedAnswer } from '../../domain/credit.ts'
+import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
 import { brokenEnd, EVENT_STREAM_TYPE } from '../../domain/kept-events.ts'
 import { type NanoUsd, usdText } from '../../domain/money.ts'
 
@@ -41,18 +40,18 @@ export function tooManyKeys(): GatewayError {
 }
 
 export function shuttingDown(): GatewayError {
-  return new GatewayError('shutting_down', 'This process is ending.', { retryAfterMs: OVERLOADED_RETRY_MS })
+  return new GatewayError('shutting_down', 'The server is shutting down.', { retryAfterMs: OVERLOADED_RETRY_MS })
 }
 
 export function outcomeUnknown(subjectId: string): GatewayError {
   const message =
     'The process that ran the request with this Idempotency-Key stopped before its outcome was known. ' +
-    `It is being settled as ${subjectId}; ask again in a minute.`
+    `It is being settled as ${subjectId}; retry in a minute.`
   return new GatewayError('idempotency_outcome_unknown', message, { details: { completion_id: subjectId } })
 }
 
 /** Kept in place of an answer that was charged and then lost with its process. */
-export function lostAnswer(subjectId: string, costNanoUsd: NanoUsd): KeptAnswer {
+export function lostAnswer(subjectId: string, costNanoUsd: NanoUsd): SavedAnswer {
   const message =
     'The process that ran the request with this Idempotency-Key stopped before its answer was kept. ' +
     `It was charged $${usdText(costNanoUsd)} as ${subjectId}. To run it again, send it with a new key.`
@@ -66,7 +65,7 @@ export function lostAnswer(subjectId: string, costNanoUsd: NanoUsd): KeptAnswer 
  * The same for a stream, as an event stream: what its clients read when they come for the rest.
  * @param costNanoUsd Undefined: it is not settled yet.
  */
-export function lostStream(subjectId: string, costNanoUsd: NanoUsd | undefined): KeptAnswer {
+export function lostStream(subjectId: string, costNanoUsd: NanoUsd | undefined): SavedAnswer {
   const charge =
     costNanoUsd === undefined
       ? `What was generated until then is charged as ${subjectId}, within a minute.`

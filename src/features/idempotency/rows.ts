@@ -2,25 +2,27 @@
  * The table of keys: who has one, until when, and what came of it. Statements and no decisions. All times are the
  * database's own, so that processes need not agree on what time it is.
  */
+
 import { type Kysely, sql } from 'kysely'
-import type { BatchStatement } from '../../db/open.ts'
-import type { Database, IdempotencyTable } from '../../db/schema.ts'
-import type { KeptAnswer } from '../../domain/credit.ts'
+import type { BatchStatement } from '../../db/database.ts'
+import { isDatabaseUnavailable } from '../../db/failure.ts'
+import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
+import type { SavedAnswer } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { databaseNow } from '../../jobs/clock.ts'
+import { databaseNow } from '../../jobs/sql.ts'
 
 /** From the end of a request; afterwards its key may be used for anything. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** Which key; it belongs to an account and an endpoint. */
-export interface KeyPlace {
+export interface KeyReference {
   readonly accountId: AccountId
   readonly endpoint: string
   readonly key: string
 }
 
 /** A request that has the key, or wants it. */
-export interface Claim extends KeyPlace {
+export interface Claim extends KeyReference {
   readonly fingerprint: Uint8Array
   readonly subjectId: string
 }
@@ -29,7 +31,7 @@ export type KeyRow = Pick<
   IdempotencyTable,
   'fingerprint' | 'state' | 'subject_id' | 'instance_id' | 'lease_until' | 'status' | 'headers' | 'body' | 'ended_at'
 > & {
-  /** The time of the look. */
+  /** When the row was read. */
   readonly looked_at: number
 }
 
@@ -82,8 +84,8 @@ export function renewStatements(db: Kysely<Database>, claims: readonly Claim[], 
 /** Ends a running request. Changes nothing when the key is no longer the claim's. */
 export function endStatement(
   db: Kysely<Database>,
-  claim: KeyPlace & Pick<Claim, 'subjectId'>,
-  { state, answer }: { readonly state: 'kept' | 'freed'; readonly answer: KeptAnswer | undefined },
+  claim: KeyReference & Pick<Claim, 'subjectId'>,
+  { state, answer }: { readonly state: 'kept' | 'freed'; readonly answer: SavedAnswer | undefined },
 ): BatchStatement {
   const headers = answer === undefined ? null : JSON.stringify(answer.headers)
   return sql`
@@ -99,7 +101,7 @@ export function withdrawStatement(db: Kysely<Database>, claim: Claim): BatchStat
   return sql`delete from idempotency ${whereRunning(claim)}`.compile(db)
 }
 
-function whereRunning({ accountId, endpoint, key, subjectId }: KeyPlace & Pick<Claim, 'subjectId'>) {
+function whereRunning({ accountId, endpoint, key, subjectId }: KeyReference & Pick<Claim, 'subjectId'>) {
   return sql`
     where account_id = ${accountId} and endpoint = ${endpoint} and key = ${key}
       and subject_id = ${subjectId} and state = 'running'
@@ -108,7 +110,7 @@ function whereRunning({ accountId, endpoint, key, subjectId }: KeyPlace & Pick<C
 
 export async function findKey(
   db: Kysely<Database>,
-  { accountId, endpoint, key }: KeyPlace,
+  { accountId, endpoint, key }: KeyReference,
 ): Promise<KeyRow | undefined> {
   return await db
     .selectFrom('idempotency')
@@ -135,7 +137,7 @@ export async function findKeyOfSubject(
   db: Kysely<Database>,
   accountId: AccountId,
   subjectId: string,
-): Promise<KeyPlace | undefined> {
+): Promise<KeyReference | undefined> {
   const row = await db
     .selectFrom('idempotency')
     .select(['endpoint', 'key'])
@@ -144,4 +146,55 @@ export async function findKeyOfSubject(
     .where('state', '=', sql.lit('running')) // a literal: the index is of running rows alone
     .executeTakeFirst()
   return row === undefined ? undefined : { accountId, ...row }
+}
+
+/*
+ * Group commit: what comes while a transaction is under way goes into the next one, in order, so that many requests
+ * share the wait for the disk.
+ */
+
+const MAX_BATCH = 200
+
+/**
+ * Resolves when the statement is committed. Statements are carried out in the order of the calls. Rejects with
+ * `database_unavailable` together with its whole batch, with anything else alone.
+ */
+export type StatementQueue = (statement: BatchStatement) => Promise<void>
+
+interface Waiting {
+  readonly statement: BatchStatement
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+export function createStatementQueue(batch: (statements: readonly BatchStatement[]) => Promise<void>): StatementQueue {
+  let waiting: Waiting[] = []
+  let working = false
+  const work = async () => {
+    working = true
+    while (waiting.length > 0) {
+      const taken = waiting.slice(0, MAX_BATCH)
+      waiting = waiting.slice(taken.length)
+      await commit(batch, taken)
+    }
+    working = false
+  }
+  return (statement) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ statement, resolve, reject })
+      if (!working) void work()
+    })
+}
+
+async function commit(
+  batch: (statements: readonly BatchStatement[]) => Promise<void>,
+  taken: readonly Waiting[],
+): Promise<void> {
+  try {
+    await batch(taken.map(({ statement }) => statement))
+    for (const { resolve } of taken) resolve()
+  } catch (error) {
+    if (taken.length === 1 || isDatabaseUnavailable(error)) for (const { reject } of taken) reject(error)
+    else for (const one of taken) await commit(batch, [one]) // one that is refused does not take the others with it
+  }
 }

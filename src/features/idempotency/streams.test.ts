@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { completionRecord } from '../../../test/support/completions.ts'
-import { currentPlace } from '../../../test/support/database.ts'
+import { currentLocation } from '../../../test/support/database.ts'
+import { completionRecord } from '../../../test/support/ledger/completions.ts'
 import {
   ACCOUNT,
   ask as askOf,
@@ -15,20 +15,20 @@ import {
   replayOf,
   rowOf,
   runOf,
-} from '../../../test/support/idempotency.ts'
-import type { IdempotentAsk, KeptAnswer } from '../../domain/credit.ts'
+} from '../../../test/support/ledger/idempotency.ts'
+import type { IdempotentRequest, SavedAnswer } from '../../domain/credit.ts'
 import type { CompletionId } from '../../domain/ids.ts'
 
 const BODY = { model: 'm1', stream: true }
-const ask = (over: Partial<IdempotentAsk> = {}): IdempotentAsk => askOf({ body: BODY, stream: true, ...over })
-const STREAM: KeptAnswer = {
+const ask = (over: Partial<IdempotentRequest> = {}): IdempotentRequest => askOf({ body: BODY, stream: true, ...over })
+const STREAM: SavedAnswer = {
   status: 200,
   headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-turnpike-provider': 'p' },
   body: 'id: 1\ndata: {}\n\nid: 2\ndata: [DONE]\n\n',
 }
 
 async function twoProcesses(t: TestContext): Promise<[owner: KeyProcess, other: KeyProcess]> {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   return [await keyProcess(t, path), await keyProcess(t, path, { instanceId: 'ins_b' })]
 }
 
@@ -109,7 +109,7 @@ test('IDEM-7: charged without a word for its key: who asks first writes that, as
 })
 
 async function kept(t: TestContext, keepStreamMs: number) {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const { port, database } = await keyProcess(t, path, { keepStreamMs: () => keepStreamMs })
   const request = ask()
   const run = await beginRun(port, request)

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { completionRecord } from '../../../test/support/completions.ts'
-import { currentPlace, temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { currentLocation, temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { completionRecord } from '../../../test/support/ledger/completions.ts'
 import {
   ACCOUNT,
   answer,
@@ -20,13 +20,13 @@ import {
   replayOf,
   rowOf,
   runOf,
-} from '../../../test/support/idempotency.ts'
+} from '../../../test/support/ledger/idempotency.ts'
 
-const VICTIM = fileURLToPath(new URL('../../../test/support/idempotent-victim.ts', import.meta.url))
+const VICTIM = fileURLToPath(new URL('../../../test/support/process/idempotent-victim.ts', import.meta.url))
 
 /** A process takes the key, opens a hold or not, and is killed; then its lease is over. */
 async function killedWithKey(test: TestContext, held: 'held' | 'not held') {
-  const path = await currentPlace(test)
+  const path = await currentLocation(test)
   const survivor = await keyProcess(test, path)
   const id = testIds.completion()
   const victim = spawn(process.execPath, [VICTIM, path, id, held], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -86,7 +86,7 @@ test('IDEM-7, IDEM-5: settled at nothing: the key is free', async (t) => {
 })
 
 test('IDEM-7: who waits in another process when the first dies is told so, or runs the request', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const [first, other] = [await keyProcess(t, path), await keyProcess(t, path)]
   const request = ask()
   await beginRun(first.port, request)
@@ -114,7 +114,7 @@ test('outcomeOf: no key, another account, another subject', async (t) => {
 })
 
 test('IDEM-7: of 20 that find a lapsed key, in several processes, exactly one runs it', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const { database, port } = await keyProcess(t, path)
   const databases = [database, await temporaryDatabase(t, path), await temporaryDatabase(t, path)]
   // memories of their own, or they would wait for each other without asking the database
@@ -136,7 +136,7 @@ test('IDEM-7: of 20 that find a lapsed key, in several processes, exactly one ru
 })
 
 test('IDEM-3, IDEM-7: whatever the order of their writes, two never run at once', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const databases = [await temporaryDatabase(t, path), await temporaryDatabase(t, path)]
   const [first] = databases
   if (first === undefined) throw new Error('There is no database.')

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { Database, InstanceTable } from '../../db/schema.ts'
-import { databaseTimeIn } from '../../jobs/clock.ts'
+import type { Database, InstanceTable } from '../../db/schema/schema.ts'
+import type { PageRequest } from '../../http/page.ts'
+import { databaseTimeIn } from '../../jobs/sql.ts'
 
-/** A running process, as it last spoke of itself; absent: it has not yet. */
+/** A running process, as it last reported; undefined: not reported yet. */
 export interface Instance {
   readonly id: string
   readonly version: string
@@ -17,20 +18,13 @@ export interface Instance {
   readonly activeRequests: number | undefined
 }
 
-export interface InstancePage {
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The id of the last one of the page before; undefined: from the start. */
-  readonly after: string | undefined
-}
-
 /**
  * By age.
- * @param seenWithinMs Who was not seen for longer is left out.
+ * @param seenWithinMs Instances that were not seen for longer are left out.
  */
 export async function listInstances(
   db: Kysely<Database>,
-  page: InstancePage,
+  page: PageRequest,
   seenWithinMs: number,
 ): Promise<readonly Instance[]> {
   const { limit, order, after } = page
@@ -46,10 +40,10 @@ export async function listInstances(
 }
 
 /**
- * Where a process is reached. Its address is undefined as long as it takes no connections.
+ * Finds where a process is reached. The address is undefined until it accepts connections.
  * @returns undefined when it ended, or was not seen for `seenWithinMs`.
  */
-export async function findPlace(
+export async function findAddress(
   db: Kysely<Database>,
   id: string,
   seenWithinMs: number,

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
+import { openApp } from '../../../test/support/browser/signed-in.ts'
 import { testIds } from '../../../test/support/ids.ts'
-import { recordingLog } from '../../../test/support/spooled-credit.ts'
+import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
+import { recordingLog } from '../../../test/support/ledger/spooled-credit.ts'
 import { callerOf } from '../../http/caller.ts'
-import { createInstanceLease, type InstanceReport, LEASE_MS } from '../credit/instance-lease.ts'
-import { instancesRoutes } from './routes.ts'
+import { createInstanceLease, type InstanceReport, LEASE_MS } from '../../jobs/instance-lease.ts'
+import { type AgentsStateDeps, agentsStateRoute, instancesRoutes } from './routes.ts'
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
-  const { db, now } = desk
+  const fixture = await openCreditFixture(t)
+  const { db, now } = fixture
   const deps = { db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1), goneAfterMs: LEASE_MS }
-  const ask = await serveRoutes(t, desk, [instancesRoutes(deps)])
-  const { id: account } = await desk.account('pro')
+  const ask = await serveRoutes(t, fixture, [instancesRoutes(deps)])
+  const { id: account } = await fixture.account('pro')
   const start = async (report?: () => InstanceReport) => {
     const instanceId = testIds.instance()
     const place = { version: '1.2.3', role: 'all', address: 'http://a:1' }
@@ -87,4 +88,43 @@ test('they come in pages, by age', async (t) => {
 test('only the operator sees them', async (t) => {
   const { ask, account } = await setUp(t)
   assert.equal((await ask('/admin/instances', `${account} chat,billing,keys`)).status, 403)
+})
+
+test('a process tells whether it runs agents, behind what, and why not', async (t) => {
+  const fixture = await openCreditFixture(t)
+  const { id: account } = await fixture.account('pro')
+  const cases: readonly [AgentsStateDeps, object][] = [
+    [
+      { backend: 'bubblewrap', availability: async () => ({ ok: true }), active: () => 2 },
+      { backend: 'bubblewrap', available: true, reason: null, running: 2 },
+    ],
+    [
+      {
+        backend: 'bubblewrap',
+        availability: async () => ({ ok: false, reason: 'no bwrap. Install it.' }),
+        active: () => 0,
+      },
+      { backend: 'bubblewrap', available: false, reason: 'no bwrap. Install it.', running: 0 },
+    ],
+    [
+      { backend: 'none', availability: undefined, active: () => 0 },
+      { backend: 'none', available: null, reason: null, running: 0 },
+    ],
+  ]
+  for (const [deps, expected] of cases) {
+    const ask = await serveRoutes(t, fixture, [agentsStateRoute(deps)])
+    const { status, body } = await ask('/admin/agents', account)
+    assert.deepEqual([status, body], [200, { object: 'agents_state', ...expected }])
+    assert.equal((await ask('/admin/agents', `${account} agents:read,agents:write`)).status, 403)
+  }
+})
+
+test('a process that only answers requests does not say that agents can be run', async (t) => {
+  const app = await openApp(t, { role: 'api' })
+  const { db } = app.database
+  const home = await app.account()
+  await db.insertInto('setting').values({ key: 'first_account', value: home }).execute()
+  const token = await app.token(await app.browser(await app.person(home, 'owner')))
+  const { available, running } = (await app.ask('GET', '/v1/admin/agents', { token })).json()
+  assert.deepEqual([available, running], [null, 0])
 })

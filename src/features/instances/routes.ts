@@ -1,14 +1,14 @@
-/** `/admin/instances`: the processes that serve this installation. */
+/** `/admin/instances`: the processes of this installation. `/admin/agents`: whether the answering process can run agents. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type Instance, listInstances } from './queries.ts'
 
 export interface InstancesDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
-  /** Who was not seen for longer is gone. */
+  /** An instance that was not seen for longer counts as gone. */
   readonly goneAfterMs: number
 }
 
@@ -41,9 +41,8 @@ export function instancesRoutes({ db, callerOf, cursorKey, goneAfterMs }: Instan
     app.get('/admin/instances', { config: { scope: 'operator' }, schema }, async (request) => {
       const { accountId } = callerOf(request)
       const binding: PageBinding = { key: cursorKey, account: accountId, list: 'admin/instances' }
-      const page = readPageRequest(request.query, binding)
-      const instances = await listInstances(db, { ...page, limit: page.limit + 1 }, goneAfterMs)
-      return renderPage(instances, { request: page, binding }, { position: ({ id }) => id, render: renderInstance })
+      const read = (page: PageRequest) => listInstances(db, page, goneAfterMs)
+      return listPage({ query: request.query, binding, read, position: byId, render: renderInstance })
     })
   }
 }
@@ -60,5 +59,61 @@ function renderInstance({ id, version, role, ...instance }: Instance): Static<ty
     load: instance.load ?? null,
     lag_ms: instance.lagMs ?? null,
     active_requests: instance.activeRequests ?? null,
+  }
+}
+
+export interface AgentsStateDeps {
+  /** `agents.sandbox.backend` of the configuration that the process started with. */
+  readonly backend: 'bubblewrap' | 'none'
+  /** Undefined: this process runs no agents. */
+  readonly availability:
+    | (() => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>)
+    | undefined
+  /** Agent runs in this process. */
+  readonly active: () => number
+}
+
+const AgentsState = Type.Object({
+  object: Type.Literal('agents_state'),
+  backend: Type.Unsafe<AgentsStateDeps['backend']>({
+    type: 'string',
+    enum: ['bubblewrap', 'none'],
+    description: 'What commands of agents run in. none: nothing keeps them from what the service itself may do.',
+  }),
+  available: Type.Unsafe<boolean | null>({
+    type: ['boolean', 'null'],
+    description: 'Whether it takes runs. Null: it does no work in the background, other processes do.',
+  }),
+  reason: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'Why it takes none, and what to do about it. Null: nothing is wrong.',
+  }),
+  running: Type.Integer({ description: 'Runs under way in it.' }),
+})
+
+const agentsSchema = {
+  summary: 'Get the state of agents',
+  description: 'Whether agents can be run. Each process looks at its own machine: this is the one that answers.',
+  tags: ['Operators'],
+  response: { 200: AgentsState },
+}
+
+/** `GET /admin/agents`. */
+export function agentsStateRoute({ backend, availability, active }: AgentsStateDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/admin/agents',
+      { config: { scope: 'operator' }, schema: agentsSchema },
+      async (): Promise<Static<typeof AgentsState>> => {
+        const state = await availability?.()
+        return {
+          object: 'agents_state',
+          backend,
+          available: state?.ok ?? null,
+          reason: state?.ok === false ? state.reason : null,
+          running: active(),
+        }
+      },
+    )
   }
 }

@@ -1,4 +1,4 @@
-/** How this process is doing, for the row by which others know it. */
+/** Load and event-loop lag of this process, for its row in `instance`. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 /** Readings are 5 s apart, so the load is of about a minute. */
@@ -8,9 +8,9 @@ const RESOLUTION_MS = 10
 export interface Vitals {
   /** CPU time for each unit of time, of all threads: 1 is one processor. */
   readonly load: number
-  /** 99 of 100 turns of the event loop were late by no more than this since the reading before. */
+  /** 99th percentile of event-loop delay since the reading before. */
   readonly lagMs: number
-  /** Completions under way. */
+  /** Completions in flight. */
   readonly activeRequests: number
 }
 
@@ -43,7 +43,7 @@ export function createVitalsMonitor({ activeRequests, clock, cpuMs = processCpuM
       const [oldest = now] = readings
       readings.push(now)
       if (readings.length > READINGS) readings.shift()
-      // The histogram has whole intervals between two turns, the wanted pause included.
+      // The histogram has whole intervals, the resolution included.
       const lagMs = Math.max(0, delays.percentile(99) / 1e6 - RESOLUTION_MS)
       delays.reset()
       return { load: loadBetween(oldest, now), lagMs, activeRequests: activeRequests() }

@@ -4,16 +4,15 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { ensureAccounts } from '../../../test/support/completions.ts'
-import { currentPlace, openPlace, temporaryDatabase, testIds } from '../../../test/support/database.ts'
-import { type LedgerDays, ledgerDays } from '../../../test/support/ledger-days.ts'
+import { currentLocation, openLocation, temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
+import { type LedgerDays, ledgerDays } from '../../../test/support/ledger/ledger-days.ts'
+import type { OpenedDatabase } from '../../db/database.ts'
 import { DatabaseError } from '../../db/failure.ts'
-import type { OpenedDatabase } from '../../db/open.ts'
 import { type AccountId, ledgerId } from '../../domain/ids.ts'
-import { closeInvoices } from './close.ts'
+import { closeInvoices, invoiceJobs } from './close.ts'
 import type { InvoiceDocument } from './document.ts'
-import { invoiceJobs } from './jobs.ts'
-import { listInvoices } from './queries.ts'
+import { listInvoices } from './routes.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -184,7 +183,7 @@ test('a row that a clock put into a closed month is on the next invoice', async 
 })
 
 test('many that close at once, in several processes, make each invoice once and leave no gap', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const database = await temporaryDatabase(t, path)
   const accounts = Array.from({ length: 4 }, (_, index) => `acc_${index}` as AccountId)
   for (const account of accounts) {
@@ -194,10 +193,10 @@ test('many that close at once, in several processes, make each invoice once and 
   const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const code = `
     import { randomBytes } from 'node:crypto'
-    import { openPlace } from ${url('../../../test/support/database.ts')}
+    import { openLocation } from ${url('../../../test/support/database.ts')}
     import { createIdSource } from ${url('../../domain/ids.ts')}
     import { closeInvoices } from ${url('./close.ts')}
-    const database = await openPlace(${JSON.stringify(path)})
+    const database = await openLocation(${JSON.stringify(path)})
     const ids = createIdSource(Date.now, randomBytes)
     process.stdout.write('ready\\n')
     process.stdin.once('data', async () => {
@@ -211,7 +210,7 @@ test('many that close at once, in several processes, make each invoice once and 
   const chunks: string[] = []
   other.stdout.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
   await once(other.stdout, 'data')
-  const another = await openPlace(path)
+  const another = await openLocation(path)
   t.after(() => another.close())
   const ended = once(other, 'close')
   other.stdin.write('go\n')
@@ -241,7 +240,10 @@ test('an account whose ledger does not add up is left, with its name, and keeps 
     .execute()
   await database.db.updateTable('credit').set({ entries: 2 }).execute()
   await (await ledgerDays(database, bob)).charge(day(1, 5))
-  await assert.rejects(close(database, closingTime(2)), /Accounts that cannot be invoiced: 1\. acc_ada: Rows 1 to 2 /)
+  await assert.rejects(
+    close(database, closingTime(2)),
+    /Accounts that could not be invoiced: 1\. acc_ada: Rows 1 to 2 /,
+  )
   assert.deepEqual([(await invoicesOf(database, ada)).length, (await invoicesOf(database, bob)).length], [0, 1])
 })
 

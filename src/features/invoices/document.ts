@@ -2,9 +2,10 @@
  * An invoice as it is kept: one JSON text, written when its month is closed and never changed. Whatever shows an invoice
  * reads this and adds nothing up. Amounts are `bigint` here, and strings of nano-dollars in the text.
  */
-import type { LedgerKind } from '../../db/schema.ts'
+import type { LedgerKind } from '../../db/schema/schema.ts'
 import type { AccountId, CompletionId, InvoiceId, LedgerId } from '../../domain/ids.ts'
-import type { NanoUsd } from '../../domain/money.ts'
+import { type NanoUsd, usdText } from '../../domain/money.ts'
+import { type CsvField, harmlessText, renderCsv } from '../../lib/table.ts'
 
 export interface InvoiceDocument {
   readonly version: 1
@@ -69,4 +70,59 @@ export function readDocument(text: string): InvoiceDocument {
 /** As people cite it: `2026-11 · No. 3`. */
 export function invoiceTitle({ number, period_start }: Pick<InvoiceDocument, 'number' | 'period_start'>): string {
   return `${new Date(period_start).toISOString().slice(0, 7)} · No. ${number}`
+}
+
+const COLUMNS = [
+  'type',
+  'item',
+  'requests',
+  'prompt_tokens',
+  'completion_tokens',
+  'amount_usd',
+  'created_at',
+  'entry',
+  'adjusts',
+  'completion_id',
+  'note',
+] as const
+
+type Row = Partial<Record<(typeof COLUMNS)[number], CsvField>> & { readonly type: string }
+
+/** Dollars as exact decimal text. The rows of type `line` and `adjustment` add up to `total`. */
+export function renderInvoiceFile(invoice: InvoiceDocument): string {
+  const { lines, adjustments, credits } = invoice
+  const rows: Row[] = [
+    { type: 'opening_balance', amount_usd: usdText(invoice.opening_balance_nano_usd) },
+    ...lines.map(({ model, cost_nano_usd, ...counts }) => ({
+      type: 'line',
+      item: harmlessText(model),
+      ...counts,
+      amount_usd: usdText(cost_nano_usd),
+    })),
+    ...sectionRows('adjustment', adjustments),
+    { type: 'total', amount_usd: usdText(invoice.total_nano_usd) },
+    ...sectionRows('credit', credits),
+    { type: 'closing_balance', amount_usd: usdText(invoice.closing_balance_nano_usd) },
+  ]
+  return renderCsv([COLUMNS, ...rows.map((row) => COLUMNS.map((column) => row[column] ?? ''))])
+}
+
+function sectionRows(type: string, { listed, unlisted }: InvoiceSection): Row[] {
+  const rows = listed.map((entry) => entryRow(type, entry))
+  if (unlisted.entries === 0) return rows
+  const note = `${unlisted.entries} further rows of the ledger`
+  return [...rows, { type, item: 'unlisted', amount_usd: usdText(unlisted.amount_nano_usd), note }]
+}
+
+function entryRow(type: string, entry: InvoiceEntry): Row {
+  return {
+    type,
+    item: entry.kind,
+    amount_usd: usdText(entry.amount_nano_usd),
+    created_at: new Date(entry.created_at).toISOString(),
+    entry: entry.id,
+    adjusts: entry.adjusts ?? '',
+    completion_id: entry.completion_id ?? '',
+    note: harmlessText(entry.note ?? ''),
+  }
 }

@@ -1,22 +1,103 @@
 /** `/invoices`: an account's closed months. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import type { Kysely } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database, LedgerKind } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import { PAGE_HEADERS } from '../../http/page-headers.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { type NanoUsd, usdNumber } from '../../domain/money.ts'
+import { byNumber, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { PAGE_HEADERS } from '../../http/pages/page-headers.ts'
+import { acceptedFormat as acceptedOf } from '../../http/request-headers.ts'
 import type { FeatureDeps } from '../deps.ts'
-import type { InvoiceDocument } from './document.ts'
-import { renderInvoiceFile } from './file.ts'
-import { acceptedFormat } from './format.ts'
+import {
+  type InvoiceDocument,
+  type InvoiceEntry,
+  type InvoiceSection,
+  readDocument,
+  renderInvoiceFile,
+} from './document.ts'
 import { renderInvoicePage } from './page.ts'
-import { findInvoice, listInvoices } from './queries.ts'
-import { InvoiceQuery, InvoiceSummaryView, InvoiceView, renderInvoice, renderSummary } from './shapes.ts'
 
 export interface InvoicesDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
 }
+
+/** What an invoice may be asked for as. */
+export const FORMATS = ['json', 'html', 'csv'] as const
+
+export type InvoiceFormat = (typeof FORMATS)[number]
+
+const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
+const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
+const time = (description: string) => Type.String({ description: `ISO 8601 UTC. ${description}` })
+
+const InvoiceQuery = Type.Object({
+  format: Type.Optional(
+    Type.Unsafe<InvoiceFormat>({
+      type: 'string',
+      enum: [...FORMATS],
+      description:
+        '`html` is a page to print. Without it the `Accept` header decides, and JSON where that leaves it open.',
+    }),
+  ),
+})
+
+const SUMMARY = {
+  id: Type.String(),
+  object: Type.Literal('invoice'),
+  number: Type.Integer({ description: 'Of the account’s invoices, from 1 without gaps.' }),
+  account: Type.Object({ id: Type.String(), name: Type.String({ description: 'When the invoice was closed.' }) }),
+  status: Type.Literal('closed'),
+  currency: Type.Literal('USD'),
+  period_start: time('The first of the month.'),
+  period_end: time('The first of the next, not included.'),
+  opening_balance_usd: usd('Credit before the first movement.'),
+  closing_balance_usd: usd('Credit after the last: the opening balance and the credits, less the total.'),
+  total_usd: usd('What the month was charged: lines and adjustments.'),
+  closed_at: time('The invoice has not changed since.'),
+}
+
+const InvoiceSummaryView = Type.Object(SUMMARY)
+
+const ENTRY = {
+  id: Type.String({ description: 'The row of the ledger.' }),
+  kind: Type.Unsafe<LedgerKind>({ type: 'string', enum: ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] }),
+  note: nullableText('Why.'),
+  created_at: time(''),
+}
+
+const Unlisted = Type.Object(
+  { entries: Type.Integer(), amount_usd: usd('') },
+  { description: 'Rows that are too many to be listed; `GET /ledger` has them.' },
+)
+
+const InvoiceView = Type.Object({
+  ...SUMMARY,
+  lines: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      requests: Type.Integer({ description: 'Completions that cost something.' }),
+      prompt_tokens: Type.Integer(),
+      completion_tokens: Type.Integer(),
+      cost_usd: usd(''),
+    }),
+    { description: 'The most expensive model first.' },
+  ),
+  adjustments: Type.Array(
+    Type.Object({
+      ...ENTRY,
+      amount_usd: usd('Above zero: charged in addition. Below: taken off.'),
+      adjusts: nullableText('The row of the ledger that it corrects.'),
+      completion_id: nullableText('The completion that was charged.'),
+    }),
+  ),
+  unlisted_adjustments: Unlisted,
+  credits: Type.Array(Type.Object({ ...ENTRY, amount_usd: usd('Above zero: given. Below: expired.') })),
+  unlisted_credits: Unlisted,
+})
 
 const config = { scope: 'billing' } as const
 const tags = ['Invoices']
@@ -51,14 +132,9 @@ export function invoicesRoutes({ db, callerOf, cursorKey }: InvoicesDeps): Fasti
     app.get('/invoices', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const binding: PageBinding = { key: cursorKey, account: accountId, list: 'invoices' }
-      const page = readPageRequest(request.query, binding)
-      const after = page.after === undefined ? undefined : Number(page.after)
-      const invoices = await listInvoices(db, { accountId, order: page.order, limit: page.limit + 1, after })
-      return renderPage(
-        invoices,
-        { request: page, binding },
-        { position: ({ number }) => String(number), render: renderSummary },
-      )
+      const read = ({ order, limit, after }: PageRequest) =>
+        listInvoices(db, { accountId, order, limit, after: after === undefined ? undefined : Number(after) })
+      return listPage({ query: request.query, binding, read, position: byNumber, render: renderSummary })
     })
     app.get('/invoices/:id', { config, schema: oneSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)
@@ -82,4 +158,97 @@ function sendFile(reply: FastifyReply, invoice: InvoiceDocument): FastifyReply {
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="invoice-${month}-${invoice.number}.csv"`)
     .send(renderInvoiceFile(invoice))
+}
+
+interface InvoiceListInput {
+  readonly accountId: AccountId
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** The number of the last one of the page before; undefined: from the start. */
+  readonly after: number | undefined
+}
+
+/** By number, which is by month. */
+export async function listInvoices(
+  db: Kysely<Database>,
+  { accountId, limit, order, after }: InvoiceListInput,
+): Promise<readonly InvoiceDocument[]> {
+  const rows = await db
+    .selectFrom('invoice')
+    .select('document')
+    .where('account_id', '=', accountId)
+    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', after ?? 0))
+    .orderBy('number', order)
+    .limit(limit)
+    .execute()
+  return rows.map(({ document }) => readDocument(document))
+}
+
+/** Undefined when it is unknown or another account's. */
+async function findInvoice(
+  db: Kysely<Database>,
+  { accountId, id }: { readonly accountId: AccountId; readonly id: string },
+): Promise<InvoiceDocument | undefined> {
+  const row = await db
+    .selectFrom('invoice')
+    .select('document')
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? undefined : readDocument(row.document)
+}
+
+/** By an `Accept` header, of equals JSON before HTML before CSV. JSON also where nothing of ours is accepted. */
+export function acceptedFormat(accept: string | undefined): InvoiceFormat {
+  return acceptedOf<InvoiceFormat>(accept, [
+    ['application/json', 'json'],
+    ['text/html', 'html'],
+    ['text/csv', 'csv'],
+  ])
+}
+
+function renderInvoice(invoice: InvoiceDocument): Static<typeof InvoiceView> {
+  const { lines, adjustments, credits } = invoice
+  return {
+    ...renderSummary(invoice),
+    lines: lines.map(({ cost_nano_usd, ...line }) => ({ ...line, cost_usd: usdNumber(cost_nano_usd) })),
+    adjustments: adjustments.listed.map((entry) => ({
+      ...renderEntry(entry),
+      adjusts: entry.adjusts,
+      completion_id: entry.completion_id,
+    })),
+    unlisted_adjustments: renderUnlisted(adjustments),
+    credits: credits.listed.map(renderEntry),
+    unlisted_credits: renderUnlisted(credits),
+  }
+}
+
+function renderSummary(invoice: InvoiceDocument): Static<typeof InvoiceSummaryView> {
+  return {
+    id: invoice.id,
+    object: 'invoice',
+    number: invoice.number,
+    account: { id: invoice.account.id, name: invoice.account.name },
+    status: 'closed',
+    currency: 'USD',
+    period_start: iso(invoice.period_start),
+    period_end: iso(invoice.period_end),
+    opening_balance_usd: usdNumber(invoice.opening_balance_nano_usd),
+    closing_balance_usd: usdNumber(invoice.closing_balance_nano_usd),
+    total_usd: usdNumber(invoice.total_nano_usd),
+    closed_at: iso(invoice.closed_at),
+  }
+}
+
+function renderEntry({ id, kind, amount_nano_usd, note, created_at }: InvoiceEntry) {
+  return { id, kind, amount_usd: usdNumber(amount_nano_usd), note, created_at: iso(created_at) }
+}
+
+function renderUnlisted({ unlisted }: InvoiceSection): { entries: number; amount_usd: number } {
+  const amount: NanoUsd = unlisted.amount_nano_usd
+  return { entries: unlisted.entries, amount_usd: usdNumber(amount) }
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString()
 }

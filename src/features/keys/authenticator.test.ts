@@ -3,21 +3,26 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { currentPlace, openPlace, sqliteTest, temporaryDatabase, testIds } from '../../../test/support/database.ts'
-import type { Caller } from '../../domain/caller.ts'
+import {
+  currentLocation,
+  openLocation,
+  sqliteTest,
+  temporaryDatabase,
+  testIds,
+} from '../../../test/support/database.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { type Caller, MEMBER_RIGHTS, SCOPES } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { MEMBER_RIGHTS, SCOPES } from '../../domain/rights.ts'
 import { createAuthenticator } from './authenticator.ts'
-import { createKey, FULL_ACCESS, findKey, type NewKey, revokeKey, updateKey } from './queries.ts'
-import { mintSecret } from './secret.ts'
+import { mintSecret } from './key.ts'
+import { createKey, FULL_ACCESS, findKey, type NewKey, revokeKeys, updateKey } from './queries.ts'
 
 const ADDRESS = '203.0.113.7'
 const ACCOUNT = 'acc_a' as AccountId
 
 async function setUp(t: TestContext) {
   let time = Date.UTC(2026, 0, 1)
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   const database = await temporaryDatabase(t, path)
   const now = () => time
   await database.db
@@ -87,7 +92,7 @@ test('no header at all is missing_credential', async (t) => {
 test('KEY-5: unknown, revoked, expired and malformed keys get the very same answer [limit: credential-length]', async (t) => {
   const it = await setUp(t)
   const revoked = await it.create()
-  await revokeKey(it.db, { accountId: ACCOUNT, id: revoked.key.id }, it.now())
+  await revokeKeys(it.db, { accountId: ACCOUNT, id: revoked.key.id, cascade: true }, it.now())
   const expired = await it.create({ expiresAt: it.now() + 10 })
   it.advance(10)
   const unknown = mintSecret((length) => 'x'.repeat(length))
@@ -131,7 +136,10 @@ test('a known key is answered at once, with one frozen caller for all its reques
     plan: 'free',
     models: new Set(['m1']),
     requestsPerMinute: 5,
+    rateKeyId: key.id,
     monthlyBudgetNanoUsd: undefined,
+    ancestors: undefined,
+    isLimited: true,
     scopes: new Set(['chat']),
   })
 })
@@ -196,7 +204,7 @@ test("own changes are in force as soon as refresh has resolved: revocation, righ
   await it.db.updateTable('account').set({ plan: 'pro', changed_at: sql`changed_at + 1` }).execute()
   await it.authenticator.refresh()
   assert.equal((await caller(it, other.secret)).plan, 'pro')
-  await revokeKey(it.db, { accountId: ACCOUNT, id: key.id }, it.now())
+  await revokeKeys(it.db, { accountId: ACCOUNT, id: key.id, cascade: true }, it.now())
   await it.authenticator.refresh()
   assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
 })
@@ -206,12 +214,12 @@ test('a change with a clock that went back is not missed', async (t) => {
   const { key, secret } = await it.create()
   await caller(it, secret)
   await it.authenticator.refresh()
-  await revokeKey(it.db, { accountId: ACCOUNT, id: key.id }, it.now() - 86_400_000)
+  await revokeKeys(it.db, { accountId: ACCOUNT, id: key.id, cascade: true }, it.now() - 86_400_000)
   await it.authenticator.refresh()
   assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
 })
 
-test('a secret that was a stranger a moment ago is known once its key exists', async (t) => {
+test('a secret in the negative cache is valid once its key exists', async (t) => {
   const it = await setUp(t)
   const { key, secret } = await it.create()
   const credential = await it.db.selectFrom('credential').selectAll().executeTakeFirstOrThrow()
@@ -228,10 +236,10 @@ test('KEY-4: what another process revokes is refused here', async (t) => {
   const { key, secret } = await it.create()
   await caller(it, secret)
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
-  const code = `import { openPlace } from ${module('../../../test/support/database.ts')}
-    import { revokeKey } from ${module('./queries.ts')}
-    const { db, close } = await openPlace(${JSON.stringify(it.path)})
-    await revokeKey(db, { accountId: '${ACCOUNT}', id: '${key.id}' }, Date.now())
+  const code = `import { openLocation } from ${module('../../../test/support/database.ts')}
+    import { revokeKeys } from ${module('./queries.ts')}
+    const { db, close } = await openLocation(${JSON.stringify(it.path)})
+    await revokeKeys(db, { accountId: '${ACCOUNT}', id: '${key.id}', cascade: true }, Date.now())
     await close()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' })
   assert.deepEqual(await once(child, 'exit'), [0, null])
@@ -262,7 +270,7 @@ test('the last use is written when the authenticator closes, and never goes back
 })
 
 test('a database that is away is 503 for unknown keys, while known ones go on', async (t) => {
-  const path = await currentPlace(t)
+  const path = await currentLocation(t)
   await temporaryDatabase(t, path)
   const it = await setUp(t)
   const known = await it.create()
@@ -284,6 +292,54 @@ sqliteTest('KEY-2: no secret is anywhere in the file', async (t) => {
   const bytes = await readFile(it.path)
   assert.ok(!bytes.includes(secret) && !bytes.includes(secret.slice(8, -4)))
   assert.ok(bytes.includes(secret.slice(0, 8)))
-  const again = await openPlace(it.path)
+  const again = await openLocation(it.path)
   await again.close()
+})
+
+/** Three keys of one account, and a cache of this capacity. */
+async function setUpCache(t: TestContext, cache: { capacity: number; negativeCapacity: number }) {
+  let time = Date.UTC(2026, 0, 1)
+  const { db, batch, onChange } = await temporaryDatabase(t)
+  const account = { id: ACCOUNT, name: 'a', plan: 'free', created_at: 1, changed_at: 1 }
+  await db.insertInto('account').values(account).execute()
+  const create = () =>
+    createKey(db, { accountId: ACCOUNT, name: 'k', ...FULL_ACCESS }, { now: () => time, ids: testIds })
+  const secrets = [(await create()).secret, (await create()).secret, (await create()).secret] as const
+  const authenticator = createAuthenticator({ db, batch, onChange, now: () => time, ...cache })
+  await authenticator.refresh()
+  const isValid = async (secret: string): Promise<boolean> => {
+    try {
+      await authenticator.authenticate(`Bearer ${secret}`, ADDRESS)
+      return true
+    } catch {
+      return false
+    }
+  }
+  /** As if the rows were gone, without a notification. */
+  const hide = () =>
+    db
+      .updateTable('credential')
+      .set({ kind: 'refresh' as never })
+      .execute()
+  const show = () => db.updateTable('credential').set({ kind: 'key' }).execute()
+  return { secrets, isValid, hide, show, advance: (ms: number) => (time += ms) }
+}
+
+test('the least recently used key leaves the cache [limit: known-keys]', async (t) => {
+  const { secrets, isValid, hide } = await setUpCache(t, { capacity: 2, negativeCapacity: 10 })
+  const [first, second, third] = secrets
+  for (const secret of [first, second, first, third]) assert.equal(await isValid(secret), true)
+  await hide()
+  assert.deepEqual([await isValid(first), await isValid(third), await isValid(second)], [true, true, false])
+})
+
+test('the negative cache holds the latest wrong keys, for 5 s [limit: wrong-keys]', async (t) => {
+  const { secrets, isValid, hide, show, advance } = await setUpCache(t, { capacity: 10, negativeCapacity: 2 })
+  const [first, second, third] = secrets
+  await hide()
+  for (const secret of [first, second, third]) assert.equal(await isValid(secret), false)
+  await show()
+  assert.deepEqual([await isValid(second), await isValid(third), await isValid(first)], [false, false, true])
+  advance(5_000)
+  assert.deepEqual([await isValid(second), await isValid(third)], [true, true])
 })

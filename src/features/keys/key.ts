@@ -1,10 +1,17 @@
-/** An API key as this feature speaks of it, and its row. */
+/** An API key: its rights and limits, its row, and the form of its secret, which docs/keys.md describes for scanners. */
 import type { Selectable } from 'kysely'
-import type { ApiKeyTable } from '../../db/schema.ts'
-import { type Right, SCOPES, type Scope } from '../../domain/caller.ts'
+import type { ApiKeyTable } from '../../db/schema/schema.ts'
+import {
+  DELEGATING_RIGHTS,
+  IMPLIED,
+  MEMBER_RIGHTS,
+  type Right,
+  SCOPES,
+  type Scope,
+} from '../../domain/identity/caller.ts'
+import { secretForm } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { MEMBER_RIGHTS } from '../../domain/rights.ts'
 
 /** What a key may do and how much. Empty lists and undefined limit nothing. */
 export interface KeyRights {
@@ -27,6 +34,8 @@ export interface ApiKey extends KeyRights {
   readonly last4: string
   /** The person whose rights bound its own. */
   readonly createdBy: UserId | undefined
+  /** The key that created it, whose limits bound its own. */
+  readonly parentId: KeyId | undefined
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
   readonly revokedAt: number | undefined
@@ -42,7 +51,21 @@ const FULL_RIGHTS: readonly Right[] = [...ACCOUNT_SCOPES, ...MEMBER_RIGHTS]
  */
 export function rightsOfScopes(scopes: readonly Scope[]): ReadonlySet<Right> {
   if (scopes.length === 0) return new Set(FULL_RIGHTS)
-  return new Set(scopes.length < SCOPES.length ? scopes : [...FULL_RIGHTS, ...scopes])
+  if (scopes.length === SCOPES.length) return new Set([...FULL_RIGHTS, ...scopes])
+  return new Set(scopes.flatMap((scope): readonly Right[] => [scope, ...(IMPLIED[scope] ?? [])]))
+}
+
+type Limits = Pick<KeyRights, 'monthlyBudgetNanoUsd' | 'requestsPerMinute' | 'models' | 'expiresAt'>
+
+/** Whether a key has a budget, models, a rate or an expiry: then it cannot manage keys or members. */
+export function isLimited({ monthlyBudgetNanoUsd, requestsPerMinute, models, expiresAt }: Limits): boolean {
+  const limits = [monthlyBudgetNanoUsd, requestsPerMinute, expiresAt]
+  return models.length > 0 || limits.some((limit) => limit !== undefined)
+}
+
+/** What a limited key has of rights: neither makes it keys nor members, who would be without its limits. */
+export function withoutDelegation(rights: ReadonlySet<Right>): ReadonlySet<Right> {
+  return new Set([...rights].filter((right) => !DELEGATING_RIGHTS.has(right)))
 }
 
 export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
@@ -58,6 +81,7 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     requestsPerMinute: row.requests_per_minute ?? undefined,
     models: JSON.parse(row.models) as string[],
     createdBy: row.created_by ?? undefined,
+    parentId: row.parent_id ?? undefined,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at ?? undefined,
     expiresAt: row.expires_at ?? undefined,
@@ -76,3 +100,12 @@ export function rightsColumns(rights: KeyRights) {
     expires_at: rights.expiresAt ?? null,
   }
 }
+
+export { secretHash } from '../../domain/identity/credential.ts'
+
+const form = secretForm('tp_')
+
+export const SECRET_PATTERN = form.pattern
+/** @param randomText Unpredictable base-62 text of the requested length. */
+export const mintSecret = form.mint
+export const isWellFormed = form.isWellFormed

@@ -1,26 +1,42 @@
+/** Rows of API keys, with what is stored elsewhere: who created them, and what they spent of their budget. */
 import { randomBytes } from 'node:crypto'
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import type { Database } from '../../db/schema.ts'
-import { type AccountId, base62Source, type IdSource, type KeyId, type UserId } from '../../domain/ids.ts'
-import { type ApiKey, type KeyRights, rightsColumns, toApiKey } from './key.ts'
-import { mintSecret, secretHash } from './secret.ts'
+import { descendantsOf, disableWebhooksOf } from '../../db/lineage.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import {
+  type AccountId,
+  base62Source,
+  type IdSource,
+  type KeyId,
+  type UserId,
+  type WebhookId,
+} from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { monthNumber, monthStart } from '../../lib/time.ts'
+import { type ApiKey, type KeyRights, mintSecret, rightsColumns, secretHash, toApiKey } from './key.ts'
 
 const SHOWN_PREFIX_LENGTH = 8
 const SHOWN_SUFFIX_LENGTH = 4
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 const randomText = base62Source(randomBytes)
 
 export interface NewKey extends KeyRights {
   readonly accountId: AccountId
   readonly name: string
-  /** The person whose rights bound its own; undefined: nobody's. */
+  /** The person whose rights bound its own; undefined: no person's. */
   readonly createdBy?: UserId | undefined
+  /** The key that creates it; undefined: a person, or the command line. */
+  readonly parentId?: KeyId | undefined
 }
+
 export interface KeyReference {
   readonly accountId: AccountId
   readonly id: KeyId
 }
+
 export interface KeyUpdate {
   readonly name: string
   readonly rights: KeyRights
@@ -36,16 +52,16 @@ export const FULL_ACCESS: KeyRights = {
   expiresAt: undefined,
 }
 
-/** Works inside a transaction of the caller's as well as alone. The secret is nowhere kept: only its hash is. */
+/** Creates a key, in the caller's transaction if there is one. Only the hash of the secret is stored. */
 export async function createKey(
   db: Kysely<Database>,
-  { accountId, name, createdBy, ...rights }: NewKey,
+  { accountId, name, createdBy, parentId, ...rights }: NewKey,
   { now, ids }: { readonly now: () => number; readonly ids: IdSource },
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   if (!db.isTransaction) {
     return db
       .transaction()
-      .execute((inside) => createKey(inside, { accountId, name, createdBy, ...rights }, { now, ids }))
+      .execute((inside) => createKey(inside, { accountId, name, createdBy, parentId, ...rights }, { now, ids }))
   }
   const secret = mintSecret(randomText)
   const time = now()
@@ -60,6 +76,7 @@ export async function createKey(
       last4: secret.slice(-SHOWN_SUFFIX_LENGTH),
       ...rightsColumns(rights),
       created_by: createdBy ?? null,
+      parent_id: parentId ?? null,
       created_at: time,
       changed_at: nextChangedAt('api_key', time),
     })
@@ -70,7 +87,7 @@ export async function createKey(
   return { key: toApiKey(row), secret }
 }
 
-/** `active`: neither of the others. A key that ran out and was revoked then is `revoked`. */
+/** `active`: neither of the others. A key that expired and was revoked then is `revoked`. */
 export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 
@@ -79,7 +96,7 @@ export interface KeyPage {
   readonly order: 'asc' | 'desc'
   /** The id of the last one of the page before; undefined: from the start. */
   readonly after?: string | undefined
-  /** Those alone that have this status at a time in Unix milliseconds; undefined: all, revoked ones included. */
+  /** Keys with this status at a time in Unix milliseconds; undefined: all, revoked ones included. */
   readonly filter?: { readonly status: KeyStatus; readonly now: number } | undefined
 }
 
@@ -130,8 +147,37 @@ export async function updateKey(
   return row === undefined ? undefined : toApiKey(row)
 }
 
-/** False when the key is unknown, another account's, or already revoked. `now` is Unix milliseconds. */
-export async function revokeKey(db: Kysely<Database>, key: KeyReference, now: number): Promise<boolean> {
+export interface Revocation extends KeyReference {
+  /** Whether the keys that it created are revoked with it, and what these have created. */
+  readonly cascade: boolean
+}
+
+export interface Revoked {
+  /** The requested one first. */
+  readonly keys: readonly KeyId[]
+  /** Disabled, because these keys created them. */
+  readonly webhooks: readonly WebhookId[]
+}
+
+/**
+ * What is revoked and disabled now; no keys when the one is unknown, another account's, or already revoked. Invitations
+ * need no change: they are good only while their key is. Inside a transaction of the caller's. `now` is Unix milliseconds.
+ */
+export async function revokeKeys(
+  db: Kysely<Database>,
+  { accountId, id, cascade }: Revocation,
+  now: number,
+): Promise<Revoked> {
+  if (!(await revokeOne(db, { accountId, id }, now))) return { keys: [], webhooks: [] }
+  if (!cascade) return { keys: [id], webhooks: [] }
+  const keys = [id]
+  for (const { id: below } of await descendantsOf(db, { accountId, keyId: id })) {
+    if (await revokeOne(db, { accountId, id: below }, now)) keys.push(below)
+  }
+  return { keys, webhooks: await disableWebhooksOf(db, { accountId, keyIds: keys }, now) }
+}
+
+async function revokeOne(db: Kysely<Database>, key: KeyReference, now: number): Promise<boolean> {
   const result = await db
     .updateTable('api_key')
     .set({ revoked_at: now, changed_at: nextChangedAt('api_key', now) })
@@ -146,4 +192,122 @@ export async function revokeKey(db: Kysely<Database>, key: KeyReference, now: nu
 export async function findKeyAccount(db: Kysely<Database>, id: KeyId): Promise<AccountId | undefined> {
   const row = await db.selectFrom('api_key').select('account_id').where('id', '=', id).executeTakeFirst()
   return row?.account_id
+}
+
+interface KeyCreator {
+  readonly userId: UserId
+  readonly email: string
+  readonly name: string
+}
+
+export interface DescribedKey extends ApiKey {
+  /** Undefined: no person's. */
+  readonly creator: KeyCreator | undefined
+  /** In this calendar month, UTC; undefined: it has no budget. */
+  readonly spentNanoUsd: NanoUsd | undefined
+  /** Unix milliseconds at which the budget resets; undefined: it has none. */
+  readonly resetsAt: number | undefined
+}
+
+/** Returns a function that completes each of `keys`, which are of one account. @param now Unix milliseconds. */
+export async function keyDescriber(
+  db: Kysely<Database>,
+  keys: readonly ApiKey[],
+  now: number,
+): Promise<(key: ApiKey) => DescribedKey> {
+  const month = monthNumber(now)
+  const [creators, spending] = await Promise.all([creatorsOf(db, keys), spendingOf(db, keys, month)])
+  return (key) => {
+    const hasBudget = key.monthlyBudgetNanoUsd !== undefined
+    return {
+      ...key,
+      creator: key.createdBy === undefined ? undefined : creators.get(key.createdBy),
+      spentNanoUsd: hasBudget ? (spending.get(key.id) ?? 0n) : undefined,
+      resetsAt: hasBudget ? monthStart(month + 1) : undefined,
+    }
+  }
+}
+
+async function creatorsOf(db: Kysely<Database>, keys: readonly ApiKey[]): Promise<ReadonlyMap<UserId, KeyCreator>> {
+  const ids = [...new Set(keys.flatMap(({ createdBy }) => createdBy ?? []))]
+  if (ids.length === 0) return new Map()
+  const rows = await db.selectFrom('person').select(['id as userId', 'email', 'name']).where('id', 'in', ids).execute()
+  return new Map(rows.map((row) => [row.userId, row]))
+}
+
+/** Spending of the month. A key without a row yet has its usage, as its next request would find. */
+async function spendingOf(
+  db: Kysely<Database>,
+  keys: readonly ApiKey[],
+  month: number,
+): Promise<ReadonlyMap<KeyId, NanoUsd>> {
+  const [first, ...others] = keys.filter(({ monthlyBudgetNanoUsd }) => monthlyBudgetNanoUsd !== undefined)
+  if (first === undefined) return new Map()
+  const { accountId } = first
+  const ids = [first, ...others].map(({ id }) => id)
+  const rows = await db
+    .selectFrom('key_spending')
+    .select(['key_id', 'month', 'spent_nano_usd'])
+    .where('account_id', '=', accountId)
+    .where('key_id', 'in', ids)
+    .execute()
+  const stored = rows.map((row): [KeyId, NanoUsd] => [row.key_id, row.month < month ? 0n : row.spent_nano_usd])
+  const known = new Map(stored)
+  const unknown = ids.filter((id) => !known.has(id))
+  return unknown.length === 0 ? known : new Map([...known, ...(await costsOf(db, { accountId, ids: unknown, month }))])
+}
+
+interface Costs extends Pick<KeyReference, 'accountId'> {
+  readonly ids: readonly KeyId[]
+  readonly month: number
+}
+
+/** The cost of each key in the month, with that of its descendants. */
+async function costsOf(
+  db: Kysely<Database>,
+  { accountId, ids, month }: Costs,
+): Promise<readonly (readonly [KeyId, NanoUsd])[]> {
+  const since = monthStart(month) / DAY_MS
+  return Promise.all(
+    ids.map(async (id) => {
+      const below = await descendantsOf(db, { accountId, keyId: id })
+      const { cost } = await db
+        .selectFrom('usage_rollup')
+        .select(({ fn }) => fn.sum<NanoUsd | null>('cost_nano_usd').as('cost'))
+        .where('account_id', '=', accountId)
+        .where('day', '>=', since)
+        .where('key_id', 'in', [id, ...below.map((key) => key.id)])
+        .executeTakeFirstOrThrow()
+      return [id, cost ?? 0n] as const
+    }),
+  )
+}
+
+/** Requests of a key in the last 24 hours, rounded up to the hour. @param now Unix milliseconds. */
+export async function requestsOfLastDay(
+  db: Kysely<Database>,
+  { accountId, id }: KeyReference,
+  now: number,
+): Promise<number> {
+  const { requests } = await db
+    .selectFrom('usage_hour')
+    .select(({ fn }) => fn.sum<number | null>('requests').as('requests'))
+    .where('account_id', '=', accountId)
+    .where('hour', '>=', Math.floor((now - DAY_MS) / HOUR_MS))
+    .where('key_id', '=', id)
+    .executeTakeFirstOrThrow()
+  return requests ?? 0
+}
+
+/** Counts what would be revoked and disabled with a key. */
+export async function createdBy(db: Kysely<Database>, { accountId, id }: KeyReference) {
+  const below = await descendantsOf(db, { accountId, keyId: id })
+  const { count } = await db
+    .selectFrom('webhook')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('account_id', '=', accountId)
+    .where('disabled_at', 'is', null)
+    .where('key_id', 'in', [id, ...below.map((key) => key.id)])
+    .executeTakeFirstOrThrow()
+  return { created_keys: below.filter(({ revoked_at }) => revoked_at === null).length, created_webhooks: Number(count) }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { completionRecord, recordCompletions } from '../../../test/support/completions.ts'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
@@ -16,6 +16,8 @@ interface Answer {
   readonly body: any
   readonly text: string
 }
+
+const MAX_KEYS = 20
 
 async function setUp(t: TestContext) {
   let time = Date.UTC(2026, 0, 1)
@@ -48,6 +50,7 @@ async function setUp(t: TestContext) {
     cursorKey: Buffer.alloc(32, 1),
     changed: authenticator.refresh,
     writeAudit,
+    maxKeys: () => MAX_KEYS,
   }
   await app.register(keysRoutes(deps))
   const create = (rights: Partial<NewKey> = {}) =>
@@ -71,7 +74,7 @@ async function setUp(t: TestContext) {
 
 test('a key is created with 201, its secret is shown once and works at once', async (t) => {
   const { create, ask } = await setUp(t)
-  const { secret } = await create()
+  const { key: first, secret } = await create()
   const { status, body } = await ask(secret, 'POST', '/keys', { name: 'ci' })
   assert.equal(status, 201)
   const { id, key, prefix, last4, created_at, ...rest } = body
@@ -91,6 +94,7 @@ test('a key is created with 201, its secret is shown once and works at once', as
     expires_at: null,
     revoked_at: null,
     created_by: null,
+    parent_id: first.id,
     spent_usd: null,
     resets_at: null,
   })
@@ -100,6 +104,29 @@ test('a key is created with 201, its secret is shown once and works at once', as
   const listed = list.body.data.find((each: { id: string }) => each.id === id)
   assert.deepEqual(listed, { id, prefix, last4, created_at, ...rest })
   assert.equal(list.body.data.length, 2)
+})
+
+test('an account has so many keys, and one that is made and revoked counts for a day [limit: keys-of-account]', async (t) => {
+  const { create, ask, database } = await setUp(t)
+  const { secret } = await create()
+  const make = () => ask(secret, 'POST', '/keys', { name: 'k' })
+  for (let made = 1; made < MAX_KEYS - 1; made++) await create()
+  const [first, ...others] = await Promise.all([make(), make(), make()])
+  const answers = [first, ...others]
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409], 'the last one is given once')
+  const refused = answers.find(({ status }) => status === 409)
+  assert.equal(refused?.body.error.code, 'conflict')
+  assert.match(refused?.body.error.message, /^An account has at most 20 API keys/)
+  const made = answers.find(({ status }) => status === 201)
+  assert.equal((await ask(secret, 'DELETE', `/keys/${made?.body.id}`)).status, 204)
+  assert.equal((await make()).status, 409, 'revoked, and still of the last 24 hours')
+  await database.db.updateTable('api_key').set({ created_at: 1 }).execute()
+  assert.equal((await make()).status, 201)
+  await create({ accountId: 'acc_b' as AccountId })
+  assert.equal(
+    (await ask((await create({ accountId: 'acc_b' as AccountId })).secret, 'POST', '/keys', { name: 'k' })).status,
+    201,
+  )
 })
 
 test('every right can be given at creation and comes back as it was given', async (t) => {
@@ -153,23 +180,13 @@ test('what is wrong with a body is 400 with the name of the field', async (t) =>
 test('KEY-3: a key gives no more than it has, by creating or by changing', async (t) => {
   const { create, ask } = await setUp(t)
   const { key: strong } = await create({ ipAllowlist: ['10.0.0.0/8'] })
-  const { key, secret } = await create({
-    scopes: ['keys', 'chat'],
-    models: ['m1'],
-    ipAllowlist: ['127.0.0.0/8'],
-    requestsPerMinute: 9,
-  })
+  const { key, secret } = await create({ scopes: ['keys', 'chat'], ipAllowlist: ['127.0.0.0/8'] })
   const inherited = await ask(secret, 'POST', '/keys', { name: 'x' })
-  assert.deepEqual(
-    [inherited.body.scopes, inherited.body.models, inherited.body.ip_allowlist, inherited.body.requests_per_minute],
-    [['keys', 'chat'], ['m1'], ['127.0.0.0/8'], 9],
-  )
+  assert.deepEqual([inherited.body.scopes, inherited.body.ip_allowlist], [['keys', 'chat'], ['127.0.0.0/8']])
   const refused: readonly [object, string][] = [
     [{ scopes: ['operator'] }, 'scopes'],
     [{ scopes: ['billing'] }, 'scopes'],
-    [{ models: ['m2'] }, 'models'],
     [{ ip_allowlist: ['128.0.0.1'] }, 'ip_allowlist'],
-    [{ requests_per_minute: 10 }, 'requests_per_minute'],
   ]
   for (const [body, param] of refused) {
     for (const [method, url] of [
@@ -183,11 +200,46 @@ test('KEY-3: a key gives no more than it has, by creating or by changing', async
       )
     }
   }
-  for (const body of [{ scopes: [] }, { models: [] }, { ip_allowlist: [] }, { requests_per_minute: null }]) {
+  for (const body of [{ scopes: [] }, { ip_allowlist: [] }]) {
     assert.equal((await ask(secret, 'PATCH', `/keys/${key.id}`, body)).status, 403, JSON.stringify(body))
   }
   assert.equal((await ask(secret, 'PATCH', `/keys/${strong.id}`, { ip_allowlist: ['127.0.0.1'] })).status, 403)
   assert.equal((await ask(secret, 'PATCH', `/keys/${strong.id}`, { name: 'renamed' })).status, 200)
+})
+
+test('a key with a budget, models, a rate or an expiry makes no keys, and is told why', async (t) => {
+  const { create, ask, now } = await setUp(t)
+  const limits = [
+    { monthlyBudgetNanoUsd: 10_000_000n },
+    { models: ['m1'] },
+    { requestsPerMinute: 9 },
+    { expiresAt: now() + 1_000_000 },
+  ]
+  for (const limit of limits) {
+    for (const scopes of [[], ['keys', 'chat']] as const) {
+      const { key, secret } = await create({ ...limit, scopes })
+      for (const [method, url, body] of [
+        ['POST', '/keys', { name: 'x' }],
+        ['PATCH', `/keys/${key.id}`, { monthly_budget_usd: null }],
+        ['DELETE', `/keys/${key.id}`, undefined],
+        ['GET', '/keys', undefined],
+      ] as const) {
+        const { status, body: answer } = await ask(secret, method, url, body)
+        assert.deepEqual([status, answer.error.code], [403, 'insufficient_scope'], `${method} ${Object.keys(limit)}`)
+        assert.match(answer.error.message, /A key with a budget, models, a rate or an expiry cannot manage keys/)
+      }
+    }
+  }
+})
+
+test('a key with limits that lists the scope keys is refused, at its creation and when limits come later', async (t) => {
+  const { create, ask } = await setUp(t)
+  const { secret } = await create()
+  const made = await ask(secret, 'POST', '/keys', { name: 'x', scopes: ['keys'], requests_per_minute: 5 })
+  assert.deepEqual([made.status, made.body.error.param], [400, 'scopes'])
+  const { id } = (await ask(secret, 'POST', '/keys', { name: 'x', scopes: ['keys'] })).body
+  const later = await ask(secret, 'PATCH', `/keys/${id}`, { models: ['m1'] })
+  assert.deepEqual([later.status, later.body.error.param], [400, 'scopes'])
 })
 
 test('operator is given over HTTP only by a key that has it, and only when asked for', async (t) => {

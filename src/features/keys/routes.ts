@@ -1,51 +1,134 @@
 /** `/keys`: what an account does with its API keys. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
-import type { Database } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { type Caller, SCOPES, type Scope } from '../../domain/identity/caller.ts'
 import type { KeyId } from '../../domain/ids.ts'
-import { auditOf } from '../../http/audit-origin.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
-import { type Asker, deniedEvent, keyEvent } from './audit.ts'
-import { keyDescriber, requestsOfLastDay } from './described.ts'
-import type { ApiKey } from './key.ts'
+import { type NanoUsd, usdNumber } from '../../domain/money.ts'
+import { PAGE_QUERY, type Page, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { auditOf } from '../../http/request-origin.ts'
+import { ISO_TIME_PATTERN, parseIsoTime } from '../../lib/time.ts'
+import type { FeatureDeps } from '../deps.ts'
+import type { ApiKey, KeyRights } from './key.ts'
+import { changeKey, issueKey, type ManageDeps, type Requester, revokeKey } from './manage.ts'
 import {
-  createKey,
+  createdBy,
+  type DescribedKey,
   findKey,
   KEY_STATUSES,
-  type KeyReference,
   type KeyStatus,
+  keyDescriber,
   listKeys,
-  revokeKey,
-  updateKey,
+  requestsOfLastDay,
 } from './queries.ts'
-import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
-import {
-  CreatedKeyView,
-  KeyCreate,
-  KeyDetailView,
-  KeyPatch,
-  KeyView,
-  parseRights,
-  renderDescribedKey,
-} from './shapes.ts'
 
-export interface KeysDeps extends FeatureDeps {
+export interface KeysDeps extends FeatureDeps, ManageDeps {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
   /** Called after every change and waited for: when it is done, this process acts on the change. */
   readonly changed: () => void | Promise<void>
-  readonly writeAudit: WriteAudit
 }
+
+const MAX_BUDGET_USD = 1_000_000_000
+const MAX_REQUESTS_PER_MINUTE = 1_000_000_000
+const NANO_PER_USD = 1_000_000_000
+
+const nullable = <Value>(schema: { readonly type: string } & Record<string, unknown>) =>
+  Type.Unsafe<Value | null>({ ...schema, type: [schema.type, 'null'] })
+
+const ScopeName = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES] })
+
+const RIGHTS = {
+  scopes: Type.Optional(
+    Type.Array(ScopeName, { maxItems: SCOPES.length, uniqueItems: true, description: 'Empty: full access.' }),
+  ),
+  ip_allowlist: Type.Optional(
+    Type.Array(Type.String({ minLength: 2, maxLength: 64, pattern: '^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$' }), {
+      maxItems: 100,
+      description: 'Addresses and CIDR blocks; empty: from anywhere.',
+    }),
+  ),
+  monthly_budget_usd: Type.Optional(nullable<number>({ type: 'number', minimum: 0, maximum: MAX_BUDGET_USD })),
+  requests_per_minute: Type.Optional(
+    nullable<number>({ type: 'integer', minimum: 1, maximum: MAX_REQUESTS_PER_MINUTE }),
+  ),
+  models: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200, description: 'Empty: all.' }),
+  ),
+  expires_at: Type.Optional(
+    nullable<string>({
+      type: 'string',
+      maxLength: 64,
+      pattern: ISO_TIME_PATTERN,
+      description: 'ISO 8601, in the future. Null: never.',
+      examples: ['2030-01-01T00:00:00Z'],
+    }),
+  ),
+}
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+
+const KeyCreate = Type.Object({ name: Name, ...RIGHTS }, { additionalProperties: false })
+const KeyPatch = Type.Object({ name: Type.Optional(Name), ...RIGHTS }, { additionalProperties: false })
+type KeyBody = Static<typeof KeyPatch>
+
+const KEY_FIELDS = {
+  id: Type.String(),
+  object: Type.Literal('key'),
+  name: Type.String(),
+  prefix: Type.String({ description: 'What the secret starts with.' }),
+  last4: Type.String({ description: 'What it ends with.' }),
+  scopes: Type.Array(ScopeName),
+  ip_allowlist: Type.Array(Type.String()),
+  monthly_budget_usd: nullable<number>({ type: 'number' }),
+  requests_per_minute: nullable<number>({ type: 'integer' }),
+  models: Type.Array(Type.String()),
+  created_at: Type.String(),
+  last_used_at: nullable<string>({ type: 'string' }),
+  expires_at: nullable<string>({ type: 'string' }),
+  revoked_at: nullable<string>({ type: 'string' }),
+}
+const Creator = Type.Object({ user_id: Type.String(), email: Type.String(), name: Type.String() })
+
+const DESCRIBED_FIELDS = {
+  ...KEY_FIELDS,
+  created_by: Type.Unsafe<Static<typeof Creator> | null>({
+    anyOf: [Creator, { type: 'null' }],
+    description: 'The person who made it, and whose rights bound its own. Null: it is nobody’s.',
+  }),
+  parent_id: nullable<string>({
+    type: 'string',
+    description: 'The key that created it: its limits bound this one, and its budget and rate are shared. Null: none.',
+  }),
+  spent_usd: nullable<number>({
+    type: 'number',
+    description: 'Of the budget, in this calendar month, UTC, by it and the keys it created. Null: it has none.',
+  }),
+  resets_at: nullable<string>({
+    type: 'string',
+    description: 'ISO 8601: when the budget starts again. Null: it has none.',
+  }),
+}
+const KeyView = Type.Object(DESCRIBED_FIELDS)
+
+const KeyDetailView = Type.Object({
+  ...DESCRIBED_FIELDS,
+  created_keys: Type.Integer({ description: 'Active keys that it created, and that these created: revoked with it.' }),
+  created_webhooks: Type.Integer({ description: 'Enabled webhooks that these created: disabled when it is revoked.' }),
+  requests_last_24h: Type.Integer({ description: 'Settled ones; counted by the hour, the begun one before included.' }),
+})
+
+const CreatedKeyView = Type.Object({
+  ...DESCRIBED_FIELDS,
+  key: Type.String({ description: 'The secret, shown this once.' }),
+})
+
+const KeyRow = Type.Object(KEY_FIELDS)
 
 const KeyParams = Type.Object({ id: Type.Unsafe<KeyId>({ type: 'string' }) })
 const config = { scope: 'keys' } as const
 const tags = ['Keys']
+
 const listSchema = {
   summary: 'List API keys',
   description: 'All of the account, revoked ones included, unless `status` says otherwise.',
@@ -63,6 +146,7 @@ const listSchema = {
   }),
   response: { 200: pageSchema(KeyView) },
 }
+
 const readSchema = {
   summary: 'Get an API key',
   description: 'A revoked one, too.',
@@ -70,13 +154,16 @@ const readSchema = {
   params: KeyParams,
   response: { 200: KeyDetailView },
 }
+
 const createSchema = {
   summary: 'Create an API key',
-  description: 'The secret is in `key`, and shown this once. A key can give no more than it has itself.',
+  description:
+    'The secret is in `key`, and shown this once. Needs a role, or a key without budget, models, rate and expiry. What a key creates never has more than that key has, now or later: they share its budget and rate, and end with it.',
   tags,
   body: KeyCreate,
   response: { 201: CreatedKeyView },
 }
+
 const updateSchema = {
   summary: 'Change an API key',
   description: 'Only the fields that are sent. `null` and empty lists remove a limit.',
@@ -85,55 +172,84 @@ const updateSchema = {
   body: KeyPatch,
   response: { 200: KeyView },
 }
+
 const revokeSchema = {
   summary: 'Revoke an API key',
-  description: 'In force in every process within a second.',
+  description:
+    'In force in every process within a second. Keys that it created are revoked with it, and so are those that these created, unless `cascade=false`.',
   tags,
   params: KeyParams,
+  querystring: Type.Object({
+    cascade: Type.Optional(
+      Type.Unsafe<'true' | 'false'>({
+        type: 'string',
+        enum: ['true', 'false'],
+        default: 'true',
+        description: 'false: the keys that it created stay, bound by its limits as before.',
+      }),
+    ),
+  }),
   response: { 204: Type.Null() },
 }
 
 export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
   const { db, now, callerOf, changed } = deps
-  const askerOf = (request: FastifyRequest): Asker => {
+  const requesterOf = (request: FastifyRequest): Requester => {
     const caller = callerOf(request)
     return { caller, audited: auditOf(request, caller) }
   }
   return async (app) => {
-    app.get('/keys', { config, schema: listSchema }, async (request) => {
-      const { accountId } = callerOf(request)
-      const { status = 'all' } = request.query
-      const filter = status === 'all' ? undefined : { status, now: now() }
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'keys', filter: filter?.status }
-      const page = readPageRequest(request.query, binding)
-      const keys = await listKeys(db, accountId, { ...page, limit: page.limit + 1, filter })
-      const describeKey = await keyDescriber(db, keys, now())
-      const render = (key: ApiKey) => renderDescribedKey(describeKey(key))
-      return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render })
-    })
+    app.get('/keys', { config, schema: listSchema }, async (request) =>
+      listPage(deps, callerOf(request), request.query),
+    )
     app.get('/keys/:id', { config, schema: readSchema }, async (request) => {
       const reference = { accountId: callerOf(request).accountId, id: request.params.id }
       const key = await findKey(db, reference)
       if (key === undefined) throw new GatewayError('not_found', 'No key has this id.')
-      const [view, requests] = await Promise.all([describe(deps, key), requestsOfLastDay(db, reference, now())])
-      return { ...view, requests_last_24h: requests }
+      const [view, created, requests] = await Promise.all([
+        describe(deps, key),
+        createdBy(db, reference),
+        requestsOfLastDay(db, reference, now()),
+      ])
+      return { ...view, ...created, requests_last_24h: requests }
     })
     app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
-      const { key, secret } = await mintKey(deps, askerOf(request), request.body)
+      const { name } = request.body
+      const { key, secret } = await issueKey(deps, requesterOf(request), {
+        name,
+        rights: parseRights(request.body, now()),
+      })
       await changed()
       return reply.code(201).send({ ...(await describe(deps, key)), key: secret })
     })
     app.patch('/keys/:id', { config, schema: updateSchema }, async (request) => {
-      const key = await changeKey(deps, askerOf(request), { id: request.params.id, body: request.body })
+      const { id } = request.params
+      const change = { id, name: request.body.name, rights: parseRights(request.body, now()) }
+      const key = await changeKey(deps, requesterOf(request), change)
       await changed()
       return describe(deps, key)
     })
     app.delete('/keys/:id', { config, schema: revokeSchema }, async (request, reply) => {
-      await revoke(deps, askerOf(request), request.params.id)
+      await revokeKey(deps, requesterOf(request), { ...request.params, cascade: request.query.cascade !== 'false' })
       await changed()
       return reply.code(204).send(null)
     })
   }
+}
+
+async function listPage(
+  { db, now, cursorKey }: KeysDeps,
+  { accountId }: Caller,
+  query: Static<(typeof listSchema)['querystring']>,
+): Promise<Page<Static<typeof KeyView>>> {
+  const { status = 'all' } = query
+  const filter = status === 'all' ? undefined : { status, now: now() }
+  const binding: PageBinding = { key: cursorKey, account: accountId, list: 'keys', filter: filter?.status }
+  const page = readPageRequest(query, binding)
+  const keys = await listKeys(db, accountId, { ...page, limit: page.limit + 1, filter })
+  const describeKey = await keyDescriber(db, keys, now())
+  const render = (key: ApiKey) => renderDescribedKey(describeKey(key))
+  return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render })
 }
 
 async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {
@@ -141,72 +257,69 @@ async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<type
   return renderDescribedKey(describeKey(key))
 }
 
-async function mintKey({ db, now, ids, writeAudit }: KeysDeps, asker: Asker, body: Static<typeof KeyCreate>) {
-  const { accountId } = asker.caller
-  const asked = parseRights(body, now())
-  assertAddressList(asked.ipAllowlist ?? [])
-  const granter = await granterOf(db, asker.caller)
-  const rights = grantRights(asked, granter)
-  const createdBy = asker.caller.userId ?? granter.key?.createdBy // what a person's key makes is that person's, too
-  try {
-    assertGrantable(rights, granter)
-  } catch (error) {
-    const denied = deniedEvent('key.created', asker, { id: undefined, error })
-    if (denied !== undefined) await writeAudit(db, denied)
-    throw error
+/** What is in the key's own row. */
+export function renderKey(key: ApiKey): Static<typeof KeyRow> {
+  return {
+    id: key.id,
+    object: 'key',
+    name: key.name,
+    prefix: key.prefix,
+    last4: key.last4,
+    scopes: [...key.scopes],
+    ip_allowlist: [...key.ipAllowlist],
+    monthly_budget_usd: key.monthlyBudgetNanoUsd === undefined ? null : usdNumber(key.monthlyBudgetNanoUsd),
+    requests_per_minute: key.requestsPerMinute ?? null,
+    models: [...key.models],
+    created_at: renderTime(key.createdAt),
+    last_used_at: key.lastUsedAt === undefined ? null : renderTime(key.lastUsedAt),
+    expires_at: key.expiresAt === undefined ? null : renderTime(key.expiresAt),
+    revoked_at: key.revokedAt === undefined ? null : renderTime(key.revokedAt),
   }
-  return db.transaction().execute(async (inside) => {
-    const created = await createKey(inside, { accountId, name: body.name, createdBy, ...rights }, { now, ids })
-    await writeAudit(inside, keyEvent('key.created', asker, created.key))
-    return created
-  })
 }
 
-interface Change extends Pick<KeyReference, 'id'> {
-  readonly body: Static<typeof KeyPatch>
+function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
+  const { creator, spentNanoUsd, resetsAt } = key
+  return {
+    ...renderKey(key),
+    created_by: creator === undefined ? null : { user_id: creator.userId, email: creator.email, name: creator.name },
+    parent_id: key.parentId ?? null,
+    spent_usd: spentNanoUsd === undefined ? null : usdNumber(spentNanoUsd),
+    resets_at: resetsAt === undefined ? null : renderTime(resetsAt),
+  }
 }
 
-/** In one transaction, so that two changes at once cannot add up to more than either was allowed. */
-async function changeKey({ db, now, writeAudit }: KeysDeps, asker: Asker, { id, body }: Change): Promise<ApiKey> {
-  const { accountId } = asker.caller
-  const changes = parseRights(body, now())
-  assertAddressList(changes.ipAllowlist ?? [])
-  const changing = db.transaction().execute(async (inside) => {
-    await takeTurn(inside, `keys of ${accountId}`)
-    const before = await findKey(inside, { accountId, id })
-    if (before === undefined || before.revokedAt !== undefined) return undefined
-    const rights = { ...before, ...changes }
-    if (Object.keys(changes).length > 0) assertGrantable(rights, await granterOf(inside, asker.caller))
-    const after = await updateKey(inside, { accountId, id, name: body.name ?? before.name, rights }, now())
-    if (after !== undefined) await writeAudit(inside, keyEvent('key.changed', asker, after))
-    return after
-  })
-  const changed = await changing.catch(async (error: unknown) => {
-    const denied = deniedEvent('key.changed', asker, { id, error })
-    if (denied !== undefined) await writeAudit(db, denied)
-    throw error
-  })
-  if (changed === undefined) throw unknownKey()
-  return changed
+/** The rights that a body names; null, where it is allowed, is undefined: no limit. Throws 400 for a past expiry. */
+function parseRights(body: KeyBody, now: number): Partial<KeyRights> {
+  return {
+    ...(body.scopes === undefined ? {} : { scopes: body.scopes }),
+    ...(body.ip_allowlist === undefined ? {} : { ipAllowlist: body.ip_allowlist }),
+    ...(body.models === undefined ? {} : { models: body.models }),
+    ...(body.requests_per_minute === undefined ? {} : { requestsPerMinute: body.requests_per_minute ?? undefined }),
+    ...(body.monthly_budget_usd === undefined ? {} : { monthlyBudgetNanoUsd: parseBudget(body.monthly_budget_usd) }),
+    ...(body.expires_at === undefined ? {} : { expiresAt: parseExpiry(body.expires_at, now) }),
+  }
 }
 
-async function revoke({ db, now, writeAudit }: KeysDeps, asker: Asker, id: KeyId): Promise<void> {
-  const { accountId } = asker.caller
-  const revoked = await db.transaction().execute(async (inside) => {
-    if (!(await revokeKey(inside, { accountId, id }, now()))) return false
-    await writeAudit(inside, keyEvent('key.revoked', asker, { id }))
-    return true
-  })
-  if (!revoked) throw unknownKey()
+/** To the nearest nano-dollar. @param usd 0 to a billion. */
+export function nanoUsdOf(usd: number): NanoUsd {
+  const dollars = Math.trunc(usd)
+  return BigInt(dollars) * BigInt(NANO_PER_USD) + BigInt(Math.round((usd - dollars) * NANO_PER_USD))
 }
 
-/** Only a key has limits in a row of its own. */
-async function granterOf(db: Kysely<Database>, caller: Caller): Promise<Granter> {
-  if (caller.kind !== 'key') return { caller, key: undefined }
-  return { caller, key: await findKey(db, { accountId: caller.accountId, id: caller.keyId }) }
+function parseBudget(usd: number | null): NanoUsd | undefined {
+  return usd === null ? undefined : nanoUsdOf(usd)
 }
 
-/** The same for another account's key and for one that never was. */
-function unknownKey(): GatewayError {
-  return new GatewayError('not_found', 'No active key has this id.')
+function parseExpiry(text: string | null, now: number): number | undefined {
+  if (text === null) return undefined
+  const time = parseIsoTime(text)
+  if (time === undefined) {
+    throw new GatewayError('invalid_value', "'expires_at' must be an ISO 8601 time.", { param: 'expires_at' })
+  }
+  if (time > now) return time
+  throw new GatewayError('out_of_range', "'expires_at' must be in the future.", { param: 'expires_at' })
+}
+
+function renderTime(ms: number): string {
+  return new Date(ms).toISOString()
 }

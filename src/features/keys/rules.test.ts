@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Caller, SCOPES, type Scope } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
-import { isWithin, parseAddressRange } from '../../lib/address-ranges.ts'
-import { type KeyRights, rightsOfScopes } from './key.ts'
+import { type Caller, SCOPES, type Scope } from '../../domain/identity/caller.ts'
+import { type AccountId, base62Source, type KeyId } from '../../domain/ids.ts'
+import { isWithin, parseAddressRange } from '../../lib/ip-address.ts'
+import { isWellFormed, type KeyRights, mintSecret, rightsOfScopes, SECRET_PATTERN, secretHash } from './key.ts'
 import { FULL_ACCESS } from './queries.ts'
-import { assertAddressList, assertGrantable, type Granter, grantRights } from './rules.ts'
+import { assertAddressList, assertConsistent, assertGrantable, type Granter, grantRights } from './rules.ts'
 
 function granter(rights: Partial<KeyRights>): Granter {
   const key: KeyRights = { ...FULL_ACCESS, ...rights }
@@ -46,8 +48,27 @@ test('a restricted key that asks for nothing gives what it has', () => {
     requestsPerMinute: 7,
     expiresAt: 9,
   }
-  assert.deepEqual(mint({}, granter(own)), own)
+  assert.deepEqual(mint({}, granter(own)), { ...own, scopes: ['chat'] })
+  assert.deepEqual(mint({}, granter({ scopes: ['keys', 'chat'] })).scopes, ['keys', 'chat'])
   assert.deepEqual(mint({}, granter({ scopes: ['keys', 'operator'] })).scopes, ['keys'])
+})
+
+test('a key with limits cannot list what makes keys or members', () => {
+  const limits: readonly Partial<KeyRights>[] = [
+    { monthlyBudgetNanoUsd: 0n },
+    { requestsPerMinute: 1 },
+    { models: ['m1'] },
+    { expiresAt: 1 },
+  ]
+  for (const limit of limits) {
+    for (const scope of ['keys', 'members'] as const) {
+      const refused = { code: 'invalid_value', param: 'scopes' }
+      assert.throws(() => assertConsistent({ ...FULL_ACCESS, ...limit, scopes: ['chat', scope] }), refused)
+    }
+    assertConsistent({ ...FULL_ACCESS, ...limit })
+    assertConsistent({ ...FULL_ACCESS, ...limit, scopes: ['chat'] })
+  }
+  assertConsistent({ ...FULL_ACCESS, ipAllowlist: ['10.0.0.0/8'], scopes: ['keys', 'members'] })
 })
 
 test('KEY-3: asking for more is refused with 403 and the field', () => {
@@ -140,3 +161,46 @@ function assertNotStronger(key: KeyRights, root: KeyRights): void {
     assert.ok(covered, entry)
   }
 }
+
+const randomText = base62Source(randomBytes)
+
+test('KEY-1: a secret matches the published pattern and carries its checksum', async () => {
+  const documented = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8')
+  assert.ok(documented.includes(SECRET_PATTERN.source))
+  for (let count = 0; count < 1000; count++) {
+    const secret = mintSecret(randomText)
+    assert.match(secret, SECRET_PATTERN)
+    assert.ok(isWellFormed(secret))
+  }
+})
+
+test("the documentation's example is a well-formed key", async () => {
+  const documented = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8')
+  const [example = ''] = /tp_[0-9A-Za-z]{46}/.exec(documented) ?? []
+  assert.ok(isWellFormed(example), example)
+})
+
+test('KEY-1: changing any one character makes it malformed', () => {
+  const secret = mintSecret(randomText)
+  fc.assert(
+    fc.property(fc.nat(secret.length - 1), fc.constantFrom(...'09AZaz_ ~'), (at, character) => {
+      fc.pre(secret[at] !== character)
+      assert.ok(!isWellFormed(secret.slice(0, at) + character + secret.slice(at + 1)))
+    }),
+  )
+})
+
+test('anything else is malformed, and nothing throws', () => {
+  fc.assert(fc.property(fc.string(), (text) => assert.ok(!isWellFormed(text))))
+  const secret = mintSecret(randomText)
+  for (const text of ['', 'tp_', `${secret}x`, ` ${secret}`, secret.slice(0, -1), secret.toUpperCase()]) {
+    assert.ok(!isWellFormed(text), text)
+  }
+})
+
+test('KEY-2: what is kept of a secret is its SHA-256', () => {
+  assert.equal(
+    Buffer.from(secretHash('abc')).toString('hex'),
+    'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  )
+})

@@ -1,26 +1,39 @@
-/** What a caller may give to a key. Nobody can make one, or make of one, that is stronger than themselves (KEY-3). */
-import type { Caller, Right, Scope } from '../../domain/caller.ts'
+/** Which rights a caller may give to a key: never more than the caller's own (KEY-3). */
 import { GatewayError } from '../../domain/errors.ts'
-import type { UserId } from '../../domain/ids.ts'
-import { isWithin, parseAddressRange } from '../../lib/address-ranges.ts'
-import { ACCOUNT_SCOPES, type KeyRights, rightsOfScopes } from './key.ts'
+import { type Caller, DELEGATING_RIGHTS, type Right, type Scope } from '../../domain/identity/caller.ts'
+import type { KeyId, UserId } from '../../domain/ids.ts'
+import { isWithin, parseAddressRange } from '../../lib/ip-address.ts'
+import { ACCOUNT_SCOPES, isLimited, type KeyRights, rightsOfScopes } from './key.ts'
 
-/** Who gives: the caller's rights and, for an API key, the limits in its row. */
+/** The rights of the caller and, for an API key, the limits in its row. */
 export interface Granter {
   readonly caller: Caller
-  readonly key: (KeyRights & { readonly createdBy?: UserId | undefined }) | undefined
+  readonly key: (KeyRights & { readonly id?: KeyId; readonly createdBy?: UserId | undefined }) | undefined
 }
 
-/** Rights for a new key: what was asked for, and where nothing was, the granter's own. `operator` is never implied. */
-export function grantRights(asked: Partial<KeyRights>, { caller, key }: Granter): KeyRights {
-  return {
-    scopes: orElse(asked.scopes, ownScopes(caller)),
-    ipAllowlist: orElse(asked.ipAllowlist, key?.ipAllowlist ?? []),
-    models: orElse(asked.models, [...(caller.models ?? [])]),
-    monthlyBudgetNanoUsd: asked.monthlyBudgetNanoUsd ?? key?.monthlyBudgetNanoUsd,
-    requestsPerMinute: asked.requestsPerMinute ?? caller.requestsPerMinute,
-    expiresAt: asked.expiresAt ?? key?.expiresAt,
+/** Rights of a new key: as requested, by default the granter's own. `operator` is never implied. */
+export function grantRights(requested: Partial<KeyRights>, { caller, key }: Granter): KeyRights {
+  const limits = {
+    ipAllowlist: orElse(requested.ipAllowlist, key?.ipAllowlist ?? []),
+    models: orElse(requested.models, [...(caller.models ?? [])]),
+    monthlyBudgetNanoUsd: requested.monthlyBudgetNanoUsd ?? key?.monthlyBudgetNanoUsd,
+    requestsPerMinute: requested.requestsPerMinute ?? caller.requestsPerMinute,
+    expiresAt: requested.expiresAt ?? key?.expiresAt,
   }
+  const own = ownScopes(caller)
+  return { ...limits, scopes: orElse(requested.scopes, isLimited(limits) ? own.filter(isNotDelegating) : own) }
+}
+
+function isNotDelegating(scope: Scope): boolean {
+  return !DELEGATING_RIGHTS.has(scope)
+}
+
+/** Throws 400 for a key with limits that lists `keys` or `members`, which limited keys do not have. */
+export function assertConsistent(rights: KeyRights): void {
+  const scope = rights.scopes.find((one) => DELEGATING_RIGHTS.has(one))
+  if (scope === undefined || !isLimited(rights)) return
+  const message = `A key with a budget, models, a rate or an expiry cannot have the scope '${scope}': what it creates would not be bound by them.`
+  throw new GatewayError('invalid_value', message, { param: 'scopes' })
 }
 
 /** Throws 403 with `param` when anything in `rights` goes beyond the granter's. */
@@ -92,6 +105,6 @@ function beyond(param: string, reason: string): GatewayError {
   return new GatewayError('insufficient_scope', `A key cannot give more than it has: ${reason}.`, { param })
 }
 
-function orElse<Item>(asked: readonly Item[] | undefined, own: readonly Item[]): readonly Item[] {
-  return asked === undefined || asked.length === 0 ? own : asked
+function orElse<Item>(requested: readonly Item[] | undefined, own: readonly Item[]): readonly Item[] {
+  return requested === undefined || requested.length === 0 ? own : requested
 }

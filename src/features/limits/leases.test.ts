@@ -36,9 +36,9 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 test('what ends in one turn goes back in one call an account', async (t) => {
   const { leases, calls } = server(t)
-  leases.giveBack(ACCOUNT, 'a', 0)
-  leases.giveBack(ACCOUNT, undefined, 30)
-  leases.giveBack(ACCOUNT, 'b', -10)
+  leases.release(ACCOUNT, 'a', 0)
+  leases.release(ACCOUNT, undefined, 30)
+  leases.release(ACCOUNT, 'b', -10)
   await turn()
   assert.deepEqual(
     calls.map(({ keys, args }) => ({ keys, args })),
@@ -49,7 +49,7 @@ test('what ends in one turn goes back in one call an account', async (t) => {
 test('what may have been carried out is said again as far as it cannot count twice', async (t) => {
   const made = server(t)
   made.failing = true
-  made.leases.giveBack(ACCOUNT, 'a', 30)
+  made.leases.release(ACCOUNT, 'a', 30)
   await turn()
   await turn()
   made.failing = false
@@ -66,7 +66,7 @@ test('what may have been carried out is said again as far as it cannot count twi
 test(`OVL-1: at most ${MAX_RETURNS} ended requests wait for Redis, and go in calls of 500 [limit: redis-returns]`, (t) => {
   const made = server(t)
   made.up = false
-  for (let lease = 0; lease < MAX_RETURNS + 10; lease += 1) made.leases.giveBack(ACCOUNT, `${lease}`, 1)
+  for (let lease = 0; lease < MAX_RETURNS + 10; lease += 1) made.leases.release(ACCOUNT, `${lease}`, 1)
   made.leases.flush()
   assert.equal(made.calls.length, 0)
   made.up = true
@@ -79,9 +79,9 @@ test(`OVL-1: at most ${MAX_RETURNS} ended requests wait for Redis, and go in cal
 test('RL-2: what goes on is renewed every 20 s, unless it is young; what ended meanwhile is not', async (t) => {
   const made = server(t)
   const { leases, calls } = made
-  const endings = Array.from({ length: 120 }, (_, account) => leases.keep(`acc_${account}` as AccountId, 'old'))
+  const endings = Array.from({ length: 120 }, (_, account) => leases.track(`acc_${account}` as AccountId, 'old'))
   made.now = 10_000
-  leases.keep(ACCOUNT, 'young')
+  leases.track(ACCOUNT, 'young')
   made.now = 20_000
   t.mock.timers.tick(20_000)
   assert.equal(calls.length, 100, 'the rest waits for the next turn')

@@ -1,11 +1,10 @@
 /**
- * The places that requests of this process have at Redis: kept while they run, and given back with what was not used.
- * What ends in one turn of the event loop goes back in one call an account. A process that is killed renews nothing, and
- * its places are free within a minute.
+ * Leases of this process's requests in flight at Redis: renewed while they run, and released with the unused tokens. What
+ * ends in one tick of the event loop is released in one call an account. Leases of a killed process expire in a minute.
  */
 import { randomBytes } from 'node:crypto'
 import type { AccountId } from '../../domain/ids.ts'
-import { createRoster, type Roster } from '../../lib/roster.ts'
+import { createInFlight, type InFlight } from '../../lib/in-flight.ts'
 import type { ScriptCall } from './redis-connection.ts'
 import { accountKey, leasesKey, SCRIPTS } from './redis-scripts.ts'
 
@@ -14,19 +13,21 @@ const RENEW_EVERY_MS = 20_000
 const YOUNG_MS = 15_000
 /** Of one account, in one call. */
 const LEASES_PER_CALL = 500
-/** In one turn of the event loop. */
-const CALLS_PER_TURN = 100
-/** Ended leases that wait for Redis; beyond it they end by themselves there. */
+/** In one tick of the event loop. */
+const CALLS_PER_TICK = 100
+/** Ended leases that wait for Redis; beyond it they expire there. */
 export const MAX_RETURNS = 100_000
 
 export interface Leases {
-  /** An id that no other process gives. */
+  /** An id that is unique over all processes. */
   nextId(): string
-  /** Keeps a place that was granted. @returns lets it go again, with `giveBack`. */
-  keep(account: AccountId, id: string): () => void
-  /** @param lessMs By how much the account is sooner rested of its tokens; negative: later. */
-  giveBack(account: AccountId, id: string | undefined, lessMs: number): void
-  /** After an outage: what waited is given back, and what goes on is said again, since the server may have lost it. */
+  /** Renews a granted lease from now on. @returns stops that, before `release`. */
+  track(account: AccountId, id: string): () => void
+  /** @param refundMs Unused tokens, as the time in which the bucket refills by them; negative: used beyond. */
+  release(account: AccountId, id: string | undefined, refundMs: number): void
+  /** Undoes, once Redis is up, an admission whose reply came too late or never. */
+  undo(call: ScriptCall): void
+  /** After an outage: releases what waited, and renews what runs, since Redis may have lost it. */
   restore(): void
   /** Sends what is waiting. */
   flush(): void
@@ -48,114 +49,129 @@ interface Lease {
 }
 
 interface Return {
-  lessMs: number
+  refundMs: number
   readonly ended: string[]
 }
 
-interface Book extends LeasesInput {
-  readonly kept: Roster<Lease>
+interface State extends LeasesInput {
+  readonly active: InFlight<Lease>
   readonly returns: Map<AccountId, Return>
+  /** Scripts that take an admission back. */
+  undone: ScriptCall[]
   /** Leases in `returns`. */
   ended: number
   scheduled: boolean
 }
 
 export function createLeases(input: LeasesInput): Leases {
-  const book: Book = { ...input, kept: createRoster(), returns: new Map(), ended: 0, scheduled: false }
+  const state: State = {
+    ...input,
+    active: createInFlight(),
+    returns: new Map(),
+    undone: [],
+    ended: 0,
+    scheduled: false,
+  }
   const process = randomBytes(9).toString('base64url')
   let issued = 0
-  const timer = setInterval(() => void renew(book, YOUNG_MS), RENEW_EVERY_MS)
+  const timer = setInterval(() => void renew(state, YOUNG_MS), RENEW_EVERY_MS)
   timer.unref()
   return {
     nextId() {
       issued += 1
       return `${process}.${issued}`
     },
-    keep(account, id) {
-      const lease = { account, id, renewedAt: book.clock(), over: false }
-      const takeOff = book.kept.add(lease)
+    track(account, id) {
+      const lease = { account, id, renewedAt: state.clock(), over: false }
+      const remove = state.active.add(lease)
       return () => {
         lease.over = true
-        takeOff()
+        remove()
       }
     },
-    giveBack(account, id, lessMs) {
-      note(book, account, { id, lessMs })
-      schedule(book)
+    release(account, id, refundMs) {
+      note(state, account, { id, refundMs })
+      schedule(state)
+    },
+    undo(call) {
+      if (state.undone.length < MAX_RETURNS) state.undone.push(call)
+      schedule(state)
     },
     restore() {
-      flush(book)
-      void renew(book, 0)
+      flush(state)
+      void renew(state, 0)
     },
-    flush: () => flush(book),
+    flush: () => flush(state),
     close: () => clearInterval(timer),
   }
 }
 
-function note(book: Book, account: AccountId, { id, lessMs }: { id: string | undefined; lessMs: number }): void {
-  let waiting = book.returns.get(account)
+function note(state: State, account: AccountId, { id, refundMs }: { id: string | undefined; refundMs: number }): void {
+  let waiting = state.returns.get(account)
   if (waiting === undefined) {
-    if (book.returns.size >= MAX_RETURNS) return
-    waiting = { lessMs: 0, ended: [] }
-    book.returns.set(account, waiting)
+    if (state.returns.size >= MAX_RETURNS) return
+    waiting = { refundMs: 0, ended: [] }
+    state.returns.set(account, waiting)
   }
-  waiting.lessMs += lessMs
-  if (id === undefined || book.ended >= MAX_RETURNS) return
+  waiting.refundMs += refundMs
+  if (id === undefined || state.ended >= MAX_RETURNS) return
   waiting.ended.push(id)
-  book.ended += 1
+  state.ended += 1
 }
 
-function schedule(book: Book): void {
-  if (book.scheduled || !book.isUp()) return
-  book.scheduled = true
+function schedule(state: State): void {
+  if (state.scheduled || !state.isUp()) return
+  state.scheduled = true
   setImmediate(() => {
-    book.scheduled = false
-    flush(book)
+    state.scheduled = false
+    flush(state)
   })
 }
 
-function flush(book: Book): void {
-  if (!book.isUp()) return
-  const returns = [...book.returns]
-  book.returns.clear()
-  book.ended = 0
-  for (const [account, { lessMs, ended }] of returns) {
+function flush(state: State): void {
+  if (!state.isUp()) return
+  // Where it fails, the lease expires.
+  for (const call of state.undone.splice(0)) state.run(call).catch(() => undefined)
+  const returns = [...state.returns]
+  state.returns.clear()
+  state.ended = 0
+  for (const [account, { refundMs, ended }] of returns) {
     for (let first = 0; first === 0 || first < ended.length; first += LEASES_PER_CALL) {
-      send(book, account, { lessMs: first === 0 ? lessMs : 0, ended: ended.slice(first, first + LEASES_PER_CALL) })
+      send(state, account, { refundMs: first === 0 ? refundMs : 0, ended: ended.slice(first, first + LEASES_PER_CALL) })
     }
   }
 }
 
-function send(book: Book, account: AccountId, { lessMs, ended }: Return): void {
+function send(state: State, account: AccountId, { refundMs, ended }: Return): void {
   const keys = [accountKey(account), leasesKey(account)]
-  // Whether it was carried out is not known: a lease can end twice, but tokens would count twice.
+  // It may have been executed: a lease can end twice, but tokens would be refunded twice.
   const again = (): void => {
-    for (const id of ended) note(book, account, { id, lessMs: 0 })
+    for (const id of ended) note(state, account, { id, refundMs: 0 })
   }
-  book.run({ script: SCRIPTS.giveBack, keys, args: [lessMs, ...ended] }).catch(again)
+  state.run({ script: SCRIPTS.release, keys, args: [refundMs, ...ended] }).catch(again)
 }
 
-/** A failure is no harm: a lease lasts until the time after the next. */
-async function renew(book: Book, olderThanMs: number): Promise<void> {
-  if (!book.isUp()) return
+/** Failures are ignored: a lease lasts for two more renewals. */
+async function renew(state: State, olderThanMs: number): Promise<void> {
+  if (!state.isUp()) return
   let calls = 0
-  for (const [account, leases] of dueLeases(book, olderThanMs)) {
+  for (const [account, leases] of dueLeases(state, olderThanMs)) {
     for (let first = 0; first < leases.length; first += LEASES_PER_CALL) {
       // Some may have ended since the calls before.
-      const going = leases.slice(first, first + LEASES_PER_CALL).filter(({ over }) => !over)
-      if (going.length === 0) continue
-      const args = going.map(({ id }) => id)
-      book.run({ script: SCRIPTS.renew, keys: [leasesKey(account)], args }).catch(() => undefined)
+      const running = leases.slice(first, first + LEASES_PER_CALL).filter(({ over }) => !over)
+      if (running.length === 0) continue
+      const args = running.map(({ id }) => id)
+      state.run({ script: SCRIPTS.renew, keys: [leasesKey(account)], args }).catch(() => undefined)
       calls += 1
-      if (calls % CALLS_PER_TURN === 0) await new Promise(setImmediate)
+      if (calls % CALLS_PER_TICK === 0) await new Promise(setImmediate)
     }
   }
 }
 
-function dueLeases(book: Book, olderThanMs: number): ReadonlyMap<AccountId, readonly Lease[]> {
-  const now = book.clock()
+function dueLeases(state: State, olderThanMs: number): ReadonlyMap<AccountId, readonly Lease[]> {
+  const now = state.clock()
   const due = new Map<AccountId, Lease[]>()
-  for (const lease of book.kept.items()) {
+  for (const lease of state.active.items()) {
     if (now - lease.renewedAt < olderThanMs) continue
     lease.renewedAt = now
     const others = due.get(lease.account)

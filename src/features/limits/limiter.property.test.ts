@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { type Admission, createLimiter, type PlanLimits } from './limiter.ts'
 

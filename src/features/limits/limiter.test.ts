@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
-import { type Admission, createLimiter } from './limiter.ts'
+import { type Admission, createBuckets, createLimiter, MAX_LIMITED } from './limiter.ts'
 
 function caller(account: string, key = `key_${account}`, requestsPerMinute?: number): Caller {
   return {
@@ -118,4 +118,23 @@ test('a refusal for tokens does not count as a request [limit: tokens-per-minute
   refused(() => limits.admit(caller('a'), 100))
   first.settle(0)
   assert.equal(limits.admit(caller('a'), 100).requests?.remaining, 0)
+})
+
+test('beyond 100 000 the rested are forgotten, then those seen first, and never who has something under way [limit: rate-buckets]', () => {
+  const buckets = createBuckets(() => 1_000)
+  const [busy, owing, rested] = [buckets.of('busy'), buckets.of('owing'), buckets.of('rested')]
+  busy.inFlight = 1
+  owing.requestsRestedAt = 2_000
+  rested.requestsRestedAt = 1_000
+  const others = (from: number, to: number): void => {
+    for (let id = from; id < to; id++) buckets.of(`a${id}`).requestsRestedAt = 2_000
+  }
+  others(3, MAX_LIMITED)
+  assert.equal(buckets.of('rested'), rested, 'there is still room')
+  others(MAX_LIMITED, MAX_LIMITED + 1)
+  assert.equal(buckets.of('owing'), owing)
+  assert.notEqual(buckets.of('rested'), rested, 'it had rested')
+  others(MAX_LIMITED + 1, MAX_LIMITED + 10)
+  assert.equal(buckets.of('busy'), busy)
+  assert.notEqual(buckets.of('owing'), owing, 'it was seen first')
 })

@@ -1,15 +1,15 @@
 /**
- * One connection to Redis or Valkey that runs scripts. What cannot be sent now fails now: nothing is queued, nothing is
- * sent twice. It reconnects by itself, within a second of the server's return.
+ * One connection to Redis or Valkey that runs scripts. A call without a connection fails at once: nothing is queued or
+ * resent. It reconnects within a second of the server's return.
  */
 import { Redis, type RedisOptions } from 'ioredis'
-import { readAnswer, SCRIPTS, type Script } from './redis-scripts.ts'
+import { readAnswer, SCRIPTS, type Script, SINCE_KEY } from './redis-scripts.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
-/** For a server that does not answer any more. */
+/** For a server that no longer responds. */
 const DISCONNECT_TIMEOUT_MS = 100
 const LONGEST_RETRY_MS = 500
-const GOODBYE_MS = 500
+const QUIT_TIMEOUT_MS = 500
 
 export interface ScriptCall {
   readonly script: Script
@@ -20,12 +20,14 @@ export interface ScriptCall {
 export interface RedisConnection {
   /** Rejects when there is no connection, when it ends before the answer, and with the server's own error. */
   run(call: ScriptCall): Promise<unknown>
-  /** Rejects unless the server carries out what an admission needs: scripts that write. */
+  /** Rejects unless the server executes what an admission needs: scripts that write. */
   probe(): Promise<void>
+  /** Records that requests were counted locally until now. Rejects as `run` does. */
+  resume(): Promise<void>
   isConnected(): boolean
-  /** Gives the connection up and makes another one: the address may lead to another server now. */
+  /** Reconnects: the address may lead to another server now. */
   reconnect(): void
-  /** What was sent before is carried out. */
+  /** What was sent before is executed. */
   close(): Promise<void>
 }
 
@@ -47,10 +49,10 @@ export function connectRedis({ url, onConnected, onLost }: RedisConnectionInput)
     onConnected()
   })
   redis.on('close', () => onLost(lastError))
-  const gather = createGathering(redis)
+  const batchWrites = createWriteBatching(redis)
   const run = ({ script, keys, args }: ScriptCall): Promise<unknown> => {
     if (redis.status !== 'ready') return Promise.reject(new Error(`not connected: ${lastError}`))
-    gather()
+    batchWrites()
     return redis.evalsha(script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
       // The server was restarted or its scripts were flushed.
       if (!reasonOf(error).startsWith('NOSCRIPT')) throw error
@@ -60,61 +62,64 @@ export function connectRedis({ url, onConnected, onLost }: RedisConnectionInput)
   return {
     run,
     async probe() {
-      if (readAnswer(await run(PROBE))?.admitted !== true) throw new Error('an answer that makes no sense')
+      if (readAnswer(await run(PROBE))?.admitted !== true) throw new Error('an invalid reply')
+    },
+    async resume() {
+      await run({ script: SCRIPTS.resume, keys: [SINCE_KEY], args: [] })
     },
     isConnected: () => redis.status === 'ready',
     reconnect: () => redis.disconnect(true),
-    close: () => goodbye(redis),
+    close: () => disconnect(redis),
   }
 }
 
 const CLOSED = 'the connection was closed'
 
 const OPTIONS = {
-  // The older protocol is what every server and every proxy before it speaks.
+  // RESP2 is what every server and proxy supports.
   protocol: 2,
   disableClientInfo: true,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // Whether the server is ready shows in the first script, and then in every one.
+  // Every script shows whether the server is ready.
   enableReadyCheck: false,
   connectTimeout: CONNECT_TIMEOUT_MS,
   disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   retryStrategy: (attempt: number) => Math.min(LONGEST_RETRY_MS, 50 * attempt),
 } satisfies RedisOptions
 
-/** On an account that nobody has. */
+/** On an account that does not exist. */
 const PROBE: ScriptCall = {
   script: SCRIPTS.admit,
-  keys: ['turnpike:{probe}', 'turnpike:{probe}:leases'],
-  args: [1e9, 0, 0, 0, 1e9, 'probe'],
+  keys: ['turnpike:{probe}', 'turnpike:{probe}:leases', SINCE_KEY],
+  args: [0, 0, 0, 0, 1e9, 'probe', 0],
 }
 
-/** Never the error itself: of a refused password it has the password among the command's arguments. */
+/** The message alone: an error of authentication has the password among the command's arguments. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.message === '' && 'code' in error ? String(error.code) : error.message
 }
 
-/** What the requests of one turn of the event loop ask for goes out in one write: a system call each costs more than the rest. */
-function createGathering(redis: Redis): () => void {
-  let gathering = false
+/** Sends the calls of one tick of the event loop in one write: a system call each costs more than the rest. */
+function createWriteBatching(redis: Redis): () => void {
+  let isBatching = false
   return () => {
-    if (gathering) return
-    gathering = true
+    if (isBatching) return
+    isBatching = true
     const { stream } = redis
     stream.cork()
     setImmediate(() => {
-      gathering = false
+      isBatching = false
       stream.uncork()
     })
   }
 }
 
-async function goodbye(redis: Redis): Promise<void> {
+async function disconnect(redis: Redis): Promise<void> {
   if (redis.status === 'ready') {
-    const timer = setTimeout(() => redis.disconnect(), GOODBYE_MS)
+    const timer = setTimeout(() => redis.disconnect(), QUIT_TIMEOUT_MS)
     await redis.quit().catch(() => undefined)
     clearTimeout(timer)
   }

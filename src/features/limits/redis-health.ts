@@ -1,16 +1,21 @@
 /**
- * Whether limits are counted at Redis at the moment. One failure is enough to go on without it, so that at most the
- * requests of that moment wait; a probe that succeeds is enough to come back.
+ * Whether limits are counted at Redis at the moment. Redis counts as down when an answer takes longer than the longest
+ * wait, or after consecutive failures; one slow answer or one lost connection is neither. A probe that succeeds is enough
+ * to come back. An idle process idleProbe as well, so that all processes find an outage at about the same time.
  */
 import { connectRedis, type RedisConnection, reasonOf } from './redis-connection.ts'
 
-const SLOW_MS = 50
-const PROBE_EVERY_MS = 500
-/** Without any answer for so long, the connection is given up: its network may have gone with it. */
+const WAIT_MS = 1_000
+/** Consecutive ones, after which Redis counts as down. */
+const MAX_FAILURES = 3
+/** Failures of one moment, such as those of all requests on a lost connection, count as one. */
+const FAILURE_EVERY_MS = 40
+const PROBE_EVERY_MS = 250
+/** After so long without a reply the connection is replaced: its network path may be gone. */
 const HUNG_MS = 3_000
-const SEEK_EVERY_MS = 2_000
+const RECONNECT_EVERY_MS = 2_000
 const WARN_EVERY_MS = 60_000
-/** A start does not wait longer. */
+/** The longest wait at start. */
 const START_MS = 2_000
 const PING_MS = 1_000
 
@@ -20,12 +25,16 @@ export interface LimitsLog {
 }
 
 export interface RedisHealth {
-  readonly slowMs: number
+  readonly waitMs: number
   readonly connection: RedisConnection
   isUp(): boolean
-  /** A request could not be counted there. */
+  /** Reports that Redis counted a request. */
+  answered(): void
+  /** Reports that Redis could not count a request; it may be repeated while Redis is up. */
   failed(reason: string): void
-  /** Resolves when limits are counted there, or when that has taken too long; it then goes on in the background. */
+  /** Reports a reply that took longer than the longest wait. */
+  overdue(): void
+  /** Resolves when limits are counted in Redis, or after 2 s; connecting then continues in the background. */
   started(): Promise<void>
   /** Rejects unless the server answers now. */
   ping(): Promise<void>
@@ -35,17 +44,25 @@ export interface RedisHealth {
 export interface RedisHealthInput {
   readonly url: string
   readonly log: LimitsLog
-  /** Longer than this no request waits for its limits; 50 ms unless given. */
-  readonly slowMs?: number | undefined
+  /** The longest wait of a request for its limits; 1 s unless set. */
+  readonly waitMs?: number | undefined
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /** At the start and after every outage. */
   readonly onUp: () => void
+  /** When requests are counted locally from now on. */
+  readonly onDown: () => void
 }
 
 interface Watch extends RedisHealthInput {
-  readonly slowMs: number
+  readonly waitMs: number
   connection: RedisConnection
+  /** In a row. */
+  failures: number
+  failedAt: number | undefined
+  answeredAt: number
+  /** Whether this process may have counted requests that the server does not know of. */
+  countedLocally: boolean
   up: boolean
   /** Not yet up once, and within the time of a start. */
   starting: boolean
@@ -53,9 +70,9 @@ interface Watch extends RedisHealthInput {
   probing: boolean
   timer: NodeJS.Timeout | undefined
   warnedAt: number | undefined
-  soughtAt: number | undefined
-  /** Whether the log says that limits are apart. */
-  told: boolean
+  reconnectedAt: number | undefined
+  /** Whether the current outage was logged. */
+  hasLoggedOutage: boolean
   readonly waiting: (() => void)[]
 }
 
@@ -67,62 +84,100 @@ export function watchRedis(input: RedisHealthInput): RedisHealth {
   })
   const watch: Watch = {
     ...input,
-    slowMs: input.slowMs ?? SLOW_MS,
+    waitMs: input.waitMs ?? WAIT_MS,
     connection,
+    failures: 0,
+    failedAt: undefined,
+    answeredAt: input.clock(),
+    countedLocally: false,
     up: false,
     starting: true,
     closed: false,
     probing: false,
     timer: undefined,
     warnedAt: undefined,
-    soughtAt: undefined,
-    told: false,
+    reconnectedAt: undefined,
+    hasLoggedOutage: false,
     waiting: [],
   }
   const start = setTimeout(() => endStart(watch), START_MS)
+  const idleProbe = setInterval(() => probeIfIdle(watch), PROBE_EVERY_MS)
+  idleProbe.unref()
   return {
-    slowMs: watch.slowMs,
+    waitMs: watch.waitMs,
     connection,
     isUp: () => watch.up,
+    answered: () => answered(watch),
     failed: (reason) => failed(watch, reason),
+    overdue: () => goDown(watch, tooSlow(watch)),
     started: () => (watch.starting ? new Promise((resolve) => watch.waiting.push(resolve)) : Promise.resolve()),
     ping: () => ping(watch),
     close() {
       watch.closed = true
       clearTimeout(start)
       clearTimeout(watch.timer)
+      clearInterval(idleProbe)
       endStart(watch)
       return connection.close()
     },
   }
 }
 
+function answered(watch: Watch): void {
+  watch.failures = 0
+  watch.answeredAt = watch.clock()
+}
+
 function failed(watch: Watch, reason: string): void {
+  const now = watch.clock()
+  if (watch.up) {
+    if (watch.failedAt !== undefined && watch.failures > 0 && now - watch.failedAt < FAILURE_EVERY_MS) return
+    watch.failedAt = now
+    watch.failures += 1
+    if (watch.failures < MAX_FAILURES) return
+  }
+  goDown(watch, reason)
+}
+
+function goDown(watch: Watch, reason: string): void {
   if (watch.closed) return
   const wasUp = watch.up
   watch.up = false
   warn(watch, reason)
-  if (wasUp) void probe(watch)
+  if (!wasUp) return
+  watch.countedLocally = true
+  watch.onDown()
+  void probe(watch)
 }
 
-/** One at a time; the next one follows when it failed, until one succeeds. */
+/** Detects an outage where no request would. */
+function probeIfIdle(watch: Watch): void {
+  if (watch.up && watch.clock() - watch.answeredAt >= PROBE_EVERY_MS) void probe(watch)
+}
+
+/** One at a time; while it is down the next one follows, until one succeeds. */
 async function probe(watch: Watch): Promise<void> {
-  const { connection, clock } = watch
-  if (watch.probing || watch.up || watch.closed || !connection.isConnected()) return
+  const { connection, clock, waitMs } = watch
+  if (watch.probing || watch.closed || !connection.isConnected()) return
   clearTimeout(watch.timer)
   watch.probing = true
   const hung = setTimeout(() => connection.reconnect(), HUNG_MS)
+  // After a stall of this process the reply may have arrived, unread: timers run first.
+  const late = setTimeout(() => setImmediate(() => watch.probing && goDown(watch, tooSlow(watch))), waitMs)
   const sentAt = clock()
   try {
     await connection.probe()
-    if (clock() - sentAt > watch.slowMs) failed(watch, tooSlow(watch))
+    if (watch.countedLocally) await connection.resume()
+    if (watch.up) answered(watch)
+    else if (clock() - sentAt > waitMs) goDown(watch, tooSlow(watch))
     else comeUp(watch)
   } catch (error) {
     const reason = reasonOf(error)
     failed(watch, reason)
-    if (reason.startsWith('READONLY')) seekPrimary(watch)
+    if (reason.startsWith('READONLY')) reconnectToPrimary(watch)
   } finally {
     clearTimeout(hung)
+    clearTimeout(late)
     watch.probing = false
   }
   if (watch.up || watch.closed) return
@@ -131,29 +186,34 @@ async function probe(watch: Watch): Promise<void> {
 }
 
 /** After a failover the address leads to another server. */
-function seekPrimary(watch: Watch): void {
+function reconnectToPrimary(watch: Watch): void {
   const now = watch.clock()
-  if (watch.soughtAt !== undefined && now - watch.soughtAt < SEEK_EVERY_MS) return
-  watch.soughtAt = now
+  if (watch.reconnectedAt !== undefined && now - watch.reconnectedAt < RECONNECT_EVERY_MS) return
+  watch.reconnectedAt = now
   watch.connection.reconnect()
 }
 
-export function tooSlow({ slowMs }: { readonly slowMs: number }): string {
-  return `no answer within ${slowMs} ms`
+function tooSlow({ waitMs }: Watch): string {
+  return `no answer within ${waitMs} ms`
 }
 
 function comeUp(watch: Watch): void {
   if (watch.closed) return
   watch.up = true
-  if (watch.told) watch.log.info({}, 'Redis answers again: rate limits are shared')
-  watch.told = false
+  watch.countedLocally = false
+  answered(watch)
+  if (watch.hasLoggedOutage) watch.log.info({}, 'Redis answers again: rate limits are shared')
+  watch.hasLoggedOutage = false
   endStart(watch)
   watch.onUp()
 }
 
 function endStart(watch: Watch): void {
   watch.starting = false
-  if (!watch.up && !watch.closed) failed(watch, SLOW_START)
+  if (!watch.up && !watch.closed) {
+    watch.countedLocally = true
+    goDown(watch, SLOW_START)
+  }
   for (const resolve of watch.waiting.splice(0)) resolve()
 }
 
@@ -164,7 +224,7 @@ function warn(watch: Watch, reason: string): void {
   const now = watch.clock()
   if (watch.starting || (watch.warnedAt !== undefined && now - watch.warnedAt < WARN_EVERY_MS)) return
   watch.warnedAt = now
-  watch.told = true
+  watch.hasLoggedOutage = true
   watch.log.warn({ reason }, 'Redis does not count rate limits: each process holds its share of them')
 }
 
@@ -177,7 +237,7 @@ async function ping(watch: Watch): Promise<void> {
   }
 }
 
-export async function within<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+async function within<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
@@ -186,5 +246,23 @@ export async function within<T>(answer: Promise<T>, timeoutMs: number): Promise<
     return await Promise.race([answer, late])
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** Checks a server for an operator. Rejects with the reason, without credentials, unless it executes scripts that write in time. */
+export async function checkRedis(url: string, timeoutMs: number): Promise<void> {
+  const connected = Promise.withResolvers<void>()
+  const connection = connectRedis({
+    url,
+    onConnected: connected.resolve,
+    onLost: (reason) => connected.reject(new Error(reason)),
+  })
+  const probed = connected.promise.then(() => connection.probe())
+  try {
+    await within(probed, timeoutMs)
+  } catch (error) {
+    throw new Error(reasonOf(error))
+  } finally {
+    await connection.close()
   }
 }

@@ -2,25 +2,28 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { limitedCaller, planLimits } from '../../../test/support/limits.ts'
-import { type RedisServer, startRedis } from '../../../test/support/redis-server.ts'
+import { type RedisServer, startRedis } from '../../../test/support/process/redis-server.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Admission, createLimiter, type PlanLimits } from './limiter.ts'
 import {
   type AdmitAnswer,
   accountKey,
   admitScript,
-  giveBackScript,
   keyKey,
   leasesKey,
   readAnswer,
+  releaseScript,
+  SCRIPTS,
   type Script,
+  SINCE_KEY,
+  SLACK,
   WINDOW_MS,
 } from './redis-scripts.ts'
 
 /** The time in microseconds is what comes last. */
 const GIVEN_TIME = 'local now = tonumber(table.remove(ARGV))'
 const ADMIT = admitScript(GIVEN_TIME)
-const GIVE_BACK = giveBackScript(GIVEN_TIME)
+const GIVE_BACK = releaseScript(GIVEN_TIME)
 
 const PATTERNS = 1_000
 const ARRIVALS = 30
@@ -45,20 +48,30 @@ interface Arrival {
   readonly tokens: number
   readonly lease: string
   readonly now: number
+  readonly again?: boolean
 }
 
-async function admit({ account, limits, perMinuteOfKey, tokens, lease, now }: Arrival): Promise<AdmitAnswer> {
+async function admit({ account, limits, perMinuteOfKey, tokens, lease, now, again }: Arrival): Promise<AdmitAnswer> {
   const { accountId, keyId } = limitedCaller(account)
-  const keys = [accountKey(accountId), leasesKey(accountId), keyKey(accountId, keyId)]
+  const keys = [accountKey(accountId), leasesKey(accountId), SINCE_KEY, keyKey(accountId, keyId)]
   const wanted = Math.min(tokens, limits.tokensPerMinute ?? 0)
   const { requestsPerMinute = 0, tokensPerMinute = 0, maxInFlight } = limits
-  const args = [requestsPerMinute, perMinuteOfKey ?? 0, tokensPerMinute, wanted, maxInFlight, lease, now * 1000]
+  const args = [
+    requestsPerMinute,
+    perMinuteOfKey ?? 0,
+    tokensPerMinute,
+    wanted,
+    maxInFlight,
+    lease,
+    again ? 1 : 0,
+    now * 1000,
+  ]
   const answer = readAnswer(await run(ADMIT, keys, args))
   assert.ok(answer)
   return answer
 }
 
-async function giveBack(account: string, { lessMs, lease, now }: { lessMs: number; lease: string; now: number }) {
+async function release(account: string, { lessMs, lease, now }: { lessMs: number; lease: string; now: number }) {
   const { accountId } = limitedCaller(account)
   await run(GIVE_BACK, [accountKey(accountId), leasesKey(accountId)], [lessMs, lease, now * 1000])
 }
@@ -119,7 +132,7 @@ async function compare({ account, limits, perMinuteOfKey, style, random }: Patte
       const used = random(2 * reserved + 1)
       admission.settle(used)
       const lessMs = limits.tokensPerMinute === undefined ? 0 : (WINDOW_MS / limits.tokensPerMinute) * (reserved - used)
-      await giveBack(account, { lessMs, lease, now: START_MS + now })
+      await release(account, { lessMs, lease, now: START_MS + now })
     }
     const tokens = random(limits.tokensPerMinute ?? 100) + 1
     const [ofKey, lease] = [random(2) === 0 ? perMinuteOfKey : undefined, `lease.${arrival}`]
@@ -171,9 +184,9 @@ test('RL-2: places are leases: those that nobody renews are free after a minute'
   const take = (lease: string, now: number) => admit({ account: 'acc_places', limits: PLACES, tokens: 0, lease, now })
   assert.ok((await take('a', START_MS)).admitted)
   assert.ok((await take('b', START_MS + 1_000)).admitted)
-  assert.deepEqual([(await take('c', START_MS + 59_999)).lacksPlaces], [true])
+  assert.deepEqual([(await take('c', START_MS + 59_999)).isFull], [true])
   assert.ok((await take('c', START_MS + 60_000)).admitted, 'the first has ended')
-  assert.ok((await take('d', START_MS + 60_500)).lacksPlaces, 'the second has not')
+  assert.ok((await take('d', START_MS + 60_500)).isFull, 'the second has not')
 })
 
 test('F19: a clock of the server that is set back keeps nobody out', async () => {
@@ -185,6 +198,43 @@ test('F19: a clock of the server that is set back keeps nobody out', async () =>
   const refused = await take('c', hourBefore)
   assert.deepEqual([refused.admitted, refused.account.retryAfterMs], [false, 30_000])
   assert.ok((await take('c', hourBefore + 30_000)).admitted, 'places of the later time are free, too')
+})
+
+test('what is asked again because its answer was lost counts once, and is taken back once', async () => {
+  const limits = planLimits({ requestsPerMinute: 60, tokensPerMinute: 600, maxInFlight: 1 })
+  const ask = { account: 'acc_again', limits, perMinuteOfKey: 30, tokens: 60, lease: 'a', now: Date.now() }
+  const first = await admit(ask)
+  const second = await admit({ ...ask, again: true })
+  assert.ok(first.admitted && second.admitted)
+  for (const { account, key, tokens } of [first, second]) {
+    assert.deepEqual([account.remaining, key.remaining, tokens.remaining], [59, 29, 540])
+  }
+  const { accountId, keyId } = limitedCaller('acc_again')
+  const keys = [accountKey(accountId), leasesKey(accountId), keyKey(accountId, keyId)]
+  const { lua } = SCRIPTS.undo
+  const undo = () => redis.client.eval(lua, keys.length, ...keys, 'a', 1_000, 6_000, 2_000)
+  assert.deepEqual([await undo(), await undo()], [1, 0])
+  const after = await admit({ ...ask, lease: 'b', now: Date.now() })
+  assert.deepEqual([after.account.remaining, after.key.remaining, after.tokens.remaining], [59, 29, 540])
+})
+
+test('a server that lost its counts, or that did not count for a while, admits little more than what is refilled', async (t) => {
+  t.after(() => redis.client.set(SINCE_KEY, 0))
+  const limits = planLimits({ requestsPerMinute: 100 })
+  const burst = async (account: string, now: number) => {
+    let count = 0
+    for (let lease = 0; lease < 120; lease += 1) {
+      const { admitted } = await admit({ account, limits, tokens: 0, lease: `${lease}`, now })
+      if (admitted) count += 1
+    }
+    return count
+  }
+  await redis.client.del(SINCE_KEY)
+  assert.equal(await burst('acc_lost', START_MS), 100 * SLACK)
+  assert.equal(await burst('acc_lost', START_MS + 6_000), 10, 'what is refilled')
+  assert.equal(await burst('acc_other', START_MS + WINDOW_MS), 100, 'all after a minute')
+  await redis.client.set(SINCE_KEY, (START_MS + 2 * WINDOW_MS) * 1_000)
+  assert.equal(await burst('acc_third', START_MS + 2 * WINDOW_MS), 0)
 })
 
 test('a refusal writes nothing, and everything that is written goes by itself', async () => {

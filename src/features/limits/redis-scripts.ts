@@ -1,17 +1,23 @@
 /**
- * The rate limits as Redis counts them: one script for an admission, one for what comes back, one for what goes on. The
- * arithmetic is that of `lib/gcra.ts`. All keys of an account share a hash tag, so that they are on one node of a cluster.
+ * Lua scripts with which Redis counts the rate limits: admit, release, undo, renew. The arithmetic is that of
+ * `lib/gcra.ts`. All keys of an account share a hash tag, so that they are on one node of a cluster.
  *
- * Of an account or a key there is one string: when it was written (microseconds of the server's clock), and how many
- * milliseconds it then was from being rested, in requests and in tokens. A server's clock that is set back thus costs
- * nobody anything. Requests under way are leases in a sorted set, by the time when they end.
+ * An account or a key is one string: when it was written (microseconds of the server's clock), and after how many
+ * milliseconds its request and token buckets are full again, so that a server's clock that is set back costs nobody
+ * anything. Requests in flight are leases in a sorted set, by their expiry.
  */
 import { createHash } from 'node:crypto'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 
 export const WINDOW_MS = 60_000
-/** Places of a process that was killed are free again after this time. */
+/** Leases of a process that was killed expire after this time. */
 export const LEASE_MS = 60_000
+
+/**
+ * The share of a limit that may be spent beyond what is counted, each time that counts are lost: in Redis (restart, flush,
+ * failover to an empty replica), and in processes that count locally. Both together stay within a tenth.
+ */
+export const SLACK = 0.05
 
 export interface Script {
   readonly lua: string
@@ -19,7 +25,7 @@ export interface Script {
 }
 
 /** Microseconds. */
-export const SERVER_TIME = `
+const SERVER_TIME = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]`
 
@@ -27,17 +33,18 @@ const COMMON = `
 local WINDOW = ${WINDOW_MS}
 local LEASE = ${LEASE_MS}
 local TOLERANCE = 1e-6
+local SLACK = ${SLACK}
 
--- What is forgotten has long been rested.
+-- A key that expires has a full bucket.
 local function write(key, requests, tokens)
   local longest = math.min(math.max(requests, tokens, 0), 1e12)
   redis.call('SET', key, struct.pack('<ddd', now, requests, tokens), 'PX', math.ceil(longest) + WINDOW)
 end
 
 local function read(key)
-  local kept = redis.call('GET', key)
-  if not kept then return 0, 0 end
-  local at, requests, tokens = struct.unpack('<ddd', kept)
+  local stored = redis.call('GET', key)
+  if not stored then return 0, 0 end
+  local at, requests, tokens = struct.unpack('<ddd', stored)
   -- The clock was set back: time counts from now on.
   if at > now then
     write(key, requests, tokens)
@@ -53,18 +60,28 @@ local function lease(key, id)
   redis.call('ZADD', key, string.format('%.0f', now + LEASE * 1000), id)
 end
 
-local function keep(key)
+local function expire(key)
   redis.call('PEXPIRE', key, LEASE + 1000)
 end
 `
 
 /**
- * KEYS: the account, its leases; its key, where that has a limit.
- * ARGV: requests a minute of the account, of the key, tokens a minute (each 0: no limit), tokens wanted, places, lease.
- * Answers whether it was admitted, whether places are lacking, and of each of the three limits what remains, and the
- * microseconds until it is whole and until a repeat can succeed. A refusal counts nowhere.
+ * KEYS: the account, its leases, since when requests are counted here; its key, where that has a limit.
+ * ARGV: requests a minute of the account, of the key, tokens a minute (each 0: no limit), tokens wanted, concurrency
+ * limit, lease, 1 where the call is a repeat, which counts once.
+ * Returns whether it was admitted, whether the concurrency limit is reached, and of each of the three limits what remains,
+ * and the microseconds until it is full and until a repeat can succeed. A refusal counts nowhere.
  */
 const ADMIT = `
+-- What other processes may have spent uncounted, as milliseconds until it has refilled.
+local function uncounted(key)
+  local since = tonumber(redis.call('GET', key) or '')
+  if not since then since = now - SLACK * WINDOW * 1000 elseif since <= now then return WINDOW - (now - since) / 1000
+  else since = now end
+  redis.call('SET', key, string.format('%.0f', since))
+  return WINDOW - (now - since) / 1000
+end
+
 local function spend(limit, cost, owed)
   if limit == 0 then return owed, 0 end
   local before = math.max(owed, 0)
@@ -78,44 +95,48 @@ local function remaining(limit, owed)
   return math.max(0, math.floor((WINDOW - owed) * limit / WINDOW + TOLERANCE))
 end
 
--- Leases that ended matter only where places are wanted; those that end too late are of a clock that was set back.
-local function full(key, places)
-  if redis.call('ZCARD', key) < places then return false end
+-- Expired leases matter only at the limit; those that expire too late are of a clock that was set back.
+local function full(key, limit)
+  if redis.call('ZCARD', key) < limit then return false end
   redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
   redis.call('ZREMRANGEBYSCORE', key, string.format('(%.0f', now + LEASE * 1000), '+inf')
-  return redis.call('ZCARD', key) >= places
+  return redis.call('ZCARD', key) >= limit
 end
 
 local ofAccount, ofKey, ofTokens = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local owed, tokens = 0, 0
 local owedByKey = 0
 if ofAccount > 0 or ofTokens > 0 then owed, tokens = read(KEYS[1]) end
-if ofKey > 0 then owedByKey = read(KEYS[3]) end
+if ofKey > 0 then owedByKey = read(KEYS[4]) end
+local lost = uncounted(KEYS[3])
+if ofAccount > 0 then owed = math.max(owed, lost) end
+if ofTokens > 0 then tokens = math.max(tokens, lost) end
+if ofKey > 0 then owedByKey = math.max(owedByKey, lost) end
+local counted = ARGV[7] == '1' and redis.call('ZSCORE', KEYS[2], ARGV[6])
+local requests, wanted = 1, tonumber(ARGV[4])
+if counted then requests, wanted = 0, 0 end
 local wait, waitOfKey, waitOfTokens
-owed, wait = spend(ofAccount, 1, owed)
-owedByKey, waitOfKey = spend(ofKey, 1, owedByKey)
-tokens, waitOfTokens = spend(ofTokens, tonumber(ARGV[4]), tokens)
-local lacking = full(KEYS[2], tonumber(ARGV[5]))
-local admitted = not lacking and wait + waitOfKey + waitOfTokens == 0
+owed, wait = spend(ofAccount, requests, owed)
+owedByKey, waitOfKey = spend(ofKey, requests, owedByKey)
+tokens, waitOfTokens = spend(ofTokens, wanted, tokens)
+local at_limit = not counted and full(KEYS[2], tonumber(ARGV[5]))
+local admitted = counted or (not at_limit and wait + waitOfKey + waitOfTokens == 0)
 if admitted then
   if ofAccount > 0 or ofTokens > 0 then write(KEYS[1], owed, tokens) end
-  if ofKey > 0 then write(KEYS[3], owedByKey, 0) end
+  if ofKey > 0 then write(KEYS[4], owedByKey, 0) end
   lease(KEYS[2], ARGV[6])
-  keep(KEYS[2])
+  expire(KEYS[2])
 end
 return {
-  admitted and 1 or 0, lacking and 1 or 0,
+  admitted and 1 or 0, at_limit and 1 or 0,
   remaining(ofAccount, owed), math.ceil(owed * 1000), math.ceil(wait * 1000),
   remaining(ofKey, owedByKey), math.ceil(owedByKey * 1000), math.ceil(waitOfKey * 1000),
   remaining(ofTokens, tokens), math.ceil(tokens * 1000), math.ceil(waitOfTokens * 1000),
 }
 `
 
-/**
- * KEYS: the account, its leases. ARGV: milliseconds by which the account is sooner rested of its tokens (negative: later),
- * then the leases that ended.
- */
-const GIVE_BACK = `
+/** KEYS: the account, its leases. ARGV: milliseconds by which its token bucket is full sooner, then the leases that ended. */
+const RELEASE = `
 local less = tonumber(ARGV[1])
 if less ~= 0 then
   local owed, tokens = read(KEYS[1])
@@ -125,10 +146,32 @@ for index = 2, #ARGV do redis.call('ZREM', KEYS[2], ARGV[index]) end
 return 1
 `
 
-/** KEYS: an account's leases. ARGV: those that go on. What the server lost comes back this way. */
+/**
+ * Undoes an admission whose reply came too late; nothing where it was not granted.
+ * KEYS: the account, its leases; its key, where that has a limit. ARGV: the lease, then milliseconds by which the buckets
+ * are full sooner: the account's requests and tokens, the key's requests.
+ */
+const UNDO = `
+if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
+local owed, tokens = read(KEYS[1])
+write(KEYS[1], owed - tonumber(ARGV[2]), tokens - tonumber(ARGV[3]))
+if KEYS[3] then
+  owed = read(KEYS[3])
+  write(KEYS[3], owed - tonumber(ARGV[4]), 0)
+end
+return 1
+`
+
+/** KEYS: since when requests are counted here. Processes counted locally until now, and may have spent their shares. */
+const RESUME = `
+redis.call('SET', KEYS[1], string.format('%.0f', now))
+return 1
+`
+
+/** KEYS: an account's leases. ARGV: those that still run, which restores what the server lost. */
 const RENEW = `
 for index = 1, #ARGV do lease(KEYS[1], ARGV[index]) end
-keep(KEYS[1])
+expire(KEYS[1])
 return 1
 `
 
@@ -138,17 +181,19 @@ export function admitScript(time: string): Script {
 }
 
 /** @param time Lua that says what `now` is, in microseconds. */
-export function giveBackScript(time: string): Script {
-  return scriptOf(time + COMMON + GIVE_BACK)
+export function releaseScript(time: string): Script {
+  return scriptOf(time + COMMON + RELEASE)
 }
 
 export const SCRIPTS = {
   admit: admitScript(SERVER_TIME),
-  giveBack: giveBackScript(SERVER_TIME),
+  release: releaseScript(SERVER_TIME),
+  undo: scriptOf(SERVER_TIME + COMMON + UNDO),
+  resume: scriptOf(`${SERVER_TIME}\n${RESUME}`),
   renew: scriptOf(`${SERVER_TIME}\nlocal LEASE = ${LEASE_MS}${LEASES}${RENEW}`),
 } as const
 
-/** How a limit stands after an admission; of a refusal, how it stood. */
+/** State of a limit after an admission; after a refusal, before it. */
 export interface CountedLimit {
   readonly remaining: number
   readonly resetMs: number
@@ -158,20 +203,20 @@ export interface CountedLimit {
 
 export interface AdmitAnswer {
   readonly admitted: boolean
-  readonly lacksPlaces: boolean
+  readonly isFull: boolean
   readonly account: CountedLimit
   readonly key: CountedLimit
   readonly tokens: CountedLimit
 }
 
-/** Undefined for what no such script answers. */
+/** Undefined for an invalid reply. */
 export function readAnswer(reply: unknown): AdmitAnswer | undefined {
   if (!Array.isArray(reply) || reply.length !== 11) return undefined
   const numbers: readonly unknown[] = reply
   if (!numbers.every((number) => typeof number === 'number')) return undefined
   return {
     admitted: numbers[0] === 1,
-    lacksPlaces: numbers[1] === 1,
+    isFull: numbers[1] === 1,
     account: countedLimit(numbers, 2),
     key: countedLimit(numbers, 5),
     tokens: countedLimit(numbers, 8),
@@ -182,6 +227,9 @@ function countedLimit(numbers: readonly number[], first: number): CountedLimit {
   const [remaining = 0, resetUs = 0, retryAfterUs = 0] = [numbers[first], numbers[first + 1], numbers[first + 2]]
   return { remaining, resetMs: Math.max(0, resetUs) / 1000, retryAfterMs: retryAfterUs / 1000 }
 }
+
+/** Since when everything is counted at the server, in microseconds of its clock. */
+export const SINCE_KEY = 'turnpike:since'
 
 export function accountKey(account: AccountId): string {
   return `turnpike:{${account}}`

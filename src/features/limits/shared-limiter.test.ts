@@ -7,10 +7,10 @@ import {
   planLimits,
   sharedLimiter as startLimiter,
 } from '../../../test/support/limits.ts'
-import { type RedisServer, startRedis, temporaryRedis } from '../../../test/support/redis-server.ts'
+import { type RedisServer, startRedis, temporaryRedis } from '../../../test/support/process/redis-server.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { checkRedis } from './check-redis.ts'
 import type { Admission } from './limiter.ts'
+import { checkRedis } from './redis-health.ts'
 import { leasesKey } from './redis-scripts.ts'
 import type { SharedLimiter } from './shared-limiter.ts'
 
@@ -55,7 +55,7 @@ test('R-E1: two processes on one server admit together what one would', async (t
   const answers = await Promise.all(asked.map((limiter) => admitted(() => limiter.admit(who, () => 1))))
   const count = answers.filter((answer) => !(answer instanceof GatewayError)).length
   assert.ok(count >= 10 && count <= 11, `${count} were admitted`)
-  for (const limiter of limiters) assert.deepEqual(limiter.state(), { shared: true, countedHere: 0 })
+  for (const limiter of limiters) assert.deepEqual(limiter.state(), { shared: true, localFallback: 0 })
 })
 
 test('RL-2: limits of accounts are apart, and the tighter of account and key is told', async (t) => {

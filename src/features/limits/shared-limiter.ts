@@ -1,14 +1,23 @@
 /**
- * Rate limits that several processes hold together, counted at Redis or Valkey in one call an admission. While that does
- * not answer in time, each process holds its share of the limits by itself. Money never depends on it.
+ * Rate limits that several processes hold together, counted at Redis or Valkey in one call an admission. A request waits
+ * for its answer, and is request again where the answer was lost; only while Redis counts as down does each process hold its
+ * share of the limits by itself. Money never depends on it.
  */
-import type { Caller } from '../../domain/caller.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { LimitState } from '../../domain/limits.ts'
-import { type Refusal, tighter, tooMany, tooManyAtOnce } from './answer.ts'
 import { createLeases, type Leases } from './leases.ts'
-import { type Admission, createLimiter, type Limiter, type PlanLimits } from './limiter.ts'
+import {
+  type Admission,
+  createLimiter,
+  type Limiter,
+  type PlanLimits,
+  type Refusal,
+  tighter,
+  tooMany,
+  tooManyAtOnce,
+} from './limiter.ts'
 import { reasonOf, type ScriptCall } from './redis-connection.ts'
-import { type LimitsLog, type RedisHealth, tooSlow, watchRedis } from './redis-health.ts'
+import { type LimitsLog, type RedisHealth, watchRedis } from './redis-health.ts'
 import {
   type AdmitAnswer,
   accountKey,
@@ -17,6 +26,8 @@ import {
   leasesKey,
   readAnswer,
   SCRIPTS,
+  SINCE_KEY,
+  SLACK,
   WINDOW_MS,
 } from './redis-scripts.ts'
 
@@ -27,53 +38,59 @@ export interface SharedLimiterInput {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly log: LimitsLog
-  /** Longer than this no request waits for Redis; 50 ms unless given. */
-  readonly slowMs?: number | undefined
+  /** The longest wait for Redis; 1 s unless set. */
+  readonly waitMs?: number | undefined
   /** Processes that serve at the moment, this one among them. */
   readonly nodes: () => number
 }
 
 export interface SharedLimiterState {
-  /** Whether limits are counted at Redis now. */
+  /** Whether limits are counted in Redis now. */
   readonly shared: boolean
-  /** Requests that were counted in this process instead, admitted or not. */
-  readonly countedHere: number
+  /** Requests that were counted locally instead, admitted or not. */
+  readonly localFallback: number
 }
 
 export interface SharedLimiter {
-  /** As a limiter of one process does; a promise where Redis is asked. It may also throw at once. */
-  admit(caller: Caller, worstTokens: () => number): Admission | Promise<Admission>
+  /** As a limiter of one process does; a promise where Redis is request. It may also throw at once. */
+  admit(caller: Caller, maxTokens: () => number): Admission | Promise<Admission>
   /** Resolves when Redis counts, or after 2 s without it. Never rejects. */
   started(): Promise<void>
   /** Rejects unless Redis does now what an admission needs of it. */
   ping(): Promise<void>
   state(): SharedLimiterState
-  /** What has ended is given back before the connection is closed. */
+  /** Ended leases are returned before the connection is closed. */
   close(): Promise<void>
 }
 
-interface Desk {
+/** Before a request is request again whose answer was lost. */
+const RETRY_MS = 50
+
+interface State {
   readonly limitsOf: SharedLimiterInput['limitsOf']
-  readonly nodes: () => number
-  readonly local: Limiter
+  /** Of this outage; counts of an earlier one have expired, or are in Redis. */
+  local: Limiter
+  /** When the last outage began; monotonic milliseconds. */
+  downAt: number
   readonly leases: Leases
   readonly health: RedisHealth
-  countedHere: number
+  localFallback: number
 }
 
 export function createSharedLimiter(input: SharedLimiterInput): SharedLimiter {
-  const { limitsOf, clock, nodes } = input
-  const health = watchRedis({ ...input, onUp: () => leases.restore() })
+  const { limitsOf, clock } = input
+  const onDown = (): void => beginOutage(state, input)
+  const health = watchRedis({ ...input, onUp: () => leases.restore(), onDown })
   const { run } = health.connection
   const leases = createLeases({ run, isUp: health.isUp, clock })
-  const local = createLimiter({ limitsOf: (plan) => shareOf(limitsOf(plan), nodes()), clock })
-  const desk: Desk = { limitsOf, nodes, local, leases, health, countedHere: 0 }
+  const local = localLimiter(input, SLACK)
+  const state: State = { limitsOf, local, downAt: Number.NEGATIVE_INFINITY, leases, health, localFallback: 0 }
   return {
-    admit: (caller, worstTokens) =>
-      health.isUp() ? ask(desk, caller, worstTokens) : admitHere(desk, caller, worstTokens),
+    admit: (caller, maxTokens) =>
+      health.isUp() ? admitShared(state, caller, maxTokens) : countLocally(state, caller, maxTokens),
     started: health.started,
     ping: health.ping,
-    state: () => ({ shared: health.isUp(), countedHere: desk.countedHere }),
+    state: () => ({ shared: health.isUp(), localFallback: state.localFallback }),
     close() {
       leases.flush()
       leases.close()
@@ -82,31 +99,30 @@ export function createSharedLimiter(input: SharedLimiterInput): SharedLimiter {
   }
 }
 
-/** What one of several processes may admit by itself. A limit smaller than their number lets each admit one. */
-function shareOf({ requestsPerMinute, tokensPerMinute, maxInFlight }: PlanLimits, nodes: number): PlanLimits {
-  return {
-    requestsPerMinute: requestsPerMinute === undefined ? undefined : share(requestsPerMinute, nodes),
-    tokensPerMinute: tokensPerMinute === undefined ? undefined : share(tokensPerMinute, nodes),
-    maxInFlight: share(maxInFlight, nodes),
-  }
+/**
+ * Starts a local limiter. What other processes spent in Redis before an outage is not known, so shares start nearly spent,
+ * and wholly spent where outages follow in quick succession.
+ */
+function beginOutage(state: State, input: SharedLimiterInput): void {
+  const now = input.clock()
+  state.local = localLimiter(input, now - state.downAt < WINDOW_MS ? 0 : SLACK)
+  state.downAt = now
 }
 
-function share(limit: number, nodes: number): number {
-  return Math.max(1, Math.floor(limit / Math.max(1, nodes)))
+function localLimiter({ limitsOf, clock, nodes }: SharedLimiterInput, slack: number): Limiter {
+  const since = clock()
+  return createLimiter({ limitsOf, clock, share: () => ({ processes: nodes(), spent: 1 - slack, since }) })
 }
 
-function admitHere(desk: Desk, caller: Caller, worstTokens: () => number): Admission {
-  desk.countedHere += 1
-  const { requestsPerMinute } = caller
-  const nodes = desk.nodes()
-  if (requestsPerMinute === undefined || nodes <= 1) return desk.local.admit(caller, worstTokens)
-  return desk.local.admit({ ...caller, requestsPerMinute: share(requestsPerMinute, nodes) }, worstTokens)
+function countLocally(state: State, caller: Caller, maxTokens: () => number): Admission {
+  state.localFallback += 1
+  return state.local.admit(caller, maxTokens)
 }
 
-/** A request that waits for its limits. */
-interface Ask {
+/** A request that waits for its admission. */
+interface PendingRequest {
   readonly caller: Caller
-  readonly worstTokens: () => number
+  readonly maxTokens: () => number
   readonly limits: PlanLimits
   /** Tokens reserved. */
   readonly cost: number
@@ -114,76 +130,115 @@ interface Ask {
   readonly resolve: (admission: Admission) => void
   readonly reject: (error: unknown) => void
   timer: NodeJS.Timeout | undefined
-  /** Answered, or counted here. */
+  /** Answered, or counted locally. */
   over: boolean
 }
 
-function ask(desk: Desk, caller: Caller, worstTokens: () => number): Promise<Admission> {
+function admitShared(state: State, caller: Caller, maxTokens: () => number): Promise<Admission> {
   return new Promise((resolve, reject) => {
-    const limits = desk.limitsOf(caller.plan)
-    const cost = limits.tokensPerMinute === undefined ? 0 : Math.min(worstTokens(), limits.tokensPerMinute)
-    const lease = desk.leases.nextId()
-    const asked: Ask = { caller, worstTokens, limits, cost, lease, resolve, reject, timer: undefined, over: false }
-    asked.timer = setTimeout(overdue, desk.health.slowMs, desk, asked)
-    desk.health.connection.run(callOf(asked)).then(
-      (reply) => answered(desk, asked, reply),
-      (error: unknown) => {
-        // Whether it was counted is not known: the place, at least, goes back.
-        desk.leases.giveBack(caller.accountId, lease, 0)
-        unanswered(desk, asked, reasonOf(error))
-      },
-    )
+    const limits = state.limitsOf(caller.plan)
+    const cost = limits.tokensPerMinute === undefined ? 0 : Math.min(maxTokens(), limits.tokensPerMinute)
+    const lease = state.leases.nextId()
+    const request: PendingRequest = {
+      caller,
+      maxTokens,
+      limits,
+      cost,
+      lease,
+      resolve,
+      reject,
+      timer: undefined,
+      over: false,
+    }
+    request.timer = setTimeout(overdue, state.health.waitMs, state, request)
+    send(state, request, false)
   })
 }
 
-function callOf({ caller, limits, cost, lease }: Ask): ScriptCall {
-  const { accountId, keyId, requestsPerMinute } = caller
-  const keys = [accountKey(accountId), leasesKey(accountId)]
-  if (requestsPerMinute !== undefined) keys.push(keyKey(accountId, keyId))
+function send(state: State, request: PendingRequest, again: boolean): void {
+  state.health.connection.run(callOf(request, again)).then(
+    (reply) => answered(state, request, reply),
+    (error: unknown) => failed(state, request, reasonOf(error)),
+  )
+}
+
+/** @param again Whether the server may have counted it already: the reply was lost. */
+function callOf({ caller, limits, cost, lease }: PendingRequest, again: boolean): ScriptCall {
+  const { accountId, keyId, rateKeyId = keyId, requestsPerMinute } = caller
+  const keys = [accountKey(accountId), leasesKey(accountId), SINCE_KEY]
+  if (requestsPerMinute !== undefined) keys.push(keyKey(accountId, rateKeyId))
   const ofAccount = [limits.requestsPerMinute ?? 0, requestsPerMinute ?? 0, limits.tokensPerMinute ?? 0]
-  return { script: SCRIPTS.admit, keys, args: [...ofAccount, cost, limits.maxInFlight, lease] }
+  return { script: SCRIPTS.admit, keys, args: [...ofAccount, cost, limits.maxInFlight, lease, again ? 1 : 0] }
 }
 
-/** After a pause of this process the answer may be there already, unread: timers come first. */
-function overdue(desk: Desk, asked: Ask): void {
-  setImmediate(unanswered, desk, asked, tooSlow(desk.health))
+/** Repeats the call until it is answered or Redis is down; the script counts it once. */
+function failed(state: State, request: PendingRequest, reason: string): void {
+  if (request.over) return
+  state.health.failed(reason)
+  if (!state.health.isUp()) admitLocally(state, request)
+  else setTimeout(() => repeat(state, request), RETRY_MS)
 }
 
-function unanswered(desk: Desk, asked: Ask, reason: string): void {
-  if (asked.over) return
-  end(asked)
-  desk.health.failed(reason)
+function repeat(state: State, request: PendingRequest): void {
+  if (request.over) return
+  if (state.health.isUp()) send(state, request, true)
+  else admitLocally(state, request)
+}
+
+/** After a stall of this process the reply may have arrived, unread: timers run first. */
+function overdue(state: State, request: PendingRequest): void {
+  setImmediate(() => {
+    if (request.over) return
+    state.health.overdue()
+    admitLocally(state, request)
+  })
+}
+
+/** Counts a request locally, and undoes what Redis has counted or still counts. */
+function admitLocally(state: State, request: PendingRequest): void {
+  end(request)
+  state.leases.undo(undoOf(request))
   try {
-    asked.resolve(admitHere(desk, asked.caller, asked.worstTokens))
+    request.resolve(countLocally(state, request.caller, request.maxTokens))
   } catch (error) {
-    asked.reject(error)
+    request.reject(error)
   }
 }
 
-function answered(desk: Desk, asked: Ask, reply: unknown): void {
+function undoOf(request: PendingRequest): ScriptCall {
+  const { caller, limits, lease } = request
+  const { accountId, keyId, rateKeyId = keyId, requestsPerMinute } = caller
+  const keys = [accountKey(accountId), leasesKey(accountId)]
+  if (requestsPerMinute !== undefined) keys.push(keyKey(accountId, rateKeyId))
+  const args = [lease, intervalOf(limits.requestsPerMinute), unusedMs(request, 0), intervalOf(requestsPerMinute)]
+  return { script: SCRIPTS.undo, keys, args }
+}
+
+function intervalOf(limit: number | undefined): number {
+  return limit === undefined ? 0 : WINDOW_MS / limit
+}
+
+function answered(state: State, request: PendingRequest, reply: unknown): void {
+  if (request.over) return
   const answer = readAnswer(reply)
-  if (asked.over) {
-    // It was counted here meanwhile: what it was granted there goes back.
-    if (answer?.admitted) desk.leases.giveBack(asked.caller.accountId, asked.lease, unusedMs(asked, 0))
-    return
-  }
   if (answer === undefined) {
-    unanswered(desk, asked, 'an answer that makes no sense')
+    failed(state, request, 'an invalid reply')
     return
   }
-  end(asked)
-  if (answer.admitted) asked.resolve(admission(desk, asked, answer))
-  else asked.reject(refusal(asked, answer))
+  state.health.answered()
+  end(request)
+  if (answer.admitted) request.resolve(admission(state, request, answer))
+  else request.reject(refusal(request, answer))
 }
 
-function end(asked: Ask): void {
-  asked.over = true
-  clearTimeout(asked.timer)
+function end(request: PendingRequest): void {
+  request.over = true
+  clearTimeout(request.timer)
 }
 
-function admission({ leases }: Desk, asked: Ask, answer: AdmitAnswer): Admission {
-  const { caller, limits, lease } = asked
-  const letGo = leases.keep(caller.accountId, lease)
+function admission({ leases }: State, request: PendingRequest, answer: AdmitAnswer): Admission {
+  const { caller, limits, lease } = request
+  const untrack = leases.track(caller.accountId, lease)
   const limited = limits.tokensPerMinute !== undefined
   let [released, settled] = [false, !limited]
   return {
@@ -192,19 +247,19 @@ function admission({ leases }: Desk, asked: Ask, answer: AdmitAnswer): Admission
     release() {
       if (released) return
       released = true
-      letGo()
-      leases.giveBack(caller.accountId, lease, 0)
+      untrack()
+      leases.release(caller.accountId, lease, 0)
     },
     settle(used) {
       if (settled) return
       settled = true
-      leases.giveBack(caller.accountId, undefined, unusedMs(asked, used))
+      leases.release(caller.accountId, undefined, unusedMs(request, used))
     },
   }
 }
 
-/** What was reserved and not used, as time until the account is rested. */
-function unusedMs({ limits, cost }: Ask, used: number): number {
+/** Unused reservation, as the time in which the bucket refills by it. */
+function unusedMs({ limits, cost }: PendingRequest, used: number): number {
   return limits.tokensPerMinute === undefined ? 0 : (WINDOW_MS / limits.tokensPerMinute) * (cost - used)
 }
 
@@ -212,8 +267,8 @@ function stateOf(limit: number | undefined, counted: CountedLimit): LimitState |
   return limit === undefined ? undefined : { limit, remaining: counted.remaining, resetMs: counted.resetMs }
 }
 
-/** Of several limits that are reached, the one that takes longest is told: whoever waits for it meets no other. */
-function refusal({ caller, limits }: Ask, { account, key, tokens }: AdmitAnswer): Error {
+/** Reports the limit with the longest wait: after it, no other is left. */
+function refusal({ caller, limits }: PendingRequest, { account, key, tokens }: AdmitAnswer): Error {
   let longest = refusalOf('requests', limits.requestsPerMinute, account)
   for (const other of [
     refusalOf('requests', caller.requestsPerMinute, key),

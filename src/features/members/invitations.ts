@@ -1,13 +1,25 @@
-/** Invitations: links that make whoever opens them a member, once, within 7 days. Only the SHA-256 of a link's token is kept. */
+/** Invitations: links that make whoever opens them a member, once, within 7 days. Only the SHA-256 of a token is stored. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely, Selectable } from 'kysely'
-import type { Database, InvitationTable } from '../../db/schema.ts'
-import { type AccountId, base62Source, type IdSource, type InvitationId, type UserId } from '../../domain/ids.ts'
-import type { Role } from '../../domain/rights.ts'
-import { secretForm, secretHash } from '../../domain/secret-text.ts'
+import type { InvitationTable } from '../../db/schema/identity.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { Role } from '../../domain/identity/caller.ts'
+import { secretForm, secretHash } from '../../domain/identity/credential.ts'
+import {
+  type AccountId,
+  base62Source,
+  type IdSource,
+  type InvitationId,
+  type KeyId,
+  type UserId,
+} from '../../domain/ids.ts'
+import type { PageRequest } from '../../http/page.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
+import { every, type JobKind } from '../../jobs/job.ts'
 
 export const INVITATION_LIFE_MS = 7 * 86_400_000
-
+const HOUR_MS = 3_600_000
+const RETENTION_MS = 90 * 24 * HOUR_MS
 const FORM = secretForm('tpi_')
 const randomText = base62Source(randomBytes)
 
@@ -17,8 +29,10 @@ export interface Invitation {
   readonly id: InvitationId
   readonly role: Role
   readonly email: string | undefined
-  /** Undefined: an API key. */
+  /** The person, or the creator of the key that invited; undefined: nobody. */
   readonly createdBy: UserId | undefined
+  /** The API key that invited; undefined: a person did. */
+  readonly keyId: KeyId | undefined
   readonly createdAt: number
   readonly expiresAt: number
   readonly usedAt: number | undefined
@@ -26,10 +40,10 @@ export interface Invitation {
   readonly revokedAt: number | undefined
 }
 
-export type NewInvitation = Pick<Invitation, 'accountId' | 'role' | 'email' | 'createdBy'>
+export type NewInvitation = Pick<Invitation, 'accountId' | 'role' | 'email' | 'createdBy' | 'keyId'>
 export type InvitationReference = Pick<Invitation, 'accountId' | 'id'>
 
-/** The page that takes the token. It stands behind `#`, which browsers do not send: it gets into no server's log. */
+/** The page that redeems the token, which is in the fragment: browsers do not send it, so no server logs it. */
 export function invitationUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/invitation#token=${token}`
 }
@@ -37,7 +51,7 @@ export function invitationUrl(publicUrl: string, token: string): string {
 /** Inside a transaction of the caller's. */
 export async function createInvitation(
   db: Kysely<Database>,
-  { accountId, role, email, createdBy }: NewInvitation,
+  { accountId, role, email, createdBy, keyId }: NewInvitation,
   { now, ids }: { readonly now: () => number; readonly ids: Pick<IdSource, 'invitation'> },
 ): Promise<{ readonly invitation: Invitation; readonly token: string }> {
   const token = FORM.mint(randomText)
@@ -51,6 +65,7 @@ export async function createInvitation(
       role,
       email: email ?? null,
       created_by: createdBy ?? null,
+      key_id: keyId ?? null,
       created_at: time,
       expires_at: time + INVITATION_LIFE_MS,
     })
@@ -61,18 +76,11 @@ export async function createInvitation(
   return { invitation: toInvitation(row), token }
 }
 
-export interface InvitationPage {
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The id of the last one of the page before; undefined: from the start. */
-  readonly after: string | undefined
-}
-
-/** Those that are over included, by creation; ids sort by time. */
+/** By creation, ended ones included; ids sort by time. */
 export async function listInvitations(
   db: Kysely<Database>,
   accountId: AccountId,
-  { limit, order, after }: InvitationPage,
+  { limit, order, after }: PageRequest,
 ): Promise<readonly Invitation[]> {
   const rows = await db
     .selectFrom('invitation')
@@ -97,7 +105,7 @@ export async function countOpenInvitations(db: Kysely<Database>, accountId: Acco
   return Number(count)
 }
 
-/** Which invitation a token is of, whatever has become of it; undefined for a token that nobody was given. */
+/** Finds the invitation of a token, whatever its state; undefined for an unknown token. */
 export async function findByToken(db: Kysely<Database>, token: string): Promise<InvitationReference | undefined> {
   if (!FORM.isWellFormed(token)) return undefined
   const row = await db
@@ -109,7 +117,7 @@ export async function findByToken(db: Kysely<Database>, token: string): Promise<
   return row === undefined ? undefined : { accountId: row.account_id, id: row.id as InvitationId } // as its kind says
 }
 
-/** Undefined when it was used, revoked, or is too old. */
+/** Undefined when it was used, revoked, or has expired. */
 export async function findOpen(
   db: Kysely<Database>,
   { accountId, id }: InvitationReference,
@@ -127,8 +135,8 @@ export async function findOpen(
   return row === undefined ? undefined : toInvitation(row)
 }
 
-/** False when it was used or revoked meanwhile. */
-export async function useUp(
+/** False when it was used or revoked in the meantime. */
+export async function markUsed(
   db: Kysely<Database>,
   { accountId, id, userId }: InvitationReference & { readonly userId: UserId },
   now: number,
@@ -144,7 +152,7 @@ export async function useUp(
   return numUpdatedRows > 0n
 }
 
-/** False when it is unknown, another account's, or over already. */
+/** False when it is unknown, another account's, used, revoked or expired. */
 export async function revokeInvitation(
   db: Kysely<Database>,
   { accountId, id }: InvitationReference,
@@ -169,10 +177,53 @@ function toInvitation(row: Selectable<InvitationTable>): Invitation {
     role: row.role,
     email: row.email ?? undefined,
     createdBy: row.created_by ?? undefined,
+    keyId: row.key_id ?? undefined,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     usedAt: row.used_at ?? undefined,
     usedBy: row.used_by ?? undefined,
     revokedAt: row.revoked_at ?? undefined,
   }
+}
+
+interface MembersJobsInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** Background work, by the names of its kinds. */
+export function membersJobs({ db, now }: MembersJobsInput): Readonly<Record<string, JobKind>> {
+  return {
+    'invitations.retention': every(HOUR_MS, async (_job, { signal }) => {
+      await inBatches(() => deleteOldInvitations(db, now()), signal)
+    }),
+  }
+}
+
+/** @returns How many were deleted: at most a batch. */
+export async function deleteOldInvitations(db: Kysely<Database>, now: number): Promise<number> {
+  const over = await db
+    .selectFrom('invitation')
+    .select(['account_id', 'id'])
+    .where('expires_at', '<', now - RETENTION_MS)
+    .limit(BATCH_ROWS)
+    .execute()
+  if (over.length === 0) return 0
+  const ids = over.map(({ id }) => id)
+  const accounts = [...new Set(over.map(({ account_id: accountId }) => accountId))]
+  // Credentials have no index by subject, so they are read outside of the transaction.
+  const credentials = await db
+    .selectFrom('credential')
+    .select('hash')
+    .where('account_id', 'in', accounts)
+    .where('kind', '=', 'invitation')
+    .where('id', 'in', ids)
+    .execute()
+  return db.transaction().execute(async (inside) => {
+    const hashes = credentials.map(({ hash }) => hash)
+    if (hashes.length > 0) await inside.deleteFrom('credential').where('hash', 'in', hashes).execute()
+    await inside.deleteFrom('invitation').where('account_id', 'in', accounts).where('id', 'in', ids).execute()
+    return over.length
+  })
 }

@@ -1,12 +1,12 @@
-/** What members do to each other. Each decision is made by what everybody is at that moment, one after the other. */
+/** Changes of members and invitations. Each is decided by the current roles, one at a time in an account. */
 import type { Transaction } from 'kysely'
-import type { Database } from '../../db/schema.ts'
+import { disableWebhooksOf } from '../../db/lineage.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { UserId } from '../../domain/ids.ts'
-import { type Role, rightsOfRole } from '../../domain/rights.ts'
-import type { AuditedRequest } from '../../http/audit-origin.ts'
+import { type Caller, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
+import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
+import type { AuditedRequest } from '../../http/request-origin.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   countOpenInvitations,
@@ -15,27 +15,28 @@ import {
   type InvitationReference,
   revokeInvitation,
 } from './invitations.ts'
-import { findMember, hasOtherOwner, type Member, removeMember, setRole, takeMembersTurn } from './queries.ts'
-import { assertMayGive, assertMayManage, lastOwner, notAManager, roleOfKey } from './rules.ts'
+import { findMember, hasOtherOwner, lockMembers, type Member, removeMember, setRole } from './queries.ts'
+import { assertKeyMayGive, assertMayGive, assertMayManage, lastOwner, notAManager, roleOfKey } from './rules.ts'
 
-export const MAX_OPEN_INVITATIONS = 1_000
+const MAX_OPEN_INVITATIONS = 1_000
 
 export type ManageDeps = Pick<FeatureDeps, 'db' | 'now' | 'ids'> & { readonly writeAudit: WriteAudit }
 
-/** Who asks, and what the audit log tells of the request. */
-export interface Asker {
+/** Who requests a change, and what the audit log records of the request. */
+export interface Requester {
   readonly caller: Caller
   readonly audited: AuditedRequest
 }
 
 export async function changeRole(
   deps: ManageDeps,
-  asker: Asker,
+  requester: Requester,
   { userId, role }: { readonly userId: UserId; readonly role: Role },
 ): Promise<Member> {
   const event = { action: 'member.role_changed', subject: userId, details: { role } }
-  return decide(deps, { asker, event }, async (inside, actor) => {
-    const { accountId } = asker.caller
+  return decide(deps, { requester, event }, async (inside, actor) => {
+    const { accountId } = requester.caller
+    assertKeyMayGive(requester.caller, role)
     const member = await findMember(inside, { accountId, userId })
     if (member === undefined) throw unknownMember()
     assertMayManage(actor, member.role)
@@ -44,83 +45,91 @@ export async function changeRole(
     if (member.role === 'owner' && !(await hasOtherOwner(inside, { accountId, userId }))) throw lastOwner()
     await setRole(inside, { accountId, userId, role }, deps.now())
     await writeDone(deps, inside, {
-      asker,
+      requester,
       event: { ...event, details: { email: member.email, from: member.role, role } },
     })
     return { ...member, role }
   })
 }
 
-/** Anybody may leave; others are removed by those who manage members. */
-export async function takeOut(deps: ManageDeps, asker: Asker, userId: UserId): Promise<void> {
-  const isSelf = asker.caller.userId === userId
+/** Removes a member. Anybody may leave; to remove others takes the right `members`. */
+export async function removeFromAccount(deps: ManageDeps, requester: Requester, userId: UserId): Promise<void> {
+  const isSelf = requester.caller.userId === userId
   const event = { action: isSelf ? 'member.left' : 'member.removed', subject: userId, details: {} }
-  await decide(deps, { asker, event }, async (inside, actor) => {
-    const { accountId } = asker.caller
-    if (!isSelf && !rightsOfRole(actor).has('members')) throw notAManager()
+  await decide(deps, { requester, event }, async (inside, actor) => {
+    const { accountId } = requester.caller
+    if (!isSelf && !requester.caller.scopes.has('members')) throw notAManager(requester.caller)
+    if (!isSelf && !rightsOfRole(actor).has('members')) throw notAManager(requester.caller)
     const member = await findMember(inside, { accountId, userId })
     if (member === undefined) throw unknownMember()
     if (!isSelf) assertMayManage(actor, member.role)
     if (member.role === 'owner' && !(await hasOtherOwner(inside, { accountId, userId }))) throw lastOwner()
     await removeMember(inside, { accountId, userId }, deps.now())
     const details = { email: member.email, role: member.role }
-    await writeDone(deps, inside, { asker, event: { ...event, details } })
+    await writeDone(deps, inside, { requester, event: { ...event, details } })
+    for (const id of await disableWebhooksOf(inside, { accountId, userId }, deps.now())) {
+      const disabled = { action: 'webhook.disabled', subject: id, details: { reason: 'creator_left' } }
+      await writeDone(deps, inside, { requester, event: disabled })
+    }
   })
 }
 
 export async function invite(
   deps: ManageDeps,
-  asker: Asker,
+  requester: Requester,
   { role, email }: Pick<Invitation, 'role' | 'email'>,
 ): Promise<{ readonly invitation: Invitation; readonly token: string }> {
   const details = { role, email: email ?? null }
   const event = { action: 'invitation.created', subject: undefined, details }
-  return decide(deps, { asker, event }, async (inside, actor) => {
-    const { accountId, userId } = asker.caller
+  return decide(deps, { requester, event }, async (inside, actor) => {
+    const { accountId, userId } = requester.caller
     assertMayGive(actor, role)
+    assertKeyMayGive(requester.caller, role)
     if ((await countOpenInvitations(inside, accountId, deps.now())) >= MAX_OPEN_INVITATIONS) throw tooMany()
-    const created = await createInvitation(inside, { accountId, role, email, createdBy: userId }, deps)
-    await writeDone(deps, inside, { asker, event: { ...event, subject: created.invitation.id } })
+    const keyId = requester.caller.kind === 'key' ? requester.caller.keyId : undefined
+    const createdBy = keyId === undefined ? userId : await creatorOfKey(inside, { accountId, keyId })
+    const created = await createInvitation(inside, { accountId, role, email, createdBy, keyId }, deps)
+    await writeDone(deps, inside, { requester, event: { ...event, subject: created.invitation.id } })
     return created
   })
 }
 
-export async function withdraw(deps: ManageDeps, asker: Asker, id: InvitationReference['id']): Promise<void> {
+export async function revoke(deps: ManageDeps, requester: Requester, id: InvitationReference['id']): Promise<void> {
   const event = { action: 'invitation.revoked', subject: id, details: {} }
-  await decide(deps, { asker, event }, async (inside) => {
-    const { accountId } = asker.caller
+  await decide(deps, { requester, event }, async (inside) => {
+    const { accountId } = requester.caller
     if (!(await revokeInvitation(inside, { accountId, id }, deps.now()))) throw unknownInvitation()
-    await writeDone(deps, inside, { asker, event })
+    await writeDone(deps, inside, { requester, event })
   })
 }
 
-type Told = Pick<AuditEvent, 'action' | 'subject' | 'details'>
-interface Asked {
-  readonly asker: Asker
-  readonly event: Told
+type Event = Pick<AuditEvent, 'action' | 'subject' | 'details'>
+interface Request {
+  readonly requester: Requester
+  readonly event: Event
 }
 
-/** What is refused for want of rights is told to the audit log, too. */
+/** Runs a decision in a transaction with the members locked. A 403 is written to the audit log, too. */
 async function decide<Result>(
   { db, writeAudit }: ManageDeps,
-  { asker, event }: Asked,
+  { requester, event }: Request,
   decision: (inside: Transaction<Database>, actor: Role) => Promise<Result>,
 ): Promise<Result> {
-  const { caller } = asker
+  const { caller } = requester
   try {
     return await db.transaction().execute(async (inside) => {
-      await takeMembersTurn(inside, caller.accountId)
-      return decision(inside, await roleNow(inside, caller))
+      await lockMembers(inside, caller.accountId)
+      return decision(inside, await currentRole(inside, caller))
     })
   } catch (error) {
     const isRefusal = error instanceof GatewayError && error.status === 403
-    if (isRefusal) await writeAudit(db, { ...asker.audited, ...event, result: 'denied' })
+    if (isRefusal) await writeAudit(db, { ...requester.audited, ...event, result: 'denied' })
     throw error
   }
 }
 
-/** What the caller is at this moment: the request may have been let in before somebody changed it. */
-async function roleNow(inside: Transaction<Database>, caller: Caller): Promise<Role> {
+/** The caller's current role, which may have changed since authentication. */
+async function currentRole(inside: Transaction<Database>, caller: Caller): Promise<Role> {
   const { kind, accountId, userId } = caller
   if (kind === 'key' || userId === undefined) return roleOfKey(caller)
   const member = await findMember(inside, { accountId, userId })
@@ -128,11 +137,28 @@ async function roleNow(inside: Transaction<Database>, caller: Caller): Promise<R
   return member.role
 }
 
-function writeDone({ writeAudit }: ManageDeps, inside: Transaction<Database>, { asker, event }: Asked): Promise<void> {
-  return writeAudit(inside, { ...asker.audited, ...event, result: 'done' })
+async function creatorOfKey(
+  inside: Transaction<Database>,
+  { accountId, keyId }: { readonly accountId: AccountId; readonly keyId: KeyId },
+): Promise<UserId | undefined> {
+  const row = await inside
+    .selectFrom('api_key')
+    .select('created_by')
+    .where('account_id', '=', accountId)
+    .where('id', '=', keyId)
+    .executeTakeFirst()
+  return row?.created_by ?? undefined
 }
 
-/** The same for somebody of another account and for somebody who never was. */
+function writeDone(
+  { writeAudit }: ManageDeps,
+  inside: Transaction<Database>,
+  { requester, event }: Request,
+): Promise<void> {
+  return writeAudit(inside, { ...requester.audited, ...event, result: 'done' })
+}
+
+/** The same for a member of another account and for an unknown id. */
 function unknownMember(): GatewayError {
   return new GatewayError('not_found', 'No member has this id.')
 }

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type RawBuilder, sql } from 'kysely'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
-import type { AccountId, UserId } from '../../domain/ids.ts'
-import type { Role } from '../../domain/rights.ts'
-import type { Arrival, VouchedIdentity } from '../../domain/sign-in.ts'
-import { ensureFirstAccount } from '../accounts/first-account.ts'
+import { type Right, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
+import type { Arrival, VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
+import { ensureFirstAccount } from '../accounts/bootstrap.ts'
 import { createAccount } from '../accounts/queries.ts'
-import { auditWriter } from '../audit/write.ts'
-import { createInvitation, INVITATION_LIFE_MS, revokeInvitation } from './invitations.ts'
-import { forgetInvitations } from './jobs.ts'
+import { auditWriter } from '../audit/log.ts'
+import { createInvitation, deleteOldInvitations, INVITATION_LIFE_MS, revokeInvitation } from './invitations.ts'
 import { createPeople } from './people.ts'
 import { removeMember, setRole } from './queries.ts'
 
@@ -20,14 +19,24 @@ function whoIs(subject: string, over: Partial<VouchedIdentity> = {}): VouchedIde
   return { issuer: 'https://idp.example', subject, email, emailVerified: true, name: subject, ...over }
 }
 
+const KEY = 'key_test' as KeyId
+const EVERYTHING = rightsOfRole('owner', { operator: true })
+
 async function setUp(t: TestContext) {
+  const keys = new Map<KeyId, ReadonlySet<Right> | undefined>([[KEY, EVERYTHING]])
   const clock = { now: Date.UTC(2026, 0, 1) }
   const now = () => clock.now++
   const { db } = await temporaryDatabase(t)
   const born = { now, ids: testIds }
   const first = await ensureFirstAccount(db, 'free', born)
   const other = await createAccount(db, { name: 'Other', plan: 'free' }, born)
-  const people = createPeople({ db, now, ids: testIds, writeAudit: auditWriter(born) })
+  const people = createPeople({
+    db,
+    now,
+    ids: testIds,
+    writeAudit: auditWriter(born),
+    rightsOfKey: async (_db, { keyId }) => keys.get(keyId),
+  })
   return {
     db,
     clock,
@@ -35,9 +44,16 @@ async function setUp(t: TestContext) {
     first,
     other: other.id,
     arrive: (identity: VouchedIdentity, invitation?: string) => people.arrive(identity, { ...FROM, invitation }),
-    async invite(accountId: AccountId, role: Role, createdBy?: UserId) {
+    keys,
+    /** Without a person, an unlimited key invites. */
+    async invite(
+      accountId: AccountId,
+      role: Role,
+      createdBy?: UserId,
+      keyId = createdBy === undefined ? KEY : undefined,
+    ) {
       const created = await db.transaction().execute((inside) => {
-        return createInvitation(inside, { accountId, role, email: undefined, createdBy }, born)
+        return createInvitation(inside, { accountId, role, email: undefined, createdBy, keyId }, born)
       })
       return { ...created.invitation, token: created.token }
     },
@@ -187,16 +203,53 @@ test('the one-time link signs the first owner in, and makes one where there is n
   assert.equal(await roleIn(first, userId), 'owner')
 })
 
-test('after the owner of a link, the first whom a provider vouches for is an owner, too', async (t) => {
-  const { people, arrive, first, clock, db, roleIn } = await setUp(t)
+test('where somebody owns an account, nobody becomes an owner by signing in: not even where they are disabled', async (t) => {
+  const { people, arrive, first, other, invite, db, roleIn } = await setUp(t)
   const label = memberIn(await people.ownerOf(first, FROM))
+  assert.deepEqual(await arrive(whoIs('eve')), { kind: 'no account', email: 'eve@example.com' })
+  await db.updateTable('person').set({ disabled_at: 1 }).where('id', '=', label.userId).execute()
+  assert.equal((await arrive(whoIs('eve'))).kind, 'no account')
+  assert.equal((await db.selectFrom('identity').selectAll().execute()).length, 0)
+  const invited = memberIn(await arrive(whoIs('ada'), (await invite(first, 'owner')).token))
+  assert.equal(await roleIn(first, invited.userId), 'owner')
+  assert.equal(memberIn(await people.ownerOf(first, FROM)).userId, invited.userId)
+  assert.equal((await arrive(whoIs('eve'))).kind, 'no account')
+  assert.equal(await roleIn(other, invited.userId), undefined)
+})
+
+test('an owner of another account is an owner, too', async (t) => {
+  const { people, arrive, other } = await setUp(t)
+  memberIn(await people.ownerOf(other, FROM))
+  assert.equal((await arrive(whoIs('eve'))).kind, 'no account')
+})
+
+test('an invitation of a key is good only while the key is, and has all that it gives', async (t) => {
+  const { arrive, invite, keys, other } = await setUp(t)
+  const { token } = await invite(other, 'developer')
+  const stateOfKey: readonly (ReadonlySet<Right> | undefined)[] = [
+    undefined, // revoked, expired, or its creator left
+    new Set<Right>([...EVERYTHING].filter((right) => right !== 'members')), // limited meanwhile
+    new Set<Right>(['members', 'members:read', 'devices']), // of less than a developer has
+  ]
+  for (const rights of stateOfKey) {
+    keys.set(KEY, rights)
+    assert.equal((await arrive(whoIs('x'), token)).kind, 'no account', [...(rights ?? [])].join())
+  }
+  keys.set(KEY, new Set<Right>([...rightsOfRole('developer'), 'members']))
+  assert.equal((await arrive(whoIs('x'), (await invite(other, 'admin')).token)).kind, 'no account')
+  assert.equal((await arrive(whoIs('x'), token)).kind, 'member')
+})
+
+test('an invitation of a key needs its person as well, and one of an earlier release’s keys is over', async (t) => {
+  const { arrive, invite, first, clock, db } = await setUp(t)
   const ada = memberIn(await arrive(whoIs('ada')))
-  assert.equal(await roleIn(first, ada.userId), 'owner')
-  assert.equal(memberIn(await people.ownerOf(first, FROM)).userId, label.userId)
-  await removeMember(db, label, clock.now)
-  assert.equal(memberIn(await people.ownerOf(first, FROM)).userId, ada.userId)
-  await db.updateTable('person').set({ disabled_at: 1 }).where('id', '=', ada.userId).execute()
-  assert.notEqual(memberIn(await people.ownerOf(first, FROM)).userId, ada.userId)
+  const eve = memberIn(await arrive(whoIs('eve'), (await invite(first, 'admin', ada.userId)).token))
+  const { token } = await invite(first, 'admin', eve.userId, KEY)
+  await removeMember(db, eve, clock.now)
+  assert.equal((await arrive(whoIs('eve'), token)).kind, 'no account')
+  const old = await invite(first, 'admin')
+  await db.updateTable('invitation').set({ key_id: null }).where('id', '=', old.id).execute()
+  assert.equal((await arrive(whoIs('eve'), old.token)).kind, 'no account')
 })
 
 /** A statement for each number from 1 to `count`, which it calls `n`. */
@@ -247,8 +300,8 @@ test('invitations that are long over are deleted with what finds them', async (t
   await invite(other, 'billing')
   clock.now += 98 * 86_400_000
   const { id } = await invite(other, 'billing')
-  assert.equal(await forgetInvitations(db, clock.now), 1)
-  assert.equal(await forgetInvitations(db, clock.now), 0)
+  assert.equal(await deleteOldInvitations(db, clock.now), 1)
+  assert.equal(await deleteOldInvitations(db, clock.now), 0)
   assert.deepEqual(await db.selectFrom('invitation').select('id').execute(), [{ id }])
   assert.deepEqual(await db.selectFrom('credential').select('id').execute(), [{ id }])
 })

@@ -1,29 +1,52 @@
 /**
- * Who comes in. An identity provider's word for who somebody is leads to one person, by issuer and subject alone; whether
- * that person may come in is decided here, by their memberships, an invitation, or being the very first.
+ * Who may sign in, and how people become members. An identity is matched to a person by issuer and subject alone; access
+ * follows from memberships, an invitation, or being the first person of the installation.
  */
-import type { Transaction } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
-import type { AccountId, UserId } from '../../domain/ids.ts'
-import type { Role } from '../../domain/rights.ts'
-import type { Arrival, Origin, PeoplePort, VouchedIdentity } from '../../domain/sign-in.ts'
-import { acceptInvitation, type JoiningDeps, join, openInvitation } from './joining.ts'
+import type { Kysely, Transaction } from 'kysely'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { Right, Role } from '../../domain/identity/caller.ts'
+import type { Arrival, Origin, PeoplePort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import type { AccountId, IdSource, KeyId, UserId } from '../../domain/ids.ts'
+import type { WriteAudit } from '../deps.ts'
+import { findByToken, findOpen, type Invitation, markUsed } from './invitations.ts'
 import {
   type AccountOfPerson,
   accountsOf,
   addIdentity,
+  countMembers,
   createPerson,
+  findMember,
   findPerson,
+  firstOwner,
   hasAnyIdentity,
+  hasAnyOwner,
   type KnownPerson,
+  lockMembers,
   noteVisit,
   type Person,
-} from './persons.ts'
-import { findMember, firstOwner, takeMembersTurn } from './queries.ts'
+  putMember,
+} from './queries.ts'
+import { coversRole, mayGive, roleOfKey } from './rules.ts'
 
-/** Whoever the one-time link signs in where an account has no owner. */
+const MAX_MEMBERS = 10_000
+/** The person whom a one-time link signs in where an account has no owner. */
 const OWNER_OF_LINK = { email: 'owner@localhost', name: 'Owner' }
+
+interface JoiningDeps {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly ids: Pick<IdSource, 'user'>
+  readonly writeAudit: WriteAudit
+  /** The current rights of a key; undefined: it was revoked, has expired, or its creator is no member any more. */
+  readonly rightsOfKey: RightsOfKey
+}
+
+export type RightsOfKey = (
+  db: Kysely<Database>,
+  key: { readonly accountId: AccountId; readonly keyId: KeyId },
+) => Promise<ReadonlySet<Right> | undefined>
 
 export type Acceptance =
   | {
@@ -32,13 +55,13 @@ export type Acceptance =
       readonly accountName: string
       readonly role: Role
     }
-  /** Wrong, used, revoked or too old, or the account is full: which of them is nobody's business. */
+  /** Wrong, used, revoked or expired, or the account is full: not distinguished, so that tokens cannot be probed. */
   | { readonly kind: 'refused' }
 
 export interface People extends PeoplePort {
-  /** Accepts an invitation for somebody who is signed in. */
+  /** Accepts an invitation for a signed-in person. */
   accept(token: string, who: { readonly userId: UserId; readonly origin: Origin }): Promise<Acceptance>
-  /** The accounts that somebody can act in, by when they joined. */
+  /** The accounts of a person, by when they joined. */
   accountsOf(userId: UserId): Promise<readonly AccountOfPerson[]>
 }
 
@@ -61,15 +84,15 @@ interface Visit {
 
 async function arrive(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
   const known = await findPerson(inside, visit.identity)
-  if (known !== undefined) return letIn(deps, inside, { ...visit, known })
-  // Of two who come at the same time one is the first; and one person who comes twice at once is made once.
-  await takeTurn(inside, 'arrivals')
+  if (known !== undefined) return arriveKnown(deps, inside, { ...visit, known })
+  // Serializes concurrent first sign-ins: one person owns the first account, and nobody is created twice.
+  await acquireAdvisoryLock(inside, 'arrivals')
   const meanwhile = await findPerson(inside, visit.identity)
-  if (meanwhile !== undefined) return letIn(deps, inside, { ...visit, known: meanwhile })
-  return meet(deps, inside, visit)
+  if (meanwhile !== undefined) return arriveKnown(deps, inside, { ...visit, known: meanwhile })
+  return arriveNew(deps, inside, visit)
 }
 
-async function letIn(
+async function arriveKnown(
   deps: JoiningDeps,
   inside: Transaction<Database>,
   { known, identity, arriving }: Visit & { readonly known: KnownPerson },
@@ -89,33 +112,33 @@ async function letIn(
     : { kind: 'member', userId, accountId: account.id }
 }
 
-/** Somebody new. Of strangers who may not come in nothing is kept. */
-async function meet(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
+/** Signs in a person who is not known yet. Nothing is stored of those who are denied. */
+async function arriveNew(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
   const { identity, arriving } = visit
   const { invitation: token } = arriving
-  if (token === undefined) return beFirst(deps, inside, visit)
+  if (token === undefined) return claimFirstAccount(deps, inside, visit)
   const invitation = await openInvitation(deps, inside, token)
   if (invitation === undefined) return { kind: 'no account', email: identity.email }
-  const person = await makePerson(deps, inside, identity)
+  const person = await createWithIdentity(deps, inside, identity)
   await acceptInvitation(deps, inside, { invitation, person, origin: arriving })
   return { kind: 'member', userId: person.userId, accountId: invitation.accountId }
 }
 
-/** The first whom an identity provider has vouched for owns the first account, whoever a one-time link has let in before. */
-async function beFirst(
+/** Makes the first identity the owner of the first account, unless an account has an owner already (by a one-time link). */
+async function claimFirstAccount(
   deps: JoiningDeps,
   inside: Transaction<Database>,
   { identity, arriving }: Visit,
 ): Promise<Arrival> {
   const accountId = (await hasAnyIdentity(inside)) ? undefined : await firstAccount(inside)
-  if (accountId === undefined) return { kind: 'no account', email: identity.email }
-  await takeMembersTurn(inside, accountId)
-  const person = await makePerson(deps, inside, identity)
+  if (accountId !== undefined) await lockMembers(inside, accountId)
+  if (accountId === undefined || (await hasAnyOwner(inside))) return { kind: 'no account', email: identity.email }
+  const person = await createWithIdentity(deps, inside, identity)
   await join(deps, inside, { accountId, person, role: 'owner', origin: arriving, details: { by: 'first sign-in' } })
   return { kind: 'member', userId: person.userId, accountId }
 }
 
-async function makePerson(
+async function createWithIdentity(
   deps: JoiningDeps,
   inside: Transaction<Database>,
   identity: VouchedIdentity,
@@ -130,7 +153,7 @@ async function ownerOf(
   inside: Transaction<Database>,
   { accountId, origin }: { readonly accountId: AccountId; readonly origin: Origin },
 ): Promise<Arrival> {
-  await takeMembersTurn(inside, accountId)
+  await lockMembers(inside, accountId)
   const owner = await firstOwner(inside, accountId)
   if (owner !== undefined) return { kind: 'member', userId: owner, accountId }
   const person = await createPerson(inside, OWNER_OF_LINK, deps)
@@ -180,4 +203,77 @@ async function nameOf(inside: Transaction<Database>, accountId: AccountId): Prom
 async function firstAccount(inside: Transaction<Database>): Promise<AccountId | undefined> {
   const row = await inside.selectFrom('setting').select('value').where('key', '=', 'first_account').executeTakeFirst()
   return row?.value as AccountId | undefined // as the key says
+}
+
+interface Joining {
+  readonly accountId: AccountId
+  readonly person: Person
+  readonly role: Role
+  readonly origin: Origin
+  readonly details: Readonly<Record<string, string>>
+}
+
+async function join(deps: JoiningDeps, inside: Transaction<Database>, joining: Joining): Promise<void> {
+  const { accountId, role, origin, person } = joining
+  const { userId } = person
+  await putMember(inside, { accountId, userId, role }, deps.now())
+  await deps.writeAudit(inside, {
+    accountId,
+    actor: { kind: 'session', id: userId, name: person.email },
+    action: 'member.joined',
+    subject: userId,
+    result: 'done',
+    address: origin.address,
+    userAgent: origin.userAgent,
+    requestId: origin.requestId,
+    details: { role, ...joining.details },
+  })
+}
+
+/**
+ * Finds the invitation of a token, and locks the account's members until the transaction ends. Undefined when the token is
+ * wrong, used, revoked or expired, when its creator could not invite any more, and when the account is full.
+ */
+async function openInvitation(
+  deps: Pick<JoiningDeps, 'now' | 'rightsOfKey'>,
+  inside: Transaction<Database>,
+  token: string,
+): Promise<Invitation | undefined> {
+  const reference = await findByToken(inside, token)
+  if (reference === undefined) return undefined
+  const { accountId } = reference
+  await lockMembers(inside, accountId)
+  const invitation = await findOpen(inside, reference, deps.now())
+  if (invitation === undefined || (await countMembers(inside, accountId)) >= MAX_MEMBERS) return undefined
+  return (await isStillAllowed(deps, inside, invitation)) ? invitation : undefined
+}
+
+/** Whether the creator of an invitation, and the key it was created with, could still create it. */
+async function isStillAllowed(
+  { rightsOfKey }: Pick<JoiningDeps, 'rightsOfKey'>,
+  inside: Transaction<Database>,
+  { accountId, createdBy, keyId, role }: Invitation,
+): Promise<boolean> {
+  if (createdBy !== undefined) {
+    const inviter = await findMember(inside, { accountId, userId: createdBy })
+    if (inviter === undefined || !mayGive(inviter.role, role)) return false
+  }
+  if (keyId === undefined) return createdBy !== undefined // created with a key by an earlier release, which did not store the key
+  const rights = await rightsOfKey(inside, { accountId, keyId })
+  if (rights === undefined || !rights.has('members') || !coversRole(rights, role)) return false
+  return mayGive(roleOfKey({ scopes: rights }), role)
+}
+
+/** Uses an invitation. A person who is a member already keeps the role, and the invitation stays valid. */
+async function acceptInvitation(
+  deps: JoiningDeps,
+  inside: Transaction<Database>,
+  { invitation, person, origin }: { readonly invitation: Invitation; readonly person: Person; readonly origin: Origin },
+): Promise<'joined' | 'member already'> {
+  const { accountId, id, role } = invitation
+  const { userId } = person
+  if ((await findMember(inside, { accountId, userId })) !== undefined) return 'member already'
+  await markUsed(inside, { accountId, id, userId }, deps.now())
+  await join(deps, inside, { accountId, person, role, origin, details: { by: 'invitation', invitation: id } })
+  return 'joined'
 }

@@ -1,10 +1,18 @@
-/** Rows of members: who belongs to an account, and as what. Those who were removed are in no answer. */
+/** Rows of members and people, and the identities under which providers know them. Removed members are never returned. */
 import type { Kysely, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import type { Database } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
-import type { AccountId, UserId } from '../../domain/ids.ts'
-import type { Role } from '../../domain/rights.ts'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { Role } from '../../domain/identity/caller.ts'
+import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import type { AccountId, IdSource, UserId } from '../../domain/ids.ts'
+import type { PageRequest } from '../../http/page.ts'
+
+const MAX_NAME_LENGTH = 200
+/** RFC 5321: 64 before the sign, 255 after it. */
+const MAX_EMAIL_LENGTH = 320
+/** Accounts of one person that are listed. */
+const MAX_ACCOUNTS = 1_000
 
 export interface Membership {
   readonly accountId: AccountId
@@ -20,28 +28,21 @@ export interface Member {
   readonly createdAt: number
 }
 
-/** What decides by who the members of an account are has to be called first in its transaction. */
-export function takeMembersTurn(inside: Transaction<Database>, accountId: AccountId): Promise<void> {
-  return takeTurn(inside, `members of ${accountId}`)
+/** Locks the members of an account for the transaction. Called first by every decision that depends on them. */
+export function lockMembers(inside: Transaction<Database>, accountId: AccountId): Promise<void> {
+  return acquireAdvisoryLock(inside, `members of ${accountId}`)
 }
 
-/** Where in the order of a list a member is: when they joined, and who they are. */
+/** The position of a member in a list: time of joining, and id. */
 export function positionOf({ createdAt, userId }: Pick<Member, 'createdAt' | 'userId'>): string {
   return `${createdAt} ${userId}`
 }
 
-export interface MemberPage {
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** `positionOf` the last one of the page before; undefined: from the start. */
-  readonly after: string | undefined
-}
-
-/** By when they joined. */
+/** By when they joined. The page starts after a `positionOf`. */
 export async function listMembers(
   db: Kysely<Database>,
   accountId: AccountId,
-  { limit, order, after }: MemberPage,
+  { limit, order, after }: PageRequest,
 ): Promise<readonly Member[]> {
   const rows = await membersOf(db, accountId)
     .$if(after !== undefined, (query) => {
@@ -51,7 +52,7 @@ export async function listMembers(
         eb(
           refTuple('member.created_at', 'member.user_id'),
           comparison,
-          tuple(Number(joinedAt), userId as UserId), // it comes out of a signed cursor
+          tuple(Number(joinedAt), userId as UserId), // from a signed cursor
         ),
       )
     })
@@ -62,7 +63,7 @@ export async function listMembers(
   return rows.map(toMember)
 }
 
-/** Undefined for somebody who is unknown, another account's, or removed. */
+/** Undefined for a person who is unknown, another account's, or removed. */
 export async function findMember(db: Kysely<Database>, { accountId, userId }: Membership): Promise<Member | undefined> {
   const row = await membersOf(db, accountId).where('member.user_id', '=', userId).executeTakeFirst()
   return row === undefined ? undefined : toMember(row)
@@ -80,7 +81,19 @@ export async function firstOwner(db: Kysely<Database>, accountId: AccountId): Pr
   return row?.user_id
 }
 
-/** Whether somebody else is an owner who can sign in. */
+/** Whether any account of the installation has an owner, who may be disabled. */
+export async function hasAnyOwner(db: Kysely<Database>): Promise<boolean> {
+  const row = await db
+    .selectFrom('member')
+    .select('user_id')
+    .where('role', '=', 'owner')
+    .where('removed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether another owner can sign in. */
 export async function hasOtherOwner(db: Kysely<Database>, { accountId, userId }: Membership): Promise<boolean> {
   const other = await membersOf(db, accountId)
     .where('member.role', '=', 'owner')
@@ -101,7 +114,7 @@ export async function countMembers(db: Kysely<Database>, accountId: AccountId): 
   return Number(count)
 }
 
-/** Also brings back somebody who was removed, as what they are now. */
+/** Adds a member, or restores a removed one in the new role. */
 export async function putMember(
   db: Kysely<Database>,
   { accountId, userId, role }: Membership & { readonly role: Role },
@@ -126,7 +139,7 @@ export async function setRole(
     .where('account_id', '=', accountId)
     .where('user_id', '=', userId)
     .execute()
-  // Their keys can do what they can do: whoever knows one by heart is to look again.
+  // Keys have at most their creator's rights: this evicts them from every cache.
   await keysMadeBy(db, { accountId, userId })
     .set({ changed_at: nextChangedAt('api_key', now) })
     .execute()
@@ -140,10 +153,7 @@ function keysMadeBy(db: Kysely<Database>, { accountId, userId }: Membership) {
     .where('revoked_at', 'is', null)
 }
 
-/**
- * Takes somebody out of an account, and with that ends their sessions in it, disconnects their devices from it and revokes
- * the API keys they made: if they come back one day, those stay gone.
- */
+/** Removes a member, ends their sessions and devices in the account, and revokes the API keys that they created for good. */
 export async function removeMember(
   db: Kysely<Database>,
   { accountId, userId }: Membership,
@@ -187,4 +197,125 @@ type MemberRow = Awaited<ReturnType<ReturnType<typeof membersOf>['execute']>>[nu
 
 function toMember(row: MemberRow): Member {
   return { userId: row.user_id, email: row.email, name: row.name, role: row.role, createdAt: row.created_at }
+}
+
+export interface Person {
+  readonly userId: UserId
+  readonly email: string
+  readonly name: string
+}
+
+export interface KnownPerson extends Person {
+  readonly isDisabled: boolean
+}
+
+/** An account of a person. */
+export interface AccountOfPerson {
+  readonly id: AccountId
+  readonly name: string
+  readonly role: Role
+}
+
+/** Finds a person by issuer and subject alone; an e-mail address identifies nobody. */
+export async function findPerson(
+  db: Kysely<Database>,
+  { issuer, subject }: Pick<VouchedIdentity, 'issuer' | 'subject'>,
+): Promise<KnownPerson | undefined> {
+  const row = await db
+    .selectFrom('identity')
+    .innerJoin('person', 'person.id', 'identity.user_id')
+    .select(['person.id', 'person.email', 'person.name', 'person.disabled_at'])
+    .where('identity.issuer', '=', issuer)
+    .where('identity.subject', '=', subject)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  return { userId: row.id, email: row.email, name: row.name, isDisabled: row.disabled_at !== null }
+}
+
+export async function hasAnyIdentity(db: Kysely<Database>): Promise<boolean> {
+  const row = await db.selectFrom('identity').select('user_id').limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+interface CreationDeps {
+  readonly now: () => number
+  readonly ids: Pick<IdSource, 'user'>
+}
+
+export async function createPerson(
+  db: Kysely<Database>,
+  { email, name }: Pick<Person, 'email' | 'name'>,
+  { now, ids }: CreationDeps,
+): Promise<Person> {
+  const time = now()
+  const person = { userId: ids.user(), ...labelsOf({ email, name }) }
+  await db
+    .insertInto('person')
+    .values({
+      id: person.userId,
+      email: person.email,
+      name: person.name,
+      created_at: time,
+      changed_at: nextChangedAt('person', time),
+    })
+    .execute()
+  return person
+}
+
+export async function addIdentity(
+  db: Kysely<Database>,
+  { userId, identity }: { readonly userId: UserId; readonly identity: VouchedIdentity },
+  now: number,
+): Promise<void> {
+  const { issuer, subject, email } = identity
+  await db
+    .insertInto('identity')
+    .values({ issuer, subject, user_id: userId, email, created_at: now, last_used_at: now })
+    .execute()
+}
+
+/** Records a sign-in, and the name and address that the provider sent. */
+export async function noteVisit(
+  db: Kysely<Database>,
+  { person, identity }: { readonly person: Person; readonly identity: VouchedIdentity },
+  now: number,
+): Promise<void> {
+  const { issuer, subject } = identity
+  const { email, name } = labelsOf(identity)
+  await db
+    .updateTable('identity')
+    .set({ last_used_at: now, email })
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .execute()
+  if (person.email === email && person.name === name) return
+  await db
+    .updateTable('person')
+    .set({ email, name, changed_at: nextChangedAt('person', now) })
+    .where('id', '=', person.userId)
+    .execute()
+}
+
+/** By when they joined. */
+export async function accountsOf(db: Kysely<Database>, userId: UserId): Promise<readonly AccountOfPerson[]> {
+  return db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.account_id')
+    .select(['account.id', 'account.name', 'member.role'])
+    .where('member.user_id', '=', userId)
+    .where('member.removed_at', 'is', null)
+    .orderBy('member.created_at')
+    .orderBy('account.id')
+    .limit(MAX_ACCOUNTS)
+    .execute()
+}
+
+/** Removes control characters: what a provider sends is shown on pages and in terminals. */
+function labelsOf({ email, name }: Pick<Person, 'email' | 'name'>): Pick<Person, 'email' | 'name'> {
+  const label = withoutControls(email).slice(0, MAX_EMAIL_LENGTH) || 'unknown'
+  return { email: label, name: withoutControls(name).slice(0, MAX_NAME_LENGTH) || label }
+}
+
+function withoutControls(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '').trim()
 }

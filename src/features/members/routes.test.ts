@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
+import { join, openApp, type Person } from '../../../test/support/browser/signed-in.ts'
 import { testIds } from '../../../test/support/database.ts'
-import { join, openApp, type Person } from '../../../test/support/signed-in.ts'
-import { SCOPES } from '../../domain/caller.ts'
+import { ROLES, type Role, SCOPES } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { ROLES, type Role } from '../../domain/rights.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
 
 /** Said again, so that the code's own table is not measured by itself. */
@@ -261,7 +260,14 @@ test('an invitation’s link is told once; the list and the audit log tell the r
   assert.equal(Date.parse(expires) - Date.parse(created), 7 * 86_400_000)
   const open = { used_at: null, used_by: null, revoked_at: null }
   const email = 'new@example.com'
-  assert.deepEqual(rest, { object: 'invitation', role: 'developer', email, created_by: admin.userId, ...open })
+  assert.deepEqual(rest, {
+    object: 'invitation',
+    role: 'developer',
+    email,
+    created_by: admin.userId,
+    key_id: null,
+    ...open,
+  })
   const list = await ask('GET', '/v1/invitations', { token: admin.token })
   assert.deepEqual(list.json().data, [{ id, created_at: created, expires_at: expires, ...rest }])
   assert.equal(statusOf(await ask('DELETE', `/v1/invitations/${id}`, { token: admin.token })), 204)

@@ -1,7 +1,7 @@
-/** Who may give which role to whom. Nobody gives more than they have, and owners are the business of owners. */
-import type { Caller } from '../../domain/caller.ts'
+/** Who may give which role to whom: nobody more than they have, and only owners change owners. */
 import { GatewayError } from '../../domain/errors.ts'
-import type { Role } from '../../domain/rights.ts'
+import { type Caller, type Right, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
+import { limitedKey } from '../../http/caller.ts'
 
 const GIVES: Readonly<Record<Role, readonly Role[]>> = {
   owner: ['owner', 'admin', 'developer', 'billing'],
@@ -14,12 +14,22 @@ export function mayGive(giver: Role, role: Role): boolean {
   return GIVES[giver].includes(role)
 }
 
-/**
- * As whom an API key manages members. Full access to an account is what an admin can give to a key; only the operator's
- * goes beyond that.
- */
+/** The role in which an API key manages members: admin, since admins create keys with full access; owner with `operator`. */
 export function roleOfKey({ scopes }: Pick<Caller, 'scopes'>): Role {
   return scopes.has('operator') ? 'owner' : 'admin'
+}
+
+/** Whether `rights` include all rights of the role. */
+export function coversRole(rights: ReadonlySet<Right>, role: Role): boolean {
+  return [...rightsOfRole(role)].every((right) => rights.has(right))
+}
+
+/** Throws 403 where a key lacks a right that the role has. */
+export function assertKeyMayGive({ kind, scopes }: Pick<Caller, 'kind' | 'scopes'>, role: Role): void {
+  if (kind !== 'key' || coversRole(scopes, role)) return
+  const missing = [...rightsOfRole(role)].filter((right) => !scopes.has(right))
+  const message = `This key cannot give the role '${role}': it does not have the rights ${missing.join(', ')}.`
+  throw new GatewayError('insufficient_scope', message, { param: 'role' })
 }
 
 /** Throws 403 where the giver may not give the role. */
@@ -29,7 +39,7 @@ export function assertMayGive(giver: Role, role: Role): void {
   throw new GatewayError('insufficient_scope', message, { param: 'role' })
 }
 
-/** Throws 403 where somebody of the one role may not change or remove somebody of the other. */
+/** Throws 403 where a member of the one role may not change or remove a member of the other. */
 export function assertMayManage(actor: Role, target: Role): void {
   if (mayGive(actor, target)) return
   const message = target === 'owner' ? 'Only owners change or remove owners.' : NOT_A_MANAGER
@@ -38,8 +48,9 @@ export function assertMayManage(actor: Role, target: Role): void {
 
 const NOT_A_MANAGER = "Your role in this account does not have the right 'members'."
 
-export function notAManager(): GatewayError {
-  return new GatewayError('insufficient_scope', NOT_A_MANAGER)
+/** @param caller For a limited key the error says that it is limited. */
+export function notAManager(caller?: Pick<Caller, 'isLimited'>): GatewayError {
+  return caller?.isLimited === true ? limitedKey() : new GatewayError('insufficient_scope', NOT_A_MANAGER)
 }
 
 /** An account that has an owner keeps one. */

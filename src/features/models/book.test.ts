@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { CATALOGUE } from '../../../catalogue/index.ts'
-import { buildModelBook, type ModelBookInput } from './book.ts'
-import type { ConfiguredModel } from './entry.ts'
+import { buildModelBook, type ConfiguredModel, type ModelBookInput } from './book.ts'
 import { priceVersion } from './price.ts'
 
 const EVERY_PROVIDER = new Set(CATALOGUE.flatMap(({ deployments }) => deployments.map(({ provider }) => provider)))
@@ -57,6 +56,7 @@ test('a model of the file needs only an ID and a deployment, and is not priced t
     priceSource: undefined,
     aliasOf: undefined,
     deprecationDate: undefined,
+    replacement: undefined,
     inputModalities: ['text'],
     supportedParameters: ['max_tokens', 'stop', 'temperature', 'top_p'],
     deployments: [{ provider: 'local', model: 'qwen3-coder', priority: 0, weight: 1 }],

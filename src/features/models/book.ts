@@ -1,12 +1,19 @@
 /**
- * The models as they are now: the catalogue under the operator's own entries, as far as a provider of each is
- * configured. Built at start and on reload, then only read; it knows no HTTP and no database.
+ * The models that can be used: the catalogue, overridden by the configuration file, limited to configured providers.
+ * Built at start and on reload, then only read; it knows no HTTP and no database.
  */
-import type { CatalogueEntry } from '../../../catalogue/entry.ts'
-import type { Deployment, Model, PricePeriod } from '../../domain/model.ts'
+import type { CatalogueDeployment, CatalogueEntry, CataloguePricing } from '../../../catalogue/entry.ts'
+import type { Capabilities, Capability, Deployment, Model, PricePeriod } from '../../domain/model.ts'
 import { nearest } from '../../lib/nearest.ts'
-import { type ConfiguredModel, type ModelEntry, mergeEntry } from './entry.ts'
 import { pricePeriods } from './price.ts'
+
+/** For a model that is not in the catalogue. */
+const DEFAULTS = {
+  owned_by: 'custom',
+  created: 0,
+  capabilities: { streaming: true, function_calling: false, vision: false, json_mode: false },
+  context_window: 128_000,
+} as const
 
 export interface ModelBookInput {
   readonly catalogue: readonly CatalogueEntry[]
@@ -78,7 +85,7 @@ function modelAt({ periods, otherwise }: ListedAtTimes, now: () => number): Mode
   return periods.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt)?.model ?? otherwise
 }
 
-/** Throws when the file gives one name to two models; an alias that comes from the catalogue gives way instead. */
+/** Throws when the file gives one name to two models; the file's name has precedence over an alias of the catalogue. */
 function configuredEntries(models: readonly ConfiguredModel[], catalogue: readonly CatalogueEntry[]): ModelEntry[] {
   const given = namesGiven(models)
   const [twice] = given.filter((name, at) => given.indexOf(name) !== at)
@@ -124,8 +131,97 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
     priceSource: entry.source,
     aliasOf: undefined,
     deprecationDate: entry.deprecation_date ?? undefined,
+    replacement: entry.replacement,
     inputModalities: entry.input_modalities,
     supportedParameters: entry.supported_parameters,
     deployments,
   }
+}
+
+/** A model in the configuration file. Everything but the ID may be left to the catalogue, or to the defaults. */
+export interface ConfiguredModel {
+  readonly id: string
+  readonly name?: string | undefined
+  readonly owned_by?: string | undefined
+  readonly aliases?: readonly string[] | undefined
+  readonly capabilities?: { readonly [name in Capability]?: boolean | undefined } | undefined
+  readonly context_window?: number | undefined
+  readonly max_output_tokens?: number | null | undefined
+  readonly pricing?: CataloguePricing | null | undefined
+  readonly deprecation_date?: string | undefined
+  readonly replacement?: string | undefined
+  readonly deployments?: readonly CatalogueDeployment[] | undefined
+}
+
+/** One model, merged from the catalogue and the configuration file. */
+export interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'price_ends' | 'replacement'> {
+  readonly replacement?: string | undefined
+  /** Undefined: as the price itself says. */
+  readonly price_ends?: string | undefined
+  /** Of the price; undefined: the catalogue knows none, or the file has its own. */
+  readonly source?: CatalogueEntry['source'] | undefined
+}
+
+/**
+ * Merges an entry field by field; the file has precedence. A price is replaced as a whole: parts of two price lists would
+ * make a third one.
+ * @param base The catalogue's entry that the file overrides, under its ID or an alias of it; undefined: a new model.
+ */
+function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): ModelEntry {
+  const known = base ?? emptyEntry(model.id)
+  const capabilities = mergeCapabilities(known.capabilities, model.capabilities)
+  return {
+    id: model.id,
+    name: model.name ?? known.name,
+    owned_by: model.owned_by ?? known.owned_by,
+    created: known.created,
+    capabilities,
+    context_window: model.context_window ?? known.context_window,
+    max_output_tokens: model.max_output_tokens === undefined ? known.max_output_tokens : model.max_output_tokens,
+    pricing: model.pricing === undefined ? known.pricing : model.pricing,
+    price_ends: model.pricing === undefined ? base?.price_ends : undefined,
+    source: model.pricing === undefined ? base?.source : undefined,
+    aliases: model.aliases ?? (base?.id === model.id ? base.aliases : []),
+    deprecation_date: model.deprecation_date ?? known.deprecation_date,
+    replacement: model.replacement ?? known.replacement,
+    input_modalities: inputModalities(known, capabilities),
+    supported_parameters: base?.supported_parameters ?? supportedParameters(capabilities),
+    deployments: model.deployments ?? known.deployments,
+  }
+}
+
+function emptyEntry(id: string): ModelEntry {
+  return {
+    ...DEFAULTS,
+    id,
+    name: id,
+    max_output_tokens: null,
+    pricing: null,
+    aliases: [],
+    deprecation_date: null,
+    input_modalities: ['text'],
+    supported_parameters: [],
+    deployments: [],
+  }
+}
+
+function mergeCapabilities(known: Capabilities, given: ConfiguredModel['capabilities'] = {}): Capabilities {
+  return {
+    streaming: given.streaming ?? known.streaming,
+    function_calling: given.function_calling ?? known.function_calling,
+    vision: given.vision ?? known.vision,
+    json_mode: given.json_mode ?? known.json_mode,
+  }
+}
+
+function inputModalities(known: ModelEntry, { vision }: Capabilities): readonly string[] {
+  if (known.input_modalities.includes('image') === vision) return known.input_modalities
+  return vision ? [...known.input_modalities, 'image'] : known.input_modalities.filter((name) => name !== 'image')
+}
+
+function supportedParameters({ function_calling, json_mode }: Capabilities): readonly string[] {
+  const parameters = ['max_tokens', 'stop', 'temperature', 'top_p']
+  if (function_calling) parameters.push('tool_choice', 'tools')
+  if (json_mode) parameters.push('response_format')
+  return parameters.sort()
 }

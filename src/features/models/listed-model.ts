@@ -1,8 +1,85 @@
-import { Type } from 'typebox'
-import type { Model } from '../../domain/model.ts'
-import { listPricing, PricingView } from './listed-price.ts'
+/** Models on the wire, with their prices (under the names of the configuration file, as JSON numbers) and their providers. */
+import { type Static, type TProperties, Type } from 'typebox'
+import { type Deployment, isDeprecated, type Model, type PricePeriod } from '../../domain/model.ts'
+import { usdNumber } from '../../domain/money.ts'
+import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from '../../domain/price/price.ts'
+import type { ProviderStatus } from '../../domain/provider-status.ts'
+import { RATE_NAMES } from './price.ts'
 
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const rate = (description: string) => Type.Optional(Type.Number({ description: `USD per million ${description}` }))
+
+const OPTIONAL_RATES = {
+  cached_input_per_million: rate('prompt tokens read from the cache. Absent: as input.'),
+  cache_write_per_million: rate('prompt tokens written to the cache. Absent: as input.'),
+  cache_write_1h_per_million: rate('prompt tokens written to the cache for an hour. Absent: as cache_write.'),
+  cache_write_12h_per_million: rate('prompt tokens written to the cache for 12 hours. Absent: as cache_write_1h.'),
+  audio_input_per_million: rate('prompt tokens of audio. Absent: as input.'),
+  cached_audio_input_per_million: rate('prompt tokens of audio read from the cache. Absent: as cached_input.'),
+  audio_output_per_million: rate('completion tokens of audio. Absent: as output.'),
+  image_output_per_million: rate('completion tokens of images. Absent: as output.'),
+  reasoning_output_per_million: rate('completion tokens of reasoning. Absent: as output.'),
+}
+const INPUT = Type.Number({ description: 'USD per million prompt tokens.' })
+const OUTPUT = Type.Number({ description: 'USD per million completion tokens.' })
+const RATES = { input_per_million: Type.Optional(INPUT), output_per_million: Type.Optional(OUTPUT), ...OPTIONAL_RATES }
+
+const byName = <Properties extends TProperties>(properties: Properties, description: string) =>
+  Type.Optional(Type.Record(Type.String(), Type.Object(properties), { description }))
+
+const TIERS = Type.Array(
+  Type.Object({
+    above_prompt_tokens: Type.Integer({ description: 'What the prompt has to exceed, cached tokens included.' }),
+    applies_to: Type.Enum(['request', 'excess'], {
+      description:
+        'request: the tier prices the whole request. excess: the prompt above the threshold, and the output.',
+    }),
+    ...RATES,
+  }),
+  { description: 'Rates of long prompts: the highest tier whose threshold the prompt exceeds applies.' },
+)
+
+const TARIFF = {
+  input_per_million: INPUT,
+  output_per_million: OUTPUT,
+  ...OPTIONAL_RATES,
+  tiers: Type.Optional(TIERS),
+  service_tiers: byName(
+    { ...RATES, tiers: Type.Optional(TIERS) },
+    'Rates by the service tier that the answer names; what is absent is as in the price.',
+  ),
+  discounts: Type.Optional(
+    Type.Array(
+      Type.Object({
+        from: Type.String({ description: 'Time of day, UTC.' }),
+        until: Type.String({ description: 'Time of day, UTC, not included; before `from`: of the next day.' }),
+        ...RATES,
+      }),
+      { description: 'Rates by the time of day at which a request is admitted.' },
+    ),
+  ),
+  per_request_usd: Type.Optional(Type.Number({ description: 'USD for each call of a provider.' })),
+  per_image_usd: Type.Optional(Type.Number({ description: 'USD for each image in the request.' })),
+  server_tools: Type.Optional(
+    Type.Record(Type.String(), Type.Number(), { description: 'USD per 1,000 uses of a tool that the provider runs.' }),
+  ),
+  starts: Type.Optional(Type.String({ description: 'ISO 8601 UTC: when the price starts.' })),
+  ends: Type.Optional(Type.String({ description: 'ISO 8601 UTC: when the price ends, not included.' })),
+}
+
+const PricingView = Type.Object(
+  {
+    ...TARIFF,
+    successors: Type.Optional(
+      Type.Array(Type.Object(TARIFF), { description: 'The prices that are announced to follow, in order.' }),
+    ),
+  },
+  {
+    description:
+      'Null: not known, or none applies now, and then the model cannot be called. The rules are those of docs/prices.md.',
+  },
+)
 
 /** The wire shape of a model: the service interface's fields, and those that other tools read. */
 export const ListedModelSchema = Type.Object(
@@ -50,13 +127,15 @@ export const ListedModelSchema = Type.Object(
       },
     ),
     deprecation_date: orNull(Type.String({ description: 'ISO date on which the provider shuts the model down.' })),
+    deprecated: Type.Boolean({ description: 'Whether that day has come.' }),
+    replacement: orNull(Type.String({ description: 'ID of the model to use instead; null: none is known.' })),
   },
   { description: 'A model that this key may use.' },
 )
 export type ListedModel = Type.Static<typeof ListedModelSchema>
 
-/** @param providers Of the model, as `modelProviders` lists them. */
-export function listModel(model: Model, providers: ListedModel['providers']): ListedModel {
+/** @param providers Of the model, as `modelProviders` lists them. @param now Unix milliseconds. */
+export function listModel(model: Model, providers: ListedModel['providers'], now: number): ListedModel {
   return {
     id: model.id,
     object: 'model',
@@ -75,5 +154,110 @@ export function listModel(model: Model, providers: ListedModel['providers']): Li
     price_overridden: model.price !== undefined && model.priceSource === undefined,
     providers,
     deprecation_date: model.deprecationDate ?? null,
+    deprecated: isDeprecated(model, now),
+    replacement: model.replacement ?? null,
   }
+}
+
+/**
+ * Returns a function that lists the providers of a model: healthy ones first, then by priority and weight.
+ * @param statuses Of every configured provider, now.
+ */
+export function modelProviders(statuses: readonly ProviderStatus[]): (model: Model) => ListedModel['providers'] {
+  const known = new Map(statuses.map((status) => [status.name, unavailableIn(status)]))
+  return ({ deployments }) => {
+    const all = deployments.toSorted((one, other) => one.priority - other.priority || other.weight - one.weight)
+    const views = all.map((deployment) => ({
+      name: deployment.provider,
+      healthy: isHealthy(known.get(deployment.provider), deployment),
+    }))
+    return [...views.filter(({ healthy }) => healthy), ...views.filter(({ healthy }) => !healthy)]
+  }
+}
+
+/** What a provider cannot be called for, by its own names of models. */
+interface Unavailable {
+  readonly open: ReadonlySet<string>
+  /** Of each credential, the models in cooldown; `*` is every model. */
+  readonly cooling: readonly Readonly<Record<string, number>>[]
+}
+
+function unavailableIn({ deployments, credentials }: ProviderStatus): Unavailable {
+  return {
+    open: new Set(deployments.filter(({ breaker }) => breaker === 'open').map(({ model }) => model)),
+    cooling: credentials.map(({ coolingUntil }) => coolingUntil),
+  }
+}
+
+/** A provider without a status has not been called yet, and counts as healthy. */
+function isHealthy(unavailable: Unavailable | undefined, { model }: Deployment): boolean {
+  if (unavailable === undefined) return true
+  if (unavailable.open.has(model)) return false
+  const { cooling } = unavailable
+  return cooling.length === 0 || cooling.some((until) => until[model] === undefined && until['*'] === undefined)
+}
+
+/** The price of this moment and those to come. */
+function listPricing({ price, priceVersion, pricePeriods = [] }: Model): Static<typeof PricingView> | null {
+  if (price === undefined) return null
+  const at = pricePeriods.findIndex(({ version, price: each }) => version === priceVersion && each === price)
+  const successors = at < 0 ? [] : pricePeriods.slice(at + 1).map(listPeriod)
+  const period = pricePeriods[at]
+  return {
+    ...(period === undefined ? listTariff(price) : listPeriod(period)),
+    ...(successors.length === 0 ? {} : { successors }),
+  }
+}
+
+function listPeriod({ price, startsAt, endsAt }: PricePeriod) {
+  return {
+    ...listTariff(price),
+    ...(Number.isFinite(startsAt) ? { starts: new Date(startsAt).toISOString() } : {}),
+    ...(Number.isFinite(endsAt) ? { ends: new Date(endsAt).toISOString() } : {}),
+  }
+}
+
+function listTariff(price: Price) {
+  const { tiers, serviceTiers, discounts, serverToolNanoUsd: tools, perRequestNanoUsd, perImageNanoUsd } = price
+  return {
+    ...listRates(price),
+    input_per_million: price.inputMicroUsd / 1e6,
+    output_per_million: price.outputMicroUsd / 1e6,
+    ...(tiers === undefined ? {} : { tiers: tiers.map(listTier) }),
+    ...(serviceTiers === undefined ? {} : { service_tiers: mapValues(serviceTiers, listServiceTier) }),
+    ...(discounts === undefined ? {} : { discounts: discounts.map(listDiscount) }),
+    ...(perRequestNanoUsd === undefined ? {} : { per_request_usd: usdNumber(BigInt(perRequestNanoUsd)) }),
+    ...(perImageNanoUsd === undefined ? {} : { per_image_usd: usdNumber(BigInt(perImageNanoUsd)) }),
+    // Nano-dollars a use are micro-dollars per 1,000 uses.
+    ...(tools === undefined ? {} : { server_tools: mapValues(tools, (nanoUsd) => nanoUsd / 1e6) }),
+  }
+}
+
+function listTier({ abovePromptTokens, appliesTo, ...rates }: PriceTier) {
+  return { above_prompt_tokens: abovePromptTokens, applies_to: appliesTo, ...listRates(rates) }
+}
+
+function listServiceTier({ tiers, ...rates }: RateOverrides & { readonly tiers?: readonly PriceTier[] | undefined }) {
+  return { ...listRates(rates), ...(tiers === undefined ? {} : { tiers: tiers.map(listTier) }) }
+}
+
+function listDiscount({ fromMinute, untilMinute, ...rates }: DiscountRates) {
+  return { from: timeOf(fromMinute), until: timeOf(untilMinute), ...listRates(rates) }
+}
+
+function listRates(rates: RateOverrides): { [Name in (typeof RATE_NAMES)[keyof TokenRates]]?: number } {
+  const names = Object.entries(RATE_NAMES) as (readonly [keyof TokenRates, string])[]
+  const entries = names.flatMap(([name, wireName]) => {
+    const microUsd = rates[name]
+    return microUsd === undefined ? [] : [[wireName, microUsd / 1e6]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function timeOf(minute: number): string {
+  return [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
 }

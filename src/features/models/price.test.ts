@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { parse } from 'yaml'
 import type { CataloguePricing, CatalogueTariff } from '../../../catalogue/entry.ts'
-import type { Price } from '../../domain/price.ts'
-import { readStoredPrice, storePrice, tariffText } from '../../domain/stored-price.ts'
+import { usdText } from '../../domain/money.ts'
+import { type ChargeableUsage, type Price, priceUsage } from '../../domain/price/price.ts'
+import { readStoredPrice, storePrice, tariffText } from '../../domain/price/stored-price.ts'
 import { buildModelBook } from './book.ts'
 import { listModel } from './listed-model.ts'
 import { pricePeriods, priceVersion, toPrice } from './price.ts'
@@ -142,7 +145,7 @@ test('a successor applies from its date on, without the book being built again; 
   const book = buildModelBook({ catalogue: [], models, providers: new Set(['p']), now: () => now })
   const before = book.find('m')
   assert.equal(before?.price?.inputMicroUsd, 1_000_000)
-  assert.deepEqual(listModel(before as NonNullable<typeof before>, []).pricing, {
+  assert.deepEqual(listModel(before as NonNullable<typeof before>, [], 0).pricing, {
     input_per_million: 1,
     output_per_million: 1,
     ends: '2027-01-01T00:00:00.000Z',
@@ -172,9 +175,29 @@ test('the list shows a whole tariff as the operator would write it', () => {
   const book = buildModelBook({ catalogue: [], models, providers: new Set(['p']), now: () => 0 })
   const [model] = book.all
   assert.ok(model)
-  const { tiers = [], ...rest } = listModel(model, []).pricing ?? {}
+  const { tiers = [], ...rest } = listModel(model, [], 0).pricing ?? {}
   const { tiers: written = [], ...given } = TARIFF
   assert.deepEqual(rest, given)
   const spelledOut = written.map((tier) => ({ ...tier, applies_to: tier.applies_to ?? 'request' }))
   assert.deepEqual(tiers, spelledOut.reverse())
+})
+
+const PAGE = readFileSync(new URL('../../../docs/prices.md', import.meta.url), 'utf8')
+
+test('the examples of docs/prices.md cost what they say, under the rule that they name', () => {
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(PAGE) ?? []
+  const price = toPrice(parse(yaml).models[0].pricing)
+  const usages: readonly ChargeableUsage[] = [
+    { prompt: 200_000, completion: 1000 },
+    { prompt: 200_001, completion: 1000 },
+    { prompt: 300_000, completion: 1000, cached: 250_000 },
+    { prompt: 300_000, completion: 1000, serviceTier: 'flex' },
+    { prompt: 1000, completion: 100, serverTools: { web_search: 3 } },
+  ]
+  const written = [...PAGE.matchAll(/\| `([a-z_0-9+]+)` \| ([\d.]+) \|$/gm)].map(([, rule, usd]) => [rule, usd])
+  const computed = usages.map((usage) => {
+    const { rule, nanoUsd } = priceUsage(usage, price)
+    return [rule, usdText(nanoUsd)]
+  })
+  assert.deepEqual(written, computed)
 })

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type {
   CatalogueDiscount,
+  CatalogueEntry,
   CatalogueRates,
   CatalogueServiceTier,
   CatalogueTariff,
@@ -16,10 +17,9 @@ import type {
   RateOverrides,
   ServiceTierRates,
   TokenRates,
-} from '../../domain/price.ts'
-import { tariffText } from '../../domain/stored-price.ts'
-import { parseIsoTime } from '../../lib/iso-time.ts'
-import type { ModelEntry } from './entry.ts'
+} from '../../domain/price/price.ts'
+import { tariffText } from '../../domain/price/stored-price.ts'
+import { parseIsoTime } from '../../lib/time.ts'
 
 /** The wire's name of each rate, in the order in which they are listed. */
 export const RATE_NAMES = {
@@ -37,8 +37,12 @@ export const RATE_NAMES = {
 } as const satisfies Record<keyof TokenRates, keyof CatalogueRates>
 const RATES = Object.entries(RATE_NAMES) as (readonly [keyof TokenRates, keyof CatalogueRates])[]
 
+interface PricedEntry extends Pick<CatalogueEntry, 'id' | 'pricing'> {
+  readonly price_ends?: string | undefined
+}
+
 /** Prices of one entry, the earliest first; empty: it has none. Throws for what is not exact or contradicts itself. */
-export function pricePeriods(entry: Pick<ModelEntry, 'id' | 'pricing' | 'price_ends'>): readonly PricePeriod[] {
+export function pricePeriods(entry: PricedEntry): readonly PricePeriod[] {
   const { id, pricing, price_ends: ends } = entry
   if (pricing === null) return []
   try {

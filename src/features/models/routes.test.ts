@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { CATALOGUE } from '../../../catalogue/index.ts'
-import type { Caller } from '../../domain/caller.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, RequestId } from '../../domain/ids.ts'
 import type { CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { createHttpServer } from '../../http/server.ts'
@@ -21,6 +21,8 @@ const FREE_CALLER: Caller = {
   scopes: new Set(),
 }
 let caller = FREE_CALLER
+/** A day between those on which models of the catalogue go. */
+const NOW = Date.UTC(2026, 10, 23)
 let models = buildModelBook({
   now: Date.now,
   catalogue: CATALOGUE,
@@ -39,7 +41,9 @@ const app = await createHttpServer({
   draining: () => false,
 })
 let statuses: readonly ProviderStatus[] = []
-await app.register(modelsRoutes({ callerOf: () => caller, models: () => models, status: () => statuses }))
+await app.register(
+  modelsRoutes({ callerOf: () => caller, models: () => models, status: () => statuses, now: () => NOW }),
+)
 after(() => app.close())
 
 const SOURCE_OF_GPT_4O = CATALOGUE.find(({ id }) => id === 'gpt-4o-2024-08-06')?.source
@@ -58,6 +62,7 @@ function provider(
     maxInFlight: undefined,
     inFlight: 0,
     queued: 0,
+    unbilledNanoUsd: 0n,
     credentials: coolings.map((coolingUntil, index) => ({ number: index + 1, coolingUntil, inFlight: 0 })),
     deployments: [{ model: 'm', breaker: 'closed', ...quiet, ...counts, ...over }],
   }
@@ -108,6 +113,8 @@ test('a model has the fields of the interface and those that other tools read', 
       'top_p',
     ],
     deprecation_date: '2027-01-14',
+    deprecated: false,
+    replacement: 'gpt-6-luna',
     price_source: SOURCE_OF_GPT_4O,
     price_overridden: false,
     providers: [{ name: 'openai', healthy: true }],
@@ -175,6 +182,35 @@ test('UP-4: providers are in the order in which they are tried, those that are l
     'first false',
   ])
   statuses = []
+  models = before
+})
+
+test('a model past its day says so, what to use instead, and in two headers; before that day it is told in one', async () => {
+  const before = models
+  const deployments = [{ provider: 'local', model: 'own' }]
+  const dated = { deployments, deprecation_date: '2026-01-31' }
+  models = buildModelBook({
+    now: () => NOW,
+    catalogue: CATALOGUE,
+    providers: new Set(['openai', 'local']),
+    models: [
+      { id: 'old', ...dated, replacement: 'gpt-4o', aliases: ['older'] },
+      { id: 'bare', ...dated },
+    ],
+  })
+  const seen = async (id: string) => {
+    const answer = await app.inject(`/models/${id}`)
+    const { deprecated, replacement } = answer.json()
+    return [deprecated, replacement, answer.headers['deprecation'], answer.headers['sunset']]
+  }
+  const said = ['@1769817600', 'Sat, 31 Jan 2026 00:00:00 GMT']
+  assert.deepEqual(await seen('old'), [true, 'gpt-4o', ...said])
+  assert.deepEqual(await seen('older'), [true, 'gpt-4o', ...said])
+  assert.deepEqual(await seen('bare'), [true, null, ...said])
+  assert.deepEqual(await seen('gpt-4o'), [false, 'gpt-6-luna', undefined, 'Thu, 14 Jan 2027 00:00:00 GMT'])
+  const { body } = await get('/models')
+  const listed = body.data.filter(({ deprecated }: { deprecated: boolean }) => deprecated)
+  assert.ok(listed.some(({ id }: { id: string }) => id === 'older'))
   models = before
 })
 

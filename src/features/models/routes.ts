@@ -1,16 +1,34 @@
+/** `/models`: the models that a key may use. `/admin/price_ends`: prices that end within a week, or have ended, without a successor. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { CAPABILITIES, type Capability, type Model } from '../../domain/model.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
+import {
+  CAPABILITIES,
+  type Capability,
+  deprecationHeaders,
+  endingPrices,
+  type Model,
+  type PriceEnd,
+} from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
+import {
+  PAGE_QUERY,
+  type PageBinding,
+  type PageRequest,
+  pageSchema,
+  readPageRequest,
+  renderPage,
+} from '../../http/page.ts'
 import type { FeatureDeps } from '../deps.ts'
 import type { ModelBook } from './book.ts'
-import { type ListedModel, ListedModelSchema, listModel } from './listed-model.ts'
-import { modelProviders } from './model-providers.ts'
+import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
 
-export interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf'> {
+/** Names that the three of the message are taken from. */
+const NEAREST_CANDIDATES = 50
+
+export interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
   readonly models: () => ModelBook
   /** Of every configured provider, now. */
   readonly status: () => readonly ProviderStatus[]
@@ -18,7 +36,12 @@ export interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf'> {
 
 const ListQuery = Type.Object({
   capability: Type.Optional(
-    Type.String({ description: `Only models that have it: ${CAPABILITIES.join(', ')}.`, examples: ['vision'] }),
+    Type.Unsafe<Capability>({
+      type: 'string',
+      enum: [...CAPABILITIES],
+      description: 'Only models that have it.',
+      examples: ['vision'],
+    }),
   ),
   owned_by: Type.Optional(Type.String({ description: 'Only models of this maker.', examples: ['openai'] })),
 })
@@ -31,9 +54,12 @@ const listSchema = {
   querystring: ListQuery,
   response: { 200: ModelList },
 }
+
 const oneSchema = {
   summary: 'Get a model',
-  description: 'One model by its ID or an alias. Slashes in IDs may be percent-encoded or not.',
+  description:
+    'One model by its ID or an alias. Slashes in IDs may be percent-encoded or not. `Sunset` (RFC 8594) has the day on ' +
+    'which its provider shuts it down, `Deprecation` (RFC 9745) says that this day has come.',
   tags: ['Models'],
   params: Type.Object({ id: Type.String({ description: 'Model ID.' }) }),
   response: { 200: ListedModelSchema },
@@ -41,27 +67,31 @@ const oneSchema = {
 const nestedSchema = { hide: true, params: Type.Object({ '*': Type.String() }), response: { 200: ListedModelSchema } }
 
 /** `GET /models` and `GET /models/{id}`. */
-export function modelsRoutes({ callerOf, models, status }: ModelsRoutesDeps): FastifyPluginAsyncTypebox {
+export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { scope: 'models:read' } as const
-  const one = (request: FastifyRequest, id: string): ListedModel => {
+  const one = (request: FastifyRequest, reply: FastifyReply, id: string): ListedModel => {
     const model = models().find(id)
     if (model === undefined || !mayUse(callerOf(request), model)) throw notFound(id, models(), callerOf(request))
-    return listModel(model, modelProviders(status())(model))
+    reply.headers(deprecationHeaders(model, now()) ?? {})
+    return listModel(model, modelProviders(status())(model), now())
   }
   return async (app) => {
     app.get('/models', { config, schema: listSchema }, async (request) => {
       const { capability, owned_by } = request.query
-      const wanted = capability === undefined ? undefined : parseCapability(capability)
       const providersOf = modelProviders(status())
       const data = models()
-        .all.filter((model) => wanted === undefined || model.capabilities[wanted])
+        .all.filter((model) => capability === undefined || model.capabilities[capability])
         .filter((model) => owned_by === undefined || model.ownedBy === owned_by)
         .filter((model) => mayUse(callerOf(request), model))
-        .map((model) => listModel(model, providersOf(model)))
+        .map((model) => listModel(model, providersOf(model), now()))
       return { object: 'list' as const, data }
     })
-    app.get('/models/:id', { config, schema: oneSchema }, async (request) => one(request, request.params.id))
-    app.get('/models/*', { config, schema: nestedSchema }, async (request) => one(request, request.params['*']))
+    app.get('/models/:id', { config, schema: oneSchema }, async (request, reply) =>
+      one(request, reply, request.params.id),
+    )
+    app.get('/models/*', { config, schema: nestedSchema }, async (request, reply) =>
+      one(request, reply, request.params['*']),
+    )
   }
 }
 
@@ -70,16 +100,9 @@ function mayUse({ models }: Caller, { id, aliasOf }: Model): boolean {
   return models === undefined || models.has(id) || (aliasOf !== undefined && models.has(aliasOf))
 }
 
-function parseCapability(name: string): Capability {
-  const capability = CAPABILITIES.find((known) => known === name)
-  if (capability !== undefined) return capability
-  const message = `There is no capability '${name.slice(0, 100)}'; there are ${CAPABILITIES.join(', ')}.`
-  throw new GatewayError('invalid_value', message, { param: 'capability' })
-}
-
 /** Names the nearest models, but none that the key may not use. */
 function notFound(id: string, book: ModelBook, caller: Caller): GatewayError {
-  const near = book.nearest(id, NEAREST_LOOKED_AT).filter((name) => {
+  const near = book.nearest(id, NEAREST_CANDIDATES).filter((name) => {
     const model = book.find(name)
     return model !== undefined && mayUse(caller, model)
   })
@@ -88,5 +111,61 @@ function notFound(id: string, book: ModelBook, caller: Caller): GatewayError {
   return new GatewayError('not_found', message, { param: 'id' })
 }
 
-/** Among these the three for the message are looked for. */
-const NEAREST_LOOKED_AT = 50
+interface PriceEndsDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+  readonly models: () => ModelBook
+}
+
+const order = Type.Optional(
+  Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By model.' }),
+)
+
+const PriceEndView = Type.Object(
+  {
+    id: Type.String({ description: 'ID of the model.' }),
+    object: Type.Literal('price_end'),
+    model: Type.String({ description: 'The same.' }),
+    ends_at: Type.String({ description: 'ISO 8601 UTC: when the model is without a price.' }),
+    ended: Type.Boolean({ description: 'Whether that was before now: the model answers 503 `model_not_priced`.' }),
+  },
+  { description: 'The end of a price that no other follows.' },
+)
+
+const priceEndsSchema = {
+  summary: 'List prices that end',
+  description:
+    'Models whose price ends within a week without a successor, or has ended: they answer 503 `model_not_priced` from ' +
+    'then on. Set `pricing`, or its `successors`, in the configuration.',
+  tags: ['Operators'],
+  querystring: Type.Object({ ...PAGE_QUERY, order }),
+  response: { 200: pageSchema(PriceEndView) },
+}
+
+/** `GET /admin/price_ends`. */
+export function priceEndsRoute({ callerOf, cursorKey, models, now }: PriceEndsDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/admin/price_ends', { config: { scope: 'operator' }, schema: priceEndsSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const binding: PageBinding = { key: cursorKey, account: accountId, list: 'admin/price_ends' }
+      const page = readPageRequest({ ...request.query, order: request.query.order ?? 'asc' }, binding)
+      const ends = pageOf(endingPrices(models().all, now()), page)
+      return renderPage(ends, { request: page, binding }, { position: ({ model }) => model, render: renderEnd })
+    })
+  }
+}
+
+function renderEnd({ model, endsAt, hasEnded }: PriceEnd) {
+  const object = 'price_end' as const
+  return { id: model, object, model, ends_at: new Date(endsAt).toISOString(), ended: hasEnded }
+}
+
+/** One more than the page has, where there is one. */
+function pageOf(ends: readonly PriceEnd[], { order, after, limit }: PageRequest): readonly PriceEnd[] {
+  const direction = order === 'asc' ? 1 : -1
+  const compare = (one: string, other: string): number => (one < other ? -direction : direction)
+  return ends
+    .filter(({ model }) => after === undefined || (model !== after && compare(after, model) < 0))
+    .sort((one, other) => compare(one.model, other.model))
+    .slice(0, limit + 1)
+}

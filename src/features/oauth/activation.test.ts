@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type OAuthServer, ORIGIN, sessionOf, startOAuthServer } from '../../../test/support/oauth-server.ts'
+import { type OAuthServer, ORIGIN, sessionOf, startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
 import type { SessionId } from '../../domain/ids.ts'
-import { CODE_LIFETIME_MS } from './device-codes.ts'
-import { ADDRESS_LIMIT, ALARM, countWrong, type GuessState, SESSION_LIMIT } from './guesses.ts'
-import { ALPHABET, LENGTH, mintUserCode, readUserCode, showUserCode } from './user-code.ts'
+import { ADDRESS_LIMIT, ALARM, type AttemptState, countWrong, SESSION_LIMIT } from './brute-force.ts'
+import {
+  CODE_LIFETIME_MS,
+  formatUserCode,
+  mintUserCode,
+  parseUserCode,
+  USER_CODE_ALPHABET,
+  USER_CODE_LENGTH,
+} from './device-codes.ts'
 
 const WRONG = 'BBBB-BBBB'
 
@@ -43,12 +49,12 @@ test('DEV-1: however a code is typed it is understood', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.nat()), fc.func(fc.constantFrom('', ' ', '-', ' – ', '·')), (numbers, between) => {
       const code = mintUserCode((limit) => (numbers.next().value ?? 0) % limit)
-      assert.equal(readUserCode(showUserCode(code)), code)
-      assert.equal(readUserCode([...code.toLowerCase()].map((letter, at) => between(at) + letter).join('')), code)
+      assert.equal(parseUserCode(formatUserCode(code)), code)
+      assert.equal(parseUserCode([...code.toLowerCase()].map((letter, at) => between(at) + letter).join('')), code)
     }),
   )
   for (const typed of ['', 'BCDF', 'BCDF-GHJK-L', 'ABCD-FGHJ', '1CDF-GHJK', `${'-'.repeat(1_000)}BCDFGHJK`]) {
-    assert.equal(readUserCode(typed), undefined, typed)
+    assert.equal(parseUserCode(typed), undefined, typed)
   }
 })
 
@@ -119,7 +125,7 @@ test('DEV-2: more than 100 wrong codes a minute over all are told, once a minute
 
 /** How many codes are looked at of somebody who tries without pause while a code lives. */
 function looksWithin(lifetimeMs: number, limit: typeof ADDRESS_LIMIT): number {
-  let state: GuessState | undefined
+  let state: AttemptState | undefined
   let looks = 0
   for (let now = 1; now <= lifetimeMs; now += 100) {
     if ((state?.blocked_until ?? 0) > now) continue
@@ -130,7 +136,7 @@ function looksWithin(lifetimeMs: number, limit: typeof ADDRESS_LIMIT): number {
 }
 
 test('DEV-2: the chance to guess a code while it lives is below 2^-20', () => {
-  const codes = ALPHABET.length ** LENGTH
+  const codes = USER_CODE_ALPHABET.length ** USER_CODE_LENGTH
   const ofSession = looksWithin(CODE_LIFETIME_MS, SESSION_LIMIT)
   const ofAddress = looksWithin(CODE_LIFETIME_MS, ADDRESS_LIMIT)
   assert.deepEqual([ofSession, ofAddress], [10, 40])

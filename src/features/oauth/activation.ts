@@ -1,26 +1,26 @@
 /**
- * The person's side of the device flow: who is asking is looked up by its code, and let in or not. Wrong codes count, here
- * as there: neither way is a way around the limits.
+ * The person's side of the device flow: a request is found by its user code, and approved or denied. Wrong codes count
+ * towards the brute-force limits in both steps.
  */
 import type { Selectable, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import type { Database, DeviceCodeTable } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import type { DeviceCodeTable } from '../../db/schema/identity.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { DeviceId } from '../../domain/ids.ts'
-import type { Role, Scope } from '../../domain/rights.ts'
+import type { Role, Scope } from '../../domain/identity/caller.ts'
 import type {
   ActivationBlock,
   ActivationPort,
   ActivationRequest,
   BrowserSession,
   Origin,
-} from '../../domain/sign-in.ts'
-import type { Authority } from './authority.ts'
-import { readTime } from './database-time.ts'
-import { standingOf } from './guesses.ts'
+} from '../../domain/identity/sign-in.ts'
+import type { DeviceId } from '../../domain/ids.ts'
+import { type Authority, readTime } from './authority.ts'
+import { checkBruteForce } from './brute-force.ts'
+import { formatUserCode, parseUserCode } from './device-codes.ts'
 import { inRole, OFFLINE } from './scopes.ts'
-import { readUserCode, showUserCode } from './user-code.ts'
 
 export interface ActivationDeps extends Authority {
   readonly log: { warn(fields: object, message: string): void }
@@ -41,7 +41,7 @@ type Attempt = Found | { readonly kind: 'unknown'; readonly isAlarm: boolean } |
 
 export function createActivation(deps: ActivationDeps): Activation {
   const counts = { wrongCodes: 0, alarms: 0 }
-  const note = (attempt: Attempt) => {
+  const record = (attempt: Attempt) => {
     if (attempt.kind !== 'unknown') return
     counts.wrongCodes++
     if (!attempt.isAlarm) return
@@ -52,7 +52,7 @@ export function createActivation(deps: ActivationDeps): Activation {
     counts,
     async find(typed, visitor) {
       const attempt = await deps.db.transaction().execute((inside) => lookUp(deps, inside, { typed, visitor }))
-      note(attempt)
+      record(attempt)
       if (attempt.kind === 'found') return { kind: 'found', request: describe(deps, attempt.row) }
       return attempt.kind === 'blocked' ? attempt : { kind: 'unknown' }
     },
@@ -60,13 +60,15 @@ export function createActivation(deps: ActivationDeps): Activation {
       const outcome = await deps.db.transaction().execute(async (inside) => {
         const attempt = await lookUp(deps, inside, { typed, visitor })
         if (attempt.kind !== 'found') return attempt
-        return approve ? letIn(deps, inside, { ...attempt, visitor }) : deny(deps, inside, { ...attempt, visitor })
+        return approve
+          ? approveDevice(deps, inside, { ...attempt, visitor })
+          : deny(deps, inside, { ...attempt, visitor })
       })
       if (typeof outcome === 'object') {
-        note(outcome)
+        record(outcome)
         return outcome.kind === 'blocked' && outcome
       }
-      if (outcome === 'role') throw tooLittle(visitor.session.role)
+      if (outcome === 'role') throw insufficientRole(visitor.session.role)
       if (outcome === 'approved') await deps.changed()
       return outcome === 'approved' || outcome === 'denied'
     },
@@ -79,15 +81,15 @@ async function lookUp(
   { typed, visitor }: { readonly typed: string; readonly visitor: Visitor },
 ): Promise<Attempt> {
   const { session, origin } = visitor
-  const guesser = { sessionId: session.id, address: origin.address }
-  const standing = await standingOf(inside, guesser, await readTime(inside, time))
-  if (standing.blockedMs > 0) return { kind: 'blocked', retryAfterMs: standing.blockedMs }
-  const code = readUserCode(typed)
-  if (code !== undefined) await takeTurn(inside, `user code ${code}`)
+  const source = { sessionId: session.id, address: origin.address }
+  const limits = await checkBruteForce(inside, source, await readTime(inside, time))
+  if (limits.blockedMs > 0) return { kind: 'blocked', retryAfterMs: limits.blockedMs }
+  const code = parseUserCode(typed)
+  if (code !== undefined) await acquireAdvisoryLock(inside, `user code ${code}`)
   const row = code === undefined ? undefined : await findCode(inside, code)
   const now = await readTime(inside, time)
   if (row !== undefined && row.state === 'pending' && row.expires_at > now) return { kind: 'found', row, now }
-  return { kind: 'unknown', isAlarm: await standing.wrong() }
+  return { kind: 'unknown', isAlarm: await limits.countWrong() }
 }
 
 function findCode(inside: Transaction<Database>, code: string): Promise<CodeRow | undefined> {
@@ -96,7 +98,7 @@ function findCode(inside: Transaction<Database>, code: string): Promise<CodeRow 
 
 function describe({ clients }: Authority, row: CodeRow): ActivationRequest {
   return {
-    userCode: showUserCode(row.user_code),
+    userCode: formatUserCode(row.user_code),
     clientName: clients.nameOf(row.client_id),
     address: row.address ?? undefined,
     userAgent: row.user_agent ?? undefined,
@@ -107,15 +109,15 @@ function describe({ clients }: Authority, row: CodeRow): ActivationRequest {
   }
 }
 
-/** Without the one that is no right. */
+/** The scopes without `offline_access`, which is no right. */
 function rightsOf({ scopes }: CodeRow): readonly Scope[] {
   return (JSON.parse(scopes) as (Scope | typeof OFFLINE)[]).filter((scope) => scope !== OFFLINE)
 }
 
 type Decision = Found & { readonly visitor: Visitor }
 
-/** The device is the person's, in the account that the session acts in. */
-async function letIn(
+/** Connects the device to the person, in the account of the session. */
+async function approveDevice(
   deps: Authority,
   inside: Transaction<Database>,
   { row, now, visitor }: Decision,
@@ -126,7 +128,7 @@ async function letIn(
   const scopes = rightsOf(row)
   const mayAny = inRole(scopes, role).length > 0
   const id = deps.ids.device()
-  await note(deps, inside, {
+  await audit(deps, inside, {
     row,
     visitor,
     subject: mayAny ? id : undefined,
@@ -152,7 +154,7 @@ async function deny(
   { row, now, visitor }: Decision,
 ): Promise<'denied'> {
   await settle(inside, { row, now, visitor, state: 'denied', deviceId: null })
-  await note(deps, inside, { row, visitor, subject: undefined, action: 'device.denied', isDone: true })
+  await audit(deps, inside, { row, visitor, subject: undefined, action: 'device.denied', isDone: true })
   return 'denied'
 }
 
@@ -172,7 +174,7 @@ async function settle(
     .execute()
 }
 
-/** As it is now; the session may not have heard of a change yet. */
+/** The current role: the session may be older than a change. */
 async function roleOf(inside: Transaction<Database>, { accountId, userId }: BrowserSession): Promise<Role | undefined> {
   const row = await inside
     .selectFrom('member')
@@ -192,7 +194,7 @@ interface Noted {
   readonly isDone: boolean
 }
 
-function note({ writeAudit }: Authority, inside: Transaction<Database>, noted: Noted): Promise<void> {
+function audit({ writeAudit }: Authority, inside: Transaction<Database>, noted: Noted): Promise<void> {
   const { row, visitor, action, subject, isDone } = noted
   const { session, origin } = visitor
   return writeAudit(inside, {
@@ -206,7 +208,7 @@ function note({ writeAudit }: Authority, inside: Transaction<Database>, noted: N
   })
 }
 
-function tooLittle(role: Role): GatewayError {
+function insufficientRole(role: Role): GatewayError {
   return new GatewayError(
     'insufficient_scope',
     `With the role '${role}' you may do nothing of what this device asks for.`,

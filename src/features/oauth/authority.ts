@@ -1,10 +1,9 @@
-/** What every part of the authorization server works with. */
-import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
+/** Dependencies of the authorization server: clients, the database's clock, and the origin of requests. */
+import type { Kysely, RawBuilder } from 'kysely'
+import type { Database } from '../../db/schema/schema.ts'
 import type { IdSource } from '../../domain/ids.ts'
+import { databaseNow } from '../../jobs/sql.ts'
 import type { WriteAudit } from '../deps.ts'
-import type { OAuthClients } from './clients.ts'
-import type { DatabaseTime } from './database-time.ts'
 
 export interface Authority {
   readonly db: Kysely<Database>
@@ -13,7 +12,7 @@ export interface Authority {
   readonly writeAudit: WriteAudit
   /** `DATABASE_TIME`, where no test has its own. */
   readonly time: DatabaseTime
-  /** From what the successors of refresh tokens are computed: `deriveKey(secret, 'oauth rotation')`. */
+  /** The key from which successors of refresh tokens are computed: `deriveKey(secret, 'oauth rotation')`. */
   readonly rotationKey: Uint8Array
   /** Called after every change of devices and waited for: when it is done, this process acts on the change. */
   readonly changed: () => void | Promise<void>
@@ -28,11 +27,45 @@ export interface DeviceOrigin {
 
 const MAX_USER_AGENT_LENGTH = 200
 
-/** For lists that people look at: bounded, without control characters. */
+/** Bounds a user agent and removes its control characters, for lists that people read. */
 export function shownUserAgent(header: string | undefined): string | undefined {
   const text = header
     ?.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ')
     .trim()
     .slice(0, MAX_USER_AGENT_LENGTH)
   return text === '' ? undefined : text
+}
+
+/** A program that may request tokens. All are public: anybody can read their ids, so an id proves nothing. */
+export interface OAuthClient {
+  readonly id: string
+  /** Shown to the person who approves. */
+  readonly name: string
+}
+
+const BUILT_IN: readonly OAuthClient[] = [
+  { id: 'turnpike-cli', name: 'Turnpike command line' },
+  { id: 'turnpike-ide', name: 'Turnpike for IDEs' },
+]
+
+interface OAuthClients {
+  find(id: string): OAuthClient | undefined
+  /** The id itself where the client is no longer configured. */
+  nameOf(id: string): string
+}
+
+/** @param configured In addition to the built-in ones; one of the same id replaces it. */
+export function createClients(configured: readonly OAuthClient[]): OAuthClients {
+  const clients = new Map([...BUILT_IN, ...configured].map((client) => [client.id, client]))
+  return { find: (id) => clients.get(id), nameOf: (id) => clients.get(id)?.name ?? id }
+}
+
+/** Unix milliseconds by the clock that all processes share, as part of a statement. */
+export type DatabaseTime = () => RawBuilder<number>
+
+export const DATABASE_TIME: DatabaseTime = databaseNow
+
+export async function readTime(db: Kysely<Database>, time: DatabaseTime): Promise<number> {
+  const row = await db.selectNoFrom(time().as('now')).executeTakeFirstOrThrow()
+  return row.now
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { startOAuthServer } from '../../../test/support/oauth-server.ts'
+import { startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
 
 const client: oauth.Client = { client_id: 'turnpike-ide' }
 const scope = 'api offline_access'

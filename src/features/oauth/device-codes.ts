@@ -1,33 +1,36 @@
-/** The device's side of the device flow (RFC 8628): a code is asked for, polled, and redeemed once. */
+/** The device's side of the device flow (RFC 8628): codes are created, polled, and redeemed once. */
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Selectable, Transaction } from 'kysely'
-import type { Database, DeviceCodeTable } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import type { DeviceCodeTable } from '../../db/schema/identity.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import { secretHash } from '../../domain/identity/credential.ts'
 import { base62Source } from '../../domain/ids.ts'
-import { secretHash } from '../../domain/secret-text.ts'
-import type { Authority, DeviceOrigin } from './authority.ts'
-import { readTime } from './database-time.ts'
-import { type IssuedTokens, issueFirst } from './issue.ts'
-import { findLiveDevice } from './live-device.ts'
+import { type Authority, type DeviceOrigin, readTime } from './authority.ts'
+import { findConnectedDevice } from './devices.ts'
 import { OAuthError } from './oauth-error.ts'
-import { type AskedScopes, OFFLINE } from './scopes.ts'
-import { mintUserCode } from './user-code.ts'
+import { OFFLINE, type RequestedScopes } from './scopes.ts'
+import { type IssuedTokens, issueTokens } from './tokens.ts'
 
 export const CODE_LIFETIME_MS = 900_000
 export const INTERVAL_MS = 5_000
-/** What each poll that comes too early adds (RFC 8628, 3.5). */
+/** Added to the interval by each poll that is too early (RFC 8628, 3.5). */
 const SLOWER_BY_MS = 5_000
-/** A poll may be so much early: clocks and networks are not exact, and the client has waited. */
+/** A poll may be this much early: clocks and networks are not exact. */
 const JITTER_MS = 250
 /** 43 base-62 characters: 256 bits. */
 const SECRET_LENGTH = 43
 const ATTEMPTS = 5
+/** 20 consonants: no word can appear (RFC 8628, 6.1). */
+export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
+export const USER_CODE_LENGTH = 8
+const HALF = USER_CODE_LENGTH / 2
 
 const randomText = base62Source(randomBytes)
 
 export interface CodeRequest {
   readonly clientId: string
-  readonly scopes: AskedScopes
+  readonly scopes: RequestedScopes
   readonly origin: DeviceOrigin
 }
 
@@ -53,7 +56,7 @@ export async function createDeviceCode(
     interval_ms: INTERVAL_MS,
     state: 'pending' as const,
   }
-  // Two alive at a time must not have the same code; that this happens at all is improbable.
+  // User codes are unique among pending ones; a collision is improbable.
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const userCode = mintUserCode(randomInt)
     const insert = db.insertInto('device_code').values({ ...row, user_code: userCode })
@@ -65,8 +68,8 @@ export async function createDeviceCode(
 
 export type PollAnswer = 'gone' | 'expired_token' | 'access_denied' | 'slow_down' | 'authorization_pending' | 'approved'
 
-/** What a poll of this code is answered. `row` is undefined for a code that nobody has. */
-export function answerPoll(
+/** The answer to a poll of this code. `row` is undefined for an unknown code. */
+function answerPoll(
   row: Pick<DeviceCodeTable, 'client_id' | 'state' | 'expires_at' | 'polled_at' | 'interval_ms'> | undefined,
   poll: { readonly clientId: string; readonly now: number },
 ): PollAnswer {
@@ -87,13 +90,13 @@ export interface Poll {
 export async function pollDeviceCode(authority: Authority, { deviceCode, clientId }: Poll): Promise<IssuedTokens> {
   const hash = secretHash(deviceCode)
   const answer = await authority.db.transaction().execute(async (inside) => {
-    await takeTurn(inside, `device code ${Buffer.from(hash).toString('hex')}`)
+    await acquireAdvisoryLock(inside, `device code ${Buffer.from(hash).toString('hex')}`)
     const row = await inside.selectFrom('device_code').selectAll().where('hash', '=', hash).executeTakeFirst()
     const now = await readTime(inside, authority.time)
     const answer = answerPoll(row, { clientId, now })
     if (row === undefined || answer === 'gone') return 'gone'
     if (answer === 'approved') return redeem(inside, { row, now })
-    await notePoll(inside, { row, now, tooEarly: answer === 'slow_down' })
+    await recordPoll(inside, { row, now, tooEarly: answer === 'slow_down' })
     return answer
   })
   if (typeof answer === 'object') return answer
@@ -111,12 +114,12 @@ async function redeem(
 ): Promise<IssuedTokens | 'access_denied'> {
   await inside.updateTable('device_code').set({ state: 'redeemed' }).where('hash', '=', row.hash).execute()
   const { account_id: accountId, device_id: id } = row
-  const device = accountId === null || id === null ? undefined : await findLiveDevice(inside, { accountId, id })
-  if (device === undefined) return 'access_denied' // who approved has meanwhile left, or has disconnected it again
-  return issueFirst(inside, { device, now, offline: JSON.parse(row.scopes).includes(OFFLINE) })
+  const device = accountId === null || id === null ? undefined : await findConnectedDevice(inside, { accountId, id })
+  if (device === undefined) return 'access_denied' // the person who approved has left meanwhile, or has disconnected it
+  return issueTokens(inside, { device, now, offline: JSON.parse(row.scopes).includes(OFFLINE) })
 }
 
-async function notePoll(
+async function recordPoll(
   inside: Transaction<Database>,
   { row, now, tooEarly }: PolledCode & { readonly tooEarly: boolean },
 ): Promise<void> {
@@ -139,4 +142,29 @@ const REFUSALS: Readonly<Record<Exclude<PollAnswer, 'approved'>, () => OAuthErro
   access_denied: () => new OAuthError('access_denied', 'The request was denied.'),
   slow_down: () => new OAuthError('slow_down', 'Polled too fast: wait 5 seconds longer between polls from now on.'),
   authorization_pending: () => new OAuthError('authorization_pending', 'Nobody has approved the request yet.'),
+}
+
+/** @param randomBelow An unpredictable whole number from 0, less than `limit`. */
+export function mintUserCode(randomBelow: (limit: number) => number): string {
+  return Array.from(
+    { length: USER_CODE_LENGTH },
+    () => USER_CODE_ALPHABET[randomBelow(USER_CODE_ALPHABET.length)],
+  ).join('')
+}
+
+/** `XXXX-XXXX`. */
+export function formatUserCode(code: string): string {
+  return `${code.slice(0, HALF)}-${code.slice(HALF)}`
+}
+
+/** Reads a typed code, ignoring case, spaces, dashes and other marks. Undefined: not a code. */
+export function parseUserCode(typed: string): string | undefined {
+  const letters = typed
+    .slice(0, 64)
+    .normalize('NFKC')
+    .toUpperCase()
+    .replaceAll(/[^\p{Letter}\p{Number}]/gu, '')
+  return letters.length === USER_CODE_LENGTH && [...letters].every((letter) => USER_CODE_ALPHABET.includes(letter))
+    ? letters
+    : undefined
 }

@@ -3,11 +3,14 @@ import { test } from 'node:test'
 import {
   CODE_GRANT,
   type OAuthAnswer,
+  type OAuthServer,
+  ORIGIN,
   sessionOf,
   setRole,
   startOAuthServer,
-} from '../../../test/support/oauth-server.ts'
+} from '../../../test/support/identity/oauth-server.ts'
 import type { UserId } from '../../domain/ids.ts'
+import { deleteExpired, oauthJobs } from './jobs.ts'
 import { SUPPORTED_SCOPES } from './scopes.ts'
 
 function assertRefusal({ status, headers, body }: OAuthAnswer, code: string, expected = 400): void {
@@ -132,7 +135,7 @@ test('a device code is nowhere kept, only its hash is', async (t) => {
   }
 })
 
-test('DEV-4: no scope beyond those of api is to be had, whoever approves', async (t) => {
+test('DEV-4: no scope beyond those of api is granted, whoever approves', async (t) => {
   const it = await startOAuthServer(t)
   for (const scope of ['keys', 'billing', 'operator', 'members', 'audit', 'devices', 'openid', 'api keys', 'CHAT']) {
     assertRefusal(await it.post('/device/code', { client_id: 'turnpike-cli', scope }), 'invalid_scope')
@@ -284,4 +287,39 @@ test('an approval is of the account that the session acts in, and on record', as
     [event?.action, event?.subject, event?.actor, event?.accountId, event?.result],
     ['device.approved', keyId, { kind: 'session', id: 'usr_bob', name: 'bob@example.com' }, 'acc_a', 'done'],
   )
+})
+
+const HOUR_MS = 3_600_000
+
+const counts = async ({ db }: OAuthServer) => {
+  const tables = ['device_code', 'device_token', 'credential', 'guess', 'device'] as const
+  return Promise.all(tables.map(async (table) => (await db.selectFrom(table).selectAll().execute()).length))
+}
+
+test('codes, tokens and counts that are over are deleted, and nothing else', async (t) => {
+  const it = await startOAuthServer(t)
+  const { refresh_token } = await it.connect()
+  await it.connect('chat')
+  await it.activation.find('BBBBBBBB', { session: sessionOf(), origin: ORIGIN })
+  assert.deepEqual(await counts(it), [2, 3, 3, 3, 2])
+  await deleteExpired(it)
+  assert.deepEqual(await counts(it), [2, 3, 3, 3, 2])
+  it.advance(2 * HOUR_MS + 1)
+  await deleteExpired(it)
+  assert.deepEqual(await counts(it), [0, 1, 1, 0, 2])
+  assert.equal((await it.refresh(refresh_token)).status, 200)
+  it.advance(61 * 24 * HOUR_MS)
+  await deleteExpired(it)
+  assert.deepEqual(await counts(it), [0, 0, 0, 0, 2])
+  assert.deepEqual(Object.keys(oauthJobs(it)), ['oauth.retention'])
+})
+
+test('a device that never came for its tokens is connected no longer', async (t) => {
+  const it = await startOAuthServer(t)
+  const { user_code } = await it.begin()
+  await it.decide(user_code, true)
+  it.advance(2 * HOUR_MS)
+  await deleteExpired(it)
+  const { revoked_at } = await it.db.selectFrom('device').select('revoked_at').executeTakeFirstOrThrow()
+  assert.equal(revoked_at, it.now())
 })

@@ -2,14 +2,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import type { Caller } from '../../domain/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { DeviceId, UserId } from '../../domain/ids.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import { type Authority, shownUserAgent } from './authority.ts'
-import { readTime } from './database-time.ts'
-import { type Device, type DeviceView, findDevice, labelOf, listDevices } from './devices.ts'
-import { disconnect } from './revoke.ts'
+import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { type Authority, readTime, shownUserAgent } from './authority.ts'
+import { type Device, type DeviceView, disconnect, findDevice, labelOf, listDevices } from './devices.ts'
 
 export interface DevicesDeps extends Authority {
   readonly callerOf: (request: FastifyRequest) => Caller
@@ -65,10 +63,9 @@ export function devicesRoutes(deps: DevicesDeps): FastifyPluginAsyncTypebox {
       const view = viewOf(caller, request.query.all === 'true')
       const filter = JSON.stringify(view)
       const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'devices', filter }
-      const page = readPageRequest(request.query, binding)
-      const devices = await listDevices(db, { accountId, ...view }, { ...page, limit: page.limit + 1 })
+      const read = (page: PageRequest) => listDevices(db, { accountId, ...view }, page)
       const render = (device: Device) => renderDevice(device, clients.nameOf(device.clientId))
-      return renderPage(devices, { request: page, binding }, { position: ({ id }) => id, render })
+      return listPage({ query: request.query, binding, read, position: byId, render })
     })
     app.delete('/devices/:id', { config, schema: revokeSchema }, async (request, reply) => {
       if (!(await revoke(deps, request, request.params.id))) {
@@ -80,7 +77,7 @@ export function devicesRoutes(deps: DevicesDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** Which devices somebody may look at: a key stands for its account, a token for its own device. */
+/** Which devices a caller may see: a key all of its account, a token its own. */
 function viewOf({ kind, userId, role, keyId }: Caller, all: boolean): DeviceView {
   if (kind === 'token') return { userId: undefined, id: keyId as string as DeviceId } // a token's is its device
   const ofAll = kind === 'key' || (all && (role === 'owner' || role === 'admin'))

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { testIds } from '../../../test/support/database.ts'
-import { ACCOUNT, ADA, OTHER_ACCOUNT, sessionOf, startOAuthServer } from '../../../test/support/oauth-server.ts'
-import type { Caller } from '../../domain/caller.ts'
+import {
+  ACCOUNT,
+  ADA,
+  OTHER_ACCOUNT,
+  sessionOf,
+  startOAuthServer,
+} from '../../../test/support/identity/oauth-server.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { KeyId, UserId } from '../../domain/ids.ts'
 import { createHttpServer } from '../../http/server.ts'
-import { devicesRoutes } from './routes.ts'
+import { devicesRoutes } from './devices-routes.ts'
 
 const BOB = 'usr_bob' as UserId
 

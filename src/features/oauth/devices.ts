@@ -1,8 +1,12 @@
-import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import type { Caller } from '../../domain/caller.ts'
+/** Connected devices: listed, found with the person whom they act for, and disconnected, which ends all of their tokens. */
+import type { Kysely, Transaction } from 'kysely'
+import { nextChangedAt } from '../../db/changed-at.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AuditActor } from '../../domain/audit.ts'
+import type { Caller, Role, Scope } from '../../domain/identity/caller.ts'
 import type { AccountId, DeviceId, UserId } from '../../domain/ids.ts'
-import type { Scope } from '../../domain/rights.ts'
+import type { PageRequest } from '../../http/page.ts'
+import type { Authority, DeviceOrigin } from './authority.ts'
 import { readScopes } from './scopes.ts'
 
 /** Times are Unix milliseconds. */
@@ -20,7 +24,22 @@ export interface Device {
   readonly revokedAt: number | undefined
 }
 
-/** Which devices of an account are looked at; undefined: of everybody, all of them. */
+export interface DeviceReference {
+  readonly accountId: AccountId
+  readonly id: DeviceId
+}
+
+export interface ConnectedDevice extends DeviceReference {
+  readonly clientId: string
+  readonly userId: UserId
+  readonly email: string
+  readonly role: Role
+  readonly scopes: readonly Scope[]
+  /** Unix milliseconds by the database's clock. */
+  readonly createdAt: number
+}
+
+/** Which devices of an account are visible; undefined: those of everybody, all of them. */
 export interface DeviceView {
   readonly userId: UserId | undefined
   readonly id: DeviceId | undefined
@@ -32,7 +51,7 @@ export type AccountView = DeviceView & { readonly accountId: AccountId }
 export async function listDevices(
   db: Kysely<Database>,
   view: AccountView,
-  page: { readonly limit: number; readonly order: 'asc' | 'desc'; readonly after: string | undefined },
+  page: PageRequest,
 ): Promise<readonly Device[]> {
   const comparison = page.order === 'asc' ? '>' : '<'
   const rows = await devicesIn(db, view)
@@ -90,4 +109,62 @@ function toDevice(row: DeviceRow): Device {
     lastUsedAt: row.last_used_at ?? undefined,
     revokedAt: row.revoked_at ?? undefined,
   }
+}
+
+/** Undefined when it was revoked, or its person is disabled or no member any more. */
+export async function findConnectedDevice(
+  db: Kysely<Database>,
+  { accountId, id }: DeviceReference,
+): Promise<ConnectedDevice | undefined> {
+  const row = await db
+    .selectFrom('device')
+    .innerJoin('member', (join) =>
+      join.onRef('member.account_id', '=', 'device.account_id').onRef('member.user_id', '=', 'device.user_id'),
+    )
+    .innerJoin('person', 'person.id', 'device.user_id')
+    .where('device.account_id', '=', accountId)
+    .where('device.id', '=', id)
+    .where('device.revoked_at', 'is', null)
+    .where('member.removed_at', 'is', null)
+    .where('person.disabled_at', 'is', null)
+    .select(['device.client_id', 'device.user_id', 'device.scopes', 'device.created_at', 'person.email', 'member.role'])
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { client_id: clientId, user_id: userId, created_at: createdAt, email, role } = row
+  return { accountId, id, clientId, userId, email, role, scopes: readScopes(row.scopes), createdAt }
+}
+
+interface Disconnection {
+  readonly device: DeviceReference & { readonly clientId: string }
+  readonly now: number
+  readonly origin: DeviceOrigin
+  readonly actor: AuditActor
+  readonly action: 'device.revoked' | 'device.reuse_detected'
+}
+
+/** @returns false when it was disconnected before. */
+export async function disconnect(
+  { writeAudit }: Authority,
+  inside: Transaction<Database>,
+  { device, now, origin, actor, action }: Disconnection,
+): Promise<boolean> {
+  const { accountId, id, clientId } = device
+  const { numUpdatedRows } = await inside
+    .updateTable('device')
+    .set({ revoked_at: now, changed_at: nextChangedAt('device', now) })
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  await writeAudit(inside, {
+    accountId,
+    actor,
+    action,
+    subject: id,
+    result: 'done',
+    ...origin,
+    details: { client: clientId },
+  })
+  return true
 }

@@ -1,14 +1,14 @@
-/** What is over is deleted: codes, tokens, counts of wrong codes. Devices stay, as revoked keys do. */
+/** Deletes expired codes, tokens and counts of wrong codes. Devices stay, as revoked keys do. */
 import type { Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import type { Database } from '../../db/schema.ts'
-import { BATCH_ROWS, inBatches } from '../../jobs/batches.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
-import { ADDRESS_LIMIT } from './guesses.ts'
+import { ADDRESS_LIMIT } from './brute-force.ts'
 
 const MINUTE_MS = 60_000
-/** So long after its end it is still told that a code has expired, and what became of it. */
-const KEEP_MS = 60 * MINUTE_MS
+/** Retention after expiry, in which polls still get the code's outcome. */
+const RETENTION_MS = 60 * MINUTE_MS
 
 export interface OAuthRetentionInput {
   readonly db: Kysely<Database>
@@ -18,19 +18,19 @@ export interface OAuthRetentionInput {
 
 /** Background work, by the names of its kinds. */
 export function oauthJobs(input: OAuthRetentionInput): Readonly<Record<string, JobKind>> {
-  const handler: JobKind['handler'] = (_job, { signal }) => forgetWhatIsOver(input, signal)
+  const handler: JobKind['handler'] = (_job, { signal }) => deleteExpired(input, signal)
   return { 'oauth.retention': every(10 * MINUTE_MS, handler) }
 }
 
-export async function forgetWhatIsOver({ db, now }: OAuthRetentionInput, signal?: AbortSignal): Promise<void> {
+export async function deleteExpired({ db, now }: OAuthRetentionInput, signal?: AbortSignal): Promise<void> {
   const time = now()
-  await inBatches(() => forgetCodes(db, time), signal)
-  await inBatches(() => forgetTokens(db, time), signal)
-  await inBatches(() => forgetGuesses(db, time), signal)
+  await inBatches(() => deleteCodes(db, time), signal)
+  await inBatches(() => deleteTokens(db, time), signal)
+  await inBatches(() => deleteAttempts(db, time), signal)
 }
 
-/** A device that was approved and never came for its tokens is connected no longer: nobody has any. */
-function forgetCodes(db: Kysely<Database>, now: number): Promise<number> {
+/** Deletes codes, and disconnects devices that were approved and never fetched their tokens. */
+function deleteCodes(db: Kysely<Database>, now: number): Promise<number> {
   return db.transaction().execute(async (inside) => {
     const rows = await inside
       .deleteFrom('device_code')
@@ -41,7 +41,7 @@ function forgetCodes(db: Kysely<Database>, now: number): Promise<number> {
           is
             .selectFrom('device_code')
             .select('hash')
-            .where('expires_at', '<', now - KEEP_MS)
+            .where('expires_at', '<', now - RETENTION_MS)
             .orderBy('expires_at')
             .limit(BATCH_ROWS),
         ),
@@ -64,7 +64,7 @@ function forgetCodes(db: Kysely<Database>, now: number): Promise<number> {
 
 const TOKEN_KEY = ['account_id', 'device_id', 'hash'] as const
 
-function forgetTokens(db: Kysely<Database>, now: number): Promise<number> {
+function deleteTokens(db: Kysely<Database>, now: number): Promise<number> {
   return db.transaction().execute(async (inside) => {
     const rows = await inside
       .deleteFrom('device_token')
@@ -74,7 +74,7 @@ function forgetTokens(db: Kysely<Database>, now: number): Promise<number> {
           'in',
           selectFrom('device_token')
             .select(TOKEN_KEY)
-            .where('expires_at', '<', now - KEEP_MS)
+            .where('expires_at', '<', now - RETENTION_MS)
             .orderBy('expires_at')
             .limit(BATCH_ROWS)
             .$asTuple(...TOKEN_KEY),
@@ -88,8 +88,8 @@ function forgetTokens(db: Kysely<Database>, now: number): Promise<number> {
   })
 }
 
-async function forgetGuesses(db: Kysely<Database>, now: number): Promise<number> {
-  const over = now - KEEP_MS - ADDRESS_LIMIT.windowMs
+async function deleteAttempts(db: Kysely<Database>, now: number): Promise<number> {
+  const over = now - RETENTION_MS - ADDRESS_LIMIT.windowMs
   const { numDeletedRows } = await db
     .deleteFrom('guess')
     .where((is) =>

@@ -1,5 +1,8 @@
-/** Errors as RFC 6749, 5.2 wants them, for every path of the authorization server. */
+/** Errors of the authorization server as RFC 6749, 5.2 defines them, and the request parameters that they are about. */
 import type { GatewayError } from '../../domain/errors.ts'
+import { isRecord } from '../../lib/json.ts'
+
+const MAX_PARAMETER_LENGTH = 2_048
 
 export type OAuthErrorCode =
   | 'invalid_request'
@@ -15,7 +18,7 @@ export type OAuthErrorCode =
   | 'server_error'
 
 export interface OAuthErrorOptions {
-  /** 400 unless said. */
+  /** 400 unless set. */
   readonly status?: number
   readonly retryAfterSeconds?: number
 }
@@ -35,23 +38,52 @@ export class OAuthError extends Error {
   }
 }
 
-/** What a client of the authorization server is told of any error. */
+/** Converts any error for clients of the authorization server. */
 export function toOAuthError(error: unknown, ours: GatewayError): OAuthError {
   if (error instanceof OAuthError) return error
   const { status } = ours
-  const message = PLAIN[ours.code] ?? plain(ours.message)
+  const message = DESCRIPTIONS[ours.code] ?? withoutQuotes(ours.message)
   if (status === 500) return new OAuthError('server_error', message, { status })
   if (status > 500) return new OAuthError('temporarily_unavailable', message, { status, retryAfterSeconds: 1 })
   // A body that is too large may not be read to its end; everything else about a request is 400 here.
   return new OAuthError('invalid_request', message, { status: status === 413 ? 413 : 400 })
 }
 
-const PLAIN: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   unsupported_media_type: 'The body must be application/x-www-form-urlencoded or application/json.',
   invalid_json: 'The body is not valid JSON.',
 }
 
 /** The characters that a description may have. */
-function plain(text: string): string {
+function withoutQuotes(text: string): string {
   return text.replaceAll('"', "'").replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
+}
+
+export interface Parameters {
+  /** Undefined when it was not sent, or sent empty (RFC 6749, 3.1). Throws `invalid_request` for what is no single text. */
+  optional(name: string): string | undefined
+  /** Throws `invalid_request` when it was not sent. */
+  required(name: string): string
+}
+
+/** Reads a form or JSON alike. Unknown parameters are ignored (RFC 6749, 3.2). */
+export function readParameters(body: unknown): Parameters {
+  const fields = isRecord(body) ? body : {}
+  const optional = (name: string): string | undefined => {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (value === undefined || value === '') return undefined
+    if (Array.isArray(value)) throw new OAuthError('invalid_request', `The parameter '${name}' came more than once.`)
+    if (typeof value !== 'string') throw new OAuthError('invalid_request', `The parameter '${name}' must be text.`)
+    if (value.length > MAX_PARAMETER_LENGTH)
+      throw new OAuthError('invalid_request', `The parameter '${name}' is too long.`)
+    return value
+  }
+  return {
+    optional,
+    required(name) {
+      const value = optional(name)
+      if (value === undefined) throw new OAuthError('invalid_request', `The parameter '${name}' is missing.`)
+      return value
+    },
+  }
 }

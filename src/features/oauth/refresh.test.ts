@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type OAuthServer, setRole, startOAuthServer } from '../../../test/support/oauth-server.ts'
+import { type OAuthServer, setRole, startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
 
 const DAY_MS = 86_400_000
 

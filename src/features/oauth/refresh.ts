@@ -1,21 +1,29 @@
 /**
- * The refresh grant: a refresh token is exchanged for a new pair, once. Presented again within 30 s it brings the same pair,
- * since an answer may be lost; presented later, somebody else has it too, and the device is disconnected (OA-2).
+ * Refresh (RFC 6749, 6) and revocation (RFC 7009) of tokens. A refresh token is exchanged for a new pair once. Presented
+ * again within 30 s it returns the same pair, since an answer may be lost; later it counts as stolen, and the device is
+ * disconnected (OA-2).
  */
-import type { Transaction } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import { takeTurn } from '../../db/turn.ts'
-import type { Scope } from '../../domain/rights.ts'
-import { secretHash } from '../../domain/secret-text.ts'
-import type { Authority, DeviceOrigin } from './authority.ts'
-import { readTime } from './database-time.ts'
-import { accessRow, type IssuedTokens, keepToken, refreshRow } from './issue.ts'
-import { type DeviceReference, findLiveDevice, type LiveDevice } from './live-device.ts'
+import type { Kysely, Transaction } from 'kysely'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import type { CredentialTable, Database } from '../../db/schema/schema.ts'
+import type { Scope } from '../../domain/identity/caller.ts'
+import { secretHash } from '../../domain/identity/credential.ts'
+import type { DeviceId } from '../../domain/ids.ts'
+import { type Authority, type DeviceOrigin, readTime } from './authority.ts'
+import { type ConnectedDevice, type DeviceReference, disconnect, findConnectedDevice } from './devices.ts'
 import { OAuthError } from './oauth-error.ts'
-import { disconnect } from './revoke.ts'
 import { inRole, OFFLINE, parseScopes } from './scopes.ts'
-import { findTokenOwner } from './token-owner.ts'
-import { nextAccessToken, nextRefreshToken, REPEAT_MS, refreshForm } from './tokens.ts'
+import {
+  accessForm,
+  accessRow,
+  type IssuedTokens,
+  nextAccessToken,
+  nextRefreshToken,
+  REPEAT_MS,
+  refreshForm,
+  refreshRow,
+  storeToken,
+} from './tokens.ts'
 
 /** Used refresh tokens that a device is remembered by: more than those of 60 days with one an hour. */
 const MAX_GENERATIONS = 2_000
@@ -31,10 +39,7 @@ export interface RefreshRequest {
 export type Exchange = 'rotate' | 'repeat' | 'reuse' | 'expired'
 
 /** What is to be done with a refresh token that was given out. Times by the database's clock. */
-export function exchangeOf(
-  token: { readonly expires_at: number; readonly used_at: number | null },
-  now: number,
-): Exchange {
+function exchangeOf(token: { readonly expires_at: number; readonly used_at: number | null }, now: number): Exchange {
   if (token.expires_at <= now) return 'expired'
   if (token.used_at === null) return 'rotate'
   return now - token.used_at <= REPEAT_MS ? 'repeat' : 'reuse'
@@ -51,17 +56,17 @@ export async function refreshTokens(authority: Authority, request: RefreshReques
   return outcome
 }
 
-type Asked = RefreshRequest & { readonly owner: DeviceReference }
+type OwnedRequest = RefreshRequest & { readonly owner: DeviceReference }
 
 /** Refusals are values where something is to be committed. */
 async function exchange(
   authority: Authority,
   inside: Transaction<Database>,
-  request: Asked,
+  request: OwnedRequest,
 ): Promise<IssuedTokens | 'refused' | 'disconnected'> {
   const { owner, clientId, refreshToken: token } = request
-  await takeTurn(inside, `device ${owner.id}`)
-  const device = await findLiveDevice(inside, owner)
+  await acquireAdvisoryLock(inside, `device ${owner.id}`)
+  const device = await findConnectedDevice(inside, owner)
   const row = await findToken(inside, owner, token)
   const now = await readTime(inside, authority.time)
   if (device === undefined || row === undefined) return 'refused'
@@ -82,7 +87,7 @@ const SYSTEM = { kind: 'system', id: undefined, name: undefined } as const
 /** A refresh token that may be used. */
 interface Use {
   readonly token: string
-  readonly device: LiveDevice
+  readonly device: ConnectedDevice
   readonly now: number
   /** Of what it is exchanged for. */
   readonly generation: number
@@ -104,14 +109,18 @@ async function rotate(
     .execute()
   const refreshToken = nextRefreshToken(rotationKey, token)
   const accessToken = nextAccessToken(rotationKey, token, scopes ?? device.scopes)
-  await keepToken(inside, device, refreshRow(refreshToken, { generation, now, familySince: device.createdAt }))
+  await storeToken(inside, device, refreshRow(refreshToken, { generation, now, familySince: device.createdAt }))
   const row = accessRow(accessToken, { generation, now, scopes })
-  await keepToken(inside, device, row)
-  if (generation > MAX_GENERATIONS) await forgetBefore(inside, device, generation - MAX_GENERATIONS)
+  await storeToken(inside, device, row)
+  if (generation > MAX_GENERATIONS) await deleteGenerations(inside, device, generation - MAX_GENERATIONS)
   return issued({ accessToken, refreshToken, expiresInMs: row.expires_at - now }, { device, scopes })
 }
 
-async function forgetBefore(inside: Transaction<Database>, device: DeviceReference, generation: number): Promise<void> {
+async function deleteGenerations(
+  inside: Transaction<Database>,
+  device: DeviceReference,
+  generation: number,
+): Promise<void> {
   const rows = await inside
     .deleteFrom('device_token')
     .where('account_id', '=', device.accountId)
@@ -135,7 +144,7 @@ async function repeat(
   const accessToken = nextAccessToken(rotationKey, token, scopes ?? device.scopes)
   const known = await findToken(inside, device, accessToken)
   const row = known ?? accessRow(accessToken, { generation, now, scopes })
-  if (known === undefined) await keepToken(inside, device, accessRow(accessToken, { generation, now, scopes }))
+  if (known === undefined) await storeToken(inside, device, accessRow(accessToken, { generation, now, scopes }))
   return issued({ accessToken, refreshToken, expiresInMs: row.expires_at - now }, { device, scopes })
 }
 
@@ -147,15 +156,15 @@ function issued(
 }
 
 /** Throws `invalid_scope` for anything beyond what was approved (RFC 6749, 6). */
-function narrowed(scope: string | undefined, device: LiveDevice): readonly Scope[] | undefined {
+function narrowed(scope: string | undefined, device: ConnectedDevice): readonly Scope[] | undefined {
   if (scope === undefined) return undefined
   const names = scope.split(' ').filter((name) => name !== '' && name !== OFFLINE)
   if (names.length === 0) return undefined
-  const asked = parseScopes(names.join(' '))?.rights
-  if (asked === undefined || asked.some((right) => !device.scopes.includes(right))) {
+  const requested = parseScopes(names.join(' '))?.rights
+  if (requested === undefined || requested.some((right) => !device.scopes.includes(right))) {
     throw new OAuthError('invalid_scope', 'A refresh cannot bring scopes that were not approved.')
   }
-  return asked.length === device.scopes.length ? undefined : asked
+  return requested.length === device.scopes.length ? undefined : requested
 }
 
 function findToken(inside: Transaction<Database>, { accountId, id }: DeviceReference, token: string) {
@@ -170,4 +179,60 @@ function findToken(inside: Transaction<Database>, { accountId, id }: DeviceRefer
 
 function invalidGrant(): OAuthError {
   return new OAuthError('invalid_grant', 'The refresh token is not valid: it is wrong, used, expired or revoked.')
+}
+
+interface RevocationRequest {
+  readonly token: string
+  readonly clientId: string | undefined
+  readonly origin: DeviceOrigin
+}
+
+/** Revokes a token (RFC 7009). Either token disconnects the device. An unknown token counts as revoked. */
+export async function revokeToken(authority: Authority, request: RevocationRequest): Promise<void> {
+  const { token, clientId, origin } = request
+  if (!accessForm.isWellFormed(token) && !refreshForm.isWellFormed(token)) return
+  const owner = await findTokenOwner(authority.db, token, ['access', 'refresh'])
+  if (owner === undefined) return
+  const isDone = await authority.db.transaction().execute(async (inside) => {
+    const row = await findClient(inside, owner)
+    if (row === undefined) return false
+    if (clientId !== undefined && clientId !== row.client_id) throw foreignToken()
+    const now = await readTime(inside, authority.time)
+    const name = authority.clients.nameOf(row.client_id)
+    const actor = { kind: 'token', id: owner.id, name } as const
+    const device = { ...owner, clientId: row.client_id }
+    return disconnect(authority, inside, { device, now, origin, actor, action: 'device.revoked' })
+  })
+  if (isDone) await authority.changed()
+}
+
+function findClient(inside: Transaction<Database>, { accountId, id }: DeviceReference) {
+  return inside
+    .selectFrom('device')
+    .select('client_id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+function foreignToken(): OAuthError {
+  return new OAuthError('invalid_grant', 'The token was given to another client.')
+}
+
+type TokenKind = Extract<CredentialTable['kind'], 'access' | 'refresh'>
+
+/** The device that a token was given to, whatever has become of either. */
+async function findTokenOwner(
+  db: Kysely<Database>,
+  token: string,
+  kinds: readonly TokenKind[],
+): Promise<DeviceReference | undefined> {
+  const row = await db
+    .selectFrom('credential')
+    .select(['account_id', 'id'])
+    .where('hash', '=', secretHash(token))
+    .where('kind', 'in', kinds)
+    .executeTakeFirst()
+  // What these kinds name is a device.
+  return row === undefined ? undefined : { accountId: row.account_id, id: row.id as DeviceId }
 }

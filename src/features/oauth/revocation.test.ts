@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type OAuthServer, setRole, startOAuthServer } from '../../../test/support/oauth-server.ts'
+import { type OAuthServer, setRole, startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { accessForm } from './tokens.ts'
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startOAuthServer } from '../../../test/support/oauth-server.ts'
+import { startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
+import { OAuthError } from './oauth-error.ts'
+import { CODE_LIMIT, createRequestLimit, type RequestLimit, TOKEN_LIMIT } from './routes.ts'
 
 const PATHS = ['/device/code', '/oauth/token', '/oauth/revoke']
 const MAX_BYTES = 16 * 1024
@@ -31,4 +33,62 @@ test('a parameter of 2 048 characters is looked at, a longer one is not [limit: 
   assert.equal((await ask(2_048)).error, 'invalid_client')
   const { error, error_description: why } = await ask(2_049)
   assert.deepEqual([error, why], ['invalid_request', "The parameter 'client_id' is too long."])
+})
+
+function isTooMany(error: unknown): boolean {
+  return error instanceof OAuthError && error.status === 429
+}
+
+/** Each of so many requests comes from an address that may still ask; the next one is too many over all. */
+function assertOverAll(limit: RequestLimit, requests: number): void {
+  const pass = createRequestLimit(limit, () => 0)
+  for (let sent = 0; sent < requests; sent++) {
+    const number = Math.floor(sent / limit.perAddress)
+    pass(`10.0.${number >> 8}.${number & 255}`)
+  }
+  assert.throws(() => pass('192.0.2.1'), isTooMany)
+}
+
+test('30 device flows of an address begin in a minute, and 3 000 in all [limit: device-flows]', async (t) => {
+  const { server } = await startOAuthServer(t)
+  const ask = async (address: string) => {
+    const headers = { 'x-forwarded-for': address }
+    return (await server.inject({ method: 'POST', url: '/device/code', headers, payload: {} })).statusCode
+  }
+  for (let sent = 0; sent < 30; sent++) assert.equal(await ask('203.0.113.7'), 400)
+  assert.deepEqual([await ask('203.0.113.7'), await ask('203.0.113.8')], [429, 400])
+  assertOverAll(CODE_LIMIT, 3_000)
+})
+
+test('600 requests of an address for tokens and revocations pass in a minute, and 60 000 in all [limit: token-requests]', async (t) => {
+  const { server } = await startOAuthServer(t)
+  const ask = async (url: string, address: string) => {
+    const headers = { 'x-forwarded-for': address }
+    return (await server.inject({ method: 'POST', url, headers, payload: {} })).statusCode
+  }
+  for (let sent = 0; sent < 300; sent++) {
+    assert.equal(await ask('/oauth/token', '203.0.113.7'), 400)
+    assert.equal(await ask('/oauth/revoke', '203.0.113.7'), 400)
+  }
+  for (const url of ['/oauth/token', '/oauth/revoke']) {
+    assert.deepEqual([await ask(url, '203.0.113.7'), await ask(url, '203.0.113.8')], [429, 400], url)
+  }
+  assertOverAll(TOKEN_LIMIT, 60_000)
+})
+
+test('of 10 000 addresses each one’s requests are remembered, of more the longest unseen is forgotten [limit: flood-addresses]', () => {
+  const pass = createRequestLimit({ perAddress: 1, overAll: 1_000_000 }, () => 0)
+  const from = (number: number) => pass(`10.0.${number >> 8}.${number & 255}`)
+  for (let number = 0; number < 10_000; number++) from(number)
+  assert.throws(() => from(0), isTooMany)
+  from(10_000)
+  assert.throws(() => from(0), isTooMany, 'was seen a moment ago')
+  from(1)
+})
+
+test('an IPv6 site with many networks takes a tenth of what is for all [limit: flood-site]', () => {
+  const pass = createRequestLimit(CODE_LIMIT, () => 0)
+  for (let sent = 0; sent < 300; sent++) pass(`2001:db8:1:${sent.toString(16)}::1`)
+  assert.throws(() => pass('2001:db8:1:ffff::1'), isTooMany)
+  pass('2001:db8:2::1')
 })

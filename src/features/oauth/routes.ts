@@ -4,37 +4,128 @@
  */
 import formbody from '@fastify/formbody'
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { type TObject, Type } from 'typebox'
 import type { GatewayError } from '../../domain/errors.ts'
 import { toGatewayError } from '../../http/errors.ts'
-import { type Authority, type DeviceOrigin, shownUserAgent } from './authority.ts'
-import type { OAuthClient } from './clients.ts'
-import { CODE_LIFETIME_MS, createDeviceCode, INTERVAL_MS, pollDeviceCode } from './device-codes.ts'
-import { createFloodGate, type FloodLimit } from './flood.ts'
-import type { IssuedTokens } from './issue.ts'
-import { OAuthError, toOAuthError } from './oauth-error.ts'
-import { type Parameters, readParameters } from './parameters.ts'
-import { refreshTokens } from './refresh.ts'
-import { revokeToken } from './revoke.ts'
-import { codeSchema, metadataSchema, revokeSchema, tokenSchema } from './route-schemas.ts'
+import { spend } from '../../lib/gcra.ts'
+import { addressGroup, addressSite } from '../../lib/ip-address.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import { type Authority, type DeviceOrigin, type OAuthClient, shownUserAgent } from './authority.ts'
+import { CODE_LIFETIME_MS, createDeviceCode, formatUserCode, INTERVAL_MS, pollDeviceCode } from './device-codes.ts'
+import { OAuthError, type Parameters, readParameters, toOAuthError } from './oauth-error.ts'
+import { refreshTokens, revokeToken } from './refresh.ts'
 import { parseScopes, SUPPORTED_SCOPES, scopeText } from './scopes.ts'
-import { showUserCode } from './user-code.ts'
-
-export { type DevicesDeps, devicesRoutes } from './devices-routes.ts'
+import type { IssuedTokens } from './tokens.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
+export interface RequestLimit {
+  readonly perAddress: number
+  readonly overAll: number
+}
+
 /** Requests a minute. A waiting client polls 12 times, and many may be behind one address. */
-export const CODE_FLOOD: FloodLimit = { perAddress: 30, overAll: 3_000 }
-export const TOKEN_FLOOD: FloodLimit = { perAddress: 600, overAll: 60_000 }
+export const CODE_LIMIT: RequestLimit = { perAddress: 30, overAll: 3_000 }
+export const TOKEN_LIMIT: RequestLimit = { perAddress: 600, overAll: 60_000 }
+const WINDOW_MS = 60_000
+const MAX_ADDRESSES = 10_000
+/** A site may have as much as so many addresses, and leaves the rest to others. */
+const ADDRESSES_OF_SITE = 10
 
 export interface OAuthDeps extends Authority {
   /** Where people and programs reach the service; the issuer. */
   readonly publicUrl: string
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** Errors that are not the client's alone, for the log. */
+  /** Logs errors that are not the client's fault only. */
   readonly onError: (error: GatewayError, requestId: string) => void
+}
+
+const tags = ['OAuth']
+
+const ErrorBody = Type.Object({
+  error: Type.String({ description: 'One of RFC 6749, 5.2, RFC 8628, 3.5.' }),
+  error_description: Type.String({ description: 'For people; may change.' }),
+})
+const errors = { '4xx': ErrorBody, '5xx': ErrorBody }
+
+/** Anybody may call them. */
+const security: [] = []
+
+/** Parameters without a value count as not sent (RFC 6749, 3.1). */
+const OptionalText = Type.Optional(Type.String({ maxLength: 2_048 }))
+
+const ClientId = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  examples: ['turnpike-cli'],
+  description: '`turnpike-cli`, `turnpike-ide`, or one of the configuration.',
+})
+const Scope = Type.String({ maxLength: 2_048, examples: ['api'], description: 'Names separated by spaces.' })
+const Token = Type.String({ minLength: 1, maxLength: 2_048 })
+
+function bodyOf(properties: TObject) {
+  return { body: properties, consumes: ['application/x-www-form-urlencoded', 'application/json'], security, tags }
+}
+
+const codeSchema = {
+  ...bodyOf(Type.Object({ client_id: ClientId, scope: Type.Optional(Scope) })),
+  summary: 'Begin the device flow',
+  description: 'RFC 8628. Show the user `verification_uri` and `user_code`, and poll `/oauth/token`.',
+  response: {
+    200: Type.Object({
+      device_code: Type.String(),
+      user_code: Type.String({ description: '`XXXX-XXXX`.' }),
+      verification_uri: Type.String(),
+      verification_uri_complete: Type.String({ description: 'For a QR code. It approves nothing by itself.' }),
+      expires_in: Type.Integer({ description: 'Seconds.' }),
+      interval: Type.Integer({ description: 'Seconds between polls.' }),
+    }),
+    ...errors,
+  },
+}
+
+const tokenSchema = {
+  ...bodyOf(
+    Type.Object({
+      grant_type: Type.Unsafe<string>({
+        type: 'string',
+        enum: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+      }),
+      client_id: OptionalText,
+      device_code: OptionalText,
+      refresh_token: OptionalText,
+      scope: Type.Optional(Scope),
+    }),
+  ),
+  summary: 'Get tokens',
+  description: 'For an approved device code, once, or for a refresh token, which is replaced each time.',
+  response: {
+    200: Type.Object({
+      access_token: Type.String(),
+      token_type: Type.Literal('Bearer'),
+      expires_in: Type.Integer({ description: 'Seconds.' }),
+      refresh_token: Type.Optional(Type.String({ description: 'With the scope `offline_access`.' })),
+      scope: Type.String({ description: 'What was granted.' }),
+    }),
+    ...errors,
+  },
+}
+
+const revokeSchema = {
+  ...bodyOf(Type.Object({ token: Token, client_id: OptionalText })),
+  summary: 'Disconnect a device',
+  description: 'RFC 7009. By either of its tokens; 200 also for one that nobody has.',
+  response: { 200: Type.Object({}), ...errors },
+}
+
+const metadataSchema = {
+  summary: 'Describe the authorization server',
+  description: 'RFC 8414.',
+  tags,
+  security,
+  response: { 200: Type.Object({ issuer: Type.String() }, { additionalProperties: true }), ...errors },
 }
 
 export function oauthRoutes(deps: OAuthDeps): FastifyPluginAsync {
@@ -42,30 +133,30 @@ export function oauthRoutes(deps: OAuthDeps): FastifyPluginAsync {
   return async (app) => {
     await app.register(formbody, { bodyLimit: MAX_BODY_BYTES })
     answerAsOAuth(app, deps.onError)
-    const guarded = (limit: FloodLimit) => {
-      const pass = createFloodGate(limit, deps.clock)
+    const guarded = (limit: RequestLimit) => {
+      const pass = createRequestLimit(limit, deps.clock)
       const onRequest = async (request: FastifyRequest) => pass(request.ip)
       return { onRequest, config: { bodyLimitBytes: MAX_BODY_BYTES } }
     }
-    app.post('/device/code', { ...guarded(CODE_FLOOD), schema: codeSchema }, async (request, reply) => {
-      return secretly(reply, await beginFlow(deps, issuer, request))
+    app.post('/device/code', { ...guarded(CODE_LIMIT), schema: codeSchema }, async (request, reply) => {
+      return sendUncached(reply, await beginFlow(deps, issuer, request))
     })
-    const tokenGuard = guarded(TOKEN_FLOOD)
+    const tokenGuard = guarded(TOKEN_LIMIT)
     app.post('/oauth/token', { ...tokenGuard, schema: tokenSchema }, async (request, reply) => {
-      return secretly(reply, renderTokens(await grant(deps, request)))
+      return sendUncached(reply, renderTokens(await grant(deps, request)))
     })
     app.post('/oauth/revoke', { ...tokenGuard, schema: revokeSchema }, async (request, reply) => {
       const parameters = readParameters(request.body)
       const token = parameters.required('token')
       await revokeToken(deps, { token, clientId: knownClient(deps, parameters)?.id, origin: originOf(request) })
-      return secretly(reply, {})
+      return sendUncached(reply, {})
     })
     const metadata = renderMetadata(issuer)
     app.get('/.well-known/oauth-authorization-server', { schema: metadataSchema }, async () => metadata)
   }
 }
 
-/** Every error of these routes has the shape of RFC 6749, 5.2; bodies are looked at by the routes themselves. */
+/** Renders every error as RFC 6749, 5.2 defines; the routes validate their bodies themselves. */
 function answerAsOAuth(app: FastifyInstance, onError: OAuthDeps['onError']): void {
   app.setValidatorCompiler(() => () => true)
   app.setErrorHandler((error: Error, request, reply) => {
@@ -73,11 +164,11 @@ function answerAsOAuth(app: FastifyInstance, onError: OAuthDeps['onError']): voi
     if (!(error instanceof OAuthError)) onError(ours, request.id)
     const { code, message, status, retryAfterSeconds } = toOAuthError(error, ours)
     if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
-    return secretly(reply.code(status), { error: code, error_description: message })
+    return sendUncached(reply.code(status), { error: code, error_description: message })
   })
 }
 
-function secretly(reply: FastifyReply, body: object): FastifyReply {
+function sendUncached(reply: FastifyReply, body: object): FastifyReply {
   return reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' }).send(body)
 }
 
@@ -89,7 +180,7 @@ async function beginFlow(deps: OAuthDeps, issuer: string, request: FastifyReques
     throw new OAuthError('invalid_scope', `A device may ask for: ${SUPPORTED_SCOPES.join(' ')}.`)
   }
   const made = await createDeviceCode(deps, { clientId, scopes, origin: originOf(request) })
-  const userCode = showUserCode(made.userCode)
+  const userCode = formatUserCode(made.userCode)
   const page = `${issuer}/activate`
   return {
     device_code: made.deviceCode,
@@ -124,7 +215,7 @@ function requiredClient(deps: Authority, parameters: Parameters): OAuthClient {
   return knownClient(deps, parameters) ?? unknownClient()
 }
 
-/** Undefined when none was sent. Throws `invalid_client` for one that nobody knows. */
+/** Undefined when none was sent. Throws `invalid_client` for an unknown one. */
 function knownClient({ clients }: Authority, parameters: Parameters): OAuthClient | undefined {
   const id = parameters.optional('client_id')
   return id === undefined ? undefined : (clients.find(id) ?? unknownClient())
@@ -161,4 +252,31 @@ function renderMetadata(issuer: string): object {
     revocation_endpoint_auth_methods_supported: ['none'],
     scopes_supported: SUPPORTED_SCOPES,
   }
+}
+
+/** @returns throws `temporarily_unavailable` with status 429 for a request beyond the limits. @param clock Monotonic ms. */
+export function createRequestLimit(limit: RequestLimit, clock: () => number): (address: string) => void {
+  const restedAt = createLruCache<number>(MAX_ADDRESSES)
+  let allRestedAt: number | undefined
+  return (address) => {
+    const now = clock()
+    const group = addressGroup(address)
+    const own = spend({ limit: limit.perAddress, windowMs: WINDOW_MS, cost: 1 }, restedAt.get(group), now)
+    if (!own.allowed) throw tooMany(own.retryAfterMs)
+    const site = addressSite(address)
+    const ofSite = { limit: ADDRESSES_OF_SITE * limit.perAddress, windowMs: WINDOW_MS, cost: 1 }
+    const sites = site === group ? undefined : spend(ofSite, restedAt.get(site), now)
+    if (sites?.allowed === false) throw tooMany(sites.retryAfterMs)
+    const all = spend({ limit: limit.overAll, windowMs: WINDOW_MS, cost: 1 }, allRestedAt, now)
+    if (!all.allowed) throw tooMany(all.retryAfterMs)
+    restedAt.set(group, own.restedAt)
+    if (sites !== undefined) restedAt.set(site, sites.restedAt)
+    allRestedAt = all.restedAt
+  }
+}
+
+function tooMany(retryAfterMs: number): OAuthError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
+  const message = `Too many requests; try again in ${retryAfterSeconds} s.`
+  return new OAuthError('temporarily_unavailable', message, { status: 429, retryAfterSeconds })
 }

@@ -1,5 +1,5 @@
-/** What a device may ask for. Never keys, billing, members or the installation (DEV-4). */
-import { type Role, rightsOfRole, type Scope } from '../../domain/rights.ts'
+/** Scopes that a device may request: never keys, billing, members or the installation (DEV-4). */
+import { type Role, rightsOfRole, type Scope } from '../../domain/identity/caller.ts'
 
 /** What `api` stands for. */
 export const API_SCOPES: readonly Scope[] = [
@@ -14,14 +14,14 @@ export const API_SCOPES: readonly Scope[] = [
 export const OFFLINE = 'offline_access'
 export const SUPPORTED_SCOPES: readonly string[] = ['api', ...API_SCOPES, OFFLINE]
 
-export interface AskedScopes {
+export interface RequestedScopes {
   /** In the order of `API_SCOPES`, each once. */
   readonly rights: readonly Scope[]
   readonly offline: boolean
 }
 
-/** @param text Names with spaces between. @returns undefined when one of them is not to be had. */
-export function parseScopes(text: string): AskedScopes | undefined {
+/** @param text Names with spaces between. @returns undefined when one of them is unsupported. */
+export function parseScopes(text: string): RequestedScopes | undefined {
   const names = new Set(text.split(' ').filter((name) => name !== ''))
   for (const name of names) if (!SUPPORTED_SCOPES.includes(name)) return undefined
   const offline = names.delete(OFFLINE)
@@ -29,15 +29,15 @@ export function parseScopes(text: string): AskedScopes | undefined {
   return { rights: API_SCOPES.filter((scope) => all || names.has(scope)), offline }
 }
 
-/** What comes of scopes in the hands of a member of this role: nobody gives more than they have. */
+/** The scopes that a member of this role can give: never more than the role's rights. */
 export function inRole(scopes: readonly Scope[], role: Role): readonly Scope[] {
   const rights = rightsOfRole(role)
   return scopes.filter((scope) => rights.has(scope))
 }
 
-/** A list as a row has it. */
+/** Reads the scopes of a row. */
 export function readScopes(json: string): readonly Scope[] {
-  return JSON.parse(json) as Scope[] // written from `AskedScopes`
+  return JSON.parse(json) as Scope[] // written from `RequestedScopes`
 }
 
 export function scopeText(rights: readonly Scope[], offline: boolean): string {

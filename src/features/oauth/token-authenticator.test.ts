@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startOAuthServer } from '../../../test/support/oauth-server.ts'
+import { startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
 import { createTokenAuthenticator } from './token-authenticator.ts'
 
-/** Three connected devices, and who knows their access tokens by heart. */
-async function setUp(t: TestContext, memory: { tokens: number; strangers: number }) {
+/** Three connected devices, and a cache of this capacity. */
+async function setUp(t: TestContext, cache: { capacity: number; negativeCapacity: number }) {
   const it = await startOAuthServer(t)
   const { db } = it
   const connect = async () => (await it.connect()).access_token
   const tokens = [await connect(), await connect(), await connect()] as const
   const authenticator = createTokenAuthenticator({
-    ...{ db, memory, now: it.now, clock: it.now, time: it.deps.time },
+    ...{ db, ...cache, now: it.now, clock: it.now, time: it.deps.time },
     batch: async () => undefined,
     onChange: () => () => undefined,
   })
   t.after(() => authenticator.close())
   await authenticator.refresh()
-  const isIn = async (token: string): Promise<boolean> => {
+  const isValid = async (token: string): Promise<boolean> => {
     try {
       await authenticator.authenticate(token)
       return true
@@ -24,27 +24,27 @@ async function setUp(t: TestContext, memory: { tokens: number; strangers: number
       return false
     }
   }
-  /** As if the rows were gone, without a word to anybody. */
+  /** As if the rows were gone, without a notification. */
   const hide = () => db.updateTable('credential').set({ kind: 'key' }).where('kind', '=', 'access').execute()
   const show = () => db.updateTable('credential').set({ kind: 'access' }).where('kind', '=', 'key').execute()
-  return { tokens, isIn, hide, show, advance: it.advance }
+  return { tokens, isValid, hide, show, advance: it.advance }
 }
 
-test('of access tokens known by heart the longest unused is looked up again [limit: known-tokens]', async (t) => {
-  const { tokens, isIn, hide } = await setUp(t, { tokens: 2, strangers: 10 })
+test('the least recently used access token leaves the cache [limit: known-tokens]', async (t) => {
+  const { tokens, isValid, hide } = await setUp(t, { capacity: 2, negativeCapacity: 10 })
   const [first, second, third] = tokens
-  for (const token of [first, second, first, third]) assert.equal(await isIn(token), true)
+  for (const token of [first, second, first, third]) assert.equal(await isValid(token), true)
   await hide()
-  assert.deepEqual([await isIn(first), await isIn(third), await isIn(second)], [true, true, false])
+  assert.deepEqual([await isValid(first), await isValid(third), await isValid(second)], [true, true, false])
 })
 
-test('of wrong access tokens the last ones are remembered, for 5 s [limit: wrong-tokens]', async (t) => {
-  const { tokens, isIn, hide, show, advance } = await setUp(t, { tokens: 10, strangers: 2 })
+test('the negative cache holds the latest wrong access tokens, for 5 s [limit: wrong-tokens]', async (t) => {
+  const { tokens, isValid, hide, show, advance } = await setUp(t, { capacity: 10, negativeCapacity: 2 })
   const [first, second, third] = tokens
   await hide()
-  for (const token of tokens) assert.equal(await isIn(token), false)
+  for (const token of tokens) assert.equal(await isValid(token), false)
   await show()
-  assert.deepEqual([await isIn(second), await isIn(third), await isIn(first)], [false, false, true])
+  assert.deepEqual([await isValid(second), await isValid(third), await isValid(first)], [false, false, true])
   advance(5_000)
-  assert.deepEqual([await isIn(second), await isIn(third)], [true, true])
+  assert.deepEqual([await isValid(second), await isValid(third)], [true, true])
 })

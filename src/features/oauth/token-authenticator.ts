@@ -1,69 +1,86 @@
 /**
- * Who a request comes from, by its access token. Like that of API keys it stands before everything else on the hot path: a
- * known token costs a hash and a look into memory, and only an unknown one waits for the database.
+ * Authenticates requests by an access token of a device. Like that of API keys it precedes everything else on the hot path:
+ * a cached token costs a hash and a map lookup, and only another one waits for the database.
  */
 import { hash } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
-import type { BatchStatement } from '../../db/open.ts'
-import type { Caller } from '../../domain/caller.ts'
-import { invalidCredential } from '../../domain/credential-errors.ts'
-import type { KeyId } from '../../domain/ids.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
-import { DATABASE_TIME, type DatabaseTime } from './database-time.ts'
-import { type KnownToken, loadToken, type TokenSource } from './known-token.ts'
-import { followTokenChanges, type TokenChanges } from './token-changes.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
+import { invalidCredential } from '../../domain/identity/credential.ts'
+import type { DeviceId, KeyId } from '../../domain/ids.ts'
+import { createCredentialCache, includesOwner, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
+import { DATABASE_TIME, type DatabaseTime, readTime } from './authority.ts'
+import { inRole, readScopes } from './scopes.ts'
 import { accessForm } from './tokens.ts'
 
-const MAX_KNOWN_TOKENS = 50_000
-/** Tokens of the right form that nobody has: kept for a moment, so that repeating one does not cost a query. */
-const MAX_KNOWN_STRANGERS = 10_000
-const STRANGER_MS = 5_000
+const MAX_CACHED_TOKENS = 50_000
 
-export interface TokenAuthenticatorInput {
-  readonly db: TokenSource['db']
-  readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
-  /** Calls back when another process may have changed something; returns what ends it. */
-  readonly onChange: (listener: () => void) => () => void
-  /** What usage of devices is booked on whose tokens are good no longer: what still runs for them is to end. */
-  readonly onRevoked?: (devices: ReadonlySet<KeyId>) => void
+interface TokenSource {
+  readonly db: Kysely<Database>
+  /** `DATABASE_TIME` unless set. */
+  readonly time?: DatabaseTime
   /** Unix milliseconds by this process's clock. */
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock?: () => number
-  readonly time?: DatabaseTime
-  /** How much is remembered; `MAX_KNOWN_TOKENS` and `MAX_KNOWN_STRANGERS` unless set. */
-  readonly memory?: Memory
 }
 
-interface Memory {
-  readonly tokens: number
-  readonly strangers: number
+export interface TokenAuthenticatorInput extends TokenSource {
+  readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
+  /** Calls back when another process may have changed something; returns what unsubscribes. */
+  readonly onChange: (listener: () => void) => () => void
+  /** Called when devices were disconnected, or lost their person: their requests in flight are to end. */
+  readonly onEnded?: (isEnded: (caller: Caller) => boolean) => void
+  /** `MAX_CACHED_TOKENS` unless set. */
+  readonly capacity?: number
+  /** `MAX_NEGATIVE_ENTRIES` unless set. */
+  readonly negativeCapacity?: number
 }
 
 export interface TokenAuthenticator {
   /**
-   * Answers at once for a token that is known. Throws, or rejects with, `invalid_credential` (one answer for unknown,
+   * Returns synchronously for a cached token. Throws, or rejects with, `invalid_credential` (the same error for unknown,
    * malformed, expired and revoked ones) or `database_unavailable`.
    * @param token Text that begins with `tpa_`.
    */
   authenticate(token: string): Caller | Promise<Caller>
-  /** Unix milliseconds; undefined for a token that is not known by heart, as one is that was just let in. */
+  /** Unix milliseconds; undefined for a token that is not cached. One that was just authenticated is. */
   expiresAt(token: string): number | undefined
   /** Resolves when all that was committed to devices, members, people and accounts before is in force here. */
   refresh(): Promise<void>
-  /** Ends the following of changes and writes the last-used times. */
+  /** Stops following changes, and writes the last-used times. */
   close(): Promise<void>
 }
 
-export function createTokenAuthenticator(input: TokenAuthenticatorInput): TokenAuthenticator {
-  const { db, batch, onChange, now, clock = monotonic } = input
-  const tokens = createTokenCache({ ...input, clock })
-  const rowOf = ({ accountId, deviceId }: KnownToken) => [accountId, deviceId] as const
-  const lastUsed = createLastUsed<KnownToken>({ db, batch, table: 'device', rowOf })
-  const unsubscribe = onChange(() => void tokens.refresh())
-  void tokens.refresh()
+interface CachedToken {
+  /** One frozen object, the same for every request of this token. */
+  readonly caller: Caller
+  /** By this process's clock, Unix milliseconds: its difference from the database's was taken when the token was read. */
+  readonly expiresAt: number
+  /** The same in monotonic milliseconds. */
+  readonly expiresAtClock: number
+  /** Unix milliseconds of the last use that is not written yet; undefined: none. */
+  unwrittenUseAt: number | undefined
+}
 
-  const admit = (token: KnownToken | undefined): Caller => {
+export function createTokenAuthenticator(input: TokenAuthenticatorInput): TokenAuthenticator {
+  const { db, batch, onChange, time = DATABASE_TIME, now, clock = monotonic } = input
+  const tokens = createCredentialCache<CachedToken>({
+    ...{ db, onChange, now, tables: ['device', 'member', 'person', 'account'] },
+    capacity: input.capacity ?? MAX_CACHED_TOKENS,
+    negativeCapacity: input.negativeCapacity ?? MAX_NEGATIVE_ENTRIES,
+    load: (digest) => loadToken({ db, time, now, clock }, digest),
+    dependsOn: ({ caller }, rows) => rows.device.has(caller.keyId) || includesOwner(rows, caller),
+    isEndedBy: (caller, rows) =>
+      caller.kind === 'token' && (rows.device.has(caller.keyId) || includesOwner(rows, caller)),
+    onEnded: input.onEnded ?? (() => {}),
+  })
+  const rowOf = ({ caller }: CachedToken) => [caller.accountId, caller.keyId as string as DeviceId] as const
+  const lastUsed = createLastUsed<CachedToken>({ db, batch, table: 'device', rowOf })
+
+  const admit = (token: CachedToken | undefined): Caller => {
     if (token === undefined) throw invalidCredential()
     lastUsed.note(token, now())
     return token.caller
@@ -71,16 +88,15 @@ export function createTokenAuthenticator(input: TokenAuthenticatorInput): TokenA
   return {
     authenticate(token) {
       const digest = hash('sha256', token, 'latin1') // the same work for what cannot be a token
-      const found = tokens.find(digest)
-      // What either clock has over, the database looks at again: the one may have been set, the other have slept.
-      if (found !== undefined && now() < found.expiresAt && clock() < found.expiresAtClock) return admit(found)
-      if (!accessForm.isWellFormed(token) || tokens.isStranger(digest)) throw invalidCredential()
+      const cached = tokens.get(digest)
+      // The database decides about a token that either clock has expired: one may have been set, the other have slept.
+      if (cached !== undefined && now() < cached.expiresAt && clock() < cached.expiresAtClock) return admit(cached)
+      if (!accessForm.isWellFormed(token) || tokens.isMissing(digest)) throw invalidCredential()
       return tokens.load(digest).then(admit)
     },
-    expiresAt: (token) => tokens.find(hash('sha256', token, 'latin1'))?.expiresAt,
+    expiresAt: (token) => tokens.get(hash('sha256', token, 'latin1'))?.expiresAt,
     refresh: tokens.refresh,
     async close() {
-      unsubscribe()
       tokens.close()
       await lastUsed.close()
     },
@@ -91,50 +107,58 @@ function monotonic(): number {
   return performance.now()
 }
 
-/** Tokens by their digest, kept until something changes that they hang on. */
-function createTokenCache(input: TokenAuthenticatorInput & Pick<TokenSource, 'clock'>) {
-  const { db, now, clock, time = DATABASE_TIME, onRevoked = () => {} } = input
-  const { tokens, strangers } = input.memory ?? { tokens: MAX_KNOWN_TOKENS, strangers: MAX_KNOWN_STRANGERS }
-  const known = createLruCache<KnownToken>(tokens)
-  const strangersUntil = createLruCache<number>(strangers)
-  const loading = new Map<string, Promise<KnownToken | undefined>>()
-  let generation = 0
-
-  const follower = followTokenChanges(db, (changes) => {
-    generation++
-    strangersUntil.clear()
-    for (const token of [...known.values()]) if (isChanged(token, changes)) known.delete(token.digest)
-    // What usage is booked on is the device.
-    if (changes.ended.size > 0) onRevoked(changes.ended as ReadonlySet<string> as ReadonlySet<KeyId>)
+/** Undefined when there is no such token, or it expired, was revoked, or its person is no member any more. */
+async function loadToken(source: Required<TokenSource>, digest: string): Promise<CachedToken | undefined> {
+  const row = await findRow(source.db, digest)
+  if (row === undefined) return undefined
+  const leftMs = row.expires_at - (await readTime(source.db, source.time))
+  if (leftMs <= 0) return undefined
+  const scopes = inRole(readScopes(row.token_scopes ?? row.device_scopes), row.role)
+  const caller: Caller = Object.freeze({
+    kind: 'token',
+    accountId: row.account_id,
+    keyId: row.device_id as string as KeyId, // what usage of a device is booked on
+    userId: row.user_id,
+    role: row.role,
+    plan: row.plan,
+    models: undefined,
+    requestsPerMinute: undefined,
+    monthlyBudgetNanoUsd: undefined,
+    scopes: new Set(scopes),
   })
-  const loadOnce = async (digest: string) => {
-    await follower.ready()
-    const startedIn = generation
-    const token = await loadToken({ db, time, now, clock }, digest)
-    if (startedIn !== generation) return token // read before a change that may concern it: good for now, not for keeping
-    if (token !== undefined) known.set(digest, token)
-    else {
-      known.delete(digest)
-      strangersUntil.set(digest, now() + STRANGER_MS)
-    }
-    return token
-  }
   return {
-    find: known.get,
-    isStranger: (digest: string) => (strangersUntil.get(digest) ?? 0) > now(),
-    /** One query however many ask at the same time. */
-    load(digest: string): Promise<KnownToken | undefined> {
-      const running = loading.get(digest)
-      if (running !== undefined) return running
-      const promise = loadOnce(digest).finally(() => loading.delete(digest))
-      loading.set(digest, promise)
-      return promise
-    },
-    refresh: follower.refresh,
-    close: follower.close,
+    caller,
+    expiresAt: source.now() + leftMs,
+    expiresAtClock: source.clock() + leftMs,
+    unwrittenUseAt: undefined,
   }
 }
 
-function isChanged({ deviceId, userId, accountId }: KnownToken, { devices, users, accounts }: TokenChanges): boolean {
-  return devices.has(deviceId) || users.has(userId) || accounts.has(accountId)
+/** One query by the digest, whatever the answer. */
+function findRow(db: Kysely<Database>, digest: string) {
+  const bytes = Uint8Array.from(Buffer.from(digest, 'latin1'))
+  return db
+    .selectFrom('credential')
+    .innerJoin('device_token', (join) =>
+      join
+        .onRef('device_token.account_id', '=', 'credential.account_id')
+        .onRef('device_token.hash', '=', 'credential.hash'),
+    )
+    .innerJoin('device', (join) =>
+      join.onRef('device.account_id', '=', 'device_token.account_id').onRef('device.id', '=', 'device_token.device_id'),
+    )
+    .innerJoin('member', (join) =>
+      join.onRef('member.account_id', '=', 'device.account_id').onRef('member.user_id', '=', 'device.user_id'),
+    )
+    .innerJoin('person', 'person.id', 'device.user_id')
+    .innerJoin('account', 'account.id', 'device.account_id')
+    .whereRef('device_token.device_id', '=', 'credential.id')
+    .where('credential.hash', '=', bytes)
+    .where('credential.kind', '=', 'access')
+    .where('device.revoked_at', 'is', null)
+    .where('member.removed_at', 'is', null)
+    .where('person.disabled_at', 'is', null)
+    .select(['device.account_id', 'device.id as device_id', 'device.user_id', 'device.scopes as device_scopes'])
+    .select(['device_token.scopes as token_scopes', 'device_token.expires_at', 'member.role', 'account.plan'])
+    .executeTakeFirst()
 }

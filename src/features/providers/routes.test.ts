@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
+import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import type { CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { callerOf } from '../../http/caller.ts'
 import { providersRoutes } from './routes.ts'
@@ -30,6 +30,7 @@ function provider(over: Partial<ProviderStatus> = {}): ProviderStatus {
     maxInFlight: undefined,
     inFlight: 0,
     queued: 0,
+    unbilledNanoUsd: 0n,
     credentials: [],
     deployments: [],
     ...over,
@@ -37,10 +38,10 @@ function provider(over: Partial<ProviderStatus> = {}): ProviderStatus {
 }
 
 async function setUp(t: TestContext, providers: readonly ProviderStatus[]) {
-  const desk = await openCreditDesk(t)
+  const fixture = await openCreditFixture(t)
   const deps = { callerOf, cursorKey: Buffer.alloc(32, 1), status: () => providers }
-  const request = await serveRoutes(t, desk, [providersRoutes(deps)])
-  const { id: account } = await desk.account('pro')
+  const request = await serveRoutes(t, fixture, [providersRoutes(deps)])
+  const { id: account } = await fixture.account('pro')
   const ask = (query = '', scopes = '') => request(`/admin/providers${query}`, `${account}${scopes}`)
   return { ask, namesOf: async (query: string) => namesIn((await ask(query)).body) }
 }
@@ -65,6 +66,7 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     maxInFlight: 200,
     inFlight: 3,
     queued: 4,
+    unbilledNanoUsd: 12_500_000n,
     credentials: [credential, { number: 2, coolingUntil: {}, inFlight: 1 }],
     deployments: [failing, deployment({ model: 'small' })],
   })
@@ -80,6 +82,7 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     max_in_flight: 200,
     in_flight: 3,
     queued: 4,
+    cost_unbilled_usd: 0.0125,
     credentials: [
       {
         number: 1,

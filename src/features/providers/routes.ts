@@ -1,7 +1,8 @@
-/** `/admin/providers`: how the configured providers fare, as this process sees them. */
+/** `/admin/providers`: the state of the configured providers, as this process sees them. No credential is shown. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import type { ProviderStatus } from '../../domain/provider-status.ts'
+import { type Static, Type } from 'typebox'
+import { usdNumber } from '../../domain/money.ts'
+import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import {
   PAGE_QUERY,
   type PageBinding,
@@ -11,7 +12,6 @@ import {
   renderPage,
 } from '../../http/page.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { ProviderView, renderProvider } from './shapes.ts'
 
 export interface ProvidersDeps extends Pick<FeatureDeps, 'callerOf'> {
   /** Signs the cursors of lists. */
@@ -19,6 +19,74 @@ export interface ProvidersDeps extends Pick<FeatureDeps, 'callerOf'> {
   /** Of every configured provider, now. */
   readonly status: () => readonly ProviderStatus[]
 }
+
+const nullable = <Value>(type: 'string' | 'integer', description: string) =>
+  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
+
+const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value>({ type: 'string', enum: values, description })
+const count = (description: string) => Type.Integer({ description })
+
+const HEALTH = ['healthy', 'degraded', 'down'] as const
+const BREAKERS = ['closed', 'open', 'half_open'] as const satisfies readonly BreakerState[]
+
+const CredentialView = Type.Object({
+  number: count('From 1, in the order of the configuration.'),
+  in_flight: count('Calls under way with it.'),
+  cooling: Type.Array(
+    Type.Object({
+      model: Type.String({ description: 'By the provider’s own name; `*`: every model.' }),
+      until: Type.String({ description: 'ISO 8601 UTC.' }),
+    }),
+    { description: 'What it is not used for, since the provider limited its rate or refused it.' },
+  ),
+})
+
+const FailureView = Type.Object({
+  at: Type.String({ description: 'ISO 8601 UTC.' }),
+  message: Type.String({ description: 'What went wrong.' }),
+})
+
+const DeploymentView = Type.Object({
+  model: Type.String({ description: 'By the provider’s own name.' }),
+  breaker: oneOf(
+    BREAKERS,
+    'closed: called as usual. open: failed too often, and left alone until `open_until` unless nothing else is left. ' +
+      'half_open: one request tries it.',
+  ),
+  open_until: nullable<string>('string', 'ISO 8601 UTC. Null: it is not open.'),
+  failures: count('In a row.'),
+  in_flight: count('Calls under way.'),
+  first_event_ms: nullable<number>('integer', 'To the first event of a stream, smoothed. Null: no stream yet.'),
+  whole_answer_ms: nullable<number>('integer', 'To the end of a whole answer, smoothed. Null: none yet.'),
+  calls: count('Since this process started.'),
+  failed_calls: count('Those of them that failed through the provider’s fault.'),
+  last_failure: Type.Unsafe<Static<typeof FailureView> | null>({
+    anyOf: [FailureView, { type: 'null' }],
+    description: 'Null: none since this process started.',
+  }),
+})
+
+const ProviderView = Type.Object({
+  id: Type.String({ description: 'Its name.' }),
+  object: Type.Literal('provider'),
+  name: Type.String({ description: 'By the configuration.' }),
+  base_url: Type.String({ description: 'Without user, password and query.' }),
+  status: oneOf(
+    HEALTH,
+    'healthy: every breaker is closed and no credential is cooling. down: every model that was called is left alone. ' +
+      'degraded: anything between.',
+  ),
+  max_in_flight: nullable<number>('integer', 'Most calls at the same time from one process. Null: no limit.'),
+  in_flight: count('Requests that have a place at it.'),
+  queued: count('Requests that wait for a place.'),
+  credentials: Type.Array(CredentialView),
+  cost_unbilled_usd: Type.Number({
+    description:
+      'Estimated cost, since this process started, of calls that ended before their first event: no client is charged for them.',
+  }),
+  deployments: Type.Array(DeploymentView, { description: 'The models that were called since this process started.' }),
+})
 
 const order = Type.Optional(
   Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By name.' }),
@@ -55,4 +123,60 @@ function pageOf(providers: readonly ProviderStatus[], { order, after, limit }: P
     .filter(({ name }) => after === undefined || (name !== after && compare(after, name) < 0))
     .sort((one, other) => compare(one.name, other.name))
     .slice(0, limit + 1)
+}
+
+function renderProvider(provider: ProviderStatus): Static<typeof ProviderView> {
+  return {
+    id: provider.name,
+    object: 'provider',
+    name: provider.name,
+    base_url: withoutSecrets(provider.baseUrl),
+    status: healthOf(provider),
+    max_in_flight: provider.maxInFlight ?? null,
+    in_flight: provider.inFlight,
+    queued: provider.queued,
+    credentials: provider.credentials.map(renderCredential),
+    cost_unbilled_usd: usdNumber(provider.unbilledNanoUsd),
+    deployments: provider.deployments.map(renderDeployment),
+  }
+}
+
+function healthOf({ credentials, deployments }: ProviderStatus): (typeof HEALTH)[number] {
+  if (deployments.length > 0 && deployments.every(({ breaker }) => breaker === 'open')) return 'down'
+  const isCooling = credentials.some(({ coolingUntil }) => Object.keys(coolingUntil).length > 0)
+  return isCooling || deployments.some(({ breaker }) => breaker !== 'closed') ? 'degraded' : 'healthy'
+}
+
+function renderCredential({ number, inFlight, coolingUntil }: CredentialStatus): Static<typeof CredentialView> {
+  const cooling = Object.entries(coolingUntil).map(([model, until]) => ({ model, until: isoTime(until) }))
+  return { number, in_flight: inFlight, cooling }
+}
+
+function renderDeployment(deployment: DeploymentStatus): Static<typeof DeploymentView> {
+  const { openUntil, firstEventMs, wholeAnswerMs, lastFailure } = deployment
+  return {
+    model: deployment.model,
+    breaker: deployment.breaker,
+    open_until: openUntil === undefined ? null : isoTime(openUntil),
+    failures: deployment.failures,
+    in_flight: deployment.inFlight,
+    first_event_ms: firstEventMs === undefined ? null : Math.round(firstEventMs),
+    whole_answer_ms: wholeAnswerMs === undefined ? null : Math.round(wholeAnswerMs),
+    calls: deployment.calls,
+    failed_calls: deployment.failedCalls,
+    last_failure: lastFailure === undefined ? null : { at: isoTime(lastFailure.at), message: lastFailure.message },
+  }
+}
+
+/** @param ms Unix milliseconds. */
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** Some hosts take a key in the address. '' for what is no address. */
+function withoutSecrets(baseUrl: string): string {
+  const url = URL.parse(baseUrl)
+  if (url === null) return ''
+  for (const part of ['username', 'password', 'search', 'hash'] as const) url[part] = ''
+  return baseUrl.endsWith('/') ? url.href : url.href.replace(/\/$/, '')
 }

@@ -3,8 +3,8 @@
  * requests that nobody will ever answer.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Database, IdempotencyTable } from '../../db/schema.ts'
-import { BATCH_ROWS, inBatches } from '../../jobs/batches.ts'
+import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 
 const KEEP_MS = 24 * 3_600_000
 /** Answers deleted in one transaction; a single one may be larger. */
@@ -20,7 +20,7 @@ export interface RetentionInput {
 }
 
 /** @returns How many rows were deleted. */
-export async function forgetIdempotencyKeys({ db, now, signal, keepStreamMs }: RetentionInput): Promise<number> {
+export async function deleteIdempotencyKeys({ db, now, signal, keepStreamMs }: RetentionInput): Promise<number> {
   const before = now() - KEEP_MS
   if (keepStreamMs !== undefined) {
     const streamsBefore = now() - keepStreamMs()
@@ -31,11 +31,10 @@ export async function forgetIdempotencyKeys({ db, now, signal, keepStreamMs }: R
 }
 
 const KEY = ['account_id', 'endpoint', 'key'] as const
-
 /** As `headers` are written: in nothing that a client says could these quotes stand like this. */
 const IS_STREAM = sql<boolean>`headers like '%"content-type":"text/event-stream%' and body is not null`
 
-/** Their rows stay, without events: a repeat is told that they are gone. */
+/** Deletes the events of streams; the rows stay, so that a repeat learns that they are gone. */
 async function emptyStreams(db: Kysely<Database>, before: number): Promise<number> {
   const limit = await rowsToEnd(db, before, IS_STREAM)
   if (limit === 0) return 0

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDatabase } from '../../../test/support/database.ts'
-import type { IdempotencyTable } from '../../db/schema.ts'
+import type { IdempotencyTable } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { forgetIdempotencyKeys } from './idempotency.ts'
+import { deleteIdempotencyKeys } from './idempotency.ts'
 
 const NOW = 1_760_000_000_000
 const KEEP_MS = 600_000
@@ -37,7 +37,7 @@ test('events are deleted when they can no longer be resumed; the rows stay, and 
     .insertInto('idempotency')
     .values([...many, row('young', { ended_at: NOW - KEEP_MS + 1 }), row('whole', { headers: words, body: '{}' })])
     .execute()
-  await forgetIdempotencyKeys({ db, now: () => NOW, keepStreamMs: () => KEEP_MS })
+  await deleteIdempotencyKeys({ db, now: () => NOW, keepStreamMs: () => KEEP_MS })
   const left = await db.selectFrom('idempotency').select(['key', 'body', 'state']).orderBy('key').execute()
   assert.equal(left.length, 602)
   assert.deepEqual(

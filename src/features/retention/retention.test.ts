@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KyselyPlugin, sql } from 'kysely'
-import { completionRecord, ensureAccounts, recordCompletions } from '../../../test/support/completions.ts'
 import { sqliteTest, temporaryDatabase } from '../../../test/support/database.ts'
-import { ledgerDays } from '../../../test/support/ledger-days.ts'
+import { completionRecord, ensureAccounts, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import { ledgerDays } from '../../../test/support/ledger/ledger-days.ts'
+import type { OpenedDatabase } from '../../db/database.ts'
 import { DatabaseError } from '../../db/failure.ts'
-import type { OpenedDatabase } from '../../db/open.ts'
-import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema.ts'
-import { type AccountId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
-import { inBatches } from '../../jobs/batches.ts'
-import { forgetIdempotencyKeys } from './idempotency.ts'
-import { retentionJobs } from './jobs.ts'
-import { forgetTraces } from './traces.ts'
-import { retireUsage } from './usage.ts'
+import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/schema.ts'
+import { type AccountId, type AuditId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
+import { inBatches } from '../../jobs/batched-deletion.ts'
+import { deleteIdempotencyKeys } from './idempotency.ts'
+import { deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -187,9 +185,9 @@ test('idempotency keys are forgotten a day after their answer, however it came o
     keyRow('younger', { ended_at: NOW - DAY_MS }),
   ]
   await database.db.insertInto('idempotency').values(rows).execute()
-  assert.equal(await forgetIdempotencyKeys(now(database)), 3)
+  assert.equal(await deleteIdempotencyKeys(now(database)), 3)
   assert.deepEqual(await keysLeft(database), ['younger'])
-  assert.equal(await forgetIdempotencyKeys(at(NOW + 1)(database)), 1)
+  assert.equal(await deleteIdempotencyKeys(at(NOW + 1)(database)), 1)
 })
 
 test('a request that nobody will answer is forgotten when its lease is long over and its hold is gone', async (t) => {
@@ -221,7 +219,7 @@ test('a request that nobody will answer is forgotten when its lease is long over
       created_at: 1,
     })
     .execute()
-  assert.equal(await forgetIdempotencyKeys(now(database)), 1)
+  assert.equal(await deleteIdempotencyKeys(now(database)), 1)
   assert.deepEqual(await keysLeft(database), ['alive', 'held'])
 })
 
@@ -242,12 +240,12 @@ test('R-F6: idempotency keys go 500 at a time, fewer where their answers are lar
     .insertInto('idempotency')
     .values(numbered(1_100, { endpoint: 'small' }))
     .execute()
-  assert.equal(await forgetIdempotencyKeys({ db, now: () => NOW }), 1_100)
+  assert.equal(await deleteIdempotencyKeys({ db, now: () => NOW }), 1_100)
   assert.deepEqual(deleted.splice(0), [500n, 500n, 100n])
   const body = 'x'.repeat(1.5 * 1024 * 1024)
   for (const row of numbered(5, { endpoint: 'large', body }))
     await database.db.insertInto('idempotency').values(row).execute()
-  assert.equal(await forgetIdempotencyKeys({ db, now: () => NOW }), 5)
+  assert.equal(await deleteIdempotencyKeys({ db, now: () => NOW }), 5)
   assert.deepEqual(deleted, [2n, 2n, 1n])
 })
 
@@ -303,7 +301,25 @@ test('ended jobs are kept for a week, processes for a day; alerts for ever', asy
     .insertInto('usage_alert')
     .values({ ...alert, spent_nano_usd: 1n, limit_nano_usd: 2n })
     .execute()
-  assert.equal(await forgetTraces(now(database)), 2)
+  const attempt = (id: string, result: 'done' | 'denied', at: number) => ({
+    account_id: ada,
+    id: `aud_${id}` as AuditId,
+    actor_kind: 'key' as const,
+    action: 'key.created',
+    result,
+    details: '{}',
+    created_at: at,
+  })
+  const long = NOW - 400 * DAY_MS
+  await db
+    .insertInto('audit')
+    .values([attempt('a', 'denied', long - 1), attempt('b', 'denied', long), attempt('c', 'done', long - 1)])
+    .execute()
+  assert.equal(await deleteTraces(now(database)), 3)
+  assert.deepEqual(
+    (await db.selectFrom('audit').select('id').orderBy('id').execute()).map(({ id }) => id),
+    ['aud_b', 'aud_c'],
+  )
   const names = (await db.selectFrom('job').select('name').orderBy('name').execute()).map(({ name }) => name)
   assert.deepEqual(names, ['new', 'open'])
   assert.deepEqual(

@@ -4,14 +4,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Role } from '../../domain/identity/caller.ts'
+import type { BrowserSession, PeoplePort } from '../../domain/identity/sign-in.ts'
 import type { AccountId, UserId } from '../../domain/ids.ts'
-import type { Role } from '../../domain/rights.ts'
-import type { BrowserSession, PeoplePort } from '../../domain/sign-in.ts'
-import { originOfRequest, takeOnlyFromOwnPages } from '../../http/browser-request.ts'
-import { appHeaders } from '../../http/page-headers.ts'
-import { REMOVED_NEXT, readNextCookie } from '../../http/pages/next-cookie.ts'
-import { REMOVED_SESSION_COOKIE } from './cookie.ts'
-import type { Sessions } from './sessions.ts'
+import { appHeaders } from '../../http/pages/page-headers.ts'
+import { REMOVED_NEXT, readNextCookie } from '../../http/pages/sign-in-routes.ts'
+import { originOfRequest, rejectCrossSite } from '../../http/request-origin.ts'
+import { REMOVED_SESSION_COOKIE, type Sessions } from './sessions.ts'
 import { TOKEN_LIFE_S, type TokenSigner } from './token.ts'
 
 /** An account that a person belongs to. */
@@ -32,8 +31,8 @@ export interface AuthDeps {
   readonly redeemLink: (token: string) => Promise<AccountId | undefined>
   /** The page that says why a link did not work. */
   readonly linkRefused: () => string
-  /** Makes a path of ours of whatever was asked for. */
-  readonly localPath: (asked: unknown) => string
+  /** Returns the requested path if it is local, else the dashboard's. */
+  readonly localPath: (requested: unknown) => string
 }
 
 const MAX_FORM_BYTES = 16 * 1024
@@ -54,20 +53,42 @@ const SessionBody = Type.Object(
 )
 const LinkBody = Type.Object({ token: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
 const tags = ['Dashboard']
+/** Anybody may call them. */
+const security: [] = []
+const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+const redirected = { description: 'A form was sent: the page to go to is in `Location`.' }
 const sessionSchema = {
   summary: 'Get an access token for the dashboard',
   description: 'By the cookie of sign-in. `account_id` goes over to another account of the person.',
   tags,
   body: SessionBody,
-  response: { 200: SessionView },
+  security: [{ session: [] }],
+  response: { 200: SessionView, ...errors },
 }
-const signOutSchema = { summary: 'Sign out', description: 'In force everywhere within 30 s.', tags }
+const signOutSchema = {
+  summary: 'Sign out',
+  description: 'Ends the session of the cookie, everywhere within 30 s. Without a session it does nothing.',
+  tags,
+  security,
+  response: { 204: Type.Null({ description: 'Signed out.' }), 303: Type.Null(redirected), ...errors },
+}
 const linkSchema = {
   summary: 'Sign in with a one-time link',
   description:
     'With the token of a link that the terminal printed. A form is sent on to the page that was wanted, or the dashboard.',
   tags,
+  consumes: ['application/json', 'application/x-www-form-urlencoded'],
+  security,
   body: LinkBody,
+  response: {
+    200: SessionView,
+    303: Type.Null(redirected),
+    401: {
+      description: 'The link is wrong, old, or was used. A form gets a page that says so.',
+      content: { 'application/json': { schema: Type.Ref('Error') }, 'text/html': { schema: Type.String() } },
+    },
+    ...errors,
+  },
 }
 
 export function authRoutes(deps: AuthDeps): FastifyPluginAsyncTypebox {
@@ -75,7 +96,7 @@ export function authRoutes(deps: AuthDeps): FastifyPluginAsyncTypebox {
   const headers = appHeaders(publicUrl)
   return async (app) => {
     app.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
-    takeOnlyFromOwnPages(app, { publicUrl })
+    rejectCrossSite(app, { publicUrl })
     await app.register(formBody, { bodyLimit: MAX_FORM_BYTES })
     app.addHook('preValidation', async (request) => {
       request.body ??= {} // what has no body says nothing in it
@@ -92,7 +113,7 @@ export function authRoutes(deps: AuthDeps): FastifyPluginAsyncTypebox {
       const session = await sessions.find(request.headers.cookie)
       if (session !== undefined) await sessions.end(session, originOfRequest(request))
       reply.header('set-cookie', REMOVED_SESSION_COOKIE)
-      return isForm(request) ? reply.redirect('/sign-in', 303) : reply.code(204).send()
+      return isForm(request) ? reply.redirect('/sign-in', 303) : reply.code(204).send(null)
     })
     app.post('/auth/link', { schema: linkSchema }, async (request, reply) => signInByLink(deps, request, reply))
   }

@@ -10,8 +10,8 @@ import { createTokenSigner } from './token.ts'
 const NOW = Date.UTC(2026, 0, 1)
 const ORIGIN = { address: '203.0.113.7', userAgent: 'Browser', requestId: 'req_1' }
 
-/** A person with three sessions, and who knows them by heart. */
-async function setUp(t: TestContext, memory: { tokens: number; sessions: number }) {
+/** A person with three sessions, and a cache of this capacity. */
+async function setUp(t: TestContext, capacity: { tokenCapacity: number; sessionCapacity: number }) {
   const now = () => NOW
   const { db, onChange } = await temporaryDatabase(t)
   const { id: accountId } = await createAccount(db, { name: 'a', plan: 'free' }, { now, ids: testIds })
@@ -35,7 +35,7 @@ async function setUp(t: TestContext, memory: { tokens: number; sessions: number 
   const tokens = [await create(1), await create(2), await create(3)] as const
   const verified: string[] = []
   const authenticator = createSessionAuthenticator({
-    ...{ db, onChange, now, memory, onOver: () => undefined },
+    ...{ db, onChange, now, ...capacity, onEnded: () => undefined },
     signer: {
       sign: signer.sign,
       verify(token) {
@@ -46,7 +46,7 @@ async function setUp(t: TestContext, memory: { tokens: number; sessions: number 
   })
   t.after(() => authenticator.close())
   await authenticator.refresh()
-  const isIn = async (token: string): Promise<boolean> => {
+  const isValid = async (token: string): Promise<boolean> => {
     try {
       await authenticator.authenticate(token)
       return true
@@ -54,24 +54,24 @@ async function setUp(t: TestContext, memory: { tokens: number; sessions: number 
       return false
     }
   }
-  /** As if the rows were gone, without a word to anybody. */
+  /** As if the rows were gone, without a notification. */
   const hide = () => db.updateTable('member').set({ removed_at: 1 }).execute()
-  return { tokens, verified, isIn, hide }
+  return { tokens, verified, isValid, hide }
 }
 
-test('of sessions known by heart the longest unused is looked up again [limit: known-sessions]', async (t) => {
-  const { tokens, isIn, hide } = await setUp(t, { tokens: 10, sessions: 2 })
+test('the least recently used session leaves the cache [limit: known-sessions]', async (t) => {
+  const { tokens, isValid, hide } = await setUp(t, { tokenCapacity: 10, sessionCapacity: 2 })
   const [first, second, third] = tokens
-  for (const token of [first, second, first, third]) assert.equal(await isIn(token), true)
+  for (const token of [first, second, first, third]) assert.equal(await isValid(token), true)
   await hide()
-  assert.deepEqual([await isIn(first), await isIn(third), await isIn(second)], [true, true, false])
+  assert.deepEqual([await isValid(first), await isValid(third), await isValid(second)], [true, true, false])
 })
 
-test('of tokens known by heart the longest unused is verified again [limit: known-sessions]', async (t) => {
-  const { tokens, isIn, verified } = await setUp(t, { tokens: 2, sessions: 10 })
+test('the least recently used token leaves the cache [limit: known-sessions]', async (t) => {
+  const { tokens, isValid, verified } = await setUp(t, { tokenCapacity: 2, sessionCapacity: 10 })
   const [first, second, third] = tokens
-  for (const token of [first, second, first, third, first, third]) assert.equal(await isIn(token), true)
+  for (const token of [first, second, first, third, first, third]) assert.equal(await isValid(token), true)
   assert.deepEqual(verified, [first, second, third])
-  assert.equal(await isIn(second), true)
+  assert.equal(await isValid(second), true)
   assert.deepEqual(verified, [first, second, third, second])
 })

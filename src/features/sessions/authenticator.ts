@@ -1,53 +1,49 @@
 /**
- * Who a request comes from, by the token of the dashboard. A token that was seen before costs a hash and two looks into
- * memory. What it says of the person is not believed: whose it is and what they may is what the rows say now.
+ * Authenticates requests by the token of the dashboard. A token that was verified before costs a hash and two map lookups.
+ * The token only names the session: whose it is, and what they may do, is read from the database.
  */
 import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import type { Caller } from '../../domain/caller.ts'
-import { invalidCredential } from '../../domain/credential-errors.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
+import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { KeyId, SessionId } from '../../domain/ids.ts'
-import { rightsOfRole } from '../../domain/rights.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
-import { type Change, followChanges } from './changes.ts'
+import { createCredentialCache, includesOwner } from '../credential-cache.ts'
 import { findSession, type PersonalSession } from './queries.ts'
 import type { TokenSigner, VerifiedToken } from './token.ts'
 
-export const MAX_KNOWN_TOKENS = 10_000
-export const MAX_KNOWN_SESSIONS = 10_000
-/** Changes are followed; this is for those that were not heard of. */
-const KNOWN_FOR_MS = 30_000
+export const MAX_CACHED_TOKENS = 10_000
+const MAX_CACHED_SESSIONS = 10_000
+/** Changes are followed; this bounds what a missed one does. */
+const SESSION_MAX_AGE_MS = 30_000
 
 export interface SessionAuthenticatorInput {
   readonly db: Kysely<Database>
   readonly signer: TokenSigner
-  /** Calls back when another process may have changed sessions; returns what ends it. */
+  /** Calls back when another process may have changed sessions; returns what unsubscribes. */
   readonly onChange: (listener: () => void) => () => void
-  /** Sessions that are over, here or by another process: what still runs for such callers is to end. */
-  readonly onOver: (isOver: (caller: Caller) => boolean) => void
+  /** Called when sessions have ended, here or in another process: their requests in flight are to end. */
+  readonly onEnded: (isEnded: (caller: Caller) => boolean) => void
   /** Unix milliseconds. */
   readonly now: () => number
-  /** How much is remembered; `MAX_KNOWN_TOKENS` and `MAX_KNOWN_SESSIONS` unless set. */
-  readonly memory?: Memory
-}
-
-interface Memory {
-  readonly tokens: number
-  readonly sessions: number
+  /** `MAX_CACHED_TOKENS` unless set. */
+  readonly tokenCapacity?: number
+  /** `MAX_CACHED_SESSIONS` unless set. */
+  readonly sessionCapacity?: number
 }
 
 export interface SessionAuthenticator {
-  /** Answers at once for a token that is known. Throws, or rejects with, `invalid_credential` or `database_unavailable`. */
+  /** Returns synchronously for a cached token. Throws, or rejects with, `invalid_credential` or `database_unavailable`. */
   authenticate(token: string): Caller | Promise<Caller>
-  /** The session behind a caller that came from here. */
+  /** The session of a caller that this authenticator returned. */
   sessionOf(caller: Caller): SessionId | undefined
   /** Resolves when all that was committed before is in force here. */
   refresh(): Promise<void>
   close(): void
 }
 
-interface KnownSession {
+interface CachedSession {
   readonly id: SessionId
   /** One frozen object, the same for every request of this session. */
   readonly caller: Caller
@@ -56,13 +52,11 @@ interface KnownSession {
 }
 
 export function createSessionAuthenticator(input: SessionAuthenticatorInput): SessionAuthenticator {
-  const { signer, onChange, now, memory = { tokens: MAX_KNOWN_TOKENS, sessions: MAX_KNOWN_SESSIONS } } = input
-  const tokens = createLruCache<VerifiedToken>(memory.tokens)
-  const sessions = createSessionCache(input, memory.sessions)
-  const unsubscribe = onChange(() => void sessions.refresh())
-  void sessions.refresh()
+  const { signer, now } = input
+  const tokens = createLruCache<VerifiedToken>(input.tokenCapacity ?? MAX_CACHED_TOKENS)
+  const sessions = createSessionCache(input)
 
-  const admit = (token: VerifiedToken, session: KnownSession | undefined): Caller => {
+  const admit = (token: VerifiedToken, session: CachedSession | undefined): Caller => {
     if (session?.caller.userId !== token.userId || session.endsAt <= now()) throw invalidCredential()
     return session.caller
   }
@@ -77,82 +71,45 @@ export function createSessionAuthenticator(input: SessionAuthenticatorInput): Se
       const digest = hash('sha256', text, 'latin1')
       const token = tokens.get(digest)
       if (token === undefined) return verify(text, digest)
-      if (token.refusedFrom <= now()) throw invalidCredential()
+      if (token.expiresAt <= now()) throw invalidCredential()
       const session = sessions.find(token.sessionId)
       if (session !== undefined) return admit(token, session)
       return sessions.load(token.sessionId).then((loaded) => admit(token, loaded))
     },
     sessionOf: sessions.idOf,
     refresh: sessions.refresh,
-    close() {
-      unsubscribe()
-      sessions.close()
-    },
+    close: sessions.close,
   }
 }
 
-/** Sessions by their id, kept until something about them changes. */
-function createSessionCache({ db, onOver, now }: SessionAuthenticatorInput, capacity: number) {
-  const known = createLruCache<KnownSession>(capacity)
+/** Sessions by their id. */
+function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: SessionAuthenticatorInput) {
   const ids = new WeakMap<Caller, SessionId>()
-  const loading = new Map<SessionId, Promise<KnownSession | undefined>>()
-  let generation = 0
-
-  const follower = followChanges(db, (changes) => {
-    generation++
-    for (const session of [...known.values()]) {
-      if (changes.some((change) => concerns(change, session.caller, session.id))) known.delete(session.id)
-    }
-    const overs = changes.filter(({ isOver }) => isOver)
-    if (overs.length === 0) return
-    onOver((caller) => {
+  const { get, load, refresh, close } = createCredentialCache<CachedSession>({
+    ...{ db, onChange, onEnded, now, tables: ['session', 'member', 'person', 'account'] },
+    capacity: sessionCapacity ?? MAX_CACHED_SESSIONS,
+    negativeCapacity: 0,
+    async load(id) {
+      const loadedAt = now()
+      const row = await findSession(db, { id: id as SessionId }, loadedAt)
+      if (row === undefined) return undefined
+      const session = { id: row.id, caller: callerOf(row), loadedAt, endsAt: row.endsAt }
+      ids.set(session.caller, row.id)
+      return session
+    },
+    dependsOn: ({ id, caller }, rows) => rows.session.has(id) || includesOwner(rows, caller),
+    isEndedBy(caller, rows) {
       const id = ids.get(caller)
-      return id !== undefined && overs.some((change) => concerns(change, caller, id))
-    })
+      return id !== undefined && (rows.session.has(id) || includesOwner(rows, caller))
+    },
   })
-  const loadOnce = async (id: SessionId) => {
-    await follower.ready()
-    const startedIn = generation
-    const time = now()
-    const row = await findSession(db, { id }, time)
-    if (row === undefined) return undefined
-    const session: KnownSession = { id, caller: callerOf(row), loadedAt: time, endsAt: row.endsAt }
-    ids.set(session.caller, id)
-    if (startedIn === generation) known.set(id, session) // else good for now, not for keeping
-    return session
+  const find = (id: SessionId): CachedSession | undefined => {
+    const session = get(id)
+    if (session === undefined) return undefined
+    const ageMs = now() - session.loadedAt
+    return ageMs >= 0 && ageMs < SESSION_MAX_AGE_MS ? session : undefined
   }
-  return {
-    find(id: SessionId): KnownSession | undefined {
-      const session = known.get(id)
-      if (session === undefined) return undefined
-      const ageMs = now() - session.loadedAt
-      return ageMs >= 0 && ageMs < KNOWN_FOR_MS ? session : undefined
-    },
-    /** One query however many ask at the same time. */
-    load(id: SessionId): Promise<KnownSession | undefined> {
-      const running = loading.get(id)
-      if (running !== undefined) return running
-      const promise = loadOnce(id).finally(() => loading.delete(id))
-      loading.set(id, promise)
-      return promise
-    },
-    idOf: (caller: Caller) => ids.get(caller),
-    refresh: follower.refresh,
-    close: follower.close,
-  }
-}
-
-function concerns({ kind, id, userId }: Change, caller: Caller, sessionId: SessionId): boolean {
-  switch (kind) {
-    case 'session':
-      return id === sessionId
-    case 'member':
-      return id === caller.accountId && userId === caller.userId
-    case 'person':
-      return userId === caller.userId
-    case 'account':
-      return id === caller.accountId
-  }
+  return { find, load, idOf: (caller: Caller) => ids.get(caller), refresh, close }
 }
 
 function callerOf({ userId, accountId, role, plan, operator }: PersonalSession): Caller {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSessionCookie, SESSION_COOKIE } from './cookie.ts'
+import { readSessionCookie, SESSION_COOKIE } from './sessions.ts'
 
 test('of 8 KiB of cookies the session’s is read, of more none is [limit: cookies]', () => {
   const secret = 's'.repeat(43)

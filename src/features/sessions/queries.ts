@@ -1,9 +1,12 @@
-/** Rows of sessions: browsers that are signed in. Those that were ended or ran out are in no answer. */
+/** Rows of sessions: browsers that are signed in. Ended and expired ones are never returned, and deleted after 30 days. */
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { Origin } from '../../domain/identity/sign-in.ts'
 import type { AccountId, SessionId, UserId } from '../../domain/ids.ts'
-import type { Origin } from '../../domain/sign-in.ts'
+import type { PageRequest } from '../../http/page.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
+import { every, type JobKind } from '../../jobs/job.ts'
 
 /** Without being renewed, and in all. */
 export const IDLE_LIFE_MS = 30 * 86_400_000
@@ -11,6 +14,8 @@ export const WHOLE_LIFE_MS = 90 * 86_400_000
 /** Of one person: with another one, the oldest ends. */
 export const MAX_SESSIONS = 50
 const MAX_USER_AGENT_LENGTH = 200
+const HOUR_MS = 3_600_000
+const RETENTION_MS = 30 * 24 * HOUR_MS
 
 /** Times are Unix milliseconds. */
 export interface Session {
@@ -54,7 +59,7 @@ export async function insertSession(db: Kysely<Database>, session: NewSession, n
 
 /** Ends a person's oldest sessions beyond the cap. */
 export async function endSurplus(db: Kysely<Database>, userId: UserId, now: number): Promise<void> {
-  const surplus = await livingSessions(db, now)
+  const surplus = await activeSessions(db, now)
     .select('session.id')
     .where('session.user_id', '=', userId)
     .orderBy('session.id', 'desc')
@@ -76,7 +81,7 @@ export async function findSession(
   by: { readonly id: SessionId } | { readonly secretHash: Uint8Array },
   now: number,
 ) {
-  const row = await livingSessions(db, now)
+  const row = await activeSessions(db, now)
     .innerJoin('person', 'person.id', 'session.user_id')
     .innerJoin('account', 'account.id', 'session.account_id')
     .innerJoin('member', (join) =>
@@ -96,12 +101,8 @@ export async function findSession(
   return { ...toSession(row), email, name, accountName, plan, role, operator }
 }
 
-export interface SessionPage {
+export interface SessionPage extends PageRequest {
   readonly userId: UserId
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The id of the last one of the page before; undefined: from the start. */
-  readonly after?: string | undefined
 }
 
 /** Of one person, by age. */
@@ -110,7 +111,7 @@ export async function listSessions(
   { userId, ...page }: SessionPage,
   now: number,
 ): Promise<readonly Session[]> {
-  const rows = await livingSessions(db, now)
+  const rows = await activeSessions(db, now)
     .select(SESSION_COLUMNS)
     .where('session.user_id', '=', userId)
     .$if(page.after !== undefined, (query) =>
@@ -184,7 +185,7 @@ const SESSION_COLUMNS = [
   'session.user_agent',
 ] as const
 
-function livingSessions(db: Kysely<Database>, now: number) {
+function activeSessions(db: Kysely<Database>, now: number) {
   return db
     .selectFrom('session')
     .where('session.ended_at', 'is', null)
@@ -214,4 +215,33 @@ function toSession(row: SessionRow): Session {
     address: row.address ?? undefined,
     userAgent: row.user_agent ?? undefined,
   }
+}
+
+interface SessionJobsInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** Background work, by the names of its kinds. */
+export function sessionJobs({ db, now }: SessionJobsInput): Readonly<Record<string, JobKind>> {
+  return {
+    'sessions.retention': every(HOUR_MS, async (_job, { signal }) => {
+      await inBatches(() => deleteOldSessions(db, now()), signal)
+    }),
+  }
+}
+
+/** @returns How many were deleted: at most a batch. */
+export async function deleteOldSessions(db: Kysely<Database>, now: number): Promise<number> {
+  const before = now - RETENTION_MS
+  const over = db
+    .selectFrom('session')
+    .select('id')
+    .where((is) =>
+      is.or([is('ended_at', '<', before), is('expires_at', '<', before), is('renewed_at', '<', before - IDLE_LIFE_MS)]),
+    )
+    .limit(BATCH_ROWS)
+  const { numDeletedRows } = await db.deleteFrom('session').where('id', 'in', over).executeTakeFirst()
+  return Number(numDeletedRows)
 }

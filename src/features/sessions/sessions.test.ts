@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { join, OWN_PAGE, openApp } from '../../../test/support/signed-in.ts'
+import { join, OWN_PAGE, openApp } from '../../../test/support/browser/signed-in.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { SessionId } from '../../domain/ids.ts'
-import { createSignInLink } from '../accounts/sign-in-link.ts'
-import { forgetSessions } from './jobs.ts'
-import { IDLE_LIFE_MS, MAX_SESSIONS, WHOLE_LIFE_MS } from './queries.ts'
+import { createSignInLink } from '../accounts/bootstrap.ts'
+import { deleteOldSessions, IDLE_LIFE_MS, MAX_SESSIONS, WHOLE_LIFE_MS } from './queries.ts'
 
 const DAY_MS = 86_400_000
 
@@ -394,7 +393,7 @@ test('sessions are forgotten 30 days after they are over, others are not', async
   await session({ ended_at: now - 31 * DAY_MS })
   await session({ renewed_at: now - 61 * DAY_MS })
   await session({ created_at: 1, expires_at: now - 31 * DAY_MS })
-  assert.equal(await forgetSessions(database.db, now), 3)
+  assert.equal(await deleteOldSessions(database.db, now), 3)
   const left = await database.db.selectFrom('session').select('id').execute()
   assert.deepEqual(left.map(({ id }) => id).sort(), kept.sort())
 })

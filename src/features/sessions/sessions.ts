@@ -1,12 +1,14 @@
-/** Browsers that are signed in: begun at sign-in, found by their cookie, ended everywhere. */
+/**
+ * Sessions of browsers: started at sign-in, found by their cookie, ended everywhere. The cookie's `__Host-` prefix makes
+ * browsers reject it from other hosts, without TLS, and for a part of the site; localhost counts as secure.
+ */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { BrowserSession, Origin, SessionsPort } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, SessionId, UserId } from '../../domain/ids.ts'
-import type { BrowserSession, Origin, SessionsPort } from '../../domain/sign-in.ts'
 import type { WriteAudit } from '../deps.ts'
-import { REMOVED_SESSION_COOKIE, readSessionCookie, sessionCookie } from './cookie.ts'
 import {
   endSession,
   endSurplus,
@@ -22,6 +24,12 @@ import {
 const SECRET_BYTES = 32
 /** A session that was renewed a moment ago is not written again. */
 const RENEW_AFTER_MS = 60_000
+export const SESSION_COOKIE = '__Host-turnpike'
+const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax'
+/** 32 bytes, base64url. */
+const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/
+/** A browser sends all cookies of the host, those of others on it, too. */
+const MAX_HEADER_LENGTH = 8 * 1024
 
 export interface SessionsInput {
   readonly db: Kysely<Database>
@@ -134,3 +142,23 @@ function toBrowserSession(session: PersonalSession): BrowserSession {
   const { id, userId, email, name, accountId, accountName, role, createdAt: signedInAt } = session
   return { id, userId, email, name, accountId, accountName, role, signedInAt }
 }
+
+/** @returns the cookie's secret; undefined when it is missing, could not be one of ours, or is there twice. */
+export function readSessionCookie(cookies: string | undefined): string | undefined {
+  if (cookies === undefined || cookies.length > MAX_HEADER_LENGTH) return undefined
+  const prefix = `${SESSION_COOKIE}=`
+  const values = cookies
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix))
+  const [secret] = values.map((pair) => pair.slice(prefix.length))
+  return values.length === 1 && secret !== undefined && SECRET_PATTERN.test(secret) ? secret : undefined
+}
+
+/** The value of `Set-Cookie`. */
+function sessionCookie(secret: string, lifeMs: number): string {
+  return `${SESSION_COOKIE}=${secret}; Max-Age=${Math.max(0, Math.floor(lifeMs / 1000))}; ${ATTRIBUTES}`
+}
+
+/** The value of `Set-Cookie` that removes it. */
+export const REMOVED_SESSION_COOKIE = sessionCookie('', 0)

@@ -53,7 +53,7 @@ test('JWT-2: a token says exactly what the contract lists, and sid', async () =>
   const [header = '', payload = ''] = token.split('.')
   assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), HEADER)
   assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64url').toString()), PAYLOAD)
-  assert.deepEqual(await verify(token), { ...CLAIMS, refusedFrom: NOW + TOKEN_LIFE_S * 1000 })
+  assert.deepEqual(await verify(token), { ...CLAIMS, expiresAt: NOW + TOKEN_LIFE_S * 1000 })
   assert.equal(forge(HEADER, PAYLOAD).split('.').length, 3)
   assert.notEqual(await verify(forge(HEADER, PAYLOAD)), undefined, 'what forge makes is right unless it is made wrong')
 })

@@ -2,15 +2,14 @@
  * The dashboard's token: a JWT (RFC 7519), signed with HS256, of exactly the claims that are read again. What comes in must
  * be written as this file writes it, to the byte: there is one spelling of a token, and nothing in it that nobody reads.
  */
-import type { webcrypto } from 'node:crypto'
-import { hash } from 'node:crypto'
+import { hash, type webcrypto } from 'node:crypto'
+import { ROLES, type Role } from '../../domain/identity/caller.ts'
 import type { SessionId, UserId } from '../../domain/ids.ts'
-import { ROLES, type Role } from '../../domain/rights.ts'
 
 export const TOKEN_LIFE_S = 15 * 60
 /** How far ahead the clock of another process that shares the secret may be: for `iat` alone, never beyond `exp`. */
 const CLOCK_SKEW_S = 30
-export const MAX_TOKEN_LENGTH = 2_048
+const MAX_TOKEN_LENGTH = 2_048
 /** RFC 5321, 4.5.3.1; a longer one is no address, and would make a token that is too long. */
 const MAX_EMAIL_LENGTH = 254
 const HEADER_NAMES = 'alg,kid,typ'
@@ -25,8 +24,8 @@ export interface TokenClaims {
 }
 
 export interface VerifiedToken extends TokenClaims {
-  /** Unix milliseconds from which it is refused. */
-  readonly refusedFrom: number
+  /** Unix milliseconds. */
+  readonly expiresAt: number
 }
 
 export interface TokenSigner {
@@ -72,7 +71,7 @@ export async function createTokenSigner({ keys, now }: TokenSignerInput): Promis
           currentDate: new Date(now()),
         })
         const claims = readClaims(payload)
-        return claims !== undefined && now() < claims.refusedFrom ? claims : undefined
+        return claims !== undefined && now() < claims.expiresAt ? claims : undefined
       } catch {
         return undefined
       }
@@ -132,6 +131,6 @@ function readClaims({ sub, email, role, sid, iat, exp }: Record<string, unknown>
     sessionId: sid as SessionId,
     email,
     role: known,
-    refusedFrom: Math.min(exp, iat + TOKEN_LIFE_S) * 1000,
+    expiresAt: Math.min(exp, iat + TOKEN_LIFE_S) * 1000,
   }
 }

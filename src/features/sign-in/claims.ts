@@ -1,5 +1,5 @@
-import type { VouchedIdentity } from '../../domain/sign-in.ts'
-import { SignInError } from './failure.ts'
+import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { type DomainRefusal, SignInError } from './failure.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
 
@@ -8,7 +8,7 @@ const MAX_NAME_LENGTH = 200
 /** OpenID Connect Core, 2. */
 const MAX_SUBJECT_LENGTH = 255
 const EMAIL = /^[^\s@<>"]+@[^\s@<>"]+$/
-/** Control characters, and marks that turn the direction of what follows: a name is shown to others. */
+/** Control characters and direction marks: names are shown to others. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
@@ -20,10 +20,10 @@ export function vouchedIdentity(issuer: string, claims: Claims): VouchedIdentity
   if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_LENGTH) {
     throw new SignInError('untrusted', 'no usable subject')
   }
-  const told = readEmail(email)
-  const address = told ?? readEmail(preferred_username)
+  const given = readEmail(email)
+  const address = given ?? readEmail(preferred_username)
   if (address === undefined) throw new SignInError('no e-mail', 'no e-mail address')
-  const emailVerified = told !== undefined && (email_verified === true || email_verified === 'true')
+  const emailVerified = given !== undefined && (email_verified === true || email_verified === 'true')
   return { issuer, subject: sub, email: address, emailVerified, name: readName(name) ?? address }
 }
 
@@ -38,11 +38,14 @@ export function readName(value: unknown): string | undefined {
   return name === '' ? undefined : name
 }
 
-export type DomainRefusal = 'unverified' | 'domain'
+/** Whether the configuration lets every address sign in: it names no domain, or `*`. */
+export function mayAnyDomain(allowed: readonly string[]): boolean {
+  return allowed.length === 0 || allowed.includes('*')
+}
 
-/** Undefined: welcome. An address that nobody verified proves no domain. @param allowed Domains; none: all are. */
+/** Undefined: allowed. An unverified address proves no domain. @param allowed Domains; none or `*`: all are. */
 export function domainRefusal(identity: VouchedIdentity, allowed: readonly string[]): DomainRefusal | undefined {
-  if (allowed.length === 0) return undefined
+  if (mayAnyDomain(allowed)) return undefined
   if (!identity.emailVerified) return 'unverified'
   const domain = identity.email.slice(identity.email.lastIndexOf('@') + 1).toLowerCase()
   return allowed.some((name) => name.toLowerCase() === domain) ? undefined : 'domain'

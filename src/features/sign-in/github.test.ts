@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startGithubFake } from '../../../test/support/github-fake.ts'
-import { comeBack, createTestBrowser, startSignIn } from '../../../test/support/sign-in.ts'
+import { startGithubFake } from '../../../test/support/agents/github-fake.ts'
+import { comeBack, createTestBrowser, startSignIn } from '../../../test/support/browser/sign-in.ts'
+import { githubProvider } from './github.ts'
 import { createOutbound } from './outbound.ts'
-import { createProvider } from './provider.ts'
 import { newRoundTrip } from './round-trip.ts'
 
 async function stage(t: TestContext, allowed: readonly string[] = []) {
@@ -72,7 +72,7 @@ test('GitHub itself is asked at its own addresses', async () => {
   const client = { client_id: 'Iv1.a', client_secret: 'b', allowed_domains: [] }
   const deps = { redirectUri: 'https://ai.example.com/auth/github/callback', outbound: createOutbound(), now: Date.now }
   const trip = newRoundTrip({ slug: 'github', next: '/', invitation: undefined })
-  const url = await createProvider({ kind: 'github', name: 'GitHub', ...client }, deps).begin(trip)
+  const url = await githubProvider({ kind: 'github', name: 'GitHub', ...client }, deps).begin(trip)
   assert.equal(`${url.origin}${url.pathname}`, 'https://github.com/login/oauth/authorize')
   assert.equal(url.searchParams.get('scope'), 'read:user user:email')
 })

@@ -1,4 +1,4 @@
-/** GitHub speaks OAuth 2.0 without OpenID Connect: who somebody is, its own API says. */
+/** GitHub: OAuth 2.0 without OpenID Connect; the identity comes from its REST API. */
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
@@ -10,13 +10,11 @@ import {
   customFetch,
   fetchProtectedResource,
 } from 'openid-client'
-import type { VouchedIdentity } from '../../domain/sign-in.ts'
-import type { ProviderSettings } from './choices.ts'
+import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import { readEmail, readName } from './claims.ts'
-import { SignInError } from './failure.ts'
-import { toSignInError } from './oauth-failure.ts'
+import { SignInError, toSignInError } from './failure.ts'
 import { noRequests } from './outbound.ts'
-import type { IdentityProvider, ProviderDeps } from './provider.ts'
+import type { IdentityProvider, ProviderDeps, ProviderSettings } from './provider.ts'
 import type { RoundTrip } from './round-trip.ts'
 
 const GITHUB = 'https://github.com'
@@ -51,8 +49,8 @@ export function githubProvider(settings: ProviderSettings, deps: ProviderDeps): 
     const checks = { pkceCodeVerifier: trip.verifier, expectedState: trip.state }
     const { access_token: token } = await authorizationCodeGrant(config, callback, checks)
     const [user, emails] = await Promise.all([
-      ask({ config, token }, `${api}/user`),
-      ask({ config, token }, `${api}/user/emails`),
+      fetchJson({ config, token }, `${api}/user`),
+      fetchJson({ config, token }, `${api}/user/emails`),
     ])
     return identityOf(site, user, emails)
   }
@@ -76,7 +74,10 @@ export function githubProvider(settings: ProviderSettings, deps: ProviderDeps): 
   }
 }
 
-async function ask({ config, token }: { config: Configuration; token: string }, address: string): Promise<unknown> {
+async function fetchJson(
+  { config, token }: { config: Configuration; token: string },
+  address: string,
+): Promise<unknown> {
   const headers = new Headers({ accept: 'application/vnd.github+json', 'x-github-api-version': API_VERSION })
   const answer = await fetchProtectedResource(config, token, new URL(address), 'GET', null, headers)
   if (answer.status !== OK) throw new SignInError('untrusted', `its API answered ${answer.status}`)
@@ -87,7 +88,7 @@ async function ask({ config, token }: { config: Configuration; token: string }, 
   }
 }
 
-/** The number is the person: a login can be given up, and taken by somebody else. */
+/** The number identifies the person: a login can be released, and taken by another person. */
 function identityOf(site: string, user: unknown, emails: unknown): VouchedIdentity {
   const { id, login, name } = isRecord(user) ? user : {}
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0) {

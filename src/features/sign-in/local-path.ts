@@ -5,16 +5,16 @@ const LOCAL = /^\/(?!\/)[!-[\]-~]*$/
 /** Only to see where a browser would go. */
 const HERE = 'http://here.invalid'
 
-/** Where somebody goes after the sign-in: a path of ours, whatever was asked for (open redirects). */
-export function localPath(asked: unknown): string {
-  if (typeof asked !== 'string' || asked.length > LONGEST || !LOCAL.test(asked)) return DEFAULT
-  const url = new URL(asked, HERE)
-  return url.origin === HERE && !url.pathname.startsWith('//') ? asked : DEFAULT
+/** The path after sign-in: the requested one if it is local, which prevents open redirects. */
+export function localPath(requested: unknown): string {
+  if (typeof requested !== 'string' || requested.length > LONGEST || !LOCAL.test(requested)) return DEFAULT
+  const url = new URL(requested, HERE)
+  return url.origin === HERE && !url.pathname.startsWith('//') ? requested : DEFAULT
 }
 
 const INVITATION = /^[\w.~-]{1,200}$/
 
 /** The token of an invitation, if it could be one. */
-export function invitationToken(asked: unknown): string | undefined {
-  return typeof asked === 'string' && INVITATION.test(asked) ? asked : undefined
+export function invitationToken(requested: unknown): string | undefined {
+  return typeof requested === 'string' && INVITATION.test(requested) ? requested : undefined
 }

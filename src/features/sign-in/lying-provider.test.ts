@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { SignJWT } from 'jose'
-import { type LyingOidc, signingKey, startLyingOidc } from '../../../test/support/lying-oidc.ts'
-import { createTestBrowser, type SignInWorld, startSignIn } from '../../../test/support/sign-in.ts'
-import type { OutboundLimits } from './outbound.ts'
+import { createTestBrowser, type SignInWorld, startSignIn } from '../../../test/support/browser/sign-in.ts'
+import { type LyingOidc, signingKey, startLyingOidc } from '../../../test/support/identity/lying-oidc.ts'
+import { SignInError } from './failure.ts'
+import { createOutbound, type OutboundLimits } from './outbound.ts'
 
 interface Stage {
   readonly idp: LyingOidc
@@ -236,4 +239,34 @@ test('visitors who come while the metadata is read wait for one answer, and ther
   const statuses = await Promise.all(answers)
   assert.deepEqual([statuses.filter((status) => status === 303).length, turnedAway, idp.requests.length], [64, 16, 1])
   assert.equal((await createTestBrowser().get(`${world.url}/auth/example`)).status, 303)
+})
+
+const MAX_BYTES = 256 * 1024
+
+/** Answers with as many bytes as its path says. */
+async function startProvider(t: TestContext): Promise<string> {
+  const server = createServer((request, response) => response.end(Buffer.alloc(Number(request.url?.slice(1)), 'x')))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
+}
+
+test('an identity provider’s answer of 256 KiB is read, a longer one is none [limit: idp-answer]', async (t) => {
+  const url = await startProvider(t)
+  const outbound = createOutbound()
+  const read = (bytes: number) =>
+    outbound.visit(async (fetch) => {
+      const response = await fetch(`${url}/${bytes}`, {
+        method: 'GET',
+        headers: {},
+        body: undefined,
+        redirect: 'manual',
+      })
+      return (await response.arrayBuffer()).byteLength
+    })
+  assert.equal(await read(MAX_BYTES), MAX_BYTES)
+  await assert.rejects(read(MAX_BYTES + 1), (error) => error instanceof SignInError && error.kind === 'untrusted')
 })

@@ -3,10 +3,14 @@ import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
   Configuration,
   type CustomFetch,
   calculatePKCECodeChallenge,
   customFetch,
+  discovery,
   type ExportedJWKSCache,
   enableNonRepudiationChecks,
   fetchUserInfo,
@@ -14,25 +18,24 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from 'openid-client'
-import type { VouchedIdentity } from '../../domain/sign-in.ts'
-import type { ProviderSettings } from './choices.ts'
-import { type Claims, vouchedIdentity } from './claims.ts'
-import { clientAuthentication, createDiscovery } from './discovery.ts'
-import { SignInError } from './failure.ts'
-import { toSignInError } from './oauth-failure.ts'
+import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { type Claims, mayAnyDomain, vouchedIdentity } from './claims.ts'
+import { SignInError, toSignInError } from './failure.ts'
 import { noRequests, type Outbound } from './outbound.ts'
-import type { IdentityProvider, ProviderDeps } from './provider.ts'
+import type { IdentityProvider, ProviderDeps, ProviderSettings } from './provider.ts'
 import type { RoundTrip } from './round-trip.ts'
 
 const SCOPE = 'openid email profile'
 const KEYS_LIFE_MS = 3_600_000
+
 /**
- * The library reads keys again for an unknown key ID when they are 60 s old, and always when they are 300 s old. Told
- * that they are just 60 s old, it keeps them, and yet meets a key that was changed a moment ago.
+ * The age that the library is given for cached keys. It reads keys again for an unknown key ID when they are 60 s old, and
+ * always when they are 300 s old: at 60 s it uses the cache, and still finds a key that was rotated a moment ago.
  */
-const TOLD_AGE_S = 60
-/** Failures that have nothing to do with what we know of the provider. */
-const NOTHING_TO_FORGET: ReadonlySet<string> = new Set(['cancelled', 'refused by provider', 'expired', 'busy'])
+const REPORTED_AGE_S = 60
+/** Failures after which cached metadata and keys of the provider are still valid. */
+const KEEPS_METADATA: ReadonlySet<string> = new Set(['cancelled', 'refused by provider', 'expired', 'busy'])
+const METADATA_LIFE_MS = 3_600_000
 
 export function openidProvider(settings: ProviderSettings, deps: ProviderDeps): IdentityProvider {
   const { outbound, redirectUri } = deps
@@ -41,17 +44,17 @@ export function openidProvider(settings: ProviderSettings, deps: ProviderDeps): 
 
   async function end(fetch: CustomFetch, callback: URL, trip: RoundTrip): Promise<VouchedIdentity> {
     const config = configure({ settings, outbound }, await discovery.metadata(fetch), fetch)
-    keys.lend(config)
+    keys.apply(config)
     const tokens = await authorizationCodeGrant(config, callback, {
       pkceCodeVerifier: trip.verifier,
       expectedState: trip.state,
       expectedNonce: trip.nonce,
       idTokenExpected: true,
     })
-    keys.keep(config)
+    keys.store(config)
     const claims = tokens.claims()
     if (claims === undefined) throw new SignInError('untrusted', 'no ID token')
-    if (isEnough(claims, settings)) return vouchedIdentity(claims.iss, claims)
+    if (isComplete(claims, settings)) return vouchedIdentity(claims.iss, claims)
     return vouchedIdentity(claims.iss, await withUserInfo(config, claims, tokens.access_token))
   }
 
@@ -69,7 +72,7 @@ export function openidProvider(settings: ProviderSettings, deps: ProviderDeps): 
 
   function failed(error: unknown): never {
     const failure = toSignInError(error)
-    if (!NOTHING_TO_FORGET.has(failure.kind)) {
+    if (!KEEPS_METADATA.has(failure.kind)) {
       discovery.forget()
       keys.forget()
     }
@@ -98,34 +101,34 @@ function configure({ settings, outbound }: Client, metadata: ServerMetadata, fet
 }
 
 /** Whether the address is verified matters where only some domains may sign in. */
-function isEnough(claims: Claims, { allowed_domains }: ProviderSettings): boolean {
-  return claims['email'] !== undefined && (allowed_domains.length === 0 || claims['email_verified'] !== undefined)
+function isComplete(claims: Claims, { allowed_domains }: ProviderSettings): boolean {
+  return claims['email'] !== undefined && (mayAnyDomain(allowed_domains) || claims['email_verified'] !== undefined)
 }
 
-/** Many providers tell the e-mail address, or whether it is verified, only when asked a second time. */
+/** Reads the UserInfo endpoint: many providers have the e-mail address, or whether it is verified, only there. */
 async function withUserInfo(config: Configuration, claims: Claims, accessToken: string): Promise<Claims> {
   if (config.serverMetadata().userinfo_endpoint === undefined) return claims
   const { email, email_verified, ...others } = await fetchUserInfo(config, accessToken, String(claims['sub']))
   if (email === undefined) return { ...others, ...claims }
-  // Together: one answer's word must not vouch for the address of the other.
+  // Both from one response: it must not verify the address of the other.
   return { ...others, ...claims, email, email_verified }
 }
 
-/** The provider's public keys, kept over visits. */
+/** The provider's public keys, cached over visits. */
 function createKeys(now: () => number) {
-  let kept: { readonly jwks: ExportedJWKSCache['jwks']; readonly readAt: number } | undefined
+  let cached: { readonly jwks: ExportedJWKSCache['jwks']; readonly readAt: number } | undefined
   return {
-    lend(config: Configuration): void {
-      if (kept === undefined || now() - kept.readAt >= KEYS_LIFE_MS) return
-      setJwksCache(config, { jwks: kept.jwks, uat: librarySeconds() - TOLD_AGE_S })
+    apply(config: Configuration): void {
+      if (cached === undefined || now() - cached.readAt >= KEYS_LIFE_MS) return
+      setJwksCache(config, { jwks: cached.jwks, uat: librarySeconds() - REPORTED_AGE_S })
     },
-    keep(config: Configuration): void {
+    store(config: Configuration): void {
       const used = getJwksCache(config)
-      const isNew = used !== undefined && librarySeconds() - used.uat < TOLD_AGE_S
-      if (isNew) kept = { jwks: used.jwks, readAt: now() }
+      const isNew = used !== undefined && librarySeconds() - used.uat < REPORTED_AGE_S
+      if (isNew) cached = { jwks: used.jwks, readAt: now() }
     },
     forget(): void {
-      kept = undefined
+      cached = undefined
     },
   }
 }
@@ -133,4 +136,54 @@ function createKeys(now: () => number) {
 /** The library has its own clock. */
 function librarySeconds(): number {
   return Math.floor(Date.now() / 1000)
+}
+
+interface Discovery {
+  /** The provider's metadata. Concurrent calls share one request. */
+  readonly metadata: (fetch: CustomFetch) => Promise<ServerMetadata>
+  /** Drops the cached metadata, after a failure that it may have caused. */
+  readonly forget: () => void
+}
+
+/** @see https://openid.net/specs/openid-connect-discovery-1_0.html */
+function createDiscovery(settings: ProviderSettings, { outbound, now }: ProviderDeps): Discovery {
+  let known: { readonly metadata: ServerMetadata; readonly readAt: number } | undefined
+  let reading: Promise<ServerMetadata> | undefined
+
+  async function read(fetch: CustomFetch): Promise<ServerMetadata> {
+    const { issuer = '', client_id } = settings
+    const url = new URL(issuer)
+    const config = await discovery(url, client_id, undefined, undefined, {
+      [customFetch]: fetch,
+      timeout: outbound.requestSeconds,
+      execute: url.protocol === 'http:' ? [allowInsecureRequests] : [],
+    }).catch((error: unknown) => {
+      throw toSignInError(error)
+    })
+    const metadata = config.serverMetadata()
+    // Exactly equal: tokens carry it, and people are identified by it.
+    if (metadata.issuer !== issuer) throw new SignInError('misregistered', 'its issuer is not the configured one')
+    known = { metadata, readAt: now() }
+    return metadata
+  }
+
+  return {
+    async metadata(fetch) {
+      if (known !== undefined && now() - known.readAt < METADATA_LIFE_MS) return known.metadata
+      reading ??= read(fetch).finally(() => {
+        reading = undefined
+      })
+      return reading
+    },
+    forget() {
+      known = undefined
+    },
+  }
+}
+
+/** The first supported method that the provider lists, else the one that all must support (RFC 6749, 2.3.1). */
+function clientAuthentication(metadata: ServerMetadata, secret: string): ClientAuth {
+  const listed = metadata.token_endpoint_auth_methods_supported ?? []
+  const method = listed.find((name) => name === 'client_secret_basic' || name === 'client_secret_post')
+  return method === 'client_secret_post' ? ClientSecretPost(secret) : ClientSecretBasic(secret)
 }

@@ -3,7 +3,7 @@
  * this machine itself, and all the requests of one visit together may take only so long.
  */
 import type { CustomFetch } from 'openid-client'
-import { isLoopbackUrl } from '../../lib/loopback.ts'
+import { isLoopbackUrl } from '../../lib/ip-address.ts'
 import { SignInError } from './failure.ts'
 
 export interface OutboundLimits {

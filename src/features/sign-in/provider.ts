@@ -1,15 +1,35 @@
-/** A way to sign in, as the routes see it; `openid.ts` and `github.ts` are the kinds. */
-import type { VouchedIdentity } from '../../domain/sign-in.ts'
-import type { ProviderSettings } from './choices.ts'
-import { githubProvider } from './github.ts'
-import { openidProvider } from './openid.ts'
+/** Identity providers: their settings, the choices on the sign-in page, and the interface of `openid.ts` and `github.ts`. */
+import type { SignInChoice, VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { slugOf } from '../../lib/escape.ts'
 import type { Outbound } from './outbound.ts'
 import type { RoundTrip } from './round-trip.ts'
 
+/** `auth.providers[]` of the configuration. */
+export interface ProviderSettings {
+  readonly kind: 'oidc' | 'github'
+  readonly name: string
+  /** Of `github`: the address of an Enterprise server; undefined: github.com. */
+  readonly issuer?: string | undefined
+  readonly client_id: string
+  readonly client_secret: string
+  /** Empty, or with `*`: all. */
+  readonly allowed_domains: readonly string[]
+}
+
+/** The path segment after `/auth/`; the configuration refuses two equal ones. */
+export function providerSlug({ name, kind }: Pick<ProviderSettings, 'name' | 'kind'>): string {
+  return slugOf(name) || kind
+}
+
+/** In the order of the configuration. */
+export function choices(providers: readonly ProviderSettings[]): readonly SignInChoice[] {
+  return providers.map((settings) => ({ slug: providerSlug(settings), name: settings.name }))
+}
+
 export interface IdentityProvider {
-  /** Where the browser goes. Rejects with what `toSignInError` understands. */
+  /** Returns the address that the browser is sent to. */
   begin(trip: RoundTrip): Promise<URL>
-  /** Who came back. @param callback The address that the provider sent the browser to, with its parameters. */
+  /** Returns the verified identity. @param callback The address that the provider sent the browser to, with its parameters. */
   end(callback: URL, trip: RoundTrip): Promise<VouchedIdentity>
 }
 
@@ -17,8 +37,4 @@ export interface ProviderDeps {
   readonly redirectUri: string
   readonly outbound: Outbound
   readonly now: () => number
-}
-
-export function createProvider(settings: ProviderSettings, deps: ProviderDeps): IdentityProvider {
-  return settings.kind === 'github' ? githubProvider(settings, deps) : openidProvider(settings, deps)
 }

@@ -6,7 +6,7 @@ import { EncryptJWT, jwtDecrypt } from 'jose'
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
 
 export interface RoundTrip {
-  /** Of the provider that it was begun with. */
+  /** Of the provider that it was started with. */
   readonly slug: string
   readonly state: string
   readonly nonce: string
@@ -59,13 +59,13 @@ export function createRoundTripCookie(key: Uint8Array, now: () => number): Round
         })
         return readClaims(payload)
       } catch {
-        return undefined // whatever is wrong with it, the visitor has to begin anew
+        return undefined // whatever is wrong with it, the visitor has to start again
       }
     },
   }
 }
 
-/** Undefined also where there are two: one of them was put there by somebody else. */
+/** Undefined where there are two as well: one of them was planted. */
 function sealedIn(cookies: string | undefined): string | undefined {
   if (cookies === undefined || cookies.length > MAX_COOKIES_LENGTH) return undefined
   const prefix = `${COOKIE}=`

@@ -4,14 +4,14 @@
  * over is kept: its tokens are gone with the request.
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../../http/log.ts'
-import { appHeaders } from '../../http/page-headers.ts'
-import type { Outcome } from '../../http/pages/outcome.ts'
-import type { ProviderSettings } from './choices.ts'
+import type { Outcome } from '../../http/pages/layout.ts'
+import { appHeaders } from '../../http/pages/page-headers.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { type OutcomeKind, outcomeOf } from './failure.ts'
 import { localPath } from './local-path.ts'
 import type { OutboundLimits } from './outbound.ts'
-import { type OutcomeKind, outcomeOf } from './outcomes.ts'
-import { begin, createVisits, end, type Refused, refusedBy, type Visit, type VisitsDeps } from './visits.ts'
+import type { ProviderSettings } from './provider.ts'
+import { begin, createVisits, end, type Failure, failureOf, type Visit, type VisitsDeps } from './visits.ts'
 
 export interface SignInDeps extends VisitsDeps {
   /** `auth.providers` of the configuration. */
@@ -23,14 +23,14 @@ export interface SignInDeps extends VisitsDeps {
   readonly log: Pick<Log, 'warn' | 'debug'>
   /** Renders the page of an outcome. */
   readonly page: (outcome: Outcome) => string
-  /** How long providers are waited for, where it is not the usual time. */
+  /** Time-outs of providers; `OUTBOUND_LIMITS` unless set. */
   readonly limits?: OutboundLimits
 }
 
 const RETRY_AFTER_S = '60'
 const UNAVAILABLE = 503
-/** What the operator should hear of. */
-const OPERATORS_MATTER: ReadonlySet<OutcomeKind> = new Set(['unavailable', 'busy', 'untrusted', 'misregistered'])
+/** Failures that are logged as warnings. */
+const OPERATOR_FAILURES: ReadonlySet<OutcomeKind> = new Set(['unavailable', 'busy', 'untrusted', 'misregistered'])
 /** A `HEAD` would use up the round trip and the provider's code. */
 const options = { schema: { hide: true }, exposeHeadRoute: false } as const
 
@@ -39,24 +39,24 @@ export function signInRoutes(deps: SignInDeps): FastifyPluginAsync {
   const visits = createVisits(deps)
   const headers = appHeaders(deps.publicUrl)
 
-  function tell({ request, reply }: Exchange, told: Refused & { readonly provider?: string }): FastifyReply {
-    const { kind, detail, reason, provider = '', next = localPath(undefined) } = told
+  function sendFailure({ request, reply }: Exchange, failure: Failure & { readonly provider?: string }): FastifyReply {
+    const { kind, detail, reason, provider = '', next = localPath(undefined) } = failure
     const { status, outcome } = outcomeOf(kind, { provider, detail }, next)
     const fields = { requestId: request.id, provider, kind, reason }
-    if (OPERATORS_MATTER.has(kind)) deps.log.warn(fields, 'sign-in failed')
+    if (OPERATOR_FAILURES.has(kind)) deps.log.warn(fields, 'sign-in failed')
     else deps.log.debug(fields, 'sign-in refused')
     if (status === UNAVAILABLE) reply.header('retry-after', RETRY_AFTER_S)
     return reply.code(status).type('text/html; charset=utf-8').send(deps.page(outcome))
   }
 
-  function handler(work: (visit: Visit) => Promise<string | Refused>) {
+  function handler(work: (visit: Visit) => Promise<string | Failure>) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       reply.headers(headers)
-      const way = visits.ways.get(slugOf(request))
-      if (way === undefined) return tell({ request, reply }, { kind: 'unknown provider' })
-      const result = await work({ visits, request, reply, way }).catch(refusedBy)
+      const route = visits.routes.get(slugOf(request))
+      if (route === undefined) return sendFailure({ request, reply }, { kind: 'unknown provider' })
+      const result = await work({ visits, request, reply, route }).catch(failureOf)
       if (typeof result === 'string') return reply.redirect(result, 303)
-      return tell({ request, reply }, { ...result, provider: way.settings.name })
+      return sendFailure({ request, reply }, { ...result, provider: route.settings.name })
     }
   }
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freePort } from '../../../test/support/free-port.ts'
-import { type OidcProvider, type OidcUser, startOidcProvider } from '../../../test/support/oidc.ts'
 import {
   comeBack,
   createTestBrowser,
   SESSION_COOKIE,
   type SignInWorld,
   startSignIn,
-} from '../../../test/support/sign-in.ts'
+} from '../../../test/support/browser/sign-in.ts'
+import { type OidcProvider, type OidcUser, startOidcProvider } from '../../../test/support/identity/oidc.ts'
+import { freePort } from '../../../test/support/process/free-port.ts'
 import type { AccountId, UserId } from '../../domain/ids.ts'
-import { choices, type ProviderSettings } from './choices.ts'
+import { choices, type ProviderSettings } from './provider.ts'
 
 function settingsOf(idp: OidcProvider, name: string, allowed: readonly string[] = []): ProviderSettings {
   const { issuer, clientId, clientSecret } = idp

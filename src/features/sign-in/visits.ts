@@ -1,19 +1,18 @@
-/** The two halves of a sign-in: the way to the identity provider, and the way back. */
+/** The two halves of a sign-in: the redirect to the identity provider, and the callback from it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import type { Origin, PeoplePort, SessionsPort, VouchedIdentity } from '../../domain/sign-in.ts'
-import { originOfRequest } from '../../http/browser-request.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { Origin, PeoplePort, SessionsPort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { originOfRequest } from '../../http/request-origin.ts'
 import { createLruCache, type LruCache } from '../../lib/lru-cache.ts'
 import type { WriteAudit } from '../deps.ts'
-import { type ProviderSettings, providerSlug } from './choices.ts'
 import { domainRefusal } from './claims.ts'
-import { SignInError } from './failure.ts'
+import { type OutcomeKind, SignInError } from './failure.ts'
+import { githubProvider } from './github.ts'
 import { invitationToken, localPath } from './local-path.ts'
+import { openidProvider } from './openid.ts'
 import { createOutbound, type OutboundLimits } from './outbound.ts'
-import type { OutcomeKind } from './outcomes.ts'
-import { createProvider, type IdentityProvider } from './provider.ts'
-import { noteRefusal } from './refused.ts'
+import { type IdentityProvider, type ProviderDeps, type ProviderSettings, providerSlug } from './provider.ts'
 import {
   createRoundTripCookie,
   newRoundTrip,
@@ -21,6 +20,12 @@ import {
   type RoundTrip,
   type RoundTripCookie,
 } from './round-trip.ts'
+
+const MAX_ENDED = 10_000
+/** What `Sec-Fetch-Site` says of a page of ours, of an address that was typed, and of a browser that does not know it. */
+const OWN_SITES: readonly unknown[] = ['same-origin', 'none', undefined]
+/** Accounts of one person in which a refusal is recorded. */
+const MAX_ACCOUNTS = 20
 
 export interface VisitsDeps {
   readonly db: Kysely<Database>
@@ -31,17 +36,17 @@ export interface VisitsDeps {
   readonly writeAudit: WriteAudit
 }
 
-/** A provider with its addresses here. */
-export interface Way extends IdentityProvider {
+/** An identity provider with its addresses in this installation. */
+export interface SignInRoute extends IdentityProvider {
   readonly settings: ProviderSettings
   readonly slug: string
   readonly redirectUri: string
 }
 
 export interface Visits extends VisitsDeps {
-  readonly ways: ReadonlyMap<string, Way>
+  readonly routes: ReadonlyMap<string, SignInRoute>
   readonly cookie: RoundTripCookie
-  /** States of round trips that ended here, so that none ends twice; the provider's codes are good for once, too. */
+  /** States of round trips that ended here, so that none ends twice; the provider's codes are valid once, too. */
   readonly ended: LruCache<true>
 }
 
@@ -49,23 +54,19 @@ export interface Visit {
   readonly visits: Visits
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly way: Way
+  readonly route: SignInRoute
 }
 
-/** Why there is no sign-in. */
-export interface Refused {
+/** Why a visitor was not signed in. */
+export interface Failure {
   readonly kind: OutcomeKind
   /** For the page. */
   readonly detail?: string | undefined
   /** For the log. */
   readonly reason?: string
-  /** Where the visitor wanted to go. */
+  /** The path that the visitor requested. */
   readonly next?: string
 }
-
-const MAX_ENDED = 10_000
-/** What `Sec-Fetch-Site` says of a page of ours, of an address that was typed, and of a browser that does not know it. */
-const OWN_SITES: readonly unknown[] = ['same-origin', 'none', undefined]
 
 interface VisitsInput extends VisitsDeps {
   readonly providers: readonly ProviderSettings[]
@@ -77,35 +78,39 @@ interface VisitsInput extends VisitsDeps {
 export function createVisits(input: VisitsInput): Visits {
   const { db, now, people, sessions, writeAudit } = input
   const outbound = createOutbound(input.limits)
-  const ways = input.providers.map((settings): [string, Way] => {
+  const routes = input.providers.map((settings): [string, SignInRoute] => {
     const slug = providerSlug(settings)
     const redirectUri = `${input.publicUrl}/auth/${slug}/callback`
     return [slug, { ...createProvider(settings, { redirectUri, outbound, now }), settings, slug, redirectUri }]
   })
   const cookie = createRoundTripCookie(input.key, now)
-  return { db, now, people, sessions, writeAudit, ways: new Map(ways), cookie, ended: createLruCache(MAX_ENDED) }
+  return { db, now, people, sessions, writeAudit, routes: new Map(routes), cookie, ended: createLruCache(MAX_ENDED) }
+}
+
+function createProvider(settings: ProviderSettings, deps: ProviderDeps): IdentityProvider {
+  return settings.kind === 'github' ? githubProvider(settings, deps) : openidProvider(settings, deps)
 }
 
 /** @returns where the browser goes. */
-export async function begin({ visits, request, reply, way }: Visit): Promise<string> {
-  const asked = queryOf(request)
-  const next = localPath(asked['next'])
-  // A page elsewhere could begin a sign-in with an invitation of its own, and the visitor would never have been asked.
+export async function begin({ visits, request, reply, route }: Visit): Promise<string> {
+  const query = queryOf(request)
+  const next = localPath(query['next'])
+  // A foreign page could start a sign-in with an invitation of its own, without the visitor's consent.
   if (!OWN_SITES.includes(request.headers['sec-fetch-site'])) return `/sign-in?next=${encodeURIComponent(next)}`
-  const trip = newRoundTrip({ slug: way.slug, next, invitation: invitationToken(asked['invitation']) })
-  const url = await way.begin(trip)
+  const trip = newRoundTrip({ slug: route.slug, next, invitation: invitationToken(query['invitation']) })
+  const url = await route.begin(trip)
   reply.header('set-cookie', await visits.cookie.seal(trip))
   return url.href
 }
 
 /** @returns where the browser goes, signed in, or why it is not. */
-export async function end(visit: Visit): Promise<string | Refused> {
-  const { visits, request, reply, way } = visit
+export async function end(visit: Visit): Promise<string | Failure> {
+  const { visits, request, reply, route } = visit
   reply.header('set-cookie', REMOVED_ROUND_TRIP)
   const trip = await takeRoundTrip(visit)
-  const callback = new URL(way.redirectUri)
+  const callback = new URL(route.redirectUri)
   callback.search = new URL(request.url, callback).search
-  const identity = await way.end(callback, trip).catch(refusedBy)
+  const identity = await route.end(callback, trip).catch(failureOf)
   if ('kind' in identity) return { ...identity, next: trip.next }
   const origin = originOfRequest(request)
   const arrival = await arrive(visit, { identity, origin, invitation: trip.invitation })
@@ -115,18 +120,18 @@ export async function end(visit: Visit): Promise<string | Refused> {
   return trip.next
 }
 
-/** What a page tells of a failure; anything but a failure of ours is thrown on. */
-export function refusedBy(error: unknown): Refused {
+/** Converts a `SignInError`; rethrows anything else. */
+export function failureOf(error: unknown): Failure {
   if (!(error instanceof SignInError)) throw error
   const { kind, reason } = error
   return { kind, reason, detail: kind === 'refused by provider' ? reason : undefined }
 }
 
 /** The round trip that a callback ends. */
-async function takeRoundTrip({ visits, request, way }: Visit): Promise<RoundTrip> {
+async function takeRoundTrip({ visits, request, route }: Visit): Promise<RoundTrip> {
   const trip = await visits.cookie.open(request.headers.cookie)
   if (trip === undefined) throw new SignInError('expired', 'no round trip')
-  if (trip.slug !== way.slug) throw new SignInError('mismatch', 'begun with another provider')
+  if (trip.slug !== route.slug) throw new SignInError('mismatch', 'begun with another provider')
   if (queryOf(request)['state'] !== trip.state) throw new SignInError('mismatch', 'another state')
   if (visits.ended.get(trip.state) === true) throw new SignInError('expired', 'ended before')
   visits.ended.set(trip.state, true)
@@ -139,19 +144,54 @@ interface Arriving {
   readonly invitation: string | undefined
 }
 
-async function arrive({ visits, way }: Visit, { identity, origin, invitation }: Arriving) {
-  const { name, allowed_domains: allowed } = way.settings
+async function arrive({ visits, route }: Visit, { identity, origin, invitation }: Arriving) {
+  const { name, allowed_domains: allowed } = route.settings
   const refusal = domainRefusal(identity, allowed)
   const arrival =
     refusal === undefined ? await visits.people.arrive(identity, { ...origin, invitation }) : { kind: refusal }
   const { kind } = arrival
   if (kind === 'unverified' || kind === 'domain' || kind === 'disabled') {
-    await noteRefusal(visits, { identity, reason: kind, provider: name, origin })
+    await auditRefusal(visits, { identity, reason: kind, provider: name, origin })
   }
   return arrival
 }
 
-/** A parameter that came twice is a list, and then nothing that is known. */
+/** A repeated parameter is an array, which no check accepts. */
 function queryOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
   return request.query as Readonly<Record<string, unknown>> // what the server's own parser makes
+}
+
+interface Refusal {
+  readonly identity: VouchedIdentity
+  readonly reason: 'unverified' | 'domain' | 'disabled'
+  /** As on the button. */
+  readonly provider: string
+  readonly origin: Origin
+}
+
+/** Records a refused sign-in in the audit log of every account of the person; unknown people have none. */
+export async function auditRefusal(
+  { db, writeAudit }: { readonly db: Kysely<Database>; readonly writeAudit: WriteAudit },
+  { identity, reason, provider, origin }: Refusal,
+): Promise<void> {
+  const members = await db
+    .selectFrom('identity')
+    .innerJoin('member', 'member.user_id', 'identity.user_id')
+    .select(['member.account_id', 'member.user_id'])
+    .where('identity.issuer', '=', identity.issuer)
+    .where('identity.subject', '=', identity.subject)
+    .where('member.removed_at', 'is', null)
+    .limit(MAX_ACCOUNTS)
+    .execute()
+  for (const { account_id: accountId, user_id: userId } of members) {
+    await writeAudit(db, {
+      accountId,
+      actor: { kind: 'session', id: userId, name: identity.email },
+      action: 'sign_in.refused',
+      subject: userId,
+      result: 'denied',
+      ...origin,
+      details: { reason, provider },
+    })
+  }
 }

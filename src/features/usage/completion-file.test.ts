@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Kysely, KyselyPlugin } from 'kysely'
+import { sqliteTest, temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import {
   completionIdAt,
   completionRecord,
   ensureAccounts,
   recordCompletions,
-} from '../../../test/support/completions.ts'
-import { sqliteTest, temporaryDatabase, testIds } from '../../../test/support/database.ts'
-import type { Database } from '../../db/schema.ts'
+} from '../../../test/support/ledger/completions.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import { agentReference } from '../../domain/agent.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'

@@ -3,13 +3,12 @@
  * more writes: the sums by day and hour say when there was anything of that key or model, and only that time is read.
  */
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
-import type { CompletionTable, Database } from '../../db/schema.ts'
+import type { CompletionTable, Database } from '../../db/schema/schema.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, AgentId, CompletionId, KeyId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
-import { type IdRange, idsBornIn, rangeAfter } from './id-range.ts'
-import { DAY_MS, HOUR_MS } from './period.ts'
+import { DAY_MS, HOUR_MS, type IdRange, idsBornIn, rangeAfter } from './period.ts'
 
 export type CompletionRow = Selectable<CompletionTable>
 

@@ -1,22 +1,39 @@
 /** `/usage/completions`: what an account has used, completion by completion. */
 import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
+import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
+import { readAgentReference } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
-import { acceptedFormat } from '../../http/accepted-format.ts'
-import { PAGE_QUERY, type PageBinding, type PageRequest, readPageRequest, renderPage } from '../../http/page.ts'
+import { usdText } from '../../domain/money.ts'
+import {
+  PAGE_QUERY,
+  type PageBinding,
+  type PageRequest,
+  type PageSizes,
+  readPageRequest,
+  renderPage,
+} from '../../http/page.ts'
 import { ALL_TIME, parsePeriod } from '../../http/period.ts'
-import { createQueueOfOne } from '../../lib/one-by-one.ts'
+import { acceptedFormat } from '../../http/request-headers.ts'
+import { type CsvField, harmlessText, renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { type CompletionFile, FILE_SIZES, MAX_FILE_ROWS, readCompletionFile } from './completion-file.ts'
-import { readUntimedFilter } from './completion-filter.ts'
-import { type CompletionFilter, type CompletionRow, findCompletion, listCompletions } from './completion-list.ts'
+import {
+  type CompletionFilter,
+  type CompletionListInput,
+  type CompletionRow,
+  findCompletion,
+  listCompletions,
+} from './completion-list.ts'
 import {
   CompletionFileView,
   CompletionPage,
   CompletionQuery,
+  readUntimedFilter,
   renderCompletion,
   renderOverview,
   renderPricing,
@@ -25,6 +42,20 @@ import {
 import { namesOfKeys } from './names.ts'
 import { overviewPeriod, readOverview } from './overview.ts'
 import { pricingOf } from './pricing.ts'
+import { isoTime } from './wire-fields.ts'
+
+/**
+ * Work that is heavy together: each begins when the one before it has ended, whatever came of that.
+ * @returns Puts work into the queue, and tells what came of it.
+ */
+export function createQueueOfOne(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
 
 export interface CompletionDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
   /** Signs the cursors of lists. */
@@ -32,6 +63,8 @@ export interface CompletionDeps extends Pick<FeatureDeps, 'db' | 'now' | 'caller
 }
 
 const MAX_SEARCHED_MS = 7 * 86_400_000
+
+const MAX_FILE_ROWS = 10_000
 
 const ListQuery = Type.Object({
   ...CompletionQuery,
@@ -53,7 +86,7 @@ const config = { scope: 'usage:read' } as const
 const tags = ['Usage']
 const listSchema = {
   summary: 'List completions',
-  description: 'Every completion that reached a provider, whatever came of it. Filters add up.',
+  description: 'Every completion that reached a provider, whatever came of it. Filters are combined with AND.',
   tags,
   querystring: ListQuery,
   response: {
@@ -162,4 +195,67 @@ function askedPeriod(query: ListQuery): { readonly start: number | undefined; re
     start: query.period_start === undefined ? undefined : start,
     end: query.period_end === undefined ? undefined : end,
   }
+}
+
+const ROWS_AT_ONCE = 1_000
+
+const FILE_SIZES: PageSizes = { usual: MAX_FILE_ROWS, most: MAX_FILE_ROWS }
+
+interface CompletionFile {
+  /** UTF-8: the header, then rows. */
+  readonly parts: readonly Buffer[]
+  /** Of what is in the file, and one more where it could go on. */
+  readonly ids: readonly CompletionId[]
+}
+
+/** What the list has, at most `limit` rows of it. */
+async function readCompletionFile(db: Kysely<Database>, list: CompletionListInput): Promise<CompletionFile> {
+  const { limit } = list
+  const parts = [Buffer.from(renderCsv([NAMES]))]
+  const ids: CompletionId[] = []
+  while (ids.length <= limit) {
+    const wanted = Math.min(ROWS_AT_ONCE, limit + 1 - ids.length)
+    const rows = await listCompletions(db, { ...list, limit: wanted, after: ids.at(-1) ?? list.after })
+    parts.push(Buffer.from(renderCsv(rows.slice(0, limit - ids.length).map(fieldsOf))))
+    ids.push(...rows.map(({ id }) => id))
+    if (rows.length < wanted) break
+    await turn()
+  }
+  return { parts, ids }
+}
+
+type Column = readonly [name: string, field: (row: CompletionRow) => CsvField | null]
+
+/** Dollars as decimal text, exact however many there are. */
+const COLUMNS: readonly Column[] = [
+  ['id', ({ id }) => id],
+  ['created_at', (row) => isoTime(row.created_at)],
+  ['model', ({ model }) => harmlessText(model)],
+  ['provider', ({ provider }) => harmlessText(provider)],
+  ['status', ({ status }) => status],
+  ['stream', ({ stream }) => String(stream === 1)],
+  ['finish_reason', (row) => row.finish_reason],
+  ['key_id', (row) => row.key_id],
+  ['prompt_tokens', (row) => row.prompt_tokens],
+  ['cached_tokens', (row) => row.cached_tokens],
+  ['cache_write_tokens', (row) => row.cache_write_tokens],
+  ['completion_tokens', (row) => row.completion_tokens],
+  ['reasoning_tokens', (row) => row.reasoning_tokens],
+  ['cost_usd', (row) => usdText(row.cost_nano_usd)],
+  ['usage_source', (row) => (row.usage_bounded === 1 ? 'bounded' : row.usage_source)],
+  ['first_byte_ms', (row) => row.first_byte_ms],
+  ['duration_ms', (row) => row.duration_ms],
+  ['attempts', ({ attempts }) => attempts],
+  ['client_request_id', clientName],
+  ['unbilled_usd', (row) => usdText(row.unbilled_nano_usd ?? 0n)],
+]
+const NAMES = COLUMNS.map(([name]) => name)
+
+function fieldsOf(row: CompletionRow): readonly CsvField[] {
+  return COLUMNS.map(([, field]) => field(row) ?? '')
+}
+
+/** An agent's own reference is no name that a client gave, as in the list. */
+function clientName({ client_request_id: name }: CompletionRow): string | null {
+  return name === null || readAgentReference(name) !== undefined ? null : harmlessText(name)
 }

@@ -1,18 +1,25 @@
 /** Completions on the wire. */
+
 import { type Static, Type } from 'typebox'
 import { readAgentReference } from '../../domain/agent.ts'
-import { parseAttemptLog } from '../../domain/attempt-log.ts'
 import type { FinishReason } from '../../domain/chat.ts'
-import type { AttemptNote, AttemptOutcome, UsageSource } from '../../domain/completion.ts'
+import {
+  type AttemptNote,
+  type AttemptOutcome,
+  type CompletionStatus,
+  parseAttemptLog,
+  type UsageSource,
+} from '../../domain/completion.ts'
+import type { AgentId, KeyId } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
-import type { ChargeLine } from '../../domain/price.ts'
+import type { ChargeLine } from '../../domain/price/price.ts'
 import { pageSchema } from '../../http/page.ts'
-import { FILTER_QUERY, STATUSES } from './completion-filter.ts'
-import type { CompletionRow } from './completion-list.ts'
+import { timeParameter } from '../../http/period.ts'
+import type { CompletionFilter, CompletionRow } from './completion-list.ts'
 import type { Names } from './names.ts'
 import type { Overview } from './overview.ts'
 import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
-import { isoTime, nullable, oneOf, time, usd } from './wire-fields.ts'
+import { isoTime, nullable, oneOf, usd } from './wire-fields.ts'
 
 const OUTCOMES = [
   'answered',
@@ -27,19 +34,32 @@ const OUTCOMES = [
   'cut',
 ] as const satisfies readonly AttemptOutcome[]
 
+const STATUSES = ['completed', 'failed', 'client_left', 'incomplete'] as const satisfies readonly CompletionStatus[]
+
+export const FILTER_QUERY = {
+  model: Type.Optional(Type.String({ description: 'Only this model, by the ID in its rows.' })),
+  key_id: Type.Optional(Type.String({ description: 'Only requests of this API key, device or signed-in person.' })),
+  status: Type.Optional(oneOf(STATUSES, { description: 'Only completions with this status.' })),
+  agent_id: Type.Optional(Type.String({ description: 'Only requests of this agent.' })),
+  provider: Type.Optional(
+    Type.String({ description: 'Only completions of this provider, by its name in the configuration.' }),
+  ),
+  client_request_id: Type.Optional(Type.String({ description: 'Only requests with this name, given by the client.' })),
+}
+
 export const CompletionQuery = {
-  period_start: time('ISO 8601 UTC: only completions created at or after it.'),
-  period_end: time('ISO 8601 UTC: only completions created before it.'),
+  period_start: timeParameter('ISO 8601 UTC: only completions created at or after it.'),
+  period_end: timeParameter('ISO 8601 UTC: only completions created before it.'),
   ...FILTER_QUERY,
   provider: Type.Optional(
     Type.String({
       description:
-        'Only what this provider answered, by its name in the configuration. Needs a period of at most 7 days.',
+        'Only completions of this provider, by its name in the configuration. Needs a period of at most 7 days.',
     }),
   ),
   client_request_id: Type.Optional(
     Type.String({
-      description: 'Only what the client called its request like this. Needs a period of at most 7 days.',
+      description: 'Only requests with this name, given by the client. Needs a period of at most 7 days.',
     }),
   ),
   include: Type.Optional(
@@ -57,7 +77,7 @@ export const CompletionQuery = {
 }
 
 const AttemptView = Type.Object({
-  provider: Type.String({ description: 'Who was called, by the name in the configuration.' }),
+  provider: Type.String({ description: 'The provider that was called, by its name in the configuration.' }),
   model: Type.String({ description: 'The model by the provider’s own name.' }),
   outcome: oneOf(OUTCOMES, {
     description:
@@ -71,17 +91,14 @@ const AttemptView = Type.Object({
   duration_ms: Type.Integer({ description: 'From the call to the first event of its answer, or to its failure.' }),
 })
 
-export const CompletionView = Type.Object({
+const CompletionView = Type.Object({
   id: Type.String({ description: 'The `id` of the answer.' }),
   object: Type.Literal('completion'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
-  key_id: Type.String({ description: 'Who asked: the id of an API key, a device or a person.' }),
-  key_name: nullable<string>(
-    'string',
-    'What it is called: the key’s name, the device, the person’s e-mail address. Null: gone.',
-  ),
+  key_id: Type.String({ description: 'The id of the API key, device or person that made the request.' }),
+  key_name: nullable<string>('string', 'The key’s name, the device, or the person’s e-mail address. Null: deleted.'),
   model: Type.String({ description: 'The model’s ID, also where the request named an alias.' }),
-  provider: Type.String({ description: 'Who answered, by the name in the configuration.' }),
+  provider: Type.String({ description: 'The provider that answered, by its name in the configuration.' }),
   status: oneOf(STATUSES, {
     description:
       'completed: the client got a whole answer. failed: nothing was generated for it. ' +
@@ -113,8 +130,8 @@ export const CompletionView = Type.Object({
       'The calls in order, the newest 10. A single call that answered is told from the row: the model by its ID, the ' +
       'time to the first byte of the whole request. Empty: not known.',
   }),
-  client_request_id: nullable<string>('string', 'What the client called its request. Null: it did not say.'),
-  agent_id: nullable<string>('string', 'The agent that asked. Null: it was none.'),
+  client_request_id: nullable<string>('string', 'The client’s name for its request. Null: none was given.'),
+  agent_id: nullable<string>('string', 'The agent that made the request. Null: none.'),
   run_id: nullable<string>('string', 'The run of the agent.'),
 })
 
@@ -291,4 +308,20 @@ export function renderOverview({ period, interval, width, buckets }: Overview): 
 
 function dollars(microUsd: number): number {
   return microUsd / 1e6
+}
+
+export type UntimedFilter = Omit<CompletionFilter, 'period'>
+
+const FilterQuery = Type.Object(FILTER_QUERY)
+
+export function readUntimedFilter(query: Static<typeof FilterQuery>): UntimedFilter {
+  const { model, key_id: keyId, status, agent_id: agentId, provider, client_request_id: clientRequestId } = query
+  return {
+    model,
+    keyId: keyId as KeyId | undefined,
+    status,
+    agentId: agentId as AgentId | undefined,
+    provider,
+    clientRequestId,
+  }
 }

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/completions.ts'
+import { openApp } from '../../../test/support/browser/signed-in.ts'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
-import { openApp } from '../../../test/support/signed-in.ts'
-import type { OpenedDatabase } from '../../db/open.ts'
+import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import type { OpenedDatabase } from '../../db/database.ts'
 import { agentReference } from '../../domain/agent.ts'
-import { SCOPES } from '../../domain/caller.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import { invalidCredential } from '../../domain/credential-errors.ts'
+import { SCOPES } from '../../domain/identity/caller.ts'
+import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
 import { type Authenticate, callerOf, requireCaller } from '../../http/caller.ts'
-import { createListeners } from '../../http/listeners.ts'
-import { openLog } from '../../http/log.ts'
+import { createEventStreams } from '../../http/event-stream.ts'
 import { createHttpServer } from '../../http/server.ts'
-import { completionStreamRoute } from './completion-stream.ts'
-import { openCompletionTail } from './completion-tail.ts'
+import { openLog } from '../../telemetry/log.ts'
+import { completionStreamRoute, openCompletionTail } from './completion-stream.ts'
 import { HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
 
@@ -59,7 +58,7 @@ async function serve(t: TestContext, { lookEveryMs = 10 } = {}) {
   const credit = { read: () => assert.fail('nobody asked for the balance') }
   await app.register(usageRoutes({ ...deps, cursorKey: Buffer.alloc(32, 1), credit }))
   const { log } = await openLog({ level: 'silent', terminal: false })
-  const listeners = createListeners('the completions of an account')
+  const listeners = createEventStreams()
   await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log, lookEveryMs }))
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return { app, database, clock, url, listeners, revoke: (credential: string) => void revoked.add(credential) }
@@ -128,7 +127,7 @@ function readTold(text: string): readonly Told[] {
     }))
 }
 
-/** One that has ended: after a second, unless said. */
+/** One that has ended: after a second by default. */
 function record({ database, clock }: Api, over: Partial<CompletionRecord> = {}): Promise<CompletionId> {
   return recordOne(database, { accountId: HOME, createdAt: clock.now - 1_000, durationMs: 1_000, ...over })
 }
@@ -170,7 +169,7 @@ test('what is found in one look comes by when it ended', async (t) => {
   assert.deepEqual(await read(), [])
 })
 
-test('filters add up, as in the list', async (t) => {
+test('filters are combined with AND, as in the list', async (t) => {
   const api = await serve(t)
   const clientRequestId = agentReference(testIds.agent(), testIds.run())
   const wanted: Partial<CompletionRecord> = {

@@ -3,22 +3,20 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import { Type } from 'typebox'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { type Followed, followEvents, type StreamEvent } from '../../http/followed-stream.ts'
-import type { Listeners } from '../../http/listeners.ts'
-import type { Log } from '../../http/log.ts'
+import { type EventSource, type EventStreams, type StreamEvent, streamEvents } from '../../http/event-stream.ts'
+import { ALL_TIME } from '../../http/period.ts'
+import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { FILTER_QUERY, readUntimedFilter } from './completion-filter.ts'
-import type { CompletionRow } from './completion-list.ts'
-import { renderCompletion } from './completion-shapes.ts'
-import { type CompletionTail, MAX_TAIL, openCompletionTail } from './completion-tail.ts'
+import { type CompletionRow, findCompletion, listCompletions } from './completion-list.ts'
+import { FILTER_QUERY, readUntimedFilter, renderCompletion, type UntimedFilter } from './completion-shapes.ts'
 import { type Names, namesOfKeys } from './names.ts'
 
 export interface CompletionStreamDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
-  readonly listeners: Listeners
+  readonly listeners: EventStreams
   readonly authenticate: Authenticate
   readonly log: Log
   /** Between two looks into the database; a second unless set. */
@@ -29,13 +27,23 @@ const LOOK_EVERY_MS = 1_000
 const SCOPE = 'usage:read'
 const COMPLETION_ID = /^chatcmpl-[0-9A-Za-z]{22}$/
 
+/** What is looked at: so many, and none that began longer ago. */
+const MAX_TAIL = 100
+const MAX_TAIL_MS = 3_600_000
+/** So long ago may lie what a reader goes on from, once. */
+const MAX_MISSED_MS = 7 * 86_400_000
+/** Longer than settlements usually wait to be written, and than clocks of machines differ. */
+const LATE_MS = 10_000
+/** Readings that take long come seldom: they take up a tenth of the time at most. */
+const REST = 10
+
 const schema = {
-  summary: 'Listen to completions',
+  summary: 'Stream completions',
   description:
     'Completions as they end, as an event stream: `id` is the completion’s, `event` is `completion`, `data` one line of ' +
     'JSON, the object that the list has. A comment keeps it open while there are none. Once a second it looks at the ' +
     `newest ${MAX_TAIL} that match and began within the last hour, and tells those that it did not find before, by when ` +
-    'they ended: what ends later than that is in the list alone. Filters add up. With `Last-Event-ID` it goes on after ' +
+    'they ended: what ends later than that is in the list alone. Filters are combined with AND. With `Last-Event-ID` it goes on after ' +
     'that completion; those that ended in the seconds before it may come again, so look at their ids. 400 where that is ' +
     'no id of a completion, 429 where ten already listen.',
   tags: ['Usage'],
@@ -63,14 +71,20 @@ export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPlugin
       // before the answer begins: who sees its head is told of everything that ends from then on
       const tail = await openCompletionTail({ db, accountId, filter, now, last, readEveryMs: lookEveryMs })
       const followed = followTail(db, accountId, tail)
-      const listener = listeners.enter(accountId)
-      await followEvents(request, reply, { ...deps, followed, listener, lookEveryMs, scope: SCOPE })
+      const listener = listeners.open(accountId)
+      await streamEvents(request, reply, {
+        ...deps,
+        source: followed,
+        stream: listener,
+        pollIntervalMs: lookEveryMs,
+        scope: SCOPE,
+      })
       return reply
     })
   }
 }
 
-function followTail(db: Kysely<Database>, accountId: AccountId, tail: CompletionTail): Followed {
+function followTail(db: Kysely<Database>, accountId: AccountId, tail: CompletionTail): EventSource {
   let found: readonly CompletionRow[] = []
   return {
     async read() {
@@ -99,4 +113,89 @@ function lastIdOf(headers: FastifyRequest['headers'], after: string | undefined)
     value === after ? (['invalid_value', 'after'] as const) : (['invalid_header', 'Last-Event-ID'] as const)
   const message = `${param} must be the id of a completion: chatcmpl- and 22 letters and digits.`
   throw new GatewayError(code, message, { param })
+}
+
+/*
+ * Follows the completions of an account. They are kept by when they began, and there only when they have ended, which no
+ * index knows: each look is at the newest, as page one of the list has them, and leaves out what was found before.
+ */
+
+interface CompletionTailInput {
+  readonly db: Kysely<Database>
+  readonly accountId: AccountId
+  readonly filter: UntimedFilter
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /**
+   * The last one that the reader has. What ended in the seconds before it is found once more, since a part of it may have
+   * been written later. Undefined: from now on.
+   */
+  readonly last: CompletionId | undefined
+  /** From one reading to the next, at least. */
+  readonly readEveryMs: number
+}
+
+/** What has ended since it was asked before, by when it ended; none: nothing for now. */
+type CompletionTail = () => Promise<readonly CompletionRow[]>
+
+/** Everything that ends from the moment on when it resolves is told. */
+export async function openCompletionTail(input: CompletionTailInput): Promise<CompletionTail> {
+  const { db, accountId, now, last, readEveryMs } = input
+  const lastRow = last === undefined ? undefined : await findCompletion(db, { accountId, id: last })
+  const first = await newestSince(input, firstMoment(now(), lastRow))
+  let known = idsOf(first)
+  let missed = last === undefined ? [] : first.filter((row) => !isTold(row, { last, lastRow }))
+  let nextAt = performance.now() + readEveryMs
+  return async () => {
+    const begunAt = performance.now()
+    const rows = missed
+    missed = []
+    if (rows.length > 0 || begunAt < nextAt) return rows.toSorted(byEnd)
+    const newest = await newestSince(input, now() - MAX_TAIL_MS)
+    nextAt = begunAt + Math.max(readEveryMs, (performance.now() - begunAt) * REST)
+    const fresh = newest.filter(({ id }) => !known.has(id))
+    known = idsOf(newest) // what is no longer among the newest never is again
+    return fresh.toSorted(byEnd)
+  }
+}
+
+function newestSince({ db, accountId, filter }: CompletionTailInput, start: number): Promise<readonly CompletionRow[]> {
+  const period = { start: Math.max(0, start), end: ALL_TIME.end }
+  return listCompletions(db, {
+    accountId,
+    filter: { ...filter, period },
+    limit: MAX_TAIL,
+    order: 'desc',
+    after: undefined,
+  })
+}
+
+function firstMoment(now: number, lastRow: CompletionRow | undefined): number {
+  const wanted = Math.min(now, lastRow === undefined ? now : endOf(lastRow)) - MAX_TAIL_MS
+  return Math.max(wanted, now - MAX_MISSED_MS)
+}
+
+interface Place {
+  readonly last: CompletionId
+  /** Undefined: it is gone, or was never there. */
+  readonly lastRow: CompletionRow | undefined
+}
+
+/** Whether a reader who has the last one surely has this one. */
+function isTold(row: CompletionRow, { last, lastRow }: Place): boolean {
+  if (lastRow === undefined) return row.id <= last
+  return row.id === last || endOf(row) < endOf(lastRow) - LATE_MS
+}
+
+function idsOf(rows: readonly CompletionRow[]): ReadonlySet<CompletionId> {
+  return new Set(rows.map(({ id }) => id))
+}
+
+function byEnd(one: CompletionRow, other: CompletionRow): number {
+  return endOf(one) - endOf(other) || (one.id < other.id ? -1 : 1)
+}
+
+/** Unix milliseconds. */
+function endOf({ created_at: begunAt, duration_ms: durationMs }: CompletionRow): number {
+  return begunAt + durationMs
 }

@@ -1,6 +1,6 @@
 /** What people call the keys, devices, people and agents that usage is booked on. */
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, AgentId, DeviceId, KeyId, UserId } from '../../domain/ids.ts'
 
 const IDS_PER_QUERY = 500

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/completions.ts'
-import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
 import { testIds } from '../../../test/support/database.ts'
+import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { agentReference } from '../../domain/agent.ts'
 import type { CompletionRecord, CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
@@ -15,15 +15,15 @@ const MINUTE_MS = 60_000
 const INTERVAL_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
-  const ask = await serveRoutes(t, desk, [
-    usageRoutes({ ...desk, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
+  const fixture = await openCreditFixture(t)
+  const ask = await serveRoutes(t, fixture, [
+    usageRoutes({ ...fixture, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
   ])
   const get = (query: Readonly<Record<string, string | undefined>>) => {
     const said = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
     return ask(`/usage/completions?${new URLSearchParams(said)}`, 'acc_a')
   }
-  return { ...desk, get }
+  return { ...fixture, get }
 }
 
 const START = Date.UTC(2026, 4, 1)

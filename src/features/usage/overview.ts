@@ -3,7 +3,7 @@
  * statuses apart: what did not complete is few, and has an index; the others completed.
  */
 import { type Kysely, sql } from 'kysely'
-import type { Database } from '../../db/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
@@ -15,8 +15,7 @@ import {
   notCompletedBetween,
   ofAgent,
 } from './completion-list.ts'
-import { ID_TOLERANCE_MS, idsBornIn } from './id-range.ts'
-import { DAY_MS, HOUR_MS } from './period.ts'
+import { DAY_MS, HOUR_MS, ID_TOLERANCE_MS, idsBornIn } from './period.ts'
 import { sumParts, unitsSince } from './queries.ts'
 
 export interface Bucket {

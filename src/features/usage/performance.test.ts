@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { completionRecord, recordCompletions } from '../../../test/support/completions.ts'
-import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
 import { testIds } from '../../../test/support/database.ts'
+import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
@@ -10,15 +10,15 @@ import { DAY_MS, HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
-  const ask = await serveRoutes(t, desk, [
-    usageRoutes({ ...desk, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
+  const fixture = await openCreditFixture(t)
+  const ask = await serveRoutes(t, fixture, [
+    usageRoutes({ ...fixture, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
   ])
   const get = (query = '', credential = 'acc_a') => ask(`/usage/performance?${query}`, credential)
   /** So many hours ago. */
   const ago = (hours: number, over: Partial<CompletionRecord> = {}) =>
-    completionRecord({ createdAt: desk.clock.now - hours * HOUR_MS, ...over })
-  return { ...desk, get, ago }
+    completionRecord({ createdAt: fixture.clock.now - hours * HOUR_MS, ...over })
+  return { ...fixture, get, ago }
 }
 
 const iso = (time: number) => new Date(time).toISOString()

@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { completionRecord, recordCompletions } from '../../../test/support/completions.ts'
-import { openCreditDesk, serveRoutes, termsOf } from '../../../test/support/credit-desk.ts'
 import { testIds } from '../../../test/support/database.ts'
+import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import { openCreditFixture, serveRoutes, termsOf } from '../../../test/support/ledger/credit-service.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { type ChargeableUsage, chargeNanoUsd, type Price, priceUsage } from '../../domain/price.ts'
-import { storePrice } from '../../domain/stored-price.ts'
-import { usageDetailOf } from '../../domain/usage-detail.ts'
+import { chargeNanoUsd, priceUsage } from '../../domain/price/price.ts'
+import { storePrice, usageDetailOf } from '../../domain/price/stored-price.ts'
+import type { ChargeableUsage, Price } from '../../domain/price/tariff.ts'
 import { callerOf } from '../../http/caller.ts'
 import { usageRoutes } from './routes.ts'
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
-  const ask = await serveRoutes(t, desk, [
-    usageRoutes({ ...desk, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
+  const fixture = await openCreditFixture(t)
+  const ask = await serveRoutes(t, fixture, [
+    usageRoutes({ ...fixture, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
   ])
   let made = 0
   /** Under a name of its own. */
   const price = async (of: Price, model = 'm1') => {
     const id = `v${++made}`
     const row = { id, model, ...storePrice(of), first_seen_at: 1 }
-    await desk.db.insertInto('price_version').values(row).execute()
+    await fixture.db.insertInto('price_version').values(row).execute()
     return id
   }
   const pricingOf = async ({ id, accountId }: CompletionRecord) =>
     (await ask(`/usage/completions/${id}`, accountId)).body.pricing
-  return { ...desk, price, pricingOf }
+  return { ...fixture, price, pricingOf }
 }
 
 const PRICE: Price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_000, cachedInputMicroUsd: 27_000 }

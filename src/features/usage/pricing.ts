@@ -1,9 +1,9 @@
 /** How the cost of one completion came about: the arithmetic of `priceUsage`, line by line. */
 import { type Kysely, sql } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import { type ChargeLine, type Price, priceUsage } from '../../domain/price.ts'
-import { readStoredPrice } from '../../domain/stored-price.ts'
-import { readStoredUsage } from '../../domain/usage-detail.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import { type ChargeLine, priceUsage } from '../../domain/price/price.ts'
+import { readStoredPrice, readStoredUsage } from '../../domain/price/stored-price.ts'
+import type { Price } from '../../domain/price/tariff.ts'
 import type { CompletionRow } from './completion-list.ts'
 
 /** In the order in which lines are shown. */

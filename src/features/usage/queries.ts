@@ -1,14 +1,12 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf } from '../../db/dialect.ts'
-import { plannedAnew } from '../../db/planned-anew.ts'
-import type { Database } from '../../db/schema.ts'
+import { customPlan, dialectOf } from '../../db/dialect.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { storePrice } from '../../domain/stored-price.ts'
+import { storePrice } from '../../domain/price/stored-price.ts'
 import type { Period } from '../../http/period.ts'
-import { firstAgentAfter, idsBornIn } from './id-range.ts'
-import { DAY_MS, HOUR_MS, NEVER, splitPeriod } from './period.ts'
+import { DAY_MS, firstAgentAfter, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
 
 /** What sums can be told apart by, beside their model. */
 export type Dimension = 'key'
@@ -96,7 +94,7 @@ export async function sumAgents(
 ): Promise<readonly AgentSum[]> {
   const rows = await db
     .selectFrom(agentCalls(db, accountId, period).as('one'))
-    .modifyFront(plannedAnew) // of an hour another index serves than of a year
+    .modifyFront(customPlan) // of an hour another index serves than of a year
     .select(sql<string>`client_request_id`.as('reference'))
     .select(({ fn }) => fn.countAll<number>().as('requests'))
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))

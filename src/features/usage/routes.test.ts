@@ -4,14 +4,14 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Kysely, KyselyPlugin } from 'kysely'
-import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/completions.ts'
-import { openCreditDesk } from '../../../test/support/credit-desk.ts'
 import { sqliteTest, temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
-import type { OpenedDatabase } from '../../db/open.ts'
-import type { Database } from '../../db/schema.ts'
-import type { AccountCredit, AccountCreditPort } from '../../domain/account-credit.ts'
+import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import { openCreditFixture } from '../../../test/support/ledger/credit-service.ts'
+import type { OpenedDatabase } from '../../db/database.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import { agentReference } from '../../domain/agent.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
+import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
 import { type AccountId, completionIdFloor, createIdSource, type KeyId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
@@ -155,7 +155,7 @@ test('GET /usage reports the month with exact dollars', async (t) => {
 })
 
 test('an end alone means the month of the moment before it', async (t) => {
-  const get = await serve(t, (await openCreditDesk(t)).db)
+  const get = await serve(t, (await openCreditFixture(t)).db)
   const periodOf = async (end: string) => {
     const { period_start, period_end } = (await get(`/usage?period_end=${end}`)).body
     return [period_start, period_end]
@@ -165,22 +165,22 @@ test('an end alone means the month of the moment before it', async (t) => {
 })
 
 test('R-D6: GET /usage shows what remains and what of it is reserved, of now, whatever the period', async (t) => {
-  const desk = await openCreditDesk(t)
-  const { id } = await desk.account('free')
+  const fixture = await openCreditFixture(t)
+  const { id } = await fixture.account('free')
   const asked: unknown[] = []
   const read: AccountCreditPort['read'] = (account) => {
     asked.push(account)
-    return desk.credit.read({ ...account, plan: 'free' })
+    return fixture.credit.read({ ...account, plan: 'free' })
   }
-  const get = await serve(t, desk.db, { read })
+  const get = await serve(t, fixture.db, { read })
   const shown = async (url: string) => {
     const { credit_remaining_usd, held_usd } = (await get(url, id)).body
     return [credit_remaining_usd, held_usd]
   }
   assert.deepEqual(await shown('/usage'), [5, 0])
   const free = { id, plan: 'free', name: '', createdAt: 0 }
-  await desk.spend(free, { costNanoUsd: 1n })
-  await desk.reserve(free, 250)
+  await fixture.spend(free, { costNanoUsd: 1n })
+  await fixture.reserve(free, 250)
   assert.deepEqual(await shown('/usage?period_start=2020-01-01&period_end=2020-01-02'), [4.999999999, 2.5e-7])
   assert.deepEqual(asked[0], { id, plan: 'free' })
 })
@@ -285,7 +285,7 @@ test('agents are groups by the runs that asked; what clients call their requests
   assert.deepEqual([reference, shown.client_request_id], [ofRun.clientRequestId, null])
 })
 
-test('a CSV file has the groups, by model unless said, with every digit of the cost', async (t) => {
+test('a CSV file has the groups, by model by default, with every digit of the cost', async (t) => {
   const database = await temporaryDatabase(t)
   await recordCompletions(database, [
     completionRecord({ model: 'a "quoted", model', costNanoUsd: 1n }),

@@ -1,9 +1,30 @@
 /** `/usage`: what an account has used, added up and completion by completion. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Kysely } from 'kysely'
+import type { Static } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AccountCreditPort } from '../../domain/credit.ts'
+import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
+import { renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { completionRoutes } from './completion-routes.ts'
-import { performanceRoutes } from './performance-routes.ts'
-import { type ReportDeps, reportRoutes } from './report-routes.ts'
+import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
+import { performanceRoutes } from './performance.ts'
+import { monthOf } from './period.ts'
+import { sumAgents, sumUsage } from './queries.ts'
+import {
+  buildReport,
+  checkInterval,
+  dimensionsOf,
+  type Grouping,
+  type Report,
+  ReportFile,
+  ReportQuery,
+  ReportView,
+  renderReport,
+  reportRows,
+} from './report.ts'
 
 export interface UsageDeps extends FeatureDeps, Pick<ReportDeps, 'credit' | 'unlimitedCreditUsd'> {
   /** Signs the cursors of lists. */
@@ -16,4 +37,82 @@ export function usageRoutes(deps: UsageDeps): FastifyPluginAsyncTypebox {
     await app.register(performanceRoutes(deps))
     await app.register(completionRoutes(deps))
   }
+}
+
+interface ReportDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
+  readonly credit: Pick<AccountCreditPort, 'read'>
+  /** By the plan's name: USD that an account without a limit is shown; the usual amount unless given. */
+  readonly unlimitedCreditUsd?: (plan: string) => number
+}
+
+export const DEFAULT_UNLIMITED_CREDIT_USD = 1_000_000
+
+const schema = {
+  summary: 'Usage of a period',
+  description: 'Tokens and cost, by model, the most expensive first. A completion is counted within a second.',
+  tags: ['Usage'],
+  querystring: ReportQuery,
+  response: {
+    200: {
+      description: 'The report.',
+      content: { 'application/json': { schema: ReportView }, 'text/csv': { schema: ReportFile } },
+    },
+  },
+}
+
+function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, credit, unlimitedCreditUsd = () => DEFAULT_UNLIMITED_CREDIT_USD } = deps
+  return async (app) => {
+    app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
+      const { group_by: grouping, format } = request.query
+      const { accountId: id, plan } = callerOf(request)
+      const period = parsePeriod(request.query, defaultPeriod(request.query, now()))
+      const report = await readReport(db, id, { ...request.query, period })
+      if (format !== 'csv') {
+        const names = await namesOf(db, id, { grouping, groups: report.groups })
+        const account = await credit.read({ id, plan })
+        return renderReport(report, { period, names, credit: account, unlimitedCreditUsd: unlimitedCreditUsd(plan) })
+      }
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="${fileName(period, grouping)}"`)
+        .send(renderCsv(reportRows(report.groups ?? report.models)))
+    })
+  }
+}
+
+/** The current month; with an end alone, the month of the moment before it. */
+function defaultPeriod({ period_start: start, period_end: end }: Static<typeof ReportQuery>, now: number): Period {
+  const last = start === undefined && end !== undefined ? parsePeriod({ period_end: end }, ALL_TIME).end - 1 : now
+  return monthOf(last)
+}
+
+async function readReport(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  query: Omit<Static<typeof ReportQuery>, 'period_start' | 'period_end'> & { readonly period: Period },
+): Promise<Report> {
+  const { group_by: grouping, interval, model, key_id: keyId, period } = query
+  checkInterval({ grouping, interval }, period)
+  const filter = { model, keyId: keyId as KeyId | undefined }
+  // In this order, so that what agents used is never more than all there is.
+  const agents = grouping === 'agent' ? await sumAgents(db, accountId, { period, filter }) : []
+  const sums = await sumUsage(db, accountId, { period, filter, ...dimensionsOf({ grouping, interval }) })
+  return buildReport(sums, { grouping, interval, agents })
+}
+
+/** Undefined where groups are called by their keys. */
+async function namesOf(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { grouping, groups = [] }: { readonly grouping: Grouping | undefined; readonly groups: Report['groups'] },
+): Promise<Names | undefined> {
+  const keys = groups.map(({ key }) => key)
+  if (grouping === 'key') return namesOfKeys(db, accountId, keys)
+  return grouping === 'agent' ? namesOfAgents(db, accountId, keys) : undefined
+}
+
+function fileName({ start, end }: Period, grouping: Grouping = 'model'): string {
+  const [first, last] = [start, end].map((time) => new Date(time).toISOString().slice(0, 10))
+  return `usage-by-${grouping}-${first}-${last}.csv`
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { testIds } from '../../../test/support/database.ts'
 import {
   completionIdAt,
   completionRecord,
   ensureAccounts,
   recordCompletions,
-} from '../../../test/support/completions.ts'
-import { openCreditDesk, serveRoutes } from '../../../test/support/credit-desk.ts'
-import { testIds } from '../../../test/support/database.ts'
+} from '../../../test/support/ledger/completions.ts'
+import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { agentReference } from '../../domain/agent.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import { type AccountId, createIdSource, type DeviceId, type KeyId, type UserId } from '../../domain/ids.ts'
@@ -18,12 +18,12 @@ import { DAY_MS, HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
 
 async function setUp(t: TestContext) {
-  const desk = await openCreditDesk(t)
-  await ensureAccounts(desk.database, ['acc_a' as AccountId])
-  const ask = await serveRoutes(t, desk, [
-    usageRoutes({ ...desk, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
+  const fixture = await openCreditFixture(t)
+  await ensureAccounts(fixture.database, ['acc_a' as AccountId])
+  const ask = await serveRoutes(t, fixture, [
+    usageRoutes({ ...fixture, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1) }),
   ])
-  return { ...desk, get: (query: string) => ask(`/usage?${query}`, 'acc_a') }
+  return { ...fixture, get: (query: string) => ask(`/usage?${query}`, 'acc_a') }
 }
 
 const START = Date.UTC(2026, 4, 1)

@@ -5,7 +5,5 @@ export const nullable = <Value>(type: 'string' | 'number' | 'integer', descripti
   Type.Unsafe<Value | null>({ type: [type, 'null'], description })
 export const oneOf = <Value extends string>(values: readonly Value[], options: object) =>
   Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
-export const time = (description: string) =>
-  Type.Optional(Type.String({ description, examples: ['2026-01-01T00:00:00Z'] }))
 export const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

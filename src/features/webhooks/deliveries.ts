@@ -1,14 +1,18 @@
-/** The log of deliveries: what was sent to an endpoint, and what came of each attempt. */
-import { type Kysely, sql } from 'kysely'
-import type { Database, DeliveryAttemptTable, DeliveryStatus, DeliveryTable } from '../../db/schema.ts'
-import type { AccountId, DeliveryId, EventId, WebhookId } from '../../domain/ids.ts'
+/** Deliveries in the database: the log with its attempts, redelivery, and the activity of endpoints in the last 24 hours. */
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { readRows } from '../../db/dialect.ts'
+import type { Database, DeliveryAttemptTable, DeliveryStatus, DeliveryTable } from '../../db/schema/schema.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId, DeliveryId, EventId, IdSource, WebhookId } from '../../domain/ids.ts'
 import type { WebhookEventType } from '../../domain/webhook-event.ts'
-import type { EventRow } from './events.ts'
-import type { ListPage } from './queries.ts'
+import { BATCH_ROWS } from '../../jobs/batched-deletion.ts'
+import { enqueueAll } from '../../jobs/queue.ts'
+import { deliveryIdFloor, type EventRow, type ListPage } from './events.ts'
+import { deliveryJob } from './record-event.ts'
 
 /** Of each delivery in a list; one alone shows more. */
-export const MAX_LISTED_ATTEMPTS = 12
-export const MAX_SHOWN_ATTEMPTS = 100
+const MAX_LISTED_ATTEMPTS = 12
+const MAX_SHOWN_ATTEMPTS = 100
 
 export interface Delivery extends Omit<DeliveryTable, 'account_id' | 'attempts' | 'round'> {
   readonly type: WebhookEventType
@@ -135,4 +139,192 @@ async function withAttempts(
     .execute()
   const byDelivery = Map.groupBy(attempts, (attempt) => attempt.delivery_id)
   return rows.map(({ account_id: _, ...row }) => ({ ...row, attempts: byDelivery.get(row.id) ?? [] }))
+}
+
+interface RedeliverInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly ids: Pick<IdSource, 'job'>
+}
+
+/** At most so many in one call. */
+const MAX_REDELIVERED = 10_000
+
+type Receiver = Omit<DeliveryReference, 'id'>
+
+/** Throws 404 for one that is not there, and 409 for one that is still tried. */
+export async function redeliver(input: RedeliverInput, { id, ...receiver }: DeliveryReference): Promise<void> {
+  const begun = await input.db.transaction().execute(async (inside) => {
+    if ((await beginAnew({ ...input, db: inside }, receiver, [id])) > 0) return true
+    const query = inside.selectFrom('delivery').select('id').where('account_id', '=', receiver.accountId)
+    const row = await query.where('webhook_id', '=', receiver.webhookId).where('id', '=', id).executeTakeFirst()
+    return row === undefined ? undefined : false
+  })
+  if (begun === undefined) throw unknownDelivery()
+  if (!begun) throw new GatewayError('conflict', 'This delivery is pending: it is being tried, or will be again.')
+}
+
+/**
+ * All of an endpoint that have failed since a time (Unix milliseconds), the oldest first. Little by little: what a
+ * failure of ours leaves out is still failed, and is found by the next call.
+ * @returns How many; `MAX_REDELIVERED` when there may be more.
+ */
+export async function redeliverFailed(input: RedeliverInput, receiver: Receiver, since: number): Promise<number> {
+  let total = 0
+  let after: DeliveryId | undefined
+  while (total < MAX_REDELIVERED) {
+    const limit = Math.min(BATCH_ROWS, MAX_REDELIVERED - total)
+    const found = await failedSince(input.db, receiver, { since, after, limit })
+    after = found.at(-1)
+    if (after === undefined) break
+    total += await input.db.transaction().execute((inside) => beginAnew({ ...input, db: inside }, receiver, found))
+  }
+  return total
+}
+
+/** How many `redeliverFailed` would send. */
+export async function countFailed(
+  { db }: Pick<RedeliverInput, 'db'>,
+  receiver: Receiver,
+  since: number,
+): Promise<number> {
+  const failed = failedQuery(db, receiver, since).select('id').limit(MAX_REDELIVERED)
+  const { count } = await db
+    .selectFrom(failed.as('failed'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export function unknownDelivery(): GatewayError {
+  return new GatewayError('not_found', 'No delivery of this endpoint has this id.')
+}
+
+async function failedSince(
+  db: Kysely<Database>,
+  receiver: Receiver,
+  { since, after, limit }: { readonly since: number; readonly after: DeliveryId | undefined; readonly limit: number },
+): Promise<readonly DeliveryId[]> {
+  const rows = await failedQuery(db, receiver, since)
+    .select('id')
+    .$if(after !== undefined, (query) => query.where('id', '>', after as DeliveryId))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+function failedQuery(db: Kysely<Database>, { accountId, webhookId }: Receiver, since: number) {
+  return db
+    .selectFrom('delivery')
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .where('status', '=', 'failed')
+    .where('ended_at', '>=', since)
+}
+
+/** Those that are not pending, each with a job of its new round. @returns How many. */
+async function beginAnew(
+  { db, now, ids }: RedeliverInput,
+  { accountId, webhookId }: Receiver,
+  deliveryIds: readonly DeliveryId[],
+): Promise<number> {
+  const rows = await db
+    .updateTable('delivery')
+    .set(({ eb }) => ({
+      status: 'pending',
+      round: eb('round', '+', 1),
+      next_attempt_at: now(),
+      error: null,
+      ended_at: null,
+    }))
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .where('id', 'in', deliveryIds)
+    .where('status', '!=', 'pending')
+    .returning(['id', 'round'])
+    .execute()
+  const jobs = rows.map(({ id, round }) => deliveryJob({ accountId, webhookId, deliveryId: id }, round))
+  await enqueueAll(db, jobs, ids)
+  return rows.length
+}
+
+const COUNTED_MS = 86_400_000
+/** Of each endpoint, so that a list of busy ones costs as little as one of quiet ones. */
+export const MAX_COUNTED_DELIVERIES = 1_000
+
+interface LastDelivery {
+  readonly webhook_id: WebhookId
+  readonly id: DeliveryId
+  readonly type: WebhookEventType
+  readonly status: DeliveryStatus
+  readonly created_at: number
+}
+
+export interface WebhookActivity {
+  /** Undefined: there is none. */
+  readonly last: LastDelivery | undefined
+  /** Of the deliveries made in the last 24 hours, the newest `MAX_COUNTED_DELIVERIES` of them. */
+  readonly counts: Readonly<Record<DeliveryStatus, number>>
+}
+
+interface Wanted {
+  readonly accountId: AccountId
+  readonly webhookIds: readonly WebhookId[]
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+const NO_COUNTS: WebhookActivity['counts'] = { pending: 0, delivered: 0, failed: 0 }
+
+/** Two queries, however many endpoints. @returns By endpoint. */
+export async function webhookActivity(
+  db: Kysely<Database>,
+  wanted: Wanted,
+): Promise<(id: WebhookId) => WebhookActivity> {
+  if (wanted.webhookIds.length === 0) return () => ({ last: undefined, counts: NO_COUNTS })
+  const [lasts, counted] = await Promise.all([lastDeliveries(db, wanted), countDeliveries(db, wanted)])
+  const lastOf = new Map(lasts.map((last) => [last.webhook_id, last]))
+  const countsOf = Map.groupBy(counted, ({ webhook_id }) => webhook_id)
+  return (id) => {
+    const counts = (countsOf.get(id) ?? []).map(({ status, deliveries }) => [status, deliveries])
+    return { last: lastOf.get(id), counts: { ...NO_COUNTS, ...Object.fromEntries(counts) } }
+  }
+}
+
+async function lastDeliveries(db: Kysely<Database>, wanted: Wanted): Promise<readonly LastDelivery[]> {
+  return readRows(
+    db,
+    sql<LastDelivery>`select * from ${eachWebhook(wanted, (id) => {
+      return sql`select delivery.webhook_id, delivery.id, event.type, delivery.status, delivery.created_at from delivery
+      join event on event.account_id = delivery.account_id and event.id = delivery.event_id
+      where delivery.account_id = ${wanted.accountId} and delivery.webhook_id = ${id}
+      order by delivery.id desc limit 1`
+    })}`,
+  )
+}
+
+interface Count {
+  readonly webhook_id: WebhookId
+  readonly status: DeliveryStatus
+  readonly deliveries: number
+}
+
+async function countDeliveries(db: Kysely<Database>, wanted: Wanted): Promise<readonly Count[]> {
+  const first = deliveryIdFloor(wanted.now - COUNTED_MS)
+  return readRows(
+    db,
+    sql<Count>`select webhook_id, status, count(*) as deliveries from ${eachWebhook(wanted, (id) => {
+      return sql`select webhook_id, status from delivery
+      where account_id = ${wanted.accountId} and webhook_id = ${id} and id >= ${first}
+      order by id desc limit ${sql.lit(MAX_COUNTED_DELIVERIES)}`
+    })} group by webhook_id, status`,
+  )
+}
+
+/** The rows that the query has for each endpoint, in one table. */
+function eachWebhook({ webhookIds }: Wanted, query: (id: WebhookId) => RawBuilder<unknown>): RawBuilder<unknown> {
+  const parts = webhookIds.map((id) => sql`select * from (${query(id)}) as of_one`)
+  return sql`(${sql.join(parts, sql` union all `)}) as of_each`
 }

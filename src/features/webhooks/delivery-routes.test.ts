@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HOME, openWebhookApi, type WebhookApi } from '../../../test/support/webhook-api.ts'
-import type { DeliveryStatus, DeliveryTable } from '../../db/schema.ts'
+import { HOME, openWebhookApi, type WebhookApi } from '../../../test/support/webhooks/webhook-api.ts'
+import type { DeliveryStatus, DeliveryTable } from '../../db/schema/schema.ts'
 import type { DeliveryId, WebhookId } from '../../domain/ids.ts'
-import { createPace } from './pace.ts'
+import { createPace } from './event-routes.ts'
 
 /** Makes the endpoint's one delivery the pattern of many: ids sort as their numbers do. */
 async function multiply({ db }: WebhookApi, webhookId: string, rows: readonly Partial<DeliveryTable>[]) {

@@ -1,20 +1,24 @@
-/** `GET /events/stream`: an account's events as they come, for those who cannot be posted to. */
+/**
+ * `GET /events/stream`: an account's events as they happen. Event IDs sort by creation, but events are committed later and in
+ * another order: each read goes some seconds back and skips what was found before.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
+import type { Kysely } from 'kysely'
 import { Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { EventId } from '../../domain/ids.ts'
+import type { AccountId, EventId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
 import { type HttpConnection, openConnection } from '../../http/connection.ts'
-import type { Listener, Listeners } from '../../http/listeners.ts'
-import { type Log, logError } from '../../http/log.ts'
+import type { EventStream, EventStreams } from '../../http/event-stream.ts'
+import { type Log, logError } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { createEventReader, type EventReader, isEventId } from './event-reader.ts'
-import { type EventRow, webhookBodyOf } from './events.ts'
+import { bornAt, type EventRow, eventIdFloor, listEventIds, readEvents, webhookBodyOf } from './events.ts'
 
 export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
-  readonly listeners: Listeners
+  readonly listeners: EventStreams
   /** Asked again all the time: who is not let in any more hears nothing more. */
   readonly authenticate: Authenticate
   readonly log: Log
@@ -37,7 +41,9 @@ const schema = {
     'seconds before it may come again, so look at `event_id`.',
   tags: ['Events'],
   headers: Type.Object({
-    'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event received.' })),
+    'last-event-id': Type.Optional(
+      Type.String({ pattern: '^(?:evt_[0-9A-Za-z]{22})?$', description: 'The id of the last event received.' }),
+    ),
   }),
   response: {
     200: {
@@ -54,7 +60,7 @@ export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
     app.get('/events/stream', { config: { scope: SCOPE }, schema, exposeHeadRoute: false }, async (request, reply) => {
       const { accountId } = callerOf(request)
       const last = lastEventIdOf(request)
-      const listener = listeners.enter(accountId)
+      const listener = listeners.open(accountId)
       const client = openConnection(reply)
       client.onLeave(listener.end)
       try {
@@ -64,7 +70,7 @@ export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
         if (!client.streaming()) throw error
         logError(deps.log, GatewayError.from(error), request.id)
       } finally {
-        listener.leave()
+        listener.close()
         if (client.streaming() && !client.over()) client.endStream()
         client.release()
       }
@@ -76,7 +82,7 @@ export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
 interface Following {
   readonly read: EventReader
   readonly client: HttpConnection
-  readonly listener: Listener
+  readonly listener: EventStream
   readonly lookEveryMs: number
   readonly isAllowed: () => Promise<boolean>
 }
@@ -117,4 +123,49 @@ function lastEventIdOf({ headers }: FastifyRequest): EventId | undefined {
   if (typeof value === 'string' && isEventId(value)) return value
   const message = 'Last-Event-ID must be the id of an event: evt_ and 22 letters and digits.'
   throw new GatewayError('invalid_header', message, { param: 'Last-Event-ID' })
+}
+
+interface EventReaderInput {
+  readonly db: Kysely<Database>
+  readonly accountId: AccountId
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /**
+   * The last one that the reader has. What was born in the seconds before it is found once more, since a part of it may
+   * have been committed later. Undefined: from now on.
+   */
+  readonly last: EventId | undefined
+}
+
+/** The next events, at most `EVENTS_AT_ONCE`, the oldest first; none: there are no others for now. */
+type EventReader = () => Promise<readonly EventRow[]>
+
+export const EVENTS_AT_ONCE = 100
+/** Longer than any of our transactions takes, and than clocks of machines differ. */
+export const LOOK_BACK_MS = 10_000
+/** Where more were born in that time, it is shorter. */
+const MAX_REMEMBERED = 10_000
+
+export function createEventReader({ db, accountId, now, last }: EventReaderInput): EventReader {
+  let after = last === undefined ? eventIdFloor(now()) : eventIdFloor(bornAt(last) - LOOK_BACK_MS)
+  const found = new Set<EventId>(last === undefined ? [] : [last])
+  return async () => {
+    const settled = eventIdFloor(now() - LOOK_BACK_MS)
+    const ids = await listEventIds(db, accountId, { after, limit: found.size + EVENTS_AT_ONCE })
+    const fresh = ids.filter((id) => !found.has(id)).slice(0, EVENTS_AT_ONCE)
+    const rows = fresh.length === 0 ? [] : await readEvents(db, accountId, fresh)
+    for (const id of fresh) found.add(id)
+    // Nothing but what is found comes before the newest of these: `ids` are all that there are, in their order.
+    for (const id of ids) {
+      if (!found.has(id) || (id >= settled && found.size <= MAX_REMEMBERED)) break
+      after = id
+      found.delete(id)
+    }
+    return rows
+  }
+}
+
+/** The form of an id. */
+export function isEventId(text: string): text is EventId {
+  return /^evt_[0-9A-Za-z]{22}$/.test(text)
 }

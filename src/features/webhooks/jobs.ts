@@ -1,16 +1,19 @@
-/** Background work of webhooks, by the names of its kinds. */
-import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import { openFileLimit } from '../../http/open-files.ts'
+/** Background jobs of webhooks: deliveries, alerts of the ledger, and retention. */
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { dialectOf } from '../../db/dialect.ts'
+import type { Database, UsageAlertTable } from '../../db/schema/schema.ts'
+import { completionIdFloor } from '../../domain/ids.ts'
+import { usdNumber } from '../../domain/money.ts'
+import { openFileLimit } from '../../http/edge.ts'
+import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
+import { listRows, textAt } from '../../jobs/sql.ts'
 import type { RecordEvent } from '../deps.ts'
-import { tellAlerts } from './deliver/alerts.ts'
 import { type Deliverer, RETRY_DELAYS_MS } from './deliver/deliverer.ts'
-import { forgetEvents } from './deliver/forget.ts'
 import { DELIVER } from './record-event.ts'
 
 /** Attempts to one endpoint that are under way at once, in all processes together. */
-export const ENDPOINT_CONCURRENCY = 10
+const ENDPOINT_CONCURRENCY = 10
 /**
  * And in one process, to all: a hundred endpoints of which each takes its ten seconds for all of its ten leave room for
  * others. Beyond that endpoints take turns.
@@ -54,4 +57,138 @@ export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInpu
 export function deliveriesAtOnce(openFiles: number | undefined): number {
   if (openFiles === undefined) return CONCURRENCY
   return Math.min(Math.max(Math.floor(openFiles / SHARE_OF_FILES), LEAST_CONCURRENCY), CONCURRENCY)
+}
+
+/** Told in one transaction, which others wait for. */
+const ALERTS_AT_ONCE = 20
+const EPOCH_YEAR = 1970
+
+interface TellAlertsInput {
+  readonly db: Kysely<Database>
+  readonly recordEvent: RecordEvent
+  readonly signal?: AbortSignal | undefined
+}
+
+/** @returns How many. */
+export function tellAlerts({ db, recordEvent, signal }: TellAlertsInput): Promise<number> {
+  return inBatches(() => tellSome(db, recordEvent), signal)
+}
+
+async function tellSome(db: Kysely<Database>, recordEvent: RecordEvent): Promise<number> {
+  if ((await untold(db).limit(1).execute()).length === 0) return 0 // asks the reader: mostly there is none
+  return db.transaction().execute(async (inside) => {
+    const some = untold(inside).limit(ALERTS_AT_ONCE)
+    const alerts = await (dialectOf(inside) === 'postgres' ? some.forUpdate().skipLocked() : some).execute()
+    for (const alert of alerts) {
+      await record(inside, alert, recordEvent)
+      await markTold(inside, alert)
+    }
+    return alerts.length
+  })
+}
+
+/** The oldest first. The mark is written as the index has it: a parameter would hide it. */
+function untold(db: Kysely<Database>) {
+  return db.selectFrom('usage_alert').selectAll().where('told', '=', sql.lit(0)).orderBy('created_at')
+}
+
+type Alert = Selectable<UsageAlertTable>
+
+async function record(db: Kysely<Database>, alert: Alert, recordEvent: RecordEvent): Promise<void> {
+  const { account_id: accountId, event, basis, threshold, created_at: createdAt } = alert
+  const { spent_nano_usd: spent, limit_nano_usd: limit } = alert
+  const spending = {
+    account_id: accountId,
+    period_start: startOf(alert.month),
+    period_end: startOf(alert.month + 1),
+    spent_usd: usdNumber(spent),
+    limit_usd: usdNumber(limit),
+  }
+  if (event === 'credit.exhausted') {
+    const data = { ...spending, credit_remaining_usd: usdNumber(limit - spent) }
+    await recordEvent(db, { accountId, type: 'credit.exhausted', data, createdAt })
+    return
+  }
+  const data = { ...spending, basis, threshold_percent: threshold }
+  await recordEvent(db, { accountId, type: 'usage.alert', data, createdAt })
+}
+
+async function markTold(db: Kysely<Database>, { account_id, month, event, basis, threshold }: Alert): Promise<void> {
+  await db
+    .updateTable('usage_alert')
+    .set({ told: 1 })
+    .where('account_id', '=', account_id)
+    .where('month', '=', month)
+    .where('event', '=', event)
+    .where('basis', '=', basis)
+    .where('threshold', '=', threshold)
+    .execute()
+}
+
+/** @param month Since 1970-01. */
+function startOf(month: number): string {
+  return new Date(Date.UTC(EPOCH_YEAR, month)).toISOString()
+}
+
+const HOUR_MS = 3_600_000
+/** Deliveries from their end, events from their beginning. */
+export const KEEP_MS = 2_592_000_000 // 30 days
+/** A delivery is made in the transaction of its event, which may have waited. */
+const MADE_TOGETHER_MS = HOUR_MS
+
+interface ForgetInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** @returns How many deliveries and events were deleted. */
+export async function forgetEvents({ db, now, signal }: ForgetInput): Promise<number> {
+  const before = now() - KEEP_MS
+  const deliveries = await inBatches(() => deleteDeliveries(db, before), signal)
+  return deliveries + (await inBatches(() => deleteEvents(db, before), signal))
+}
+
+async function deleteDeliveries(db: Kysely<Database>, before: number): Promise<number> {
+  const rows = await db
+    .selectFrom('delivery')
+    .select(['account_id', 'webhook_id', 'id'])
+    .where('ended_at', '<', before)
+    .orderBy('ended_at')
+    .limit(BATCH_ROWS)
+    .execute()
+  if (rows.length === 0) return 0
+  const list = listRows(
+    db,
+    rows.map(({ account_id, webhook_id, id }) => [account_id, webhook_id, id]),
+  )
+  return db.transaction().execute(async (inside) => {
+    // One that is sent anew since it was looked at stays, and its attempts with it.
+    const deleted = await sql<{ account_id: string; id: string }>`
+      delete from delivery where ended_at < ${before} and (account_id, webhook_id, id) in
+        (select ${textAt(0)}, ${textAt(1)}, ${textAt(2)} from ${list}) returning account_id, id`.execute(inside)
+    const gone = deleted.rows.map(({ account_id, id }) => [account_id, id])
+    await sql`delete from delivery_attempt where (account_id, delivery_id) in
+      (select ${textAt(0)}, ${textAt(1)} from ${listRows(inside, gone)})`.execute(inside)
+    return rows.length
+  })
+}
+
+/** Those that a delivery still tells, since it was sent anew or is waiting, stay as long as that does. */
+async function deleteEvents(db: Kysely<Database>, before: number): Promise<number> {
+  const [eventsBefore, deliveriesBefore] = [idFloor('evt_', before), idFloor('dlv_', before + MADE_TOGETHER_MS)]
+  const { numAffectedRows } = await sql`
+    delete from event where (account_id, id) in (
+      select account_id, id from event where created_at < ${before} and id < ${eventsBefore} and not exists (
+        select 1 from webhook join delivery on delivery.account_id = webhook.account_id
+            and delivery.webhook_id = webhook.id and delivery.id < ${deliveriesBefore}
+          where webhook.account_id = event.account_id and delivery.event_id = event.id)
+      order by created_at limit ${sql.lit(BATCH_ROWS)})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** The least id with this prefix of a millisecond. */
+function idFloor(prefix: string, ms: number): string {
+  return prefix + completionIdFloor(ms).slice('chatcmpl-'.length)
 }

@@ -1,9 +1,10 @@
 /** How events come into the database: with a delivery, and the job that carries it out, for each endpoint that asks for them. */
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema.ts'
-import type { AccountId, DeliveryId, IdSource, WebhookId } from '../../domain/ids.ts'
+import { expiryOf } from '../../db/lineage.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AccountId, DeliveryId, IdSource, KeyId, WebhookId } from '../../domain/ids.ts'
 import type { WebhookEventType } from '../../domain/webhook-event.ts'
-import { enqueueAll, type NewJob } from '../../jobs/enqueue.ts'
+import { enqueueAll, type NewJob } from '../../jobs/queue.ts'
 import type { NewEvent, RecordEvent } from '../deps.ts'
 
 export const DELIVER = 'webhooks.deliver'
@@ -30,7 +31,7 @@ export function eventRecorder({
       .insertInto('event')
       .values({ account_id: accountId, id, type, data: JSON.stringify(data), created_at: createdAt })
       .execute()
-    const webhookIds = await receiversOf(db, event)
+    const webhookIds = await receiversOf(db, event, now())
     if (webhookIds.length === 0) return id
     const time = now()
     const deliveries = webhookIds.map((webhookId) => ({
@@ -56,15 +57,24 @@ export function deliveryJob(payload: DeliveryJob, round: number): NewJob {
   return { kind: DELIVER, name: `${payload.deliveryId}.${round}`, payload, lane: payload.webhookId }
 }
 
-async function receiversOf(db: Kysely<Database>, { accountId, type, only }: NewEvent): Promise<readonly WebhookId[]> {
+/** What a key created receives nothing after the key has expired. */
+async function receiversOf(
+  db: Kysely<Database>,
+  { accountId, type, only }: NewEvent,
+  now: number,
+): Promise<readonly WebhookId[]> {
   if (only !== undefined) return [only]
   const rows = await db
     .selectFrom('webhook')
-    .select(['id', 'events'])
+    .select(['id', 'events', 'key_id'])
     .where('account_id', '=', accountId)
     .where('disabled_at', 'is', null)
     .execute()
-  return rows.filter(({ events }) => asksFor(events, type)).map(({ id }) => id)
+  const asking = rows.filter(({ events }) => asksFor(events, type))
+  const keyIds = [...new Set(asking.flatMap(({ key_id }) => key_id ?? []))]
+  const expired = new Set<KeyId>()
+  for (const keyId of keyIds) if ((await expiryOf(db, { accountId, keyId })) <= now) expired.add(keyId)
+  return asking.filter(({ key_id }) => key_id === null || !expired.has(key_id)).map(({ id }) => id)
 }
 
 function asksFor(events: string | null, type: WebhookEventType): boolean {

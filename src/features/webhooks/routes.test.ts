@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AWAY, HOME, openWebhookApi, URL_OF_TESTS } from '../../../test/support/webhook-api.ts'
+import { AWAY, HOME, openWebhookApi, URL_OF_TESTS } from '../../../test/support/webhooks/webhook-api.ts'
 import type { WebhookId } from '../../domain/ids.ts'
-import { clearJobs } from './clear.ts'
+import { deletionJobs } from './endpoints.ts'
 
 const DAY_MS = 86_400_000
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
@@ -252,7 +252,7 @@ test('[limit: webhook-deletion] of many deliveries 500 go with their endpoint, t
     .select('payload')
     .where('kind', '=', 'webhooks.clear')
     .executeTakeFirstOrThrow()
-  const { handler } = clearJobs({ db })['webhooks.clear'] ?? {}
+  const { handler } = deletionJobs({ db })['webhooks.clear'] ?? {}
   const job = { id: 'job_a', kind: 'webhooks.clear', name: id, payload: JSON.parse(payload), attempt: 1, createdAt: 1 }
   await handler?.(job, { signal: new AbortController().signal, stillMine: async () => true })
   assert.equal(await left(), 0)

@@ -1,24 +1,56 @@
-/** `/webhooks`: where an account's events are posted to. */
+/** `/webhooks`: endpoints, their deliveries, and redelivery. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { WebhookId } from '../../domain/ids.ts'
-import { auditOf } from '../../http/audit-origin.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import { webhookActivity } from './activity.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId, DeliveryId, WebhookId } from '../../domain/ids.ts'
+import { webhookTestData } from '../../domain/webhook-event.ts'
+import {
+  byId,
+  listPage,
+  PAGE_QUERY,
+  type PageBinding,
+  type PageRequest,
+  pageSchema,
+  readPageRequest,
+  renderPage,
+} from '../../http/page.ts'
+import { auditOf } from '../../http/request-origin.ts'
+import { parseIsoTime } from '../../lib/time.ts'
+import {
+  countFailed,
+  type DeliveryReference,
+  findDelivery,
+  findDeliveryOf,
+  findEventOf,
+  listDeliveries,
+  redeliver,
+  redeliverFailed,
+  unknownDelivery,
+  webhookActivity,
+} from './deliveries.ts'
 import {
   type Asker,
+  assertEnabled,
   changeWebhook,
   createWebhook,
+  findWebhook,
+  listWebhooks,
   removeWebhook,
   rotateSecret,
   unknownWebhook,
   type WebhooksDeps,
-} from './manage.ts'
-import { findWebhook, listWebhooks } from './queries.ts'
+} from './endpoints.ts'
+import { webhookEventOf } from './events.ts'
 import {
+  DeliveryQuery,
+  DeliveryView,
+  DeliveryWithPayloadView,
   MAX_OVERLAP_SECONDS,
+  RedeliverAll,
+  RedeliveredView,
   Rotation,
+  renderDelivery,
   renderWebhook,
   renderWebhookWithActivity,
   WebhookCreate,
@@ -64,8 +96,7 @@ const removeSchema = {
 }
 const rotateSchema = {
   summary: 'Rotate the secret of a webhook endpoint',
-  description:
-    'The new secret is in `secret`, and shown this once. The old one signs as well for 24 hours unless said.',
+  description: 'The new secret is in `secret`, and shown this once. The old one signs as well for 24 hours by default.',
   tags,
   params,
   body: Rotation,
@@ -120,4 +151,139 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
 /** No body is a body without fields. */
 async function withoutBody(request: FastifyRequest): Promise<void> {
   request.body ??= {}
+}
+
+interface DeliveryDeps extends WebhooksDeps {
+  /** Throws 429 for who has too much sent by hand. */
+  readonly pace: (accountId: AccountId) => void
+}
+
+const deliveryParams = Type.Object({
+  id: Type.Unsafe<WebhookId>({ type: 'string' }),
+  delivery_id: Type.Unsafe<DeliveryId>({ type: 'string' }),
+})
+const testSchema = {
+  summary: 'Send a test event',
+  description: 'A `webhook.test` for this endpoint alone, whatever `events` says. 409 while it is disabled.',
+  tags,
+  params,
+  response: { 202: DeliveryView },
+}
+const listDeliveriesSchema = {
+  summary: 'List deliveries',
+  description: 'What was sent to an endpoint in the last 30 days, and what came of each attempt.',
+  tags,
+  params,
+  querystring: Type.Object({ ...DeliveryQuery, ...PAGE_QUERY }),
+  response: { 200: pageSchema(DeliveryView) },
+}
+const deliverySchema = {
+  summary: 'Get a delivery',
+  description: 'With the body that is sent.',
+  tags,
+  params: deliveryParams,
+  response: { 200: DeliveryWithPayloadView },
+}
+const redeliverSchema = {
+  summary: 'Send a delivery again',
+  description: 'The same event with the same `event_id`, with all attempts anew. 409 while it is pending.',
+  tags,
+  params: deliveryParams,
+  response: { 202: DeliveryView },
+}
+const redeliverAllSchema = {
+  summary: 'Send all failed deliveries again',
+  description:
+    'Those that have failed since a time, the oldest first, at most 10 000 in one call. With `dry_run` it only says how many there are.',
+  tags,
+  params,
+  body: RedeliverAll,
+  response: { 202: RedeliveredView },
+}
+
+export function deliveryRoutes(deps: DeliveryDeps): FastifyPluginAsyncTypebox {
+  const { db, callerOf, pace } = deps
+  return async (app) => {
+    addLogRoutes(app, deps)
+    app.post('/webhooks/:id/test', { config, schema: testSchema }, async (request, reply) => {
+      const reference = { accountId: callerOf(request).accountId, webhookId: request.params.id }
+      pace(reference.accountId)
+      const id = await sendTest(deps, reference)
+      return reply.code(202).send(renderDelivery(await deliveryOrThrow(deps, { ...reference, id })))
+    })
+    const one = '/webhooks/:id/deliveries/:delivery_id/redeliver'
+    app.post(one, { config, schema: redeliverSchema }, async (request, reply) => {
+      const reference = referenceOf(deps, request, request.params)
+      await assertEnabled(db, { accountId: reference.accountId, id: reference.webhookId })
+      pace(reference.accountId)
+      await redeliver(deps, reference)
+      return reply.code(202).send(renderDelivery(await deliveryOrThrow(deps, reference)))
+    })
+    app.post('/webhooks/:id/redeliver', { config, schema: redeliverAllSchema }, async (request, reply) => {
+      const reference = { accountId: callerOf(request).accountId, webhookId: request.params.id }
+      await assertEnabled(db, { accountId: reference.accountId, id: reference.webhookId })
+      const since = parseSince(request.body.failed_since)
+      const send = request.body.dry_run === true ? countFailed : redeliverFailed
+      return reply.code(202).send({ redelivered: await send(deps, reference, since) })
+    })
+  }
+}
+
+type TypedApp = Parameters<FastifyPluginAsyncTypebox>[0]
+
+function addLogRoutes(app: TypedApp, deps: DeliveryDeps): void {
+  const { db, callerOf } = deps
+  app.get('/webhooks/:id/deliveries', { config, schema: listDeliveriesSchema }, async (request) => {
+    const { accountId } = callerOf(request)
+    const { id: webhookId } = request.params
+    const { status } = request.query
+    if ((await findWebhook(db, { accountId, id: webhookId })) === undefined) throw unknownWebhook()
+    const binding: PageBinding = {
+      key: deps.cursorKey,
+      account: accountId,
+      list: 'webhooks/deliveries',
+      filter: JSON.stringify([webhookId, status]),
+    }
+    const read = (page: PageRequest<DeliveryId>) => listDeliveries(db, { accountId, webhookId, status }, page)
+    return listPage({ query: request.query, binding, read, position: byId, render: renderDelivery })
+  })
+  app.get('/webhooks/:id/deliveries/:delivery_id', { config, schema: deliverySchema }, async (request) => {
+    const reference = referenceOf(deps, request, request.params)
+    const [delivery, event] = await Promise.all([deliveryOrThrow(deps, reference), findEventOf(db, reference)])
+    if (event === undefined) throw unknownDelivery()
+    return { ...renderDelivery(delivery), payload: webhookEventOf(event) }
+  })
+}
+
+function referenceOf(
+  { callerOf }: DeliveryDeps,
+  request: FastifyRequest,
+  params: { readonly id: WebhookId; readonly delivery_id: DeliveryId },
+): DeliveryReference {
+  return { accountId: callerOf(request).accountId, webhookId: params.id, id: params.delivery_id }
+}
+
+async function deliveryOrThrow({ db }: DeliveryDeps, reference: DeliveryReference) {
+  const delivery = await findDelivery(db, reference)
+  if (delivery === undefined) throw unknownDelivery()
+  return delivery
+}
+
+async function sendTest(
+  { db, recordEvent }: DeliveryDeps,
+  { accountId, webhookId }: Omit<DeliveryReference, 'id'>,
+): Promise<DeliveryId> {
+  return db.transaction().execute(async (inside) => {
+    await assertEnabled(inside, { accountId, id: webhookId })
+    const data = webhookTestData(webhookId)
+    const eventId = await recordEvent(inside, { accountId, type: 'webhook.test', data, only: webhookId })
+    return findDeliveryOf(inside, { accountId, webhookId, eventId })
+  })
+}
+
+function parseSince(text: string): number {
+  const time = parseIsoTime(text)
+  if (time !== undefined) return time
+  const message = "'failed_since' must be an ISO 8601 time, such as 2026-01-31T00:00:00Z."
+  throw new GatewayError('invalid_value', message, { param: 'failed_since' })
 }

@@ -1,12 +1,10 @@
 /** Endpoints, deliveries and events on the wire. */
 import { type Static, Type } from 'typebox'
-import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema.ts'
-import { GatewayError } from '../../domain/errors.ts'
-import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
-import { MAX_COUNTED_DELIVERIES, type WebhookActivity } from './activity.ts'
-import type { Attempt, Delivery } from './deliveries.ts'
-import type { EventDelivery } from './event-deliveries.ts'
-import type { EventRow } from './events.ts'
+import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema/schema.ts'
+import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
+import { ISO_TIME_PATTERN } from '../../lib/time.ts'
+import { type Attempt, type Delivery, MAX_COUNTED_DELIVERIES, type WebhookActivity } from './deliveries.ts'
+import type { EventDelivery, EventRow } from './events.ts'
 
 export const MAX_DESCRIPTION_LENGTH = 500
 export const MAX_OVERLAP_SECONDS = 86_400
@@ -19,10 +17,9 @@ const oneOf = <Value extends string>(values: readonly Value[], description: stri
 const SWITCH = ['enabled', 'disabled'] as const
 
 const TYPES_IN_WORDS = WEBHOOK_EVENT_TYPES.map((type) => `\`${type}\``).join(', ')
-/** Unknown names are answered by `parseTypes`, which says what there is. */
-const EventNames = Type.Unsafe<string[] | null>({
+const EventNames = Type.Unsafe<WebhookEventType[] | null>({
   type: ['array', 'null'],
-  items: { type: 'string', maxLength: 100 },
+  items: { type: 'string', enum: [...WEBHOOK_EVENT_TYPES] },
   minItems: 1,
   maxItems: 100,
   description: `The types that it is sent: ${TYPES_IN_WORDS}. null: all, also those that are yet to come.`,
@@ -30,6 +27,8 @@ const EventNames = Type.Unsafe<string[] | null>({
 const Url = Type.String({
   minLength: 1,
   maxLength: 2_048,
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
+  examples: ['https://example.com/webhooks'],
   description: 'An `https:` address that is public, on port 443 or 8443.',
 })
 const Description = Type.String({
@@ -68,7 +67,12 @@ export const Rotation = Type.Object(
 )
 export const RedeliverAll = Type.Object(
   {
-    failed_since: Type.String({ maxLength: 64, description: 'ISO 8601: what has failed since then.' }),
+    failed_since: Type.String({
+      maxLength: 64,
+      pattern: ISO_TIME_PATTERN,
+      description: 'ISO 8601: what has failed since then.',
+      examples: ['2026-01-31T00:00:00Z'],
+    }),
     dry_run: Type.Optional(
       Type.Boolean({ default: false, description: 'Only says how many there are, and sends nothing.' }),
     ),
@@ -76,7 +80,7 @@ export const RedeliverAll = Type.Object(
   { additionalProperties: false },
 )
 export const Trigger = Type.Object(
-  { type: Type.String({ maxLength: 100, description: `One of ${TYPES_IN_WORDS}.` }) },
+  { type: oneOf(WEBHOOK_EVENT_TYPES, 'Of the event.') },
   { additionalProperties: false },
 )
 
@@ -91,10 +95,11 @@ const WEBHOOK_FIELDS = {
   }),
   description: Type.String(),
   status: oneOf(SWITCH, 'disabled: nothing is sent to it.'),
-  disabled_reason: Type.Unsafe<DisabledReason | null>({
+  disabled_reason: Type.Unsafe<DisabledReason | 'creator_gone' | null>({
     type: ['string', 'null'],
-    enum: ['by_request', 'gone', 'failing', null],
-    description: 'gone: it answered 410. failing: every attempt of 5 days failed.',
+    enum: ['by_request', 'gone', 'failing', 'creator_gone', null],
+    description:
+      'gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.',
   }),
   disabled_at: nullable<string>('string', 'ISO 8601 UTC.'),
   failing_since: nullable<string>('string', 'The first failed attempt that no success has followed.'),
@@ -186,7 +191,7 @@ export function renderWebhook(row: WebhookTable, now: number): Static<typeof Web
     events: row.events === null ? null : JSON.parse(row.events),
     description: row.description,
     status: row.disabled_at === null ? 'enabled' : 'disabled',
-    disabled_reason: row.disabled_reason,
+    disabled_reason: row.creator_gone_at === null ? row.disabled_reason : 'creator_gone',
     disabled_at: renderTime(row.disabled_at),
     failing_since: renderTime(row.failing_since),
     previous_secret_expires_at: (row.previous_until ?? 0) > now ? renderTime(row.previous_until) : null,
@@ -238,18 +243,6 @@ export function renderListedEvent(
     return { id, webhook_id, webhook_url, status, next_attempt_at: renderTime(next) }
   })
   return { ...renderEvent(row), deliveries: rendered }
-}
-
-/** Throws 400 that names the first one that is not a type. */
-export function parseTypes(names: readonly string[] | null): readonly WebhookEventType[] | null {
-  if (names === null) return null
-  return [...new Set(names.map((name, index) => parseType(name, `events[${index}]`)))]
-}
-
-export function parseType(name: string, param = 'type'): WebhookEventType {
-  if (isWebhookEventType(name)) return name
-  const message = `'${param}' is not a type of event. There are ${WEBHOOK_EVENT_TYPES.join(', ')}.`
-  throw new GatewayError('invalid_value', message, { param })
 }
 
 function renderAttempt(attempt: Attempt): Static<typeof AttemptView> {

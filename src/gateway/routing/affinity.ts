@@ -1,75 +1,73 @@
 /**
- * Which deployment and credential a conversation was answered by: its next turn is cheaper and sooner there, since
- * providers keep the beginning of prompts for a while, each for itself and for each of its accounts.
+ * Sticky routing: which deployment and credential answered a conversation. Its next request is cheaper and faster there,
+ * since providers cache the beginning of prompts for a while, for each of their accounts.
  */
 import { hash } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
-import type { CredentialHealth } from './credential.ts'
-import type { DeploymentHealth } from './health.ts'
 
 /** Conversations that are remembered. */
 export const MAX_REMEMBERED = 20_000
-/** Of a conversation's head, in characters: more is not needed to tell it from others. */
-export const MAX_HEAD_LENGTH = 16 * 1024
-/** Providers keep nothing of prompts that are much shorter than 1 024 tokens. */
-export const LONG_HEAD_LENGTH = 4096
+/** Characters of a prefix that are hashed: enough to tell conversations apart. */
+export const MAX_PREFIX_LENGTH = 16 * 1024
+/** Providers cache no prompts that are much shorter than 1 024 tokens. */
+export const LONG_PREFIX_LENGTH = 4096
 
-export interface Head {
+export interface PromptPrefix {
   readonly key: string
   /** Evenly spread over 32 bits, the same in all processes. */
   readonly seed: number
-  /** It may be kept somewhere already: there is an answer in it, or what an application tells the model each time. */
+  /** A provider may have cached it: there is an answer in it, or instructions that an application sends each time. */
   readonly recurring: boolean
-  /** Long enough to be kept, also between conversations. */
+  /** Long enough to be cached, also between conversations. */
   readonly long: boolean
 }
 
-/** Where a conversation was answered. */
-export interface Home {
-  readonly deployment: DeploymentHealth
-  readonly credential: CredentialHealth
+/** Where a conversation was answered: the health of the deployment and of the credential, by identity. */
+interface StickyTarget {
+  readonly deployment: object
+  readonly credential: object
 }
 
 export interface Affinity {
-  homeOf(head: Head): Home | undefined
-  remember(head: Head, home: Home): void
+  targetOf(prefix: PromptPrefix): StickyTarget | undefined
+  remember(prefix: PromptPrefix, sticky: StickyTarget): void
 }
 
 export function createAffinity(): Affinity {
-  const homes = createLruCache<Home>(MAX_REMEMBERED)
+  const targets = createLruCache<StickyTarget>(MAX_REMEMBERED)
   return {
-    homeOf: ({ key }) => homes.get(key),
-    remember({ key }, home) {
-      const known = homes.get(key)
-      if (known?.deployment === home.deployment && known.credential === home.credential) return
-      homes.set(key, home)
+    targetOf: ({ key }) => targets.get(key),
+    remember({ key }, sticky) {
+      const known = targets.get(key)
+      if (known?.deployment === sticky.deployment && known.credential === sticky.credential) return
+      targets.set(key, sticky)
     },
   }
 }
 
-export interface HeadInput {
-  /** Nobody shares a prompt's cache with another account. */
+export interface PrefixInput {
+  /** Accounts do not share cached prompts. */
   readonly accountId: string
   readonly request: Pick<ChatRequest, 'model' | 'messages'>
 }
 
-/** What stays the same from turn to turn: what the system says, and what the user said first. */
-export function headOf({ accountId, request: { model, messages } }: HeadInput): Head {
+/** What every request of a conversation begins with: the system messages, and the first user message. */
+export function promptPrefixOf({ accountId, request: { model, messages } }: PrefixInput): PromptPrefix {
   let text = `${accountId} ${model}`
   let length = 0
   for (const { role, content } of messages) {
     if (role !== 'system' && role !== 'developer' && role !== 'user') continue
     text += `\n${role}`
-    for (const said of textsOf(content)) {
-      length += said.length
-      text += ` ${said.length} ${said.slice(0, Math.max(0, MAX_HEAD_LENGTH - text.length))}`
+    for (const part of textsOf(content)) {
+      length += part.length
+      text += ` ${part.length} ${part.slice(0, Math.max(0, MAX_PREFIX_LENGTH - text.length))}`
     }
     if (role === 'user') break
   }
   const key = hash('sha1', text)
   const recurring = messages.some(({ role }) => role !== 'user')
-  return { key, seed: Number.parseInt(key.slice(0, 8), 16), recurring, long: length >= LONG_HEAD_LENGTH }
+  return { key, seed: Number.parseInt(key.slice(0, 8), 16), recurring, long: length >= LONG_PREFIX_LENGTH }
 }
 
 function textsOf(content: ChatMessage['content']): readonly string[] {

@@ -1,6 +1,7 @@
 /**
- * Leaves a deployment alone that fails time after time (UP-4). What clients cause never gets here. It knows no provider
- * and no clock: whoever asks says what time it is, in monotonic milliseconds.
+ * The circuit breaker of a deployment that fails repeatedly (UP-4), and the retry budget of a provider (UP-2): a bucket that
+ * first calls fill by a share and each repeat empties by one. Failures that clients cause do not count. It knows no provider
+ * and no clock: callers pass the time, in monotonic milliseconds.
  */
 import type { BreakerState } from '../../domain/provider-status.ts'
 
@@ -16,9 +17,9 @@ export interface Breaker {
   failures: number
   /** Undefined: closed. */
   openUntil: number | undefined
-  /** The one call that tries a half-open one is under way. */
+  /** The one call that probes it while half-open is in flight. */
   probing: boolean
-  /** Counts openings: a call that began before one says nothing about what is tried after it. */
+  /** Counts openings: a call that began before the last one does not count. */
   epoch: number
   /** Openings lately. */
   openings: number
@@ -26,7 +27,7 @@ export interface Breaker {
   closedAt: number
 }
 
-/** `probe`: it tries a half-open one for all others. `last`: open, but there was no other route. */
+/** `probe`: probes a half-open breaker. `last`: its breaker is open, but there was no other candidate. */
 export type Role = 'normal' | 'probe' | 'last'
 
 /** A call, as far as a breaker needs to know it. */
@@ -36,7 +37,7 @@ export interface Trial {
 }
 
 export const MAX_OPEN_MS = 300_000
-/** After so long without an opening the next one counts as the first. */
+/** After this time without an opening the next one counts as the first. */
 export const FORGET_MS = 600_000
 
 export function createBreaker(): Breaker {
@@ -56,13 +57,13 @@ export function breakerState({ openUntil }: Breaker, now: number): BreakerState 
   return now < openUntil ? 'open' : 'half_open'
 }
 
-/** What a call would be that began now; undefined: it is to be left alone. */
+/** The role of a call that began now; undefined: the breaker is open. */
 export function roleNow(breaker: Breaker, now: number): 'normal' | 'probe' | undefined {
   if (breaker.openUntil === undefined) return 'normal'
   return now < breaker.openUntil || breaker.probing ? undefined : 'probe'
 }
 
-/** An answer has begun: where it was left alone, that is over. */
+/** An answer has begun: closes the breaker. */
 export function noteBeginning(breaker: Breaker, { epoch }: Trial, now: number): void {
   if (breaker.openUntil === undefined || epoch !== breaker.epoch) return
   breaker.openUntil = undefined
@@ -71,7 +72,7 @@ export function noteBeginning(breaker: Breaker, { epoch }: Trial, now: number): 
   breaker.closedAt = now
 }
 
-/** An answer has come to its end. */
+/** An answer has ended well: resets the count of failures. */
 export function noteEnd(breaker: Breaker, { epoch }: Trial): void {
   if (breaker.openUntil === undefined && epoch === breaker.epoch) breaker.failures = 0
 }
@@ -80,7 +81,7 @@ export function noteFailure(breaker: Breaker, trial: Trial, now: number, setting
   if (trial.epoch !== breaker.epoch) return
   breaker.failures += 1
   if (breaker.openUntil !== undefined) {
-    // As long as before, not longer: a provider's recovery is to be noticed soon however long it was away.
+    // As long as before, not longer: a provider's recovery is noticed soon however long it was down.
     if (trial.role === 'probe') breaker.openUntil = now + breaker.openForMs
     return
   }
@@ -91,7 +92,50 @@ export function noteFailure(breaker: Breaker, trial: Trial, now: number, setting
   breaker.epoch += 1
 }
 
-/** A call is over, however it ended: another one may try. */
+/** A call has ended, however: another one may probe. */
 export function endTrial(breaker: Breaker, { role, epoch }: Trial): void {
   if (role === 'probe' && epoch === breaker.epoch) breaker.probing = false
+}
+
+/*
+ * How many repeats a provider gets beside the calls that are made there anyway (UP-2): a bucket that first calls fill by
+ * a share and each repeat empties by one.
+ */
+
+export interface RetryBudget {
+  tokens: number
+}
+
+/** Repeats that a provider always has, also with few calls. */
+export const MIN_REPEATS = 3
+
+export function createRetryBudget(): RetryBudget {
+  return { tokens: MIN_REPEATS }
+}
+
+interface BudgetScale {
+  /** Repeats for each first call; 0: none at all. */
+  readonly share: number
+  /** Calls in flight at the provider. */
+  readonly inFlight: number
+}
+
+/** A request makes its first call at the provider. */
+export function earn(budget: RetryBudget, { share, inFlight }: BudgetScale): void {
+  const most = Math.max(MIN_REPEATS, share * inFlight)
+  // The cap falls when fewer calls are in flight; tokens above it are kept.
+  if (budget.tokens < most) budget.tokens = Math.min(most, budget.tokens + share)
+}
+
+/** An answer ended well there. */
+export function refill(budget: RetryBudget): void {
+  if (budget.tokens < MIN_REPEATS) budget.tokens = MIN_REPEATS
+}
+
+export function mayRepeat({ tokens }: RetryBudget, share: number): boolean {
+  return share > 0 && tokens >= 1
+}
+
+export function spend(budget: RetryBudget): void {
+  budget.tokens -= 1
 }

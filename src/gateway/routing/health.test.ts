@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deployment, healthOf, modelOf, playNetwork, upstreamOf } from '../../../test/support/data-plane.ts'
-import type { UpstreamProvider } from '../ports.ts'
-import { candidatesOf } from './candidate.ts'
+import { deployment, healthOf, modelOf, playNetwork, upstreamOf } from '../../../test/support/ledger/data-plane.ts'
+import type { UpstreamProvider } from '../upstream/registry.ts'
+import { candidatesOf } from './candidates.ts'
 import { deploymentOf } from './health.ts'
 
 const { transport } = playNetwork(() => ({}))
@@ -24,11 +24,11 @@ test('a reload keeps what is known of a provider, and forgets the ones that are 
 test('a reload puts another limit into force at once', () => {
   const health = healthOf()
   health.use([upstream({ maxInFlight: 1 })])
-  const { places } = health.providerOf(upstream())
-  places.take(1)
-  assert.equal(places.isFree(1), false)
+  const { limiter } = health.providerOf(upstream())
+  limiter.acquire(1)
+  assert.equal(limiter.hasCapacity(1), false)
   health.use([upstream({ maxInFlight: 2 })])
-  assert.equal(places.isFree(1), true)
+  assert.equal(limiter.hasCapacity(1), true)
 })
 
 test('a provider at another address is another provider', () => {
@@ -61,7 +61,7 @@ test('a provider without credentials is called with none', () => {
   const bare = upstream({ credentials: [] })
   const { candidates } = candidatesOf(modelOf(), { health, provider: () => bare })
   assert.deepEqual(
-    candidates[0]?.lanes.map(({ credential }) => credential),
+    candidates[0]?.targets.map(({ credential }) => credential),
     [''],
   )
 })

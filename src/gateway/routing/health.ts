@@ -1,16 +1,23 @@
 /**
- * How providers fare, as this process sees it: one object for a gateway, which outlives reloads. Entries are made for
- * names of the configuration only. What is decided by it is the business of the files beside it.
+ * The health of providers, deployments and credentials as this process sees it, and the candidates made of them: one object
+ * for a gateway, which outlives reloads. Entries are made for configured names only; the files beside it decide by them.
  */
 import type { Model } from '../../domain/model.ts'
+import type { NanoUsd } from '../../domain/money.ts'
 import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
-import type { ConfiguredProvider } from '../upstreams.ts'
-import { type Affinity, createAffinity } from './affinity.ts'
-import { type Breaker, type BreakerSettings, breakerState, createBreaker } from './breaker.ts'
-import type { CandidateList } from './candidate.ts'
-import { type CredentialHealth, createCredentialHealth } from './credential.ts'
-import { createPlaces, type Places } from './places.ts'
-import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
+import type { ConfiguredProvider, Target, UpstreamProvider } from '../upstream/registry.ts'
+import { createOutputMeasure, type OutputMeasure } from '../usage/hidden-reasoning.ts'
+import { type Affinity, createAffinity, type PromptPrefix } from './affinity.ts'
+import {
+  type Breaker,
+  type BreakerSettings,
+  breakerState,
+  createBreaker,
+  createRetryBudget,
+  type RetryBudget,
+} from './breaker.ts'
+import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
+import { type CredentialHealth, createCredentialHealth } from './credentials.ts'
 
 export interface RoutingSettings {
   /** Repeats at a provider, as a share of the requests there. */
@@ -27,6 +34,7 @@ export interface DeploymentHealth {
   /** Smoothed milliseconds to the first event of streams, and to the end of whole answers; undefined before the first. */
   firstEventMs: number | undefined
   wholeAnswerMs: number | undefined
+  readonly output: OutputMeasure
   calls: number
   failedCalls: number
   /** `at` in Unix milliseconds. */
@@ -36,11 +44,71 @@ export interface DeploymentHealth {
 export interface ProviderHealth {
   readonly name: string
   readonly baseUrl: string
-  readonly places: Places
+  readonly limiter: ConcurrencyLimiter
   readonly budget: RetryBudget
   /** By the credential itself, so that it keeps what is known of it when the list changes. */
   readonly credentials: Map<string, CredentialHealth>
   readonly deployments: Map<string, DeploymentHealth>
+  /** Cost of attempts that the operator pays, since no client is charged for them; estimated. */
+  unbilledNanoUsd: NanoUsd
+}
+
+/** A deployment with one of its provider's credentials. */
+export interface KeyedTarget extends Target {
+  readonly health: CredentialHealth
+  /** Orders targets in the same way in all processes. */
+  readonly seed: number
+}
+
+export interface Candidate {
+  readonly upstream: UpstreamProvider
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly priority: number
+  readonly weight: number
+  /** Its weight against the mean of its priority. */
+  readonly share: number
+  /** At least one. */
+  readonly targets: readonly KeyedTarget[]
+  readonly provider: ProviderHealth
+  readonly deployment: DeploymentHealth
+  /** What it is called in `x-turnpike-route`. */
+  readonly label: string
+  /** Its clients script the provider: failures do not count. */
+  readonly scripted: boolean
+}
+
+export interface CandidateList {
+  /** By priority. */
+  readonly candidates: readonly Candidate[]
+  /** Of all candidates together. */
+  readonly targets: number
+  /** The route of every request where there is nothing to choose. */
+  readonly only: Route
+}
+
+/**
+ * Why a candidate was called, as `x-turnpike-route` says it. `only`: the model has no other. `weight`: drawn. `load`: drawn
+ * second, with clearly less to do. `sticky`: answered the conversation before. `priority`: alone in the best one.
+ * `repeat`: called before. `fallback`: others failed or were skipped. `probe`: tests a half-open breaker. `last`: its
+ * breaker is open, but no other candidate is left.
+ */
+export type Why = 'only' | 'weight' | 'load' | 'sticky' | 'priority' | 'repeat' | 'fallback' | 'probe' | 'last'
+/** Why a better candidate was not called. */
+export type SkipReason = 'open' | 'cooling' | 'full'
+
+/** The candidates of a request. */
+export interface Route {
+  /** Best first, at least one. */
+  readonly candidates: readonly Candidate[]
+  /** Why the first one is. */
+  readonly why: Why
+  /** The sticky target of the conversation, of the first candidate. */
+  readonly target: KeyedTarget | undefined
+  /** Of the conversation; undefined where there is one target only. */
+  readonly prefix: PromptPrefix | undefined
+  /** What `x-turnpike-route` begins with: better candidates that cannot be called now. */
+  readonly skipped: string
 }
 
 export interface Health {
@@ -52,10 +120,10 @@ export interface Health {
   /** Between 0 and 1. */
   readonly random: () => number
   readonly affinity: Affinity
-  /** What a model's deployments come to; forgotten with the model and at every `use`. */
+  /** Candidates by model; dropped with the model and at every `use`. */
   readonly candidates: { get(model: Model): CandidateList | undefined; set(model: Model, list: CandidateList): void }
   providerOf(provider: ConfiguredProvider): ProviderHealth
-  /** These are configured now, and no others. */
+  /** Replaces the configured providers. */
   use(providers: readonly ConfiguredProvider[]): void
   status(): readonly ProviderStatus[]
 }
@@ -101,15 +169,16 @@ function createProviderHealth({ name, baseUrl, maxInFlight }: ConfiguredProvider
   return {
     name,
     baseUrl,
-    places: createPlaces(maxInFlight),
+    limiter: createConcurrencyLimiter(maxInFlight),
     budget: createRetryBudget(),
     credentials: new Map(),
     deployments: new Map(),
+    unbilledNanoUsd: 0n,
   }
 }
 
-function adopt({ places, credentials }: ProviderHealth, provider: ConfiguredProvider): void {
-  places.limitTo(provider.maxInFlight)
+function adopt({ limiter, credentials }: ProviderHealth, provider: ConfiguredProvider): void {
+  limiter.setLimit(provider.maxInFlight)
   for (const credential of credentials.keys())
     if (!provider.credentials.includes(credential)) credentials.delete(credential)
 }
@@ -132,6 +201,7 @@ export function deploymentOf({ deployments }: ProviderHealth, model: string): De
     inFlight: 0,
     firstEventMs: undefined,
     wholeAnswerMs: undefined,
+    output: createOutputMeasure(),
     calls: 0,
     failedCalls: 0,
     lastFailure: undefined,
@@ -156,14 +226,15 @@ function statusOf(provider: ConfiguredProvider, health: ProviderHealth, clocks: 
     name: provider.name,
     baseUrl: withoutSecrets(provider.baseUrl),
     maxInFlight: provider.maxInFlight,
-    inFlight: health.places.inFlight(),
-    queued: health.places.waiting(),
+    inFlight: health.limiter.inFlight(),
+    queued: health.limiter.queued(),
     credentials: provider.credentials.map((credential, position) => ({
       number: position + 1,
       coolingUntil: coolingUntil(health.credentials.get(credential), clocks),
       inFlight: health.credentials.get(credential)?.inFlight ?? 0,
     })),
     deployments: called.map((deployment) => deploymentStatus(deployment, clocks)),
+    unbilledNanoUsd: health.unbilledNanoUsd,
   }
 }
 

@@ -1,60 +1,74 @@
 /**
- * In which order a request's candidates are tried: by priority; within one, drawn by weight, where the better of two
- * draws counts if it has clearly less to do; and first of all, within the best priority, the home of the conversation.
+ * Orders a request's candidates: by priority; within one, drawn by weight, where the better of two draws counts if it is
+ * clearly less loaded; and first of all, within the best priority, the target that the conversation sticks to.
  */
-
-import type { Route } from '../route.ts'
-import type { Head } from './affinity.ts'
+import type { ChatRequest } from '../../domain/chat.ts'
+import type { Model } from '../../domain/model.ts'
+import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
 import { roleNow } from './breaker.ts'
-import { type Candidate, freeLane, isCooling, type Lane } from './candidate.ts'
-import type { Health } from './health.ts'
-import { type SkipReason, skippedText, type Why, withMember } from './trail.ts'
+import { type CandidateInput, candidatesOf, freeTarget, isCooling, skippedText, withMember } from './candidates.ts'
+import type { Candidate, Health, KeyedTarget, Route, SkipReason, Why } from './health.ts'
 
-export type Ordered = Omit<Route, 'head'>
+interface Routed {
+  readonly accountId: string
+  readonly model: Model
+  readonly request: Pick<ChatRequest, 'model' | 'messages' | 'stream'>
+}
+
+/** Throws when none of the model's providers is configured. */
+export function routeRequest({ accountId, model, request }: Routed, { provider, health }: CandidateInput): Route {
+  const { candidates, targets, only } = candidatesOf(model, { provider, health })
+  if (targets === 1) return only
+  const prefix = promptPrefixOf({ accountId, request })
+  const { stream } = request
+  return { prefix, ...orderCandidates(candidates, { health, stream, prefix }) }
+}
+
+export type Ordered = Omit<Route, 'prefix'>
 
 export interface OrderInput {
   readonly health: Health
   readonly stream: boolean
-  readonly head: Head | undefined
+  readonly prefix: PromptPrefix | undefined
 }
 
-/** Why a candidate is not to be called now; undefined: it may be. */
+/** Why a candidate cannot be called now; undefined: it can. */
 export function skipReason(candidate: Candidate, health: Health, calls: number): SkipReason | undefined {
   const { deployment, provider, scripted } = candidate
   const now = health.clock()
   if (!scripted && roleNow(deployment.breaker, now) === undefined) return 'open'
-  if (freeLane(candidate, now, health.random) === undefined) return 'cooling'
-  return provider.places.isFree(calls) ? undefined : 'full'
+  if (freeTarget(candidate, now, health.random) === undefined) return 'cooling'
+  return provider.limiter.hasCapacity(calls) ? undefined : 'full'
 }
 
 /** @param candidates By priority, at least one. */
-export function orderCandidates(candidates: readonly Candidate[], input: OrderInput): Ordered {
-  const { health, head } = input
+function orderCandidates(candidates: readonly Candidate[], input: OrderInput): Ordered {
+  const { health, prefix } = input
   const usable: Candidate[] = []
   const others: Candidate[] = []
   for (const candidate of candidates) {
     if (skipReason(candidate, health, 1) === undefined) usable.push(candidate)
     else others.push(candidate)
   }
-  const targets: Candidate[] = []
-  const drawn = drawByPriority(usable.length > 0 ? usable : others, input, targets)
-  if (usable.length > 0) drawByPriority(others, input, targets)
+  const ordered: Candidate[] = []
+  const drawn = drawByPriority(usable.length > 0 ? usable : others, input, ordered)
+  if (usable.length > 0) drawByPriority(others, input, ordered)
   const skipped = skippedBefore(usable[0], others, health)
-  const home = head === undefined || usable.length === 0 ? undefined : homeAmong(bestOf(usable), head, health)
-  if (home !== undefined) {
-    const { candidate, lane } = home
-    return { targets: [candidate, ...targets.filter((each) => each !== candidate)], why: 'sticky', lane, skipped }
+  const sticky = prefix === undefined || usable.length === 0 ? undefined : stickyAmong(bestOf(usable), prefix, health)
+  if (sticky !== undefined) {
+    const { candidate, target } = sticky
+    return { candidates: [candidate, ...ordered.filter((each) => each !== candidate)], why: 'sticky', target, skipped }
   }
   const why = candidates.length === 1 ? 'only' : isPassedOver(usable[0], others) ? 'fallback' : drawn
-  return { targets, why, lane: undefined, skipped }
+  return { candidates: ordered, why, target: undefined, skipped }
 }
 
-/** Whether one that is left alone would have come before all others. */
+/** Whether a candidate of better priority cannot be called now. */
 function isPassedOver(first: Candidate | undefined, others: readonly Candidate[]): boolean {
   return first !== undefined && others.some(({ priority }) => priority < first.priority)
 }
 
-/** What is as good as the first one or better, and is not to be called now. */
+/** Names the candidates of the first one's priority or better that cannot be called now. */
 function skippedBefore(first: Candidate | undefined, others: readonly Candidate[], health: Health): string {
   let list = ''
   if (first === undefined) return list
@@ -144,32 +158,32 @@ function bestOf(usable: readonly Candidate[]): readonly Candidate[] {
 
 interface Choice {
   readonly candidate: Candidate
-  readonly lane: Lane
+  readonly target: KeyedTarget
 }
 
 /**
- * Where the conversation was answered before. Where nobody knows, a long head goes where its hash says, so that all
- * processes send it to the same place.
+ * The target that answered the conversation before. Where none is known, a long prefix is sent by its hash, so that all
+ * processes choose the same target.
  */
-function homeAmong(group: readonly Candidate[], head: Head, health: Health): Choice | undefined {
-  if (!head.recurring && !head.long) return undefined
+function stickyAmong(group: readonly Candidate[], prefix: PromptPrefix, health: Health): Choice | undefined {
+  if (!prefix.recurring && !prefix.long) return undefined
   const now = health.clock()
-  const home = health.affinity.homeOf(head)
+  const sticky = health.affinity.targetOf(prefix)
   let best: Choice | undefined
   let bestRank = Number.POSITIVE_INFINITY
   for (const candidate of group) {
-    const { lanes, weight, deployment } = candidate
+    const { targets, weight, deployment } = candidate
     if (deployment.breaker.openUntil !== undefined) continue
-    for (const lane of lanes) {
-      if (isCooling(candidate, lane, now)) continue
-      if (home?.deployment === deployment && home.credential === lane.health) return { candidate, lane }
-      const rank = -Math.log(spread(head.seed ^ lane.seed)) / (weight / lanes.length)
+    for (const target of targets) {
+      if (isCooling(candidate, target, now)) continue
+      if (sticky?.deployment === deployment && sticky.credential === target.health) return { candidate, target }
+      const rank = -Math.log(spread(prefix.seed ^ target.seed)) / (weight / targets.length)
       if (rank >= bestRank) continue
       bestRank = rank
-      best = { candidate, lane }
+      best = { candidate, target }
     }
   }
-  return head.long ? best : undefined
+  return prefix.long ? best : undefined
 }
 
 /** Even bits in (0, 1) of any 32 (the finalizer of MurmurHash3). */

@@ -1,12 +1,15 @@
 /** What the person sees who lets a device in. */
-import { RIGHTS, type Right, rightsOfRole } from '../../domain/rights.ts'
-import type { ActivationRequest, BrowserSession } from '../../domain/sign-in.ts'
-import { type Membership, renderAccountChoice, renderWho } from './account-choice.ts'
-import { type Html, html } from './html.ts'
-import { renderPage } from './layout.ts'
-import { renderOutcome } from './outcome.ts'
-import { ago, minutes } from './times.ts'
-import { describeUserAgent, readableText } from './user-agent.ts'
+import { RIGHTS, type Right, rightsOfRole } from '../../domain/identity/caller.ts'
+import type { ActivationRequest, BrowserSession } from '../../domain/identity/sign-in.ts'
+import {
+  type Html,
+  html,
+  type Membership,
+  renderAccountChoice,
+  renderOutcome,
+  renderPage,
+  renderWho,
+} from './layout.ts'
 
 export interface CodeForm {
   readonly session: BrowserSession
@@ -142,4 +145,71 @@ export function renderBlocked(retryAfterMs: number): string {
     title: 'Too many wrong codes',
     text: `No more codes are taken from here for ${minutes(retryAfterMs)}. The device can wait meanwhile, or begin again.`,
   })
+}
+
+/* Spans of time as people say them. */
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** @returns Such as `2 minutes ago`. Clocks of two machines differ: what is yet to come is now. */
+function ago(ms: number): string {
+  if (ms < MINUTE_MS) return 'just now'
+  if (ms < HOUR_MS) return `${count(Math.floor(ms / MINUTE_MS), 'minute')} ago`
+  if (ms < DAY_MS) return `${count(Math.floor(ms / HOUR_MS), 'hour')} ago`
+  return `${count(Math.floor(ms / DAY_MS), 'day')} ago`
+}
+
+/** @returns Such as `10 minutes`, rounded up, at least one. */
+function minutes(ms: number): string {
+  return count(Math.max(1, Math.ceil(ms / MINUTE_MS)), 'minute')
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`
+}
+
+/* What a program says of itself, as people would say it. Anybody can claim to be anything. */
+
+const LONGEST = 60
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:iPhone|iPad|iOS)\b/, 'iOS'],
+  [/\bAndroid\b/i, 'Android'],
+  [/\bWindows|\bwin32\b/i, 'Windows'],
+  [/\bMac ?OS|\bMacintosh|\bdarwin\b/i, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\blinux\b/i, 'Linux'],
+]
+/** The more special ones first: all call themselves Safari, and most Chrome. */
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+
+/** @returns Such as `turnpike on Linux`; undefined when nothing readable is said. */
+export function describeUserAgent(userAgent: string | undefined): string | undefined {
+  const readable = readableText(userAgent ?? '')
+  const program = readable.startsWith('Mozilla/') ? find(BROWSERS, readable) : firstName(readable)
+  const system = find(SYSTEMS, readable)
+  if (program === undefined) return system === undefined ? undefined : `a program on ${system}`
+  return system === undefined || program.toLowerCase() === system.toLowerCase() ? program : `${program} on ${system}`
+}
+
+/** Without what cannot be seen, and what turns the direction of writing. */
+function readableText(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()
+}
+
+function find(names: readonly (readonly [RegExp, string])[], text: string): string | undefined {
+  return names.find(([pattern]) => pattern.test(text))?.[1]
+}
+
+/** Of `turnpike-cli/1.2 (linux; x64)` the part before the slash. */
+function firstName(text: string): string | undefined {
+  const name = text.split(/[/(;]/, 1)[0]?.trim().slice(0, LONGEST) ?? ''
+  return name === '' ? undefined : name
 }

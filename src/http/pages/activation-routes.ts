@@ -1,7 +1,7 @@
 /** `/activate`: the code, who is asking, the decision. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ActivationBlock, BrowserSession } from '../../domain/sign-in.ts'
-import { originOfRequest } from '../browser-request.ts'
+import type { ActivationBlock, BrowserSession } from '../../domain/identity/sign-in.ts'
+import { originOfRequest } from '../request-origin.ts'
 import {
   renderApproved,
   renderBlocked,
@@ -10,9 +10,7 @@ import {
   renderOver,
   renderQuestion,
 } from './activation-pages.ts'
-import { formField, queryField, sendPage } from './exchange.ts'
-import { isFresh } from './freshness.ts'
-import type { PagesDeps } from './routes.ts'
+import { formField, isFresh, type PagesDeps, queryField, sendPage } from './context.ts'
 
 const LONGEST_CODE = 24
 const WRONG_CODE = 400

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type AppForTests, type Browser, OWN_PAGE, openApp } from '../../../test/support/signed-in.ts'
+import { type AppForTests, type Browser, OWN_PAGE, openApp } from '../../../test/support/browser/signed-in.ts'
 
 const HOUR_MS = 3_600_000
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -1,68 +1,24 @@
 /**
- * The pages that people meet on the way to the dashboard: sign-in, activation of devices, invitations. Plain HTML that works
- * without script. They know sessions, devices and people by their ports alone, and none of what stands behind them.
+ * The pages around the dashboard, and the dashboard itself: sign-in, device activation, invitations, `/app/`. Plain HTML that
+ * works without script. They know sessions, devices and people by the ports of `context.ts` alone.
  */
 import formBody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { GatewayError } from '../../domain/errors.ts'
-import type { AccountId, UserId } from '../../domain/ids.ts'
-import type { Role } from '../../domain/rights.ts'
-import type { ActivationPort, BrowserSession, Origin, SessionsPort, SignInChoice } from '../../domain/sign-in.ts'
-import { takeOnlyFromOwnPages } from '../browser-request.ts'
-import type { Dashboard } from '../dashboard.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { type Dashboard, sendDashboardFile } from '../dashboard.ts'
 import { errorHeaders, toGatewayError } from '../errors.ts'
-import { appHeaders } from '../page-headers.ts'
-import type { Membership } from './account-choice.ts'
+import { originOfRequest, rejectCrossSite } from '../request-origin.ts'
 import { activationRoutes } from './activation-routes.ts'
 import { assetRoutes } from './assets.ts'
-import { PAGE_TYPE } from './exchange.ts'
-import { dashboardAssetRoutes, homeRoutes } from './home-routes.ts'
-import { renderOutcome } from './outcome.ts'
+import { formField, PAGE_TYPE, type PagesDeps, sendPage } from './context.ts'
+import { renderOutcome } from './layout.ts'
+import { appHeaders, dashboardHeaders } from './page-headers.ts'
+import { renderHome, renderWelcome } from './sign-in-pages.ts'
 import { signInPageRoutes } from './sign-in-routes.ts'
-
-export interface PageSessions extends Pick<SessionsPort, 'find'> {
-  /** Makes a session act in another account of its person. @returns false when it is gone, or the person no member. */
-  move(session: BrowserSession, accountId: AccountId, origin: Origin): Promise<boolean>
-}
-
-export interface PagePeople {
-  /** Accounts that somebody belongs to. */
-  accountsOf(userId: UserId): Promise<readonly Membership[]>
-  /** Accepts an invitation for somebody who is signed in. */
-  accept(token: string, who: { readonly userId: UserId; readonly origin: Origin }): Promise<InvitationAnswer>
-}
-
-export type InvitationAnswer =
-  | {
-      readonly kind: 'joined' | 'member already'
-      readonly accountId: AccountId
-      readonly accountName: string
-      readonly role: Role
-    }
-  /** Wrong, old, taken back or used. */
-  | { readonly kind: 'refused' }
-
-export interface PagesDeps {
-  /** Without trailing slash. */
-  readonly publicUrl: string
-  /** Unix milliseconds. */
-  readonly now: () => number
-  readonly sessions: PageSessions
-  readonly people: PagePeople
-  readonly activation: ActivationPort
-  /** The ways to sign in, in order. */
-  readonly choices: readonly SignInChoice[]
-  /** Makes a path of ours of whatever was asked for. */
-  readonly localPath: (asked: unknown) => string
-  /** Undefined: it is not built. */
-  readonly dashboard: Dashboard | undefined
-  /** For the log. */
-  readonly onError: (error: GatewayError, requestId: string) => void
-}
 
 const MAX_FORM_BYTES = 16 * 1024
 
-/** At the root. Every answer but the assets is private to who asks for it. */
+/** The routes of all pages, at the root. Responses other than assets are private. */
 export function pageRoutes(deps: PagesDeps): FastifyPluginAsync {
   const headers = appHeaders(deps.publicUrl)
   return async (server) => {
@@ -75,9 +31,9 @@ export function pageRoutes(deps: PagesDeps): FastifyPluginAsync {
         route.schema = { ...route.schema, hide: true }
       })
       app.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
-      takeOnlyFromOwnPages(app, deps)
+      rejectCrossSite(app, deps)
       await app.register(formBody, { bodyLimit: MAX_FORM_BYTES })
-      tellErrors(app, deps)
+      renderErrorPages(app, deps)
       homeRoutes(app, deps)
       signInPageRoutes(app, deps)
       activationRoutes(app, deps)
@@ -87,8 +43,8 @@ export function pageRoutes(deps: PagesDeps): FastifyPluginAsync {
 
 const UNEXPECTED = 500
 
-/** People get a page of what went wrong. */
-function tellErrors(app: FastifyInstance, { onError }: PagesDeps): void {
+/** Renders errors as pages. */
+function renderErrorPages(app: FastifyInstance, { onError }: PagesDeps): void {
   app.setErrorHandler((error, request: FastifyRequest, reply: FastifyReply) => {
     const ours = toGatewayError(error as Parameters<typeof toGatewayError>[0]) // whatever it is, it is looked at there
     onError(ours, request.id)
@@ -101,4 +57,75 @@ function tellErrors(app: FastifyInstance, { onError }: PagesDeps): void {
       .type(PAGE_TYPE)
       .send(renderOutcome({ title, text, action }))
   })
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** `/app/`: the dashboard, or a plain page where it is not built. */
+function homeRoutes(app: FastifyInstance, deps: PagesDeps): void {
+  const home = deps.dashboard === undefined ? plainHome(deps) : dashboardHome(deps, deps.dashboard)
+  app.get('/', (_request, reply) => reply.redirect('/app/', 302))
+  app.get('/app', home)
+  app.get('/app/*', home)
+  app.post('/app/account', chooseAccount(deps))
+}
+
+/** Assets of the dashboard, without a session: they are the same for everybody. */
+function dashboardAssetRoutes(app: FastifyInstance, { dashboard }: Pick<PagesDeps, 'dashboard'>): void {
+  app.get('/app/assets/*', { schema: { hide: true } }, (request, reply) => {
+    const file = dashboard?.files.get(`assets/${restOfPath(request)}`)
+    if (file === undefined) throw new GatewayError('not_found', 'File not found.')
+    return sendDashboardFile(request, reply, file)
+  })
+}
+
+/** Every path is the same page, which routes by itself. Browsers without a session are redirected to sign-in. */
+function dashboardHome({ publicUrl, sessions, localPath }: PagesDeps, { page, files }: Dashboard): Handler {
+  const headers = dashboardHeaders(publicUrl)
+  return async (request, reply) => {
+    const file = files.get(restOfPath(request))
+    if (file !== undefined && file !== page) return sendDashboardFile(request, reply, file)
+    if (wantsPage(request) && (await sessions.find(request.headers.cookie)) === undefined) {
+      return reply.redirect(signInAddress(localPath(request.url)), 302)
+    }
+    return sendDashboardFile(request, reply.headers(headers), page)
+  }
+}
+
+function plainHome({ publicUrl, sessions, people }: PagesDeps): Handler {
+  const welcome = renderWelcome(publicUrl)
+  return async (request, reply) => {
+    const session = await sessions.find(request.headers.cookie)
+    if (session === undefined) return sendPage(reply, welcome)
+    return sendPage(reply, renderHome({ session, accounts: await people.accountsOf(session.userId), publicUrl }))
+  }
+}
+
+function chooseAccount(deps: PagesDeps): Handler {
+  const { sessions, people } = deps
+  return async (request, reply) => {
+    const next = deps.localPath(formField(request, 'next'))
+    const session = await sessions.find(request.headers.cookie)
+    if (session === undefined) return reply.redirect(signInAddress(next), 303)
+    const accountId = formField(request, 'account_id')
+    const chosen = (await people.accountsOf(session.userId)).find(({ id }) => id === accountId)
+    const isThere =
+      chosen?.id === session.accountId ||
+      (chosen !== undefined && (await sessions.move(session, chosen.id, originOfRequest(request))))
+    if (!isThere) throw new GatewayError('not_found', 'You belong to no account with this id.')
+    return reply.redirect(next, 303)
+  }
+}
+
+function signInAddress(next: string): string {
+  return `/sign-in?${new URLSearchParams({ next })}`
+}
+
+function wantsPage({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') === true
+}
+
+/** What `*` stands for in the route, decoded; '' where the route has none. */
+function restOfPath({ params }: FastifyRequest): string {
+  return String((params as Readonly<Record<string, unknown>>)['*'] ?? '') // what the router makes
 }

@@ -1,8 +1,6 @@
 /** The ways in: identity providers, one-time links, invitations; and what is behind the door where no dashboard is built. */
-import type { BrowserSession, SignInChoice } from '../../domain/sign-in.ts'
-import { type Membership, renderAccountChoice, renderWho } from './account-choice.ts'
-import { type Html, html } from './html.ts'
-import { renderPage } from './layout.ts'
+import type { BrowserSession, SignInChoice } from '../../domain/identity/sign-in.ts'
+import { type Html, html, type Membership, renderAccountChoice, renderPage, renderWho } from './layout.ts'
 
 export interface SignInView {
   readonly choices: readonly SignInChoice[]

@@ -1,13 +1,10 @@
 /** `/sign-in`, `/app/sign-in` and `/invitation`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { BrowserSession } from '../../domain/sign-in.ts'
-import { isLoopbackUrl } from '../../lib/loopback.ts'
-import { originOfRequest } from '../browser-request.ts'
-import { formField, queryField, sendPage } from './exchange.ts'
-import { isFresh } from './freshness.ts'
-import { nextCookie } from './next-cookie.ts'
-import { renderOutcome } from './outcome.ts'
-import type { PagesDeps } from './routes.ts'
+import type { BrowserSession } from '../../domain/identity/sign-in.ts'
+import { isLoopbackUrl } from '../../lib/ip-address.ts'
+import { originOfRequest } from '../request-origin.ts'
+import { formField, isFresh, type PagesDeps, queryField, sendPage } from './context.ts'
+import { renderOutcome } from './layout.ts'
 import {
   renderInvitation,
   renderInvitationChoices,
@@ -86,4 +83,40 @@ function isInsecureRequest({ protocol, host, headers }: FastifyRequest): boolean
   if (protocol === 'https' || headers['sec-fetch-site'] !== undefined) return false
   const address = `http://${host}`
   return !(URL.canParse(address) && isLoopbackUrl(new URL(address)))
+}
+
+/*
+ * Where somebody wanted to go who signs in by a one-time link. The link comes from a terminal and knows nothing of the page that
+ * the browser was sent to `/sign-in` from, so the browser keeps it, for as long as a link is good. Whoever reads it is to make
+ * a path of ours of it: a neighbor on the same host could have put it there.
+ */
+
+const COOKIE = '__Host-turnpike-next'
+const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax'
+const LIFE_MS = 15 * 60_000
+/** A browser sends all cookies of the host, those of others on it, too. */
+const MAX_HEADER_LENGTH = 8 * 1024
+
+/** The value of `Set-Cookie`. @param next A path of ours. */
+export function nextCookie(next: string): string {
+  return `${COOKIE}=${encodeURIComponent(next)}; Max-Age=${LIFE_MS / 1000}; ${ATTRIBUTES}`
+}
+
+/** The value of `Set-Cookie` that removes it. */
+export const REMOVED_NEXT = `${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`
+
+/** Undefined when there is none, or it is there twice or unreadable. @param cookies The `Cookie` header. */
+export function readNextCookie(cookies: string | undefined): string | undefined {
+  if (cookies === undefined || cookies.length > MAX_HEADER_LENGTH) return undefined
+  const prefix = `${COOKIE}=`
+  const [value, ...others] = cookies
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix))
+  if (value === undefined || others.length > 0) return undefined
+  try {
+    return decodeURIComponent(value.slice(prefix.length))
+  } catch {
+    return undefined // it was never ours
+  }
 }

@@ -1,20 +1,20 @@
 /**
- * Signed thinking, on its way to the client and back. The API wants the thinking of a tool loop returned unmodified and
- * in its place; it travels as `provider_context.anthropic.blocks`, in the order of the answer:
+ * Signed thinking on its way to the client and back. The API requires the thinking of a tool loop unmodified and in its
+ * position; it travels as `provider_context.anthropic.blocks`, in the order of the answer:
  *
  * - `{type: 'thinking', thinking, signature}` and `{type: 'redacted_thinking', data}`, as the provider sent them;
  * - only where thinking came after something else, also `{type: 'text', length}` (decimal UTF-16 units of the message's
- *   content) and `{type: 'tool_use', id}`, which say where text and calls belong between it.
+ *   content) and `{type: 'tool_use', id}`, which give the positions of text and calls between it.
  *
- * Every entry has its `index`, without which clients that join deltas refuse a list. What comes back is a client's word:
- * entries of any other shape make the whole context unusable, which is the same as its absence.
+ * Every entry has its `index`, without which clients that join deltas reject a list. Contexts from clients are untrusted:
+ * an entry of any other shape invalidates the whole context, which then counts as absent.
  */
 import type { ChatMessage } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
-import type { Block } from './wire.ts'
+import type { AssistantParts, Block } from '../conversation.ts'
 
 /** The key of this protocol in `provider_context`. */
-export const CONTEXT_KEY = 'anthropic'
+const CONTEXT_KEY = 'anthropic'
 
 export type ContextEntry =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
@@ -23,8 +23,8 @@ export type ContextEntry =
   | { readonly type: 'tool_use'; readonly id: string }
 
 /**
- * The value of the answer's `provider_context`; undefined when there is nothing to return. What the API would not take
- * back is left out: thinking without a signature, and thinking that nothing follows.
+ * The value of the answer's `provider_context`; undefined when there is nothing to return. Leaves out what the API would
+ * reject: thinking without a signature, and thinking that nothing follows.
  * @param entries All blocks of the answer that the client sees or must return, in order.
  */
 export function renderContext(entries: readonly ContextEntry[]): Json | undefined {
@@ -45,7 +45,7 @@ function isThinking(entry: ContextEntry): boolean {
   return entry.type === 'thinking' || entry.type === 'redacted_thinking'
 }
 
-/** @returns undefined where there is none, none that can be read, or none that fits the message as it is now. */
+/** @returns undefined where the context is absent, invalid, or does not fit the message as it is now. */
 export function contextOf(message: ChatMessage): readonly ContextEntry[] | undefined {
   const ours = message.provider_context?.[CONTEXT_KEY]
   if (!isRecord(ours) || !Array.isArray(ours['blocks']) || ours['blocks'].length === 0) return undefined
@@ -69,7 +69,7 @@ function readEntry(block: Json): ContextEntry | undefined {
   return undefined
 }
 
-/** Whether text and calls are still those that the places were noted for, and end in something that may end a message. */
+/** Whether text and calls are unchanged, and end in something that may end a message. */
 function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [] }: ChatMessage): boolean {
   const text = content ?? ''
   if (typeof text !== 'string') return false
@@ -80,16 +80,11 @@ function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [
   return ends && text.length === length && ids.length === calls.length && ids.every((id, at) => id === calls[at]?.id)
 }
 
-export interface Parts {
-  readonly text: string
-  /** Rendered content, for messages whose thinking came first. */
-  readonly content: readonly Block[]
-  /** Rendered calls, in order. */
-  readonly calls: readonly Block[]
-}
-
-/** The blocks of an assistant's message with its thinking in place. Blank text is left out: the API refuses it. */
-export function weave(entries: readonly ContextEntry[], { text, content, calls }: Parts): readonly Block[] {
+/** The blocks of an assistant's message with its thinking in position. Blank text is left out, since the API rejects it. */
+export function weave(
+  entries: readonly ContextEntry[],
+  { text = '', content, calls }: AssistantParts,
+): readonly Block[] {
   if (entries.every(isThinking)) return [...entries.map((entry) => ({ ...entry })), ...content, ...calls]
   const blocks: Block[] = []
   let from = 0

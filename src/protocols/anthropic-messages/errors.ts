@@ -1,14 +1,11 @@
 /**
- * What the provider's error means, in the gateway's terms: by its type and status, and by the words of its message
- * only where it says it nowhere else.
+ * Classifies the provider's errors by type and status, and by the text of the message only where nothing else tells.
  *
  * Source: https://platform.claude.com/docs/en/api/errors
  */
-
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
-import { retryAfterMs } from '../../lib/retry-after.ts'
-import { failureMessage } from '../failure-message.ts'
-import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { retryAfterMs } from '../../lib/time.ts'
+import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
 
 const TYPES: Readonly<Record<string, FailureKind>> = {
   invalid_request_error: 'rejected',
@@ -24,7 +21,7 @@ const TYPES: Readonly<Record<string, FailureKind>> = {
   api_error: 'failed',
 }
 
-/** What a status means when the body does not say; what is not listed failed. */
+/** Kinds by status, without a known type; others are `failed`. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
   400: 'rejected',
   401: 'credentials',
@@ -44,8 +41,8 @@ interface MessageRule {
 }
 
 /**
- * The only place where the words of a message count; each was seen in a recorded answer, which the test names. They make
- * a refusal more particular, never anything else.
+ * Only these rules read the text of a message; each was seen in a recorded answer, which the test names. They only make
+ * `rejected` more specific.
  */
 export const MESSAGE_RULES: readonly MessageRule[] = [
   { pattern: /^prompt is too long/i, kind: 'context_length' },
@@ -70,15 +67,15 @@ export function parseError({ status, headers, body }: WireError, now: number): P
 export function failureOf(body: unknown, status: number): ProviderFailure {
   const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {}
   const type = textOf(error['type'])
-  const said = textOf(error['message'])
-  return { kind: classify({ status, type, said }), message: failureMessage(said, status, redact), status }
+  const message = textOf(error['message'])
+  return { kind: classify({ status, type, message }), message: failureMessage(message, status, redact), status }
 }
 
-function classify({ status, type, said }: { status: number; type: string; said: string }): FailureKind {
+function classify({ status, type, message }: { status: number; type: string; message: string }): FailureKind {
   const byType = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
   const kind = status >= 200 && status < 300 ? (byType ?? 'failed') : kindOfStatus(status, byType)
   if (kind !== 'rejected') return kind
-  return MESSAGE_RULES.find(({ pattern }) => pattern.test(said))?.kind ?? kind
+  return MESSAGE_RULES.find(({ pattern }) => pattern.test(message))?.kind ?? kind
 }
 
 /** The type is the more particular of the two, unless it says that the request was wrong and the status does not. */

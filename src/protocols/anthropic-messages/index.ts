@@ -7,20 +7,19 @@
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
-import type { AnthropicMessagesOptions } from './options.ts'
 import { FORWARDS, renderRequest } from './request.ts'
 import { parseResponse } from './response.ts'
 import { streamParser } from './stream.ts'
+import { toolUses } from './tools.ts'
 
-export type { AnthropicMessagesOptions } from './options.ts'
-
-export function anthropicMessages(options: AnthropicMessagesOptions = {}): UpstreamProtocol {
+export function anthropicMessages(): UpstreamProtocol {
   return {
     id: 'anthropic',
     forwards: FORWARDS,
     framing: 'sse',
     severalChoices: false,
-    renderRequest: (request, target) => renderRequest(request, target, options),
+    toolUses,
+    renderRequest,
     parseResponse,
     streamParser,
     parseError,

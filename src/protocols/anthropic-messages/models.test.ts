@@ -39,7 +39,7 @@ test('thinking is by budget from 3.7, adaptive from 4.6, and unasked from 5', ()
     'budget',
     'adaptive',
   ])
-  assert.deepEqual(column('thinksUnasked', models), [false, false, false, false, false, false, true])
+  assert.deepEqual(column('thinksByDefault', models), [false, false, false, false, false, false, true])
   assert.deepEqual(
     column('thinkingOff', [
       'claude-opus-5',

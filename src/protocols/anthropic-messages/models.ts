@@ -1,43 +1,43 @@
 /**
- * What the models of this format take and refuse, as data: the API answers a parameter that a model does not know with
- * an error, so it must be known beforehand. A model of a version not listed is taken for the latest one before it.
+ * What the models of this format support, as data: the API rejects parameters that a model does not support. A version
+ * that is not listed counts as the latest one before it.
  *
  * Sources, read 2026-11-20: https://platform.claude.com/docs/en/models/opus-5-5/migration-guide and the guides of the
  * other models; https://platform.claude.com/docs/en/build-with-claude/thinking, /effort and /structured-outputs.
  */
 
-/** Words of `output_config.effort`, weakest first. */
+/** Values of `output_config.effort`, weakest first. */
 export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export interface ModelTraits {
-  /** How thinking is asked for: by a budget in tokens, or left to the model under an effort. */
+  /** How thinking is requested: by a budget in tokens, or adaptive under an effort. */
   readonly thinking: 'none' | 'budget' | 'adaptive'
-  /** Whether it thinks when the request says nothing about it. */
-  readonly thinksUnasked: boolean
+  /** Whether it thinks by default. */
+  readonly thinksByDefault: boolean
   /** The `thinking.type` that switches thinking off; undefined where nothing does. */
   readonly thinkingOff: 'disabled' | 'between_tools' | undefined
-  /** Whether the text of its thinking is left out unless asked for. */
+  /** Whether the text of its thinking is omitted by default. */
   readonly hidesThinking: boolean
-  /** Whether its thinking is only valid behind the very conversation that led to it. */
+  /** Whether its thinking is only valid after the unchanged conversation that led to it. */
   readonly bindsThinking: boolean
   /** Empty where thinking is not adaptive. */
   readonly efforts: readonly Effort[]
   /** `temperature` and `top_p`: both may be sent, one of them, or neither. */
   readonly sampling: 'both' | 'one' | 'none'
-  /** Whether an answer can be held to a JSON Schema (`output_config.format`), and a tool call (`strict`). */
+  /** Whether it supports JSON Schemas for answers (`output_config.format`) and tool calls (`strict`). */
   readonly structuredOutput: boolean
-  /** Whether a tool call can be demanded (`tool_choice` of type `any` or `tool`). */
+  /** Whether a tool call can be forced (`tool_choice` of type `any` or `tool`). */
   readonly forcedTools: boolean
   /** Whether a conversation may end with the beginning of the answer. */
   readonly prefill: boolean
-  /** The longest answer in tokens. */
+  /** The largest output in tokens. */
   readonly maxOutputTokens: number
 }
 
 /** Before thinking. */
 const CLASSIC: ModelTraits = {
   thinking: 'none',
-  thinksUnasked: false,
+  thinksByDefault: false,
   thinkingOff: undefined,
   hidesThinking: false,
   bindsThinking: false,
@@ -49,8 +49,8 @@ const CLASSIC: ModelTraits = {
   maxOutputTokens: 4096,
 }
 const BUDGET: ModelTraits = { ...CLASSIC, thinking: 'budget', thinkingOff: 'disabled', maxOutputTokens: 64_000 }
-/** A model of another maker behind this format. */
-const OTHER_MAKER: ModelTraits = { ...BUDGET, maxOutputTokens: 8192 }
+/** A model of another vendor behind this format. */
+const OTHER_VENDOR: ModelTraits = { ...BUDGET, maxOutputTokens: 8192 }
 const STRUCTURED: ModelTraits = { ...BUDGET, sampling: 'one', structuredOutput: true }
 const ADAPTIVE: ModelTraits = {
   ...STRUCTURED,
@@ -65,7 +65,7 @@ const UNSAMPLED: ModelTraits = {
   hidesThinking: true,
   sampling: 'none',
 }
-const THINKING: ModelTraits = { ...UNSAMPLED, thinksUnasked: true }
+const THINKING: ModelTraits = { ...UNSAMPLED, thinksByDefault: true }
 const ALWAYS_THINKING: ModelTraits = { ...THINKING, thinkingOff: undefined, bindsThinking: true, forcedTools: false }
 
 type Version = readonly [major: number, minor: number]
@@ -102,13 +102,13 @@ const ROWS: readonly Row[] = [
 ]
 
 /**
- * By the name of the model, dated or not, with or without a host's prefix. A family that is not listed is taken for
- * the newest, which takes least; a model of another maker for what every server of this format can do.
+ * By the name of the model, dated or not, with or without a host's prefix. A family that is not listed counts as
+ * the newest, which accepts least; a model of another vendor as what every server of this format supports.
  */
 export function traitsOf(model: string): ModelTraits {
   const name = model.toLowerCase()
   const parsed = parseName(name)
-  if (parsed === undefined) return name.includes('claude-') ? ALWAYS_THINKING : OTHER_MAKER
+  if (parsed === undefined) return name.includes('claude-') ? ALWAYS_THINKING : OTHER_VENDOR
   const row = ROWS.find(({ family, from }) => family === parsed.family && isAtLeast(parsed.version, from))
   return row?.traits ?? ALWAYS_THINKING
 }

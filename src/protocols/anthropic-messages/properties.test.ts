@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type FakeModel, refusalOf } from '../../../test/support/anthropic-fake.ts'
+import { type FakeModel, refusalOf } from '../../../test/support/providers/anthropic-fake.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { ProviderError } from '../protocol.ts'

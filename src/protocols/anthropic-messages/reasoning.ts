@@ -1,14 +1,13 @@
-/** `reasoning_effort` as thinking: by budget or by effort, as the model has it, and off where the API would refuse it. */
+/** Renders `reasoning_effort` as thinking: by budget or by effort, as the model supports, and off where it is rejected. */
 import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../domain/chat.ts'
-import { type AskedThinking, effortOf, readThinking } from '../thinking.ts'
-import { isBlank } from './content.ts'
+import type { Block } from '../conversation.ts'
+import { effortOf, type RequestedThinking, readThinking } from '../parameters.ts'
 import { contextOf } from './context.ts'
 import type { Effort, ModelTraits } from './models.ts'
-import type { Block } from './wire.ts'
 
 /** The API's own least budget. A budget must be smaller than `max_tokens`. */
 const MIN_BUDGET = 1024
-/** The share of the answer's limit that thinking may take, so that something is left for the answer. */
+/** The share of the output limit for thinking, so that the rest is left for the answer. */
 const BUDGET_SHARE = 0.8
 const BUDGETS: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>> = {
   minimal: 1024,
@@ -18,8 +17,8 @@ const BUDGETS: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>> = {
   xhigh: 32_768,
   max: 32_768,
 }
-/** From the wanted word to weaker and stronger ones, the first that a model knows being taken. */
-const WORDS: Readonly<Record<Exclude<ReasoningEffort, 'none'>, readonly Effort[]>> = {
+/** Efforts in order of preference; the first that a model supports is sent. */
+const EFFORTS: Readonly<Record<Exclude<ReasoningEffort, 'none'>, readonly Effort[]>> = {
   minimal: ['low'],
   low: ['low'],
   medium: ['medium'],
@@ -36,18 +35,18 @@ export interface ThinkingPlan {
   readonly effort: Effort | undefined
   /** In tokens, where thinking has one. */
   readonly budget: number | undefined
-  /** Whether the model will think, so that earlier thinking belongs into the conversation. */
+  /** Whether the model will think, so that earlier thinking must be returned. */
   readonly isOn: boolean
 }
 
 export interface ThinkingPlanning {
   readonly traits: ModelTraits
-  /** The most that the answer may be, in tokens. */
+  /** The output limit in tokens. */
   readonly limit: number
-  /** Whether a tool call is demanded. */
+  /** Whether a tool call is forced. */
   readonly isForced: boolean
   /** The client's `thinking`. */
-  readonly asking: unknown
+  readonly thinking: unknown
   readonly warnings: Set<string>
   readonly betas: Set<string>
 }
@@ -61,18 +60,18 @@ export function planThinking(request: ChatRequest, planning: ThinkingPlanning): 
   if (!plan.isOn || !traits.bindsThinking || type !== 'adaptive') return plan
   if (!request.messages.some((message) => contextOf(message) !== undefined)) return plan
   planning.betas.add(BINDING_BETA)
-  // Clients shorten and edit their conversations; then the thinking is to go, not the request.
+  // Clients shorten and edit their conversations; then the API drops the thinking instead of rejecting the request.
   const binding = { block_binding: { prefix_mismatch_behavior: 'drop_block' } }
   return { ...plan, thinking: { type, ...plan.thinking, ...binding } }
 }
 
 function planEffort(request: ChatRequest, planning: ThinkingPlanning): ThinkingPlan {
   const { reasoningEffort: effort } = request
-  const { traits, warnings, asking } = planning
-  const asked = readThinking(asking)
-  if (asked !== undefined) return planAsked(request, asked, planning)
-  if (asking !== undefined) warnings.add('thinking')
-  if (effort === undefined) return { ...OFF, isOn: traits.thinksUnasked }
+  const { traits, warnings, thinking } = planning
+  const requested = readThinking(thinking)
+  if (requested !== undefined) return planRequested(request, requested, planning)
+  if (thinking !== undefined) warnings.add('thinking')
+  if (effort === undefined) return { ...OFF, isOn: traits.thinksByDefault }
   if (effort === 'none') return switchOff(planning, 'reasoning_effort')
   if (traits.thinking === 'adaptive') return planAdaptive(effort, planning)
   if (!mayThink(request, planning)) {
@@ -91,15 +90,15 @@ function planBudget(budget: number): ThinkingPlan {
   return { ...OFF, thinking: { type: 'enabled', budget_tokens: budget }, budget, isOn: true }
 }
 
-/** The client's own `thinking`, as far as the model has it; what is bent or left out is named. */
-function planAsked(request: ChatRequest, asked: AskedThinking, planning: ThinkingPlanning): ThinkingPlan {
+/** The client's own `thinking`, as far as the model supports it; adjustments become warnings. */
+function planRequested(request: ChatRequest, requested: RequestedThinking, planning: ThinkingPlanning): ThinkingPlan {
   const { traits, limit, warnings } = planning
-  const { type, budget = BUDGETS.medium, display } = asked
+  const { type, budget = BUDGETS.medium, display } = requested
   if (type === 'disabled') return switchOff(planning, 'thinking')
   const effort = request.reasoningEffort === 'none' ? undefined : request.reasoningEffort
   if (traits.thinking === 'adaptive') {
     if (type === 'enabled') warnings.add('thinking')
-    const plan = planAdaptive(effort ?? wordOf(asked), planning)
+    const plan = planAdaptive(effort ?? effortWithBudget(requested), planning)
     return display === undefined ? plan : { ...plan, thinking: { ...plan.thinking, display } }
   }
   if (!mayThink(request, planning)) {
@@ -111,8 +110,8 @@ function planAsked(request: ChatRequest, asked: AskedThinking, planning: Thinkin
   return planBudget(fitting)
 }
 
-function wordOf(asked: AskedThinking): Exclude<ReasoningEffort, 'none'> | undefined {
-  const effort = effortOf(asked)
+function effortWithBudget(requested: RequestedThinking): Exclude<ReasoningEffort, 'none'> | undefined {
+  const effort = effortOf(requested)
   return effort === 'none' ? undefined : effort
 }
 
@@ -129,7 +128,7 @@ function planAdaptive(
   effort: Exclude<ReasoningEffort, 'none'> | undefined,
   { traits, warnings }: ThinkingPlanning,
 ): ThinkingPlan {
-  const words = effort === undefined ? [] : WORDS[effort]
+  const words = effort === undefined ? [] : EFFORTS[effort]
   const word = words.find((candidate) => traits.efforts.includes(candidate))
   if (word !== effort) warnings.add('reasoning_effort')
   const thinking = traits.hidesThinking ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' }
@@ -137,8 +136,8 @@ function planAdaptive(
 }
 
 /**
- * With a budget, a turn that goes on after tool results must have begun with thinking, and the client must have sent
- * that back. Where it has not, this turn can only go on without.
+ * With a budget, a tool loop that continues must have begun with thinking, and the client must have returned that.
+ * Otherwise the loop can only continue without thinking.
  */
 function hasLostThinking(messages: readonly ChatMessage[]): boolean {
   const start = startOfToolLoop(messages)
@@ -147,7 +146,7 @@ function hasLostThinking(messages: readonly ChatMessage[]): boolean {
   return first !== 'thinking' && first !== 'redacted_thinking'
 }
 
-/** The assistant's message that began the turn which the last messages are results of; undefined outside of a turn. */
+/** The assistant's message that began the current tool loop; undefined outside of one. */
 function startOfToolLoop(messages: readonly ChatMessage[]): ChatMessage | undefined {
   let start: ChatMessage | undefined
   let isAfterAssistant = false
@@ -166,4 +165,14 @@ function startOfToolLoop(messages: readonly ChatMessage[]): ChatMessage | undefi
     }
   }
   return start
+}
+
+/** Whether nothing of the message would be rendered. */
+function isBlank({ content, refusal, tool_calls: calls = [] }: ChatMessage): boolean {
+  if (calls.length > 0 || (refusal ?? '').trim() !== '') return false
+  if (typeof content === 'string') return content.trim() === ''
+  return (content ?? []).every((part) => {
+    if (part.type === 'text') return part.text.trim() === ''
+    return part.type === 'refusal' && part.refusal.trim() === ''
+  })
 }

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openAiRequestOf, Untranslatable } from '../../../test/support/anthropic-to-openai.ts'
-import { loadRecordings, RECORDINGS_FOLDER } from '../../../test/support/recordings.ts'
-import { guardBody } from '../../domain/json-body.ts'
-import { parseChatRequest } from '../openai-chat/client/index.ts'
+import { openAiRequestOf, Untranslatable } from '../../../test/support/providers/anthropic-to-openai.ts'
+import { loadRecordings, RECORDINGS_FOLDER } from '../../../test/support/providers/recordings.ts'
+import { checkJsonBytes } from '../../domain/json-body.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
 import { anthropicMessages } from './index.ts'
 
 const codec = anthropicMessages()
@@ -63,7 +63,7 @@ for (const { file, path } of sent) {
     continue
   }
   test(`sent: ${file} is what the same request of an OpenAI client is rendered as`, () => {
-    guardBody(asked)
+    checkJsonBytes(Buffer.from(JSON.stringify(asked)))
     const request = parseChatRequest(asked)
     const { body } = codec.renderRequest(request, { model: request.model, maxOutputTokens: undefined })
     const rendered = withoutBudget(normalised(JSON.parse(body)))

@@ -6,10 +6,14 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type ReadMessage, readMessageStream, readWholeMessage } from '../../../test/support/anthropic-reader.ts'
-import { loadRecordings } from '../../../test/support/recordings.ts'
+import {
+  type ReadMessage,
+  readMessageStream,
+  readWholeMessage,
+} from '../../../test/support/providers/anthropic-reader.ts'
+import { loadRecordings } from '../../../test/support/providers/recordings.ts'
 import type { ChatEvent, Usage } from '../../domain/chat.ts'
-import { createSseDecoder } from '../framing/sse.ts'
+import { createSseDecoder } from '../framing.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
 import { MESSAGE_RULES } from './errors.ts'
 import { anthropicMessages } from './index.ts'

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { RICH_PRICE } from '../../../test/support/prices.ts'
+import { RICH_PRICE } from '../../../test/support/providers/prices.ts'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { parseChatRequest } from '../openai-chat/client/index.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
 import { anthropicMessages } from './index.ts'
 
 const codec = anthropicMessages()
@@ -206,24 +206,4 @@ test('only what the API knows of a thinking block goes back', () => {
   const { body } = render({ messages: [user, message, answers('a'), answers('b')], reasoningEffort: 'low' })
   const [, turn] = body['messages'] as { content: unknown[] }[]
   assert.deepEqual(turn?.content[0], { type: 'thinking', thinking: 'x', signature: 's' })
-})
-
-test('another table of models can be given', () => {
-  const other = anthropicMessages({
-    traitsOf: () => ({
-      thinking: 'none',
-      thinksUnasked: false,
-      thinkingOff: undefined,
-      hidesThinking: false,
-      bindsThinking: false,
-      efforts: [],
-      sampling: 'both',
-      structuredOutput: false,
-      forcedTools: true,
-      prefill: true,
-      maxOutputTokens: 77,
-    }),
-  })
-  const { body } = other.renderRequest(BASE, { model: 'claude-opus-5', maxOutputTokens: undefined })
-  assert.equal(JSON.parse(body).max_tokens, 77)
 })

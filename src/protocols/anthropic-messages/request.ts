@@ -1,7 +1,5 @@
-/** Our request as a Messages request. Nothing is dropped in silence. */
+/** Renders a request for the Messages API. Drops nothing without a warning. */
 import type { ChatRequest } from '../../domain/chat.ts'
-import { GatewayError } from '../../domain/errors.ts'
-import { refuseCustomTools } from '../custom-tools.ts'
 import {
   type Fields,
   type ForwardedFields,
@@ -9,47 +7,38 @@ import {
   forwardedFields,
   pricedField,
   withOthers,
-} from '../forwarded-fields.ts'
-import { outputLimitOf } from '../output-limit.ts'
+} from '../body-fields.ts'
+import type { Block } from '../conversation.ts'
+import { outputLimitOf, refuseCustomTools, refuseSamplingControls, unsupportedParameter } from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
-import type { Gathering } from './content.ts'
-import { planFormat } from './format.ts'
-import { renderConversation } from './messages.ts'
+import { renderMessages } from './messages.ts'
 import { type ModelTraits, traitsOf } from './models.ts'
-import type { AnthropicMessagesOptions } from './options.ts'
 import { planThinking, type ThinkingPlan } from './reasoning.ts'
-import { planTools } from './tools.ts'
-import type { Block } from './wire.ts'
+import { planFormat, planTools, renderServerTools } from './tools.ts'
 
 const VERSION = '2023-06-01'
-/** Room for an answer where neither client nor catalogue say how long it may be, in tokens. */
-const ANSWER_ROOM = 8192
-/** Beside the answer's, where the model decides how long it thinks. */
-const THINKING_ROOM = 24_576
+/** The limit of an answer in tokens where neither client nor catalogue set one. */
+const DEFAULT_ANSWER_TOKENS = 8192
+/** Added where the model decides how long it thinks. */
+const DEFAULT_THINKING_TOKENS = 24_576
 
 /** @throws GatewayError with `param`, for what the API cannot do. */
-export function renderRequest(
-  request: ChatRequest,
-  target: RenderTarget,
-  options: AnthropicMessagesOptions,
-): WireRequest {
-  const traits = (options.traitsOf ?? traitsOf)(target.model)
+export function renderRequest(request: ChatRequest, target: RenderTarget): WireRequest {
+  const traits = traitsOf(target.model)
   const warnings = new Set<string>()
-  const { price } = target
-  const gathering: Gathering = { warnings, betas: new Set(), cached: [], price }
+  const betas = new Set<string>()
   refuseCustomTools(request)
   const fields = forwardedFields(request, { known: KNOWN, target, warnings })
-  const { top_k: _, thinking: __, safety_identifier: ___, ...others } = fields
-  const body = withOthers(renderBody(request, { target, traits, gathering, fields }), others, warnings)
-  const { betas } = gathering
+  const { top_k: _, thinking: __, safety_identifier: ___, web_search_options: ____, ...others } = fields
+  const body = withOthers(renderBody(request, { target, traits, warnings, betas, fields }), others, warnings)
   const headers: Record<string, string> = { 'anthropic-version': VERSION }
   if (betas.size > 0) headers['anthropic-beta'] = [...betas].join(',')
   return { path: '/v1/messages', body: JSON.stringify(body), headers, warnings: [...warnings] }
 }
 
-/** Of these, all but the last are translated. */
+/** All but the last are translated. */
 export const FORWARDS: ForwardedFields = {
-  fields: ['top_k', 'thinking', 'safety_identifier', 'cache_control'],
+  fields: ['top_k', 'thinking', 'safety_identifier', 'web_search_options', 'cache_control'],
   source: { url: 'https://platform.claude.com/docs/en/api/messages', read: '2026-11-20' },
 }
 const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
@@ -58,32 +47,43 @@ interface Rendering {
   readonly target: RenderTarget
   readonly fields: Fields
   readonly traits: ModelTraits
-  readonly gathering: Gathering
+  /** Names of parameters that were dropped or adjusted. */
+  readonly warnings: Set<string>
+  /** Values of `anthropic-beta`. */
+  readonly betas: Set<string>
 }
 
 function renderBody(request: ChatRequest, rendering: Rendering): Block {
-  const { target, traits, gathering, fields } = rendering
-  const { warnings, betas } = gathering
-  refuseUnsayable(request, { target, warnings })
+  const { target, traits, warnings, betas, fields } = rendering
+  refuseUnsupported(request, { target, warnings })
   const format = planFormat(request.responseFormat, traits, warnings)
   const { outputFormat, answerTool } = format
   const tools = planTools(request, { traits, answerTool, warnings })
-  const asked = limitAsked(request, rendering)
-  const limit = asked ?? target.maxOutputTokens ?? traits.maxOutputTokens
-  const asking = fields['thinking']
-  const plan = planThinking(request, { traits, limit, isForced: tools.isForced, asking, warnings, betas })
-  const conversation = renderConversation(request.messages, {
-    ...gathering,
-    thinking: plan.isOn,
+  const serverTools = renderServerTools(request, { target, warnings, betas })
+  const requested = requestedLimit(request, rendering)
+  const limit = requested ?? target.maxOutputTokens ?? traits.maxOutputTokens
+  const plan = planThinking(request, {
+    traits,
+    limit,
+    isForced: tools.isForced,
+    thinking: fields['thinking'],
+    warnings,
+    betas,
+  })
+  const conversation = renderMessages(request.messages, {
+    warnings,
+    betas,
+    price: target.price,
+    returnsContext: plan.isOn,
     prefill: traits.prefill && !plan.isOn && outputFormat === undefined,
     instructions: [format.instruction, tools.instruction].filter((text) => text !== undefined),
   })
   const hasOutputConfig = plan.effort !== undefined || outputFormat !== undefined
   return {
     model: target.model,
-    max_tokens: asked ?? target.maxOutputTokens ?? roomFor(plan, traits),
+    max_tokens: requested ?? target.maxOutputTokens ?? defaultLimit(plan, traits),
     ...conversation,
-    tools: tools.tools,
+    tools: serverTools.length === 0 ? tools.tools : [...(tools.tools ?? []), ...serverTools],
     tool_choice: tools.choice,
     thinking: plan.thinking,
     output_config: hasOutputConfig ? { effort: plan.effort, format: outputFormat } : undefined,
@@ -94,45 +94,38 @@ function renderBody(request: ChatRequest, rendering: Rendering): Block {
   }
 }
 
-/** Where only the gateway said how long the answer may be, what is known of the model counts as well. */
-function limitAsked(request: ChatRequest, { target, traits, gathering }: Rendering): number | undefined {
-  const isNamed = request.maxTokens !== undefined
-  const most = target.maxOutputTokens ?? (isNamed ? undefined : traits.maxOutputTokens)
+/** The output limit. Where only the gateway set it, the model's own maximum applies as well. */
+function requestedLimit(request: ChatRequest, { target, traits, warnings }: Rendering): number | undefined {
+  const isClients = request.maxTokens !== undefined
+  const most = target.maxOutputTokens ?? (isClients ? undefined : traits.maxOutputTokens)
   const limit = outputLimitOf(request, target)
   if (limit === undefined || most === undefined || limit <= most) return limit
-  if (isNamed) gathering.warnings.add('max_tokens')
+  if (isClients) warnings.add('max_tokens')
   return most
 }
 
-function roomFor({ budget, isOn }: ThinkingPlan, { maxOutputTokens }: ModelTraits): number {
-  const forThinking = budget ?? (isOn ? THINKING_ROOM : 0)
-  return Math.min(maxOutputTokens, ANSWER_ROOM + forThinking)
+function defaultLimit({ budget, isOn }: ThinkingPlan, { maxOutputTokens }: ModelTraits): number {
+  const forThinking = budget ?? (isOn ? DEFAULT_THINKING_TOKENS : 0)
+  return Math.min(maxOutputTokens, DEFAULT_ANSWER_TOKENS + forThinking)
 }
 
-/** What changes the answer and has no counterpart. Values that ask for nothing pass. */
-function refuseUnsayable(request: ChatRequest, forwarding: Pick<Forwarding, 'target' | 'warnings'>): void {
-  const { logprobs, topLogprobs = 0, frequencyPenalty = 0, presencePenalty = 0, logitBias = {} } = request
-  if (logprobs === true) throw unsupported('logprobs')
-  if (topLogprobs !== 0) throw unsupported('top_logprobs')
-  if (frequencyPenalty !== 0) throw unsupported('frequency_penalty')
-  if (presencePenalty !== 0) throw unsupported('presence_penalty')
-  if (Object.keys(logitBias).length > 0) throw unsupported('logit_bias')
-  if (pricedField('modalities', request.modalities, forwarding) !== undefined) throw unsupported('modalities')
-  if (pricedField('service_tier', request.serviceTier, forwarding) !== undefined) throw unsupported('service_tier')
+/** Rejects what changes the answer and has no counterpart. Values without effect pass. */
+function refuseUnsupported(request: ChatRequest, forwarding: Pick<Forwarding, 'target' | 'warnings'>): void {
+  refuseSamplingControls(request)
+  if (pricedField('modalities', request.modalities, forwarding) !== undefined) throw unsupportedParameter('modalities')
+  if (pricedField('service_tier', request.serviceTier, forwarding) !== undefined) {
+    throw unsupportedParameter('service_tier')
+  }
   if (request.stop?.some((stop) => stop.trim() === '')) {
     const message = "The provider of this model does not take a 'stop' sequence of nothing but white space."
-    throw new GatewayError('unsupported_parameter', message, { param: 'stop' })
+    throw unsupportedParameter('stop', message)
   }
-}
-
-function unsupported(param: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
 }
 
 interface SamplingRules {
   readonly traits: ModelTraits
   readonly isThinking: boolean
-  /** `top_k` as the client wrote it. */
+  /** `top_k` as the client sent it. */
   readonly topK: unknown
   readonly warnings: Set<string>
 }
@@ -143,7 +136,7 @@ interface Sampling {
   readonly top_k?: number | undefined
 }
 
-/** 1 is the default of both `temperature` and `top_p`, so leaving it out says the same. */
+/** 1 is the default of both `temperature` and `top_p`, so leaving it out has the same effect. */
 function renderSampling(request: ChatRequest, { traits, isThinking, topK: top, warnings }: SamplingRules): Sampling {
   const { temperature, topP } = request
   const topK = typeof top === 'number' ? top : undefined
@@ -170,7 +163,7 @@ interface UserMetadata {
   readonly user_id: string
 }
 
-/** The hints: of them the API has a word for who the user is. */
+/** Of the hints, the API supports only the user's id. */
 function renderMetadata(request: ChatRequest, fields: Fields, warnings: Set<string>): UserMetadata | undefined {
   const { user, metadata, seed, store, prediction } = request
   const { safety_identifier: identifier = user } = fields

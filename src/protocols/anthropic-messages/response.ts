@@ -1,36 +1,47 @@
-/** A whole answer, read into the same events as a stream. */
-import type { ChatEvent } from '../../domain/chat.ts'
+/**
+ * Parses a whole answer into the same events as a stream, with the readers that both share. The wire is checked by hand.
+ * Invalid values read as absent, unless the answer would lose something by it.
+ *
+ * Source: https://platform.claude.com/docs/en/api/messages, and recorded answers.
+ */
+import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { brokenAnswer } from '../broken-answer.ts'
-import { ProviderError } from '../protocol.ts'
+import { ANSWER_TOOL } from '../conversation.ts'
+import { brokenAnswer, ProviderError } from '../protocol.ts'
+import { addCitation, type UrlCitation } from '../server-tools.ts'
+import { count, type MutableUsage, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
-import { readCounts, usageOf } from './usage.ts'
-import { ANSWER_TOOL, madeUpCallId, parseFinish } from './wire.ts'
 
 interface Reading {
   readonly messageId: string
   readonly events: ChatEvent[]
   readonly entries: ContextEntry[]
   toolCount: number
+  /** UTF-16 units of text so far. */
+  textLength: number
+  readonly annotations: UrlCitation[]
 }
 
 /**
- * Throws `ProviderError` for what is no answer: no JSON, an error in its place, no content. An empty content is an
- * answer; one without a stop reason has no finish event.
+ * An empty content is an answer; one without a stop reason has no finish event.
+ * @throws ProviderError for no JSON, an error in its place, no content.
  */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseAnswer(body)
   const { content, stop_reason: reason } = answer
   if (!Array.isArray(content)) throw brokenAnswer('The provider answered without content.')
-  const reading: Reading = { messageId: textOf(answer['id']), events: [], entries: [], toolCount: 0 }
+  const messageId = textOf(answer['id'])
+  const reading: Reading = { messageId, events: [], entries: [], toolCount: 0, textLength: 0, annotations: [] }
   for (const block of content) if (isRecord(block)) readBlock(block, reading)
   const raw = textOf(reason)
-  const { events, entries, toolCount } = reading
+  const { events, entries, toolCount, annotations } = reading
+  if (annotations.length > 0) events.push({ type: 'extension', index: 0, field: 'annotations', value: annotations })
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
   if (raw !== '') events.push({ type: 'finish', index: 0, reason: parseFinish(raw, toolCount > 0), raw })
-  const usage = usageOf(readCounts(answer['usage']))
+  const results = content.filter(isRecord).reduce<Counts>(withResult, {})
+  const usage = usageOf({ ...results, ...readCounts(answer['usage']) })
   if (usage !== undefined) events.push({ type: 'usage', usage })
   return events
 }
@@ -42,12 +53,16 @@ function parseAnswer(body: string): Json {
   return answer
 }
 
-/** Blocks of other types are the provider's own business: its tools, its containers, and whatever is added later. */
+/** Ignores blocks of other types: the provider's own tools and containers, and types that are added later. */
 function readBlock(block: Json, reading: Reading): void {
   const { events, entries } = reading
   const { type, text, thinking, signature, data } = block
-  if (type === 'text') readText(textOf(text), reading)
-  else if (type === 'tool_use') readCall(block, reading)
+  if (type === 'text') {
+    const start = reading.textLength
+    readText(textOf(text), reading)
+    citePages(reading.annotations, block['citations'], { start, end: reading.textLength })
+  }
+  if (type === 'tool_use') readCall(block, reading)
   else if (type === 'redacted_thinking' && textOf(data) !== '') entries.push({ type, data: textOf(data) })
   else if (type === 'thinking') {
     entries.push({ type, thinking: textOf(thinking), signature: textOf(signature) })
@@ -55,8 +70,10 @@ function readBlock(block: Json, reading: Reading): void {
   }
 }
 
-function readText(text: string, { events, entries }: Reading): void {
+function readText(text: string, reading: Reading): void {
+  const { events, entries } = reading
   if (text === '') return
+  reading.textLength += text.length
   events.push({ type: 'text', index: 0, text })
   entries.push({ type: 'text', length: text.length })
 }
@@ -74,4 +91,109 @@ function readCall(block: Json, reading: Reading): void {
   const id = textOf(block['id']) || madeUpCallId(messageId, toolIndex)
   events.push({ type: 'tool-call', index: 0, toolIndex, id, name, arguments: input })
   entries.push({ type: 'tool_use', id })
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+}
+
+/**
+ * An unknown reason is a normal end, since new ones are added.
+ * @param calledTools Whether the client's tools were called; `tool_use` alone may be the answer tool.
+ */
+export function parseFinish(raw: string, calledTools: boolean): FinishReason {
+  const reason = Object.hasOwn(FINISH_REASONS, raw) ? FINISH_REASONS[raw] : undefined
+  return (reason ?? 'stop') === 'stop' ? (calledTools ? 'tool_calls' : 'stop') : (reason ?? 'stop')
+}
+
+/** An ID for calls of hosts that give none: unique within a conversation as far as the host's message ids are. */
+export function madeUpCallId(messageId: string, toolIndex: number): string {
+  return `toolu_${messageId.replace(/[^A-Za-z0-9_-]/g, '').slice(-24)}_${toolIndex}`
+}
+
+/** Adds the pages that the range of the text cites. Sources without an address are ignored. */
+export function citePages(
+  known: UrlCitation[],
+  citations: unknown,
+  { start, end }: { start: number; end: number },
+): void {
+  if (!Array.isArray(citations)) return
+  for (const cited of citations) {
+    if (!isRecord(cited)) continue
+    const { url, title } = cited
+    addCitation(known, { start_index: start, end_index: end, url: textOf(url), title: textOf(title) })
+  }
+}
+
+/** The provider's own counts, which are totals of the call so far. Cached tokens are beside `input`, not within it. */
+export interface Counts {
+  readonly input?: number
+  readonly cacheRead?: number
+  /** All lifetimes together. */
+  readonly cacheWrite?: number
+  readonly cacheWrite1h?: number
+  readonly output?: number
+  readonly thinking?: number
+  /** Uses by the wire's names: `web_search_requests`, … */
+  readonly toolUses?: Json
+  /** Undefined: the standard one. */
+  readonly serviceTier?: string
+}
+
+/** Counts that are absent, null, negative or no whole numbers are left out, never zero. */
+export function readCounts(value: unknown): Counts {
+  if (!isRecord(value)) return {}
+  const details = isRecord(value['output_tokens_details']) ? value['output_tokens_details'] : {}
+  const lifetimes = isRecord(value['cache_creation']) ? value['cache_creation'] : {}
+  const toolUses = value['server_tool_use']
+  return withoutUndefined({
+    input: count(value['input_tokens']),
+    cacheRead: count(value['cache_read_input_tokens']),
+    cacheWrite: count(value['cache_creation_input_tokens']),
+    output: count(value['output_tokens']),
+    thinking: count(details['thinking_tokens']),
+    cacheWrite1h: count(lifetimes['ephemeral_1h_input_tokens']),
+    toolUses: isRecord(toolUses) ? toolUses : undefined,
+    // Fast mode is a speed of its own, at prices of its own.
+    serviceTier: value['speed'] === 'fast' ? 'fast' : serviceTierOf(value['service_tier']),
+  })
+}
+
+/** @returns undefined when nothing was counted. */
+export function usageOf(counts: Counts): Usage | undefined {
+  const { input, cacheRead, cacheWrite, output, thinking } = counts
+  const usage: MutableUsage = withoutUndefined({
+    promptTokens: input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0),
+    completionTokens: output,
+    cachedTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
+    reasoningTokens: thinking,
+  })
+  if (Object.keys(usage).length === 0) return undefined
+  putSome(usage, 'cacheWrite1hTokens', counts.cacheWrite1h)
+  putToolUses(usage, counts.toolUses, (name) => name.replace(/_requests$/, ''))
+  if (counts.serviceTier !== undefined) usage.serviceTier = counts.serviceTier
+  return usage
+}
+
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+
+function withoutUndefined<Fields extends object>(fields: Fields): Defined<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>
+}
+
+/** Counts a use where the block is the result of a successful search, since those are charged for. */
+export function withResult(counts: Counts, { type, content }: Json): Counts {
+  if (type !== 'web_search_tool_result' || !Array.isArray(content)) return counts
+  const { toolUses = {} } = counts
+  return {
+    ...counts,
+    toolUses: { ...toolUses, web_search_requests: (count(toolUses['web_search_requests']) ?? 0) + 1 },
+  }
 }

@@ -17,7 +17,7 @@ test('objects are closed, at every depth', () => {
       $defs: { p: closed },
       additionalProperties: false,
     },
-    isBent: false,
+    isLoosened: false,
   })
 })
 
@@ -31,7 +31,7 @@ test('constraints that cannot be said are left out, and it is said that they wer
     title: 't',
     pattern: '^a+$',
   }
-  assert.deepEqual(fitSchema(said), { schema: said, isBent: false })
+  assert.deepEqual(fitSchema(said), { schema: said, isLoosened: false })
   for (const constraint of [
     { minLength: 1 },
     { pattern: '(?=a)' },
@@ -39,13 +39,13 @@ test('constraints that cannot be said are left out, and it is said that they wer
     { not: { type: 'null' } },
     { novelty: 1 },
   ]) {
-    assert.deepEqual(fitSchema({ type: 'string', ...constraint }), { schema: { type: 'string' }, isBent: true })
+    assert.deepEqual(fitSchema({ type: 'string', ...constraint }), { schema: { type: 'string' }, isLoosened: true })
   }
   const list = { type: 'array', items: { type: 'number', minimum: 1 }, minItems: 2, maxItems: 3 }
-  assert.deepEqual(fitSchema(list), { schema: { type: 'array', items: { type: 'number' } }, isBent: true })
+  assert.deepEqual(fitSchema(list), { schema: { type: 'array', items: { type: 'number' } }, isLoosened: true })
   assert.deepEqual(fitSchema({ $schema: 'x', type: 'string', examples: ['a'] }), {
     schema: { type: 'string' },
-    isBent: false,
+    isLoosened: false,
   })
 })
 
@@ -55,7 +55,7 @@ test('references that end are followed; recursion and references to elsewhere ca
     properties: { a: { $ref: '#/$defs/s' }, b: { $ref: '#/$defs/s' } },
     $defs: { s: { type: 'string' } },
   }
-  assert.equal(fitSchema(shared)?.isBent, false)
+  assert.equal(fitSchema(shared)?.isLoosened, false)
   const tree = {
     type: 'object',
     properties: { next: { $ref: '#/$defs/n' } },

@@ -1,5 +1,5 @@
 /**
- * A JSON Schema in the subset that the API can hold an answer or a tool call to.
+ * Reduces a JSON Schema to the subset that the API supports for answers and tool calls.
  *
  * Source: https://platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations".
  */
@@ -7,11 +7,11 @@ import { isRecord, type Json } from '../../lib/json.ts'
 
 export interface FittedSchema {
   readonly schema: Json
-  /** Whether constraints were left out; every value that the original allows is still allowed. */
-  readonly isBent: boolean
+  /** Whether constraints were dropped; every value that the original allows is still valid. */
+  readonly isLoosened: boolean
 }
 
-/** Said as they are. */
+/** Kept unchanged. */
 const KEPT: ReadonlySet<string> = new Set([
   'type',
   'title',
@@ -22,8 +22,8 @@ const KEPT: ReadonlySet<string> = new Set([
   'required',
   '$ref',
 ])
-/** Say nothing about values. */
-const SILENT: ReadonlySet<string> = new Set([
+/** Without effect on values; dropped. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
   '$schema',
   '$id',
   '$comment',
@@ -32,7 +32,7 @@ const SILENT: ReadonlySet<string> = new Set([
   'readOnly',
   'writeOnly',
 ])
-/** Without them the schema would mean something else. */
+/** Unsupported, and without them the schema would mean something else. */
 const ESSENTIAL: ReadonlySet<string> = new Set([
   'patternProperties',
   'prefixItems',
@@ -55,30 +55,36 @@ const FORMATS: ReadonlySet<string> = new Set([
 
 interface Fitting {
   readonly root: Json
-  /** References that are being followed; one that comes again is a recursion. */
+  /** References being followed; a repeated one is a recursion. */
   readonly following: Set<string>
-  /** References known to end. */
+  /** References without recursion. */
   readonly ending: Set<string>
-  isBent: boolean
+  isLoosened: boolean
   isPossible: boolean
 }
 
 /**
- * Objects without `additionalProperties` are closed, which the API demands.
- * @returns undefined for what the subset cannot say: recursion, open objects, references to elsewhere, tuples.
+ * Objects without `additionalProperties` are closed, which the API requires.
+ * @returns undefined for what the subset does not support: recursion, open objects, references to elsewhere, tuples.
  */
 export function fitSchema(schema: Json): FittedSchema | undefined {
-  const fitting: Fitting = { root: schema, following: new Set(), ending: new Set(), isBent: false, isPossible: true }
+  const fitting: Fitting = {
+    root: schema,
+    following: new Set(),
+    ending: new Set(),
+    isLoosened: false,
+    isPossible: true,
+  }
   const fitted = fitNode(schema, fitting)
-  return fitting.isPossible && isRecord(fitted) ? { schema: fitted, isBent: fitting.isBent } : undefined
+  return fitting.isPossible && isRecord(fitted) ? { schema: fitted, isLoosened: fitting.isLoosened } : undefined
 }
 
 function fitNode(node: unknown, fitting: Fitting): unknown {
-  if (!isRecord(node) || Object.keys(node).every((keyword) => SILENT.has(keyword))) return impossible(fitting)
+  if (!isRecord(node) || Object.keys(node).every((keyword) => ANNOTATIONS.has(keyword))) return giveUp(fitting)
   const fitted: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(node)) {
     if (KEPT.has(keyword)) fitted[keyword] = value
-    else if (!SILENT.has(keyword)) fitKeyword({ keyword, value, fitted }, fitting)
+    else if (!ANNOTATIONS.has(keyword)) fitKeyword({ keyword, value, fitted }, fitting)
   }
   if (typeof node['$ref'] === 'string') followReference(node['$ref'], fitting)
   if (isObjectSchema(node)) closeObject(node, fitted, fitting)
@@ -104,7 +110,7 @@ function fitKeyword({ keyword, value, fitted }: Keyword, fitting: Fitting): void
       break
     case 'anyOf':
     case 'oneOf':
-      if (keyword === 'oneOf') fitting.isBent = true
+      if (keyword === 'oneOf') fitting.isLoosened = true
       fitted['anyOf'] = fitAll(value, fitting)
       break
     case 'allOf':
@@ -115,24 +121,24 @@ function fitKeyword({ keyword, value, fitted }: Keyword, fitting: Fitting): void
       break
     default:
       if (ESSENTIAL.has(keyword)) fitting.isPossible = false
-      else if (isSayable(keyword, value)) fitted[keyword] = value
-      else fitting.isBent = true
+      else if (isSupported(keyword, value)) fitted[keyword] = value
+      else fitting.isLoosened = true
   }
 }
 
-function isSayable(keyword: string, value: unknown): boolean {
+function isSupported(keyword: string, value: unknown): boolean {
   if (keyword === 'format') return typeof value === 'string' && FORMATS.has(value)
   if (keyword === 'minItems') return value === 0 || value === 1
   return keyword === 'pattern' && typeof value === 'string' && !/\(\?|\\[1-9bB]/.test(value)
 }
 
 function fitEach(value: unknown, fitting: Fitting): unknown {
-  if (!isRecord(value)) return impossible(fitting)
+  if (!isRecord(value)) return giveUp(fitting)
   return Object.fromEntries(Object.entries(value).map(([name, node]) => [name, fitNode(node, fitting)]))
 }
 
 function fitAll(value: unknown, fitting: Fitting): unknown {
-  return Array.isArray(value) ? value.map((node) => fitNode(node, fitting)) : impossible(fitting)
+  return Array.isArray(value) ? value.map((node) => fitNode(node, fitting)) : giveUp(fitting)
 }
 
 function isObjectSchema({ type, properties }: Json): boolean {
@@ -179,6 +185,6 @@ function referencesIn(node: unknown): string[] {
   )
 }
 
-function impossible(fitting: Fitting): undefined {
+function giveUp(fitting: Fitting): undefined {
   fitting.isPossible = false
 }

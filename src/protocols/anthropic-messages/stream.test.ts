@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ChatEvent } from '../../domain/chat.ts'
-import { createSseDecoder } from '../framing/sse.ts'
+import { createSseDecoder } from '../framing.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
 import { streamParser } from './stream.ts'
 
@@ -163,7 +163,7 @@ test('a message that begins twice is one, as long as nothing was told', () => {
   assert.equal(events.filter(({ type }) => type === 'text').length, 1)
 })
 
-test('a message that begins anew amid the answer breaks it', () => {
+test('a message that begins again amid the answer breaks it', () => {
   assert.ok(read(framesOf('restarted')).error instanceof ProviderError)
 })
 

@@ -1,14 +1,14 @@
-/** A streamed answer, read event by event. */
+/** Parses a streamed answer event by event. */
 import type { ChatEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { brokenAnswer } from '../broken-answer.ts'
-import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
+import { ANSWER_TOOL } from '../conversation.ts'
+import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
+import type { UrlCitation } from '../server-tools.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
-import { type Counts, readCounts, usageOf } from './usage.ts'
-import { ANSWER_TOOL, madeUpCallId, parseFinish } from './wire.ts'
+import { type Counts, citePages, madeUpCallId, parseFinish, readCounts, usageOf, withResult } from './response.ts'
 
-/** What has come of a content block. */
+/** A content block so far. */
 interface OpenBlock {
   readonly kind: 'text' | 'thinking' | 'redacted_thinking' | 'tool' | 'answer' | 'other'
   /** Of tools. */
@@ -16,11 +16,13 @@ interface OpenBlock {
   readonly toolIndex: number
   /** The whole input, where a server sends it with the start of the block. */
   readonly input: string
-  /** UTF-16 units of what was told as text or arguments. */
-  toldLength: number
+  /** UTF-16 units of the emitted text or arguments. */
+  emittedLength: number
   thinking: string
   signature: string
   readonly data: string
+  /** Of text, as on the wire; at most 256. */
+  readonly citations: Json[]
 }
 
 interface State {
@@ -33,19 +35,19 @@ interface State {
   messageId: string
   toolCount: number
   counts: Counts
-  /** Whether `counts` hold something that was not told yet. */
+  /** Whether `counts` changed since they were emitted. */
   hasNewCounts: boolean
   hasBegun: boolean
   /** Whether the client may have seen something. */
-  hasTold: boolean
+  hasEmitted: boolean
   stopReason: string
   isDone: boolean
 }
 
 /**
- * One per call. Finish and context are told at `message_stop`, which alone ends a stream. The counts of the first event
- * wait for the first content, so that an error before it is one before the answer; the tokens of the answer that it
- * counts are left out, since they are only a beginning.
+ * One per call. Finish and context are emitted at `message_stop`, which alone ends a stream. The counts of the first event
+ * wait for the first content, so that an earlier error precedes the answer; its count of output tokens is ignored, since
+ * it is only a beginning.
  */
 export function streamParser(): StreamParser {
   const state: State = {
@@ -57,7 +59,7 @@ export function streamParser(): StreamParser {
     counts: {},
     hasNewCounts: false,
     hasBegun: false,
-    hasTold: false,
+    hasEmitted: false,
     stopReason: '',
     isDone: false,
   }
@@ -75,7 +77,7 @@ export function streamParser(): StreamParser {
   }
 }
 
-/** @returns undefined for frames that say nothing: blank data, and events of other kinds that are not JSON. */
+/** @returns undefined for blank data, and for events of other kinds that are not JSON. */
 function parseFrame({ event, data }: Frame): Json | undefined {
   const parsed = parseJson(data)
   if (isRecord(parsed)) return parsed
@@ -106,14 +108,14 @@ function readEvent(state: State, event: Json): void {
       stopMessage(state)
       break
     case 'error':
-      tellCounts(state)
+      emitCounts(state)
       throw new ProviderError(failureOf(event, 200))
   }
 }
 
-/** A message that begins anew is no harm as long as nothing of the first was told. */
+/** A message may begin again as long as nothing of the first was emitted. */
 function startMessage(state: State, { message }: Json): void {
-  if (state.hasTold) throw brokenAnswer('The provider began its answer anew in the middle of it.')
+  if (state.hasEmitted) throw brokenAnswer('The provider began its answer anew in the middle of it.')
   state.blocks.length = 0
   state.open.clear()
   state.stopReason = ''
@@ -130,7 +132,7 @@ function addCounts(state: State, counts: Counts): void {
   state.hasNewCounts = true
 }
 
-function tellCounts(state: State): void {
+function emitCounts(state: State): void {
   if (!state.hasNewCounts) return
   state.hasNewCounts = false
   const usage = usageOf(state.counts)
@@ -144,12 +146,15 @@ function startBlock(state: State, event: Json): void {
   state.blocks.push(block)
   const { kind, toolIndex, id, thinking } = block
   if (kind === 'tool') {
-    tell(state, { type: 'tool-call', index: 0, toolIndex, id, name: textOf(wire['name']), arguments: '' })
+    emit(state, { type: 'tool-call', index: 0, toolIndex, id, name: textOf(wire['name']), arguments: '' })
   } else if (kind === 'text') {
-    tellText(state, block, textOf(wire['text']))
+    emitText(state, block, textOf(wire['text']))
   } else if (kind !== 'answer') {
-    tellCounts(state) // the model is at work
-    if (kind === 'thinking' && thinking !== '') tell(state, { type: 'reasoning', index: 0, text: thinking })
+    // Counts uses here as well as in the last event, for streams that break off before it.
+    state.counts = withResult(state.counts, wire)
+    state.hasNewCounts = true
+    emitCounts(state) // the model has begun to work
+    if (kind === 'thinking' && thinking !== '') emit(state, { type: 'reasoning', index: 0, text: thinking })
   }
 }
 
@@ -163,14 +168,15 @@ function openBlock(state: State, wire: Json): OpenBlock {
     id: kind === 'tool' ? textOf(wire['id']) || madeUpCallId(state.messageId, toolIndex) : '',
     toolIndex,
     input: isRecord(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '',
-    toldLength: 0,
+    emittedLength: 0,
     thinking: textOf(wire['thinking']),
     signature: textOf(wire['signature']),
     data: textOf(wire['data']),
+    citations: [],
   }
 }
 
-/** Blocks of other types are the provider's own business: its tools, its containers, and whatever is added later. */
+/** Ignores blocks of other types: the provider's own tools and containers, and types that are added later. */
 function kindOf(type: unknown, name: unknown): OpenBlock['kind'] {
   if (type === 'tool_use') return name === ANSWER_TOOL ? 'answer' : 'tool'
   return type === 'text' || type === 'thinking' || type === 'redacted_thinking' ? type : 'other'
@@ -182,13 +188,16 @@ function readDelta(state: State, event: Json): void {
   if (block === undefined || !isRecord(delta)) return
   switch (delta['type']) {
     case 'text_delta':
-      if (block.kind === 'text') tellText(state, block, textOf(delta['text']))
+      if (block.kind === 'text') emitText(state, block, textOf(delta['text']))
       break
     case 'input_json_delta':
-      tellInput(state, block, textOf(delta['partial_json']))
+      emitInput(state, block, textOf(delta['partial_json']))
       break
     case 'thinking_delta':
-      tellThinking(state, block, textOf(delta['thinking']))
+      emitThinking(state, block, textOf(delta['thinking']))
+      break
+    case 'citations_delta':
+      if (isRecord(delta['citation']) && block.citations.length < MAX_CITATIONS) block.citations.push(delta['citation'])
       break
     case 'signature_delta':
       block.signature += textOf(delta['signature'])
@@ -196,28 +205,28 @@ function readDelta(state: State, event: Json): void {
   }
 }
 
-function tellText(state: State, block: OpenBlock, text: string): void {
+function emitText(state: State, block: OpenBlock, text: string): void {
   if (text === '') return
-  block.toldLength += text.length
-  tell(state, { type: 'text', index: 0, text })
+  block.emittedLength += text.length
+  emit(state, { type: 'text', index: 0, text })
 }
 
-function tellInput(state: State, block: OpenBlock, text: string): void {
-  if (block.kind === 'answer') tellText(state, block, text)
+function emitInput(state: State, block: OpenBlock, text: string): void {
+  if (block.kind === 'answer') emitText(state, block, text)
   if (block.kind !== 'tool' || text === '') return
-  block.toldLength += text.length
-  tell(state, { type: 'tool-call', index: 0, toolIndex: block.toolIndex, arguments: text })
+  block.emittedLength += text.length
+  emit(state, { type: 'tool-call', index: 0, toolIndex: block.toolIndex, arguments: text })
 }
 
-function tellThinking(state: State, block: OpenBlock, text: string): void {
+function emitThinking(state: State, block: OpenBlock, text: string): void {
   if (block.kind !== 'thinking' || text === '') return
   block.thinking += text
-  tell(state, { type: 'reasoning', index: 0, text })
+  emit(state, { type: 'reasoning', index: 0, text })
 }
 
-function tell(state: State, event: ChatEvent): void {
-  tellCounts(state)
-  state.hasTold = true
+function emit(state: State, event: ChatEvent): void {
+  emitCounts(state)
+  state.hasEmitted = true
   state.events.push(event)
 }
 
@@ -225,30 +234,46 @@ function stopBlock(state: State, event: Json): void {
   const block = state.open.get(event['index'])
   if (block === undefined) return
   state.open.delete(event['index'])
-  if (block.toldLength === 0) tellInput(state, block, block.input)
+  if (block.emittedLength === 0) emitInput(state, block, block.input)
 }
 
 function readMessageDelta(state: State, { delta, usage }: Json): void {
   if (isRecord(delta)) state.stopReason = textOf(delta['stop_reason']) || state.stopReason
   addCounts(state, readCounts(usage))
-  tellCounts(state)
+  emitCounts(state)
 }
 
 function stopMessage(state: State): void {
   const { stopReason: raw, blocks, events } = state
   if (!state.hasBegun || raw === '') throw brokenAnswer('The provider ended its answer without a stop reason.')
   const reason = parseFinish(raw, state.toolCount > 0)
-  // A call without parameters comes without any text. Where the answer was cut off, the text is missing instead.
+  // A call without parameters has no text. Where the answer was truncated, the text is missing instead.
   if (reason !== 'length') {
-    for (const block of blocks) if (block.toldLength === 0) tellInput(state, block, '{}')
+    for (const block of blocks) if (block.emittedLength === 0) emitInput(state, block, '{}')
   }
   const context = renderContext(blocks.flatMap(contextEntry))
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
+  const annotations = annotationsOf(blocks)
+  if (annotations.length > 0) events.push({ type: 'extension', index: 0, field: 'annotations', value: annotations })
   events.push({ type: 'finish', index: 0, reason, raw })
   state.isDone = true
 }
 
-function contextEntry({ kind, id, toldLength, thinking, signature, data }: OpenBlock): ContextEntry[] {
+const MAX_CITATIONS = 256
+
+/** The pages that the emitted text cites. */
+function annotationsOf(blocks: readonly OpenBlock[]): readonly UrlCitation[] {
+  const annotations: UrlCitation[] = []
+  let start = 0
+  for (const { kind, emittedLength, citations } of blocks) {
+    if (kind !== 'text' && kind !== 'answer') continue
+    citePages(annotations, citations, { start, end: start + emittedLength })
+    start += emittedLength
+  }
+  return annotations
+}
+
+function contextEntry({ kind, id, emittedLength, thinking, signature, data }: OpenBlock): ContextEntry[] {
   switch (kind) {
     case 'thinking':
       return [{ type: kind, thinking, signature }]
@@ -258,7 +283,7 @@ function contextEntry({ kind, id, toldLength, thinking, signature, data }: OpenB
       return [{ type: 'tool_use', id }]
     case 'text':
     case 'answer':
-      return toldLength === 0 ? [] : [{ type: 'text', length: toldLength }]
+      return emittedLength === 0 ? [] : [{ type: 'text', length: emittedLength }]
     case 'other':
       return []
   }

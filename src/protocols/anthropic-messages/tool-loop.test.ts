@@ -1,10 +1,12 @@
 /** Conversations with tools and thinking, against the rules of the real API, with clients of both kinds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FakeModel, refusalOf, THINKING_LOOP } from '../../../test/support/anthropic-fake.ts'
-import { messageEvents } from '../../../test/support/native-answers.ts'
+import { type FakeModel, refusalOf, THINKING_LOOP } from '../../../test/support/providers/anthropic-fake.ts'
+import { messageEvents } from '../../../test/support/providers/native-answers.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Tool } from '../../domain/chat.ts'
-import { createAnswer, createStreamRenderer, parseChatRequest } from '../openai-chat/client/index.ts'
+import { createAnswer } from '../openai-chat/client/answer.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
+import { createStreamRenderer } from '../openai-chat/client/stream.ts'
 import type { Frame } from '../protocol.ts'
 import { anthropicMessages } from './index.ts'
 

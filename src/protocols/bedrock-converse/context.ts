@@ -1,28 +1,28 @@
 /**
- * Signed reasoning, on its way to the client and back. Models that sign it want it returned unmodified and in its place;
- * it travels as `provider_context.bedrock.blocks`, in the order of the answer:
+ * Signed reasoning on its way to the client and back. Models that sign it require it unmodified and in its position; it
+ * travels as `provider_context.bedrock.blocks`, in the order of the answer:
  *
  * - `{text, signature}` or `{redacted}` (base64), as the provider sent them;
  * - only where something came before it, also `text_before` (UTF-16 units of the message's content) and `calls_before`
- *   (tool calls), decimal texts that say where between them it belongs.
+ *   (tool calls), decimal texts that give its position between them.
  *
- * Every entry has its `index`, without which clients that join deltas refuse a list. What comes back is a client's word:
- * an entry of any other shape makes the whole context unusable, which is the same as its absence.
+ * Every entry has its `index`, without which clients that join deltas reject a list. Contexts from clients are untrusted:
+ * an entry of any other shape invalidates the whole context, which then counts as absent.
  */
 import type { ChatMessage } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
-import type { Block } from './wire.ts'
+import type { AssistantParts, Block } from '../conversation.ts'
 
 /** The key of this protocol in `provider_context`. */
-export const CONTEXT_KEY = 'bedrock'
+const CONTEXT_KEY = 'bedrock'
 
-/** Where in the message: behind this much of its text and this many of its tool calls. */
-export interface Place {
+/** The position in the message: after this much of its text and this many of its tool calls. */
+export interface Position {
   readonly textBefore: number
   readonly callsBefore: number
 }
 export type Reasoning = { readonly text: string; readonly signature: string } | { readonly redacted: string }
-export type ContextEntry = Reasoning & Place
+export type ContextEntry = Reasoning & Position
 
 /** The value of the answer's `provider_context`; undefined when there is nothing to return. */
 export function renderContext(entries: readonly ContextEntry[]): Json | undefined {
@@ -36,7 +36,7 @@ export function renderContext(entries: readonly ContextEntry[]): Json | undefine
   return { [CONTEXT_KEY]: { blocks } }
 }
 
-/** @returns undefined where there is none, or none that can be read. */
+/** @returns undefined where the context is absent or invalid. */
 export function contextOf(message: ChatMessage): readonly ContextEntry[] | undefined {
   const ours = message.provider_context?.[CONTEXT_KEY]
   if (!isRecord(ours) || !Array.isArray(ours['blocks']) || ours['blocks'].length === 0) return undefined
@@ -60,17 +60,8 @@ function readCount(value: unknown): number | undefined {
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined
 }
 
-export interface Parts {
-  /** Undefined where the content was in parts; reasoning then comes first. */
-  readonly text: string | undefined
-  /** The content as blocks, for messages whose reasoning came first. */
-  readonly content: readonly Block[]
-  /** Rendered calls, in order. */
-  readonly calls: readonly Block[]
-}
-
-/** The blocks of an assistant's message with its reasoning in place. Blank text is left out: the API refuses it. */
-export function weave(entries: readonly ContextEntry[], { text, content, calls }: Parts): Block[] {
+/** The blocks of an assistant's message with its reasoning in position. Blank text is left out, since the API rejects it. */
+export function weave(entries: readonly ContextEntry[], { text, content, calls }: AssistantParts): Block[] {
   const leads = entries.every(({ textBefore, callsBefore }) => textBefore === 0 && callsBefore === 0)
   if (leads || text === undefined) return [...entries.map(renderReasoning), ...content, ...calls]
   const blocks: Block[] = []

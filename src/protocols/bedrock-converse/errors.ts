@@ -1,14 +1,12 @@
 /**
- * What the service's error means, in the gateway's terms: by its type, which comes in a header, in the body or as the
- * name of an exception in a stream; then by status; and by the words of its message only where it says it nowhere else.
+ * Classifies the service's errors by type (a header, a field of the body, or the name of an exception in a stream), then
+ * by status, and by the text of the message only where nothing else tells.
  *
  * Source: https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html
  */
-
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
-import { retryAfterMs } from '../../lib/retry-after.ts'
-import { failureMessage } from '../failure-message.ts'
-import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { retryAfterMs } from '../../lib/time.ts'
+import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
 
 interface Meaning {
   readonly kind: FailureKind
@@ -46,7 +44,7 @@ const TYPES: Readonly<Record<string, Meaning>> = {
   internalfailure: { kind: 'failed', status: 500 },
 }
 
-/** What a status means when no known type comes with it; what is not listed failed. */
+/** Kinds by status, without a known type; others are `failed`. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
   400: 'rejected',
   401: 'credentials',
@@ -64,7 +62,7 @@ interface MessageRule {
   readonly recording: string
 }
 
-/** The only place where the words of a message count. They make a refusal more particular, never anything else. */
+/** Only these rules read the text of a message. They only make `rejected` more specific. */
 export const MESSAGE_RULES: readonly MessageRule[] = [
   { pattern: /input tokens exceeded/i, kind: 'context_length', recording: 'bedrock/converse-error-400-2.json' },
 ]
@@ -91,11 +89,11 @@ export function failureOf({ status, type, body }: ServiceError): ProviderFailure
   const meaning = [type, textOf(fields['__type']), textOf(output['__type']), textOf(fields['code'])]
     .map(meaningOf)
     .find((known) => known !== undefined)
-  const said = textOf(fields['message']) || textOf(fields['Message']) || textOf(fields['originalMessage'])
+  const message = textOf(fields['message']) || textOf(fields['Message']) || textOf(fields['originalMessage'])
   const isInStream = status >= 200 && status < 300
   const actual = isInStream ? (meaning?.status ?? status) : status
   const kind = meaning?.kind ?? (isInStream ? 'failed' : (STATUSES[status] ?? 'failed'))
-  return { kind: particular(kind, said), message: failureMessage(said, actual, redact), status: actual }
+  return { kind: specificKind(kind, message), message: failureMessage(message, actual, redact), status: actual }
 }
 
 /** `ThrottlingException:http://…`, `com.amazon.coral.service#UnknownOperationException`, `throttlingException`. */
@@ -105,9 +103,9 @@ function meaningOf(type: string): Meaning | undefined {
   return Object.hasOwn(TYPES, key) ? TYPES[key] : undefined
 }
 
-function particular(kind: FailureKind, said: string): FailureKind {
+function specificKind(kind: FailureKind, message: string): FailureKind {
   if (kind !== 'rejected') return kind
-  return MESSAGE_RULES.find(({ pattern }) => pattern.test(said))?.kind ?? kind
+  return MESSAGE_RULES.find(({ pattern }) => pattern.test(message))?.kind ?? kind
 }
 
 /** Names of resources, ids of access keys, and numbers of accounts. */

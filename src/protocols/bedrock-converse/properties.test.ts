@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { awsStream } from '../../../test/support/aws-events.ts'
+import { awsStream } from '../../../test/support/providers/aws-events.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { createDecoder } from '../framing/index.ts'
+import { createDecoder } from '../framing.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
 import { bedrockConverse } from './index.ts'
 

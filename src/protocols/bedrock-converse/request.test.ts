@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { RICH_PRICE } from '../../../test/support/prices.ts'
+import { RICH_PRICE } from '../../../test/support/providers/prices.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { parseChatRequest } from '../openai-chat/client/index.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
 import { bedrockConverse } from './index.ts'
 
 const FOLDER = join(import.meta.dirname, 'fixtures')

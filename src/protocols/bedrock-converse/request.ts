@@ -1,32 +1,38 @@
-/** Our request in the words of the Converse API. Nothing is dropped in silence. */
-import type { ChatRequest } from '../../domain/chat.ts'
+/** Renders a request for the Converse API, with its tools and structured output. Drops nothing without a warning. */
+import type { ChatRequest, ResponseFormat, Tool } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
-import { refuseCustomTools } from '../custom-tools.ts'
-import { type Fields, type ForwardedFields, forwardedFields, pricedField, withOthers } from '../forwarded-fields.ts'
-import { outputLimitOf } from '../output-limit.ts'
+import { type Fields, type ForwardedFields, forwardedFields, pricedField, withOthers } from '../body-fields.ts'
+import { ANSWER_TOOL } from '../conversation.ts'
+import {
+  effortOf,
+  outputLimitOf,
+  readThinking,
+  refuseCustomTools,
+  refuseSamplingControls,
+  unsupportedParameter,
+} from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
-import { effortOf, readThinking } from '../thinking.ts'
-import { renderConversation } from './messages.ts'
-import { familyOf, type ModelFamily, takesPrefill } from './models.ts'
-import { planReasoning, type ReasoningPlan } from './reasoning.ts'
-import { planTools, type ToolPlan } from './tools.ts'
+import { sentServerTools } from '../server-tools.ts'
+import { renderMessages } from './messages.ts'
+import { familyOf, holdsToSchema, type ModelFamily, planReasoning, type ReasoningPlan, takesPrefill } from './models.ts'
 
 /** With thinking, a model that takes `top_p` at all takes it only from here. */
 const LEAST_TOP_P = 0.95
 
 /** @throws GatewayError `unsupported_parameter`, `unsupported_content` or `invalid_value`, with `param`. */
-export function renderRequest(asked: ChatRequest, target: RenderTarget): WireRequest {
+export function renderRequest(original: ChatRequest, target: RenderTarget): WireRequest {
   const warnings = new Set<string>()
   const family = familyOf(target.model)
-  refuseCustomTools(asked)
-  refuseUnsaid(asked)
+  refuseCustomTools(original)
+  sentServerTools(original, target, () => false)
+  refuseSamplingControls(original)
   const forwarding = { known: KNOWN, target, warnings }
-  const fields = forwardedFields(asked, forwarding)
-  if (pricedField('modalities', asked.modalities, forwarding) !== undefined) throw unsupported('modalities')
-  const tier = pricedField('service_tier', asked.serviceTier, forwarding)
-  nameDropped(asked, warnings)
-  const request = withThinking(asked, { thinking: fields['thinking'], family, warnings })
+  const fields = forwardedFields(original, forwarding)
+  if (pricedField('modalities', original.modalities, forwarding) !== undefined) throw unsupportedParameter('modalities')
+  const tier = pricedField('service_tier', original.serviceTier, forwarding)
+  warnDropped(original, warnings)
+  const request = withThinking(original, { thinking: fields['thinking'], family, warnings })
   const tools = planTools({ request, family, warnings })
   const reasoning = planReasoning({ request, target, family, forced: tools.forced, warnings })
   const body = renderBody({ request, target, family, tools, reasoning, fields, tier, warnings })
@@ -39,7 +45,7 @@ export function renderRequest(asked: ChatRequest, target: RenderTarget): WireReq
   }
 }
 
-/** All are translated, as far as the family of the model has them. */
+/** All are translated, as far as the model's family supports them. */
 export const FORWARDS: ForwardedFields = {
   fields: ['top_k', 'thinking'],
   source: {
@@ -48,14 +54,14 @@ export const FORWARDS: ForwardedFields = {
   },
 }
 const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
-/** The words of `serviceTier.type`. */
+/** Values of `serviceTier.type`. */
 const SERVICE_TIERS: readonly string[] = ['flex', 'priority']
 
 interface Rendering {
   readonly request: ChatRequest
   readonly target: RenderTarget
   readonly fields: Fields
-  /** One that is priced; undefined: the ordinary one. */
+  /** A priced tier; undefined: the standard one. */
   readonly tier: string | undefined
   readonly family: ModelFamily
   readonly tools: ToolPlan
@@ -65,11 +71,11 @@ interface Rendering {
 
 function renderBody(rendering: Rendering): object {
   const { request, target, family, tools, reasoning, fields, tier, warnings } = rendering
-  if (tier !== undefined && !SERVICE_TIERS.includes(tier)) throw unsupported('service_tier')
+  if (tier !== undefined && !SERVICE_TIERS.includes(tier)) throw unsupportedParameter('service_tier')
   const { top_k: topK, thinking: _, ...others } = fields
-  const { system, messages } = renderConversation(request.messages, {
+  const { system, messages } = renderMessages(request.messages, {
     warnings,
-    reasoning: reasoning.replays,
+    returnsContext: reasoning.replays,
     prefill: takesPrefill(family),
     tools: tools.tools.length > 0,
     instructions: tools.instructions,
@@ -88,7 +94,7 @@ function renderBody(rendering: Rendering): object {
   return withOthers(body, others, warnings)
 }
 
-/** Each maker has it in a place of its own, and some models nowhere. */
+/** Each vendor has its own field for it, and some models have none. */
 function renderTopK(topK: unknown, { family, reasoning, warnings }: Rendering): Json {
   if (topK === undefined) return {}
   const isFree = family.kind !== 'claude' || (family.traits.sampling !== 'none' && !reasoning.thinks)
@@ -99,21 +105,21 @@ function renderTopK(topK: unknown, { family, reasoning, warnings }: Rendering): 
 }
 
 interface Thinking extends Pick<Rendering, 'family' | 'warnings'> {
-  /** As the client wrote it. */
+  /** As the client sent it. */
   readonly thinking: unknown
 }
 
-/** The client's `thinking` as the nearest effort, which each family has its own words for. */
+/** Replaces the client's `thinking` by the nearest effort, which each family renders in its own way. */
 function withThinking(request: ChatRequest, { thinking, family, warnings }: Thinking): ChatRequest {
   if (thinking === undefined) return request
-  const asked = readThinking(thinking)
+  const requested = readThinking(thinking)
   const cannot = family.kind === 'other' || (family.kind === 'claude' && family.traits.thinking === 'none')
   if (cannot) {
     warnings.add('thinking')
     return request
   }
-  const effort = asked === undefined ? undefined : (effortOf(asked) ?? request.reasoningEffort ?? 'medium')
-  if (asked?.type !== 'disabled') warnings.add('thinking')
+  const effort = requested === undefined ? undefined : (effortOf(requested) ?? request.reasoningEffort ?? 'medium')
+  if (requested?.type !== 'disabled') warnings.add('thinking')
   return effort === undefined ? request : { ...request, reasoningEffort: effort }
 }
 
@@ -127,16 +133,16 @@ function renderInference({ request, target, family, reasoning, warnings }: Rende
   }
 }
 
-/** Where only the gateway said how long the answer may be, what is known of the model counts as well. */
+/** The output limit. Where only the gateway set it, the model's own maximum applies as well. */
 function limitOf(request: ChatRequest, target: RenderTarget, family: ModelFamily): number | undefined {
   const limit = outputLimitOf(request, target)
-  const isGuess = request.maxTokens === undefined && target.maxOutputTokens === undefined && family.kind === 'claude'
-  return limit === undefined || !isGuess ? limit : Math.min(limit, family.traits.maxOutputTokens)
+  const isDefault = request.maxTokens === undefined && target.maxOutputTokens === undefined && family.kind === 'claude'
+  return limit === undefined || !isDefault ? limit : Math.min(limit, family.traits.maxOutputTokens)
 }
 
 type Sampled = Pick<Rendering, 'request' | 'family' | 'reasoning' | 'warnings'>
 
-/** Temperatures end at 1 here. Some models take no sampling parameter, some only one, and none with thinking. */
+/** Temperatures end at 1. Some models take no sampling parameter, some only one, and none with thinking. */
 function renderSampling({ request, family, reasoning, warnings }: Sampled): Json {
   const traits = family.kind === 'claude' ? family.traits : undefined
   let temperature = request.temperature === undefined ? undefined : Math.min(request.temperature, 1)
@@ -158,17 +164,8 @@ function renderSampling({ request, family, reasoning, warnings }: Sampled): Json
   return { temperature, topP }
 }
 
-/** What changes an answer and has no word here. Values that ask for nothing are let go. */
-function refuseUnsaid(request: ChatRequest): void {
-  if (request.logprobs === true) throw unsupported('logprobs')
-  if ((request.topLogprobs ?? 0) !== 0) throw unsupported('top_logprobs')
-  if ((request.frequencyPenalty ?? 0) !== 0) throw unsupported('frequency_penalty')
-  if ((request.presencePenalty ?? 0) !== 0) throw unsupported('presence_penalty')
-  if (Object.keys(request.logitBias ?? {}).length > 0) throw unsupported('logit_bias')
-}
-
-/** Hints that have no word here. */
-function nameDropped(request: ChatRequest, warnings: Set<string>): void {
+/** Hints without a counterpart. */
+function warnDropped(request: ChatRequest, warnings: Set<string>): void {
   const { seed, user, metadata, store, prediction } = request
   if (seed !== undefined) warnings.add('seed')
   if (user !== undefined) warnings.add('user')
@@ -181,6 +178,118 @@ function unlessEmpty(fields: Json): Json | undefined {
   return Object.values(fields).some((value) => value !== undefined) ? fields : undefined
 }
 
-function unsupported(param: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
+type Choice = { readonly auto: Json } | { readonly any: Json } | { readonly tool: { readonly name: string } }
+
+interface ToolPlan {
+  readonly tools: readonly Json[]
+  readonly choice: Choice | undefined
+  /** Whether a tool call is forced. */
+  readonly forced: boolean
+  /** For `outputConfig`; undefined: none. */
+  readonly outputConfig: Json | undefined
+  /** For `additionalModelRequestFields`. */
+  readonly fields: Json
+  /** For the system prompt. */
+  readonly instructions: readonly string[]
+}
+
+interface ToolInput {
+  readonly request: ChatRequest
+  readonly family: ModelFamily
+  readonly warnings: Set<string>
+}
+
+const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else: no text around it, no code fence.'
+const ANSWER_DESCRIPTION = 'Gives the answer to the user. Its input is the whole answer.'
+
+/** @throws GatewayError `unsupported_parameter` for a choice or a number of calls that cannot be enforced. */
+function planTools(input: ToolInput): ToolPlan {
+  const { request, family, warnings } = input
+  const offered = offeredTools(request)
+  if (offered.tools.some((tool) => tool.function.strict === true)) warnings.add('tools[].function.strict')
+  const format = planFormat(input, offered.mode === 'none' ? [] : offered.tools)
+  const tools = [...(offered.mode === 'none' ? [] : offered.tools.map(renderTool)), ...format.tools]
+  const choice = tools.length === 0 ? undefined : (format.choice ?? renderChoice(offered))
+  const forced = choice !== undefined && !('auto' in choice)
+  if (forced && family.kind === 'claude' && !family.traits.forcedTools) {
+    throw unsupportedParameter(format.choice === undefined ? 'tool_choice' : 'response_format')
+  }
+  const { outputConfig, instructions } = format
+  const serial = request.parallelToolCalls === false && tools.length > format.tools.length
+  const spoken = serial ? serialChoice(family, choice) : { choice, fields: {} }
+  return { tools, forced, outputConfig, instructions, ...spoken }
+}
+
+interface OfferedTools {
+  readonly tools: readonly Tool[]
+  /** Undefined: the client made no choice. */
+  readonly mode: 'none' | 'auto' | 'required' | undefined
+  /** The one tool to be called. */
+  readonly name?: string
+}
+
+/** `allowed_tools` is the same as offering only these tools. */
+function offeredTools({ tools = [], toolChoice: choice }: ChatRequest): OfferedTools {
+  if (tools.some((tool) => tool.function.name === ANSWER_TOOL)) {
+    throw new GatewayError('invalid_value', `No tool may be called '${ANSWER_TOOL}'.`, { param: 'tools' })
+  }
+  if (tools.length === 0) {
+    if (choice === undefined || choice === 'none' || choice === 'auto') return { tools, mode: undefined }
+    throw new GatewayError('invalid_value', '`tool_choice` demands a tool, but there are no `tools`.', {
+      param: 'tool_choice',
+    })
+  }
+  if (typeof choice !== 'object') return { tools, mode: choice }
+  if (choice.type === 'function') return { tools, mode: 'required', name: choice.function.name }
+  const names = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name))
+  return { tools: tools.filter((tool) => names.has(tool.function.name)), mode: choice.allowed_tools.mode }
+}
+
+function renderTool({ function: { name, description, parameters } }: Tool): Json {
+  const schema = parameters ?? { type: 'object', properties: {} }
+  const inputSchema = { json: schema['type'] === undefined ? { type: 'object', ...schema } : schema }
+  return { toolSpec: { name, ...(description ? { description } : {}), inputSchema } }
+}
+
+function renderChoice({ mode, name }: OfferedTools): Choice | undefined {
+  if (name !== undefined) return { tool: { name } }
+  if (mode === 'required') return { any: {} }
+  return mode === 'auto' ? { auto: {} } : undefined
+}
+
+/** Only Claude can be limited to one call at a time; the choice is then sent in its own format. */
+function serialChoice(family: ModelFamily, choice: Choice | undefined): Pick<ToolPlan, 'choice' | 'fields'> {
+  if (family.kind !== 'claude') throw unsupportedParameter('parallel_tool_calls')
+  const kind = choice === undefined || 'auto' in choice ? 'auto' : 'any' in choice ? 'any' : 'tool'
+  const name = choice !== undefined && 'tool' in choice ? { name: choice.tool.name } : {}
+  return { choice: undefined, fields: { tool_choice: { type: kind, ...name, disable_parallel_tool_use: true } } }
+}
+
+interface FormatPlan extends Pick<ToolPlan, 'tools' | 'outputConfig' | 'instructions'> {
+  readonly choice: Choice | undefined
+}
+const PLAIN: FormatPlan = { tools: [], choice: undefined, outputConfig: undefined, instructions: [] }
+
+/** Models without structured output are made to call a tool with the schema, beside the client's own tools. */
+function planFormat({ request, family, warnings }: ToolInput, tools: readonly Tool[]): FormatPlan {
+  const { responseFormat: format, toolChoice: choice } = request
+  if (format === undefined || format.type === 'text') return PLAIN
+  if (format.type === 'json_object' || format.json_schema.schema === undefined) {
+    warnings.add('response_format')
+    return { ...PLAIN, instructions: [JSON_INSTRUCTION] }
+  }
+  if (holdsToSchema(family)) return { ...PLAIN, outputConfig: outputConfig(format) }
+  const isCallDemanded = tools.length > 0 && choice !== undefined && choice !== 'auto'
+  if (isCallDemanded) return PLAIN
+  warnings.add('response_format')
+  const answer = {
+    toolSpec: { name: ANSWER_TOOL, description: ANSWER_DESCRIPTION, inputSchema: { json: format.json_schema.schema } },
+  }
+  return { ...PLAIN, tools: [answer], choice: tools.length === 0 ? { tool: { name: ANSWER_TOOL } } : { any: {} } }
+}
+
+function outputConfig({ json_schema: format }: ResponseFormat & { readonly type: 'json_schema' }): Json {
+  const { name, description, schema } = format
+  const jsonSchema = { schema: JSON.stringify(schema), name, ...(description ? { description } : {}) }
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
 }

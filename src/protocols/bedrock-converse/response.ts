@@ -1,14 +1,18 @@
-/** A whole answer, read into the same events as a stream. */
-import type { ChatEvent } from '../../domain/chat.ts'
+/**
+ * Parses a whole answer into the same events as a stream, with the readers that both share. The wire is checked by hand.
+ * Invalid values read as absent, unless the answer would lose something by it.
+ *
+ * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and recorded answers.
+ */
+import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { brokenAnswer } from '../broken-answer.ts'
-import { ProviderError } from '../protocol.ts'
+import { ANSWER_TOOL } from '../conversation.ts'
+import { brokenAnswer, ProviderError } from '../protocol.ts'
+import { count, type MutableUsage, putSome, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
-import { parseUsage } from './usage.ts'
-import { ANSWER_TOOL, isClientCall, parseFinish } from './wire.ts'
 
-/** Throws `ProviderError` for what is no answer: no JSON, no message. Without a stop reason there is no finish event. */
+/** @throws ProviderError for no JSON and no message. Without a stop reason there is no finish event. */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseJson(body)
   if (!isRecord(answer)) throw brokenAnswer('The provider answered with something that is not JSON.')
@@ -34,7 +38,7 @@ interface Reading {
   calls: number
 }
 
-/** Blocks of other kinds are for nobody here: new ones are added. */
+/** Ignores blocks of unknown kinds. */
 function readBlock(block: Json, reading: Reading): void {
   const { text, toolUse, reasoningContent, citationsContent } = block
   if (typeof text === 'string') readText(text, reading)
@@ -54,15 +58,18 @@ function readCited(pieces: unknown, reading: Reading): void {
   for (const piece of pieces) if (isRecord(piece)) readText(textOf(piece['text']), reading)
 }
 
-function readReasoning({ reasoningText, redactedContent }: Json, { events, entries, ...place }: Reading): void {
-  const where = { textBefore: place.textLength, callsBefore: place.calls }
+function readReasoning(
+  { reasoningText, redactedContent }: Json,
+  { events, entries, textLength, calls }: Reading,
+): void {
+  const position = { textBefore: textLength, callsBefore: calls }
   const redacted = textOf(redactedContent)
-  if (redacted !== '') entries.push({ redacted, ...where })
+  if (redacted !== '') entries.push({ redacted, ...position })
   if (!isRecord(reasoningText)) return
   const text = textOf(reasoningText['text'])
   const signature = textOf(reasoningText['signature'])
   if (text !== '') events.push({ type: 'reasoning', index: 0, text })
-  if (signature !== '') entries.push({ text, signature, ...where })
+  if (signature !== '') entries.push({ text, signature, ...position })
 }
 
 function readCall(toolUse: Json, reading: Reading): void {
@@ -76,4 +83,65 @@ function readCall(toolUse: Json, reading: Reading): void {
   const toolIndex = reading.calls++
   const id = textOf(toolUse['toolUseId']) || `tooluse_${toolIndex}`
   reading.events.push({ type: 'tool-call', index: 0, toolIndex, id, name, arguments: input })
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+}
+
+/** Values in place of a stop reason that report an incomplete answer. */
+const BREAKDOWNS: readonly string[] = ['malformed_model_output', 'malformed_tool_use']
+
+/**
+ * An unknown reason is a normal end, since new ones are added.
+ * @throws ProviderError for reasons that report that the model broke down.
+ * @param calledTools Whether the client's tools were called; `tool_use` alone may be the answer tool.
+ */
+export function parseFinish(raw: string, calledTools: boolean): FinishReason {
+  if (BREAKDOWNS.includes(raw)) throw brokenAnswer('The model wrote an answer that could not be read.')
+  const reason = Object.hasOwn(FINISH_REASONS, raw) ? FINISH_REASONS[raw] : undefined
+  return reason ?? (calledTools ? 'tool_calls' : 'stop')
+}
+
+/** Whether the client must run the call, not the service itself. */
+export function isClientCall(toolUse: Json): boolean {
+  return toolUse['type'] !== 'server_tool_use'
+}
+
+/**
+ * Counts that are absent, negative or no whole numbers are left out, never zero. Tokens read from and written to the
+ * cache are beside `inputTokens`, not within it.
+ *
+ * Source: https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
+ * @param serviceTier The answer's own, which is beside its usage.
+ * @returns undefined when nothing was counted.
+ */
+export function parseUsage(value: unknown, serviceTier?: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const input = count(value['inputTokens'])
+  const output = count(value['outputTokens'])
+  const read = count(value['cacheReadInputTokens'])
+  const written = count(value['cacheWriteInputTokens'])
+  const usage: MutableUsage = {}
+  if (input !== undefined) usage.promptTokens = input + (read ?? 0) + (written ?? 0)
+  if (output !== undefined) usage.completionTokens = output
+  if (read !== undefined) usage.cachedTokens = read
+  if (written !== undefined) usage.cacheWriteTokens = written
+  if (Object.keys(usage).length === 0) return undefined
+  putSome(usage, 'cacheWrite1hTokens', writtenFor(value['cacheDetails'], '1h'))
+  putSome(usage, 'cacheWrite12hTokens', writtenFor(value['cacheDetails'], '12h'))
+  const tier = serviceTierOf(isRecord(serviceTier) ? serviceTier['type'] : serviceTier)
+  if (tier !== undefined) usage.serviceTier = tier
+  return usage
+}
+
+/** Tokens written with one lifetime, in a list such as `[{"ttl": "1h", "inputTokens": 12}]`. */
+function writtenFor(details: unknown, ttl: string): number {
+  let total = 0
+  if (!Array.isArray(details)) return total
+  for (const each of details) if (isRecord(each) && each['ttl'] === ttl) total += count(each['inputTokens']) ?? 0
+  return total
 }

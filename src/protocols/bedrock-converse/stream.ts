@@ -1,19 +1,18 @@
 /**
- * A streamed answer, read event by event. The events carry no stop reason but one, `messageStop`; usage follows it in
+ * Parses a streamed answer event by event. The events carry no stop reason but one, `messageStop`; usage follows it in
  * `metadata`. Blocks are counted over all kinds, tool calls by themselves.
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { brokenAnswer } from '../broken-answer.ts'
-import { EXCEPTION_PREFIX } from '../framing/aws-event-stream.ts'
-import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
+import { EXCEPTION_PREFIX } from '../aws-event-stream.ts'
+import { ANSWER_TOOL } from '../conversation.ts'
+import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
-import { parseUsage } from './usage.ts'
-import { ANSWER_TOOL, isClientCall, parseFinish } from './wire.ts'
+import { isClientCall, parseFinish, parseUsage } from './response.ts'
 
 interface ToolBlock {
-  /** Undefined for the answer tool, whose arguments are text, and for calls that are none of the client's. */
+  /** Undefined for the answer tool, whose arguments are text, and for calls that the service runs itself. */
   readonly toolIndex: number | undefined
   readonly isAnswer: boolean
   hasArguments: boolean
@@ -28,7 +27,7 @@ interface ReasoningBlock {
 
 interface State {
   readonly tools: Map<number, ToolBlock>
-  /** In the order they began. */
+  /** In order of their start. */
   readonly reasoning: Map<number, ReasoningBlock>
   textLength: number
   calls: number
@@ -62,7 +61,7 @@ export function streamParser(): StreamParser {
   }
 }
 
-/** @returns undefined for events of a kind that is not known and cannot be read. */
+/** @returns undefined for unreadable events of an unknown kind. */
 function parsePayload({ event, data }: Frame): Json | undefined {
   const payload = parseJson(data)
   if (event.startsWith(EXCEPTION_PREFIX)) {
@@ -125,9 +124,9 @@ function beginBlock(state: State, payload: Json, events: ChatEvent[]): void {
   if (!isRecord(toolUse)) return
   const name = textOf(toolUse['name'])
   const isAnswer = name === ANSWER_TOOL
-  const isTold = !isAnswer && isClientCall(toolUse)
-  if (isTold && name === '') throw brokenAnswer('The provider called a tool without a name.')
-  const toolIndex = isTold ? state.calls++ : undefined
+  const isClients = !isAnswer && isClientCall(toolUse)
+  if (isClients && name === '') throw brokenAnswer('The provider called a tool without a name.')
+  const toolIndex = isClients ? state.calls++ : undefined
   state.tools.set(blockIndex(payload), { toolIndex, isAnswer, hasArguments: false })
   if (toolIndex === undefined) return
   const id = textOf(toolUse['toolUseId']) || `tooluse_${toolIndex}`
@@ -141,7 +140,7 @@ interface Delta {
 
 function readDelta(state: State, { payload, delta }: Delta, events: ChatEvent[]): void {
   const { text, toolUse, reasoningContent } = delta
-  if (typeof text === 'string') tellText(state, text, events)
+  if (typeof text === 'string') emitText(state, text, events)
   if (isRecord(reasoningContent)) readReasoning(state, { payload, delta: reasoningContent }, events)
   if (!isRecord(toolUse)) return
   const input = textOf(toolUse['input'])
@@ -149,13 +148,13 @@ function readDelta(state: State, { payload, delta }: Delta, events: ChatEvent[])
   if (block === undefined) throw brokenAnswer('The provider sent arguments of a tool call that did not begin.')
   if (input === '') return
   block.hasArguments = true
-  if (block.isAnswer) tellText(state, input, events)
+  if (block.isAnswer) emitText(state, input, events)
   else if (block.toolIndex !== undefined) {
     events.push({ type: 'tool-call', index: 0, toolIndex: block.toolIndex, arguments: input })
   }
 }
 
-function tellText(state: State, text: string, events: ChatEvent[]): void {
+function emitText(state: State, text: string, events: ChatEvent[]): void {
   if (text === '') return
   state.textLength += text.length
   events.push({ type: 'text', index: 0, text })
@@ -180,7 +179,7 @@ function reasoningAt(state: State, index: number): ReasoningBlock {
   return block
 }
 
-/** A call of a tool without parameters comes without any argument text; JSON text it must be all the same. */
+/** Completes a call without parameters, which has no argument text, by the JSON text `{}`. */
 function closeCall(block: ToolBlock | undefined, events: ChatEvent[]): void {
   if (block?.toolIndex === undefined || block.hasArguments) return
   block.hasArguments = true
@@ -200,8 +199,8 @@ function finish(state: State, raw: string, events: ChatEvent[]): void {
 /** Reasoning without a signature cannot be returned. */
 function contextEntries({ text, signature, redacted, textBefore, callsBefore }: ReasoningBlock): ContextEntry[] {
   const entries: ContextEntry[] = []
-  const place = { textBefore, callsBefore }
-  if (redacted.length > 0) entries.push({ redacted: Buffer.concat(redacted).toString('base64'), ...place })
-  if (signature !== '') entries.push({ text, signature, ...place })
+  const position = { textBefore, callsBefore }
+  if (redacted.length > 0) entries.push({ redacted: Buffer.concat(redacted).toString('base64'), ...position })
+  if (signature !== '') entries.push({ text, signature, ...position })
   return entries
 }

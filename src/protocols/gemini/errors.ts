@@ -4,11 +4,9 @@
  *
  * Source: https://cloud.google.com/apis/design/errors, https://ai.google.dev/gemini-api/docs/troubleshooting
  */
-
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { retryAfterMs } from '../../lib/retry-after.ts'
-import { failureMessage } from '../failure-message.ts'
-import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { retryAfterMs } from '../../lib/time.ts'
+import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
 
 /** What a status means when the body says nothing more particular. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
@@ -49,7 +47,7 @@ interface MessageRule {
 /** The only place where the words of a message count; they are looked at in refusals (400) alone. */
 export const MESSAGE_RULES: readonly MessageRule[] = [
   {
-    pattern: /input token count.*exceeds the maximum number of tokens/i,
+    pattern: /input token count.{0,200}exceeds the maximum number of tokens/i,
     kind: 'context_length',
     recording: 'gemini/error-400.json',
   },

@@ -4,12 +4,11 @@
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
-import type { GeminiOptions } from './options.ts'
-import { FORWARDS, renderRequest } from './request.ts'
-import { parseResponse } from './response.ts'
-import { streamParser } from './stream.ts'
+import { FORWARDS, type GeminiOptions, renderRequest } from './request.ts'
+import { parseResponse, streamParser } from './stream.ts'
+import { toolUses } from './tools.ts'
 
-export type { GeminiOptions } from './options.ts'
+export type { GeminiOptions } from './request.ts'
 
 /**
  * Several choices are several calls: the API gives at most 8 candidates a call, fewer than may be asked for, and on
@@ -21,6 +20,7 @@ export function gemini(options: GeminiOptions = {}): UpstreamProtocol {
     forwards: FORWARDS,
     framing: 'sse',
     severalChoices: false,
+    toolUses,
     // Recorded streams begin with a prompt of 169 tokens and end with 79.
     lastUsageCounts: true,
     renderRequest: (request, target) => renderRequest(request, target, options),

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { toChatRequest } from '../../../test/support/gemini-request.ts'
+import { toChatRequest } from '../../../test/support/providers/gemini-request.ts'
 import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { parseChatRequest } from '../openai-chat/client/index.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
 import { ProviderError } from '../protocol.ts'
 import { gemini } from './index.ts'
 
@@ -182,9 +182,9 @@ test('unknown fields and unknown parts mean nothing', () => {
       assert.deepEqual(outcome(withStrangers(answer, field, value)), outcome(answer))
       const parts = answer.candidates?.[0]?.content?.parts
       if (!Array.isArray(parts)) return
-      const stranger = { candidates: [{ ...answer.candidates[0], content: { parts: [{ [field]: value }, ...parts] } }] }
+      const extended = { candidates: [{ ...answer.candidates[0], content: { parts: [{ [field]: value }, ...parts] } }] }
       const isOne = answer.candidates.length === 1
-      if (isOne) assert.deepEqual(outcome({ ...answer, ...stranger }), outcome(answer))
+      if (isOne) assert.deepEqual(outcome({ ...answer, ...extended }), outcome(answer))
     }),
   )
 })

@@ -6,12 +6,16 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type ReadGeminiAnswer, readGeminiStream, readGeminiWhole } from '../../../test/support/gemini-reader.ts'
-import { canonical, toChatRequest } from '../../../test/support/gemini-request.ts'
-import { loadRecordings, RECORDINGS_FOLDER, type Recording } from '../../../test/support/recordings.ts'
+import {
+  type ReadGeminiAnswer,
+  readGeminiStream,
+  readGeminiWhole,
+} from '../../../test/support/providers/gemini-reader.ts'
+import { canonical, toChatRequest } from '../../../test/support/providers/gemini-request.ts'
+import { loadRecordings, RECORDINGS_FOLDER, type Recording } from '../../../test/support/providers/recordings.ts'
 import type { ChatEvent, Usage } from '../../domain/chat.ts'
-import { createSseDecoder } from '../framing/sse.ts'
-import { parseChatRequest } from '../openai-chat/client/index.ts'
+import { createSseDecoder } from '../framing.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
 import { MESSAGE_RULES } from './errors.ts'
 import { gemini } from './index.ts'
@@ -94,6 +98,7 @@ function addFragment(choice: Choice, event: ChatEvent & { type: 'tool-call' }): 
 // biome-ignore lint/suspicious/noExplicitAny: an extension is any JSON
 function addExtension(choice: Choice, event: { readonly field: string; readonly value: any }): void {
   const { field, value } = event
+  if (field === 'annotations') return // pages that it is grounded in: server-tools.test.ts
   const list = field === 'images' ? value : value.gemini.signatures
   for (const [at, entry] of list.entries()) assert.equal(entry.index, at, 'every entry has its index')
   if (field === 'images') choice.images = list.map((entry: { image_url: { url: string } }) => entry.image_url.url)

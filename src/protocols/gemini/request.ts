@@ -1,28 +1,37 @@
-/** Our request in the API's words. Nothing is dropped in silence. */
+/**
+ * Renders a request for generateContent, by the model's family. Drops nothing without a warning. The first family whose
+ * pattern fits counts; the last fits all, and describes new models.
+ *
+ * Sources, read 2026-11-20: https://ai.google.dev/gemini-api/docs/thinking (levels and budgets of each model),
+ * https://ai.google.dev/gemini-api/docs/openai (efforts in their terms),
+ * https://ai.google.dev/gemini-api/docs/thought-signatures (models that require them).
+ */
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Json } from '../../lib/json.ts'
-import { refuseCustomTools } from '../custom-tools.ts'
-import { type Fields, type ForwardedFields, forwardedFields, pricedField, withOthers } from '../forwarded-fields.ts'
-import { outputLimitOf } from '../output-limit.ts'
+import { type Fields, type ForwardedFields, forwardedFields, pricedField, withOthers } from '../body-fields.ts'
+import {
+  checkStops,
+  effortOf,
+  outputLimitOf,
+  readThinking,
+  refuseCustomTools,
+  unsupportedParameter,
+} from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
-import { checkStops } from '../stop-sequences.ts'
-import { effortOf, readThinking } from '../thinking.ts'
-import { renderConversation } from './contents.ts'
-import { familyOf } from './models.ts'
-import type { GeminiOptions } from './options.ts'
+import { renderConversation } from './messages.ts'
 import { renderSchema } from './schema.ts'
-import { renderTools } from './tools.ts'
+import { renderServerTools, renderTools } from './tools.ts'
 
 const INT32_SIZE = 2 ** 31
 /** The model decides how much it thinks. */
 const DYNAMIC_BUDGET = -1
 
-/** Part of a body: undefined where unsaid. */
+/** Part of a body: undefined where absent. */
 type Body = Record<string, unknown>
 
 /** All are translated. */
-export const FORWARDS: ForwardedFields = { fields: ['top_k', 'thinking', 'safety_settings'] }
+export const FORWARDS: ForwardedFields = { fields: ['top_k', 'thinking', 'safety_settings', 'web_search_options'] }
 const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
 
 interface Rendering {
@@ -32,7 +41,7 @@ interface Rendering {
   readonly fields: Fields
   /** Undefined: text alone. */
   readonly modalities: readonly string[] | undefined
-  /** Names of parameters that were dropped or bent. */
+  /** Names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 
@@ -45,13 +54,13 @@ export function renderRequest(request: ChatRequest, target: RenderTarget, option
   const fields = forwardedFields(request, forwarding)
   const modalities = pricedField('modalities', request.modalities, forwarding)
   const rendering = { request, target, model, fields, modalities, warnings }
-  refuseUnsayable(request, modalities)
+  refuseUnsupported(request, modalities)
   dropHints(request, warnings)
-  const { demandsSignatures } = familyOf(model)
-  const { top_k: _, thinking: __, safety_settings: safetySettings, ...others } = fields
+  const { demandsSignatures, formatsWithTools } = familyOf(model)
+  const { top_k: _, thinking: __, safety_settings: safetySettings, web_search_options: ___, ...others } = fields
   const body = {
     ...renderConversation(request.messages, { demandsSignatures, warnings }),
-    ...renderTools(request, { formatsWithTools: familyOf(model).formatsWithTools, warnings }),
+    ...renderTools(request, { formatsWithTools, warnings, serverTools: renderServerTools(request, target, warnings) }),
     generationConfig: unlessEmpty(renderGeneration(rendering)),
     serviceTier: renderServiceTier(pricedField('service_tier', request.serviceTier, forwarding), options),
     safetySettings,
@@ -79,9 +88,10 @@ function stringify(body: unknown): string {
   }
 }
 
-function refuseUnsayable({ logitBias }: ChatRequest, modalities: readonly string[] | undefined): void {
-  if (logitBias !== undefined && Object.keys(logitBias).length > 0) throw unsupported('logit_bias')
-  if (modalities?.some((modality) => modality !== 'text' && modality !== 'image')) throw unsupported('modalities')
+function refuseUnsupported({ logitBias }: ChatRequest, modalities: readonly string[] | undefined): void {
+  if (logitBias !== undefined && Object.keys(logitBias).length > 0) throw unsupportedParameter('logit_bias')
+  if (modalities?.some((modality) => modality !== 'text' && modality !== 'image'))
+    throw unsupportedParameter('modalities')
 }
 
 function dropHints({ user, metadata, store, prediction, parallelToolCalls }: ChatRequest, warnings: Set<string>): void {
@@ -138,11 +148,11 @@ function renderTopK({ fields: { top_k: topK }, warnings }: Rendering): number | 
   return undefined
 }
 
-/** The client's `thinking` where it says one: as a budget in tokens, or the nearest level. */
+/** The client's `thinking` as a budget in tokens, or as the nearest level. */
 function renderThinking(rendering: Rendering): Json | undefined {
   const { request, model, fields, warnings } = rendering
-  const asked = readThinking(fields['thinking'])
-  if (asked === undefined) {
+  const requested = readThinking(fields['thinking'])
+  if (requested === undefined) {
     if (fields['thinking'] !== undefined) warnings.add('thinking')
     return renderEffort(request.reasoningEffort, rendering)
   }
@@ -152,23 +162,24 @@ function renderThinking(rendering: Rendering): Json | undefined {
     warnings.add('thinking')
     return undefined
   }
-  if (asked.type === 'disabled') return renderEffort('none', rendering)
+  if (requested.type === 'disabled') return renderEffort('none', rendering)
   if (!('thinkingBudget' in most)) {
-    if (asked.type === 'enabled') warnings.add('thinking')
-    return renderEffort(request.reasoningEffort ?? effortOf(asked), rendering) ?? { includeThoughts: true }
+    if (requested.type === 'enabled') warnings.add('thinking')
+    return renderEffort(request.reasoningEffort ?? effortOf(requested), rendering) ?? { includeThoughts: true }
   }
-  const thinkingBudget = asked.budget === undefined ? DYNAMIC_BUDGET : Math.min(asked.budget, most.thinkingBudget)
-  if (asked.budget !== undefined && thinkingBudget !== asked.budget) warnings.add('thinking')
+  const thinkingBudget =
+    requested.budget === undefined ? DYNAMIC_BUDGET : Math.min(requested.budget, most.thinkingBudget)
+  if (requested.budget !== undefined && thinkingBudget !== requested.budget) warnings.add('thinking')
   return { thinkingBudget, includeThoughts: true }
 }
 
-/** Whoever says how much to think is shown the thoughts, unless it was none. */
+/** Requests with an effort get the thoughts as well, unless it is `none`. */
 function renderEffort(effort: ReasoningEffort | undefined, { model, warnings }: Rendering): Json | undefined {
   if (effort === undefined) return undefined
   const { thinking, exactEfforts } = familyOf(model)
   if (thinking === undefined) {
     if (effort === 'none') return undefined
-    throw unsupported('reasoning_effort')
+    throw unsupportedParameter('reasoning_effort')
   }
   if (!exactEfforts.includes(effort)) warnings.add('reasoning_effort')
   return effort === 'none' ? thinking[effort] : { ...thinking[effort], includeThoughts: true }
@@ -186,13 +197,97 @@ function renderFormat(format: ResponseFormat | undefined, warnings: Set<string>)
 /** @param tier One that is priced. */
 function renderServiceTier(tier: string | undefined, { serviceTier = true }: GeminiOptions): string | undefined {
   if (tier === undefined || (serviceTier && (tier === 'flex' || tier === 'priority'))) return tier
-  throw unsupported('service_tier')
+  throw unsupportedParameter('service_tier')
 }
 
 function unlessEmpty(body: Body): Body | undefined {
   return Object.values(body).every((value) => value === undefined) ? undefined : body
 }
 
-function unsupported(param: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
+type Level = 'minimal' | 'low' | 'medium' | 'high'
+
+/** An effort on the wire: a level, or a budget in tokens. */
+type Thinking = { readonly thinkingLevel: Level } | { readonly thinkingBudget: number }
+
+interface Family {
+  readonly pattern: RegExp
+  /** Undefined: these models do not think. */
+  readonly thinking: Readonly<Record<ReasoningEffort, Thinking>> | undefined
+  /** Efforts with an exact counterpart; the others become the nearest, with a warning. */
+  readonly exactEfforts: readonly ReasoningEffort[]
+  /** Whether a function call without its thought signature is rejected. */
+  readonly demandsSignatures: boolean
+  /** Whether structured output and functions go together. */
+  readonly formatsWithTools: boolean
+}
+
+const LOW: Thinking = { thinkingLevel: 'low' }
+const MEDIUM: Thinking = { thinkingLevel: 'medium' }
+const HIGH: Thinking = { thinkingLevel: 'high' }
+const MINIMAL: Thinking = { thinkingLevel: 'minimal' }
+
+const LEVELS = { none: LOW, minimal: LOW, low: LOW, medium: MEDIUM, high: HIGH, xhigh: HIGH, max: HIGH }
+const BUDGETS = {
+  none: { thinkingBudget: 0 },
+  minimal: { thinkingBudget: 1024 },
+  low: { thinkingBudget: 1024 },
+  medium: { thinkingBudget: 8192 },
+  high: { thinkingBudget: 24_576 },
+  xhigh: { thinkingBudget: 24_576 },
+  max: { thinkingBudget: 24_576 },
+}
+const BEFORE_3 = { demandsSignatures: false, formatsWithTools: false }
+const SINCE_3 = { demandsSignatures: true, formatsWithTools: true }
+
+const FAMILIES: readonly Family[] = [
+  {
+    pattern: /^(?:gemini-(?:1\.|2\.0|2\.5-flash-image)|gemma-[1-3])/,
+    thinking: undefined,
+    exactEfforts: [],
+    ...BEFORE_3,
+  },
+  {
+    pattern: /^gemini-2\.5-pro/,
+    thinking: {
+      ...BUDGETS,
+      none: { thinkingBudget: 128 },
+      xhigh: { thinkingBudget: 32_768 },
+      max: { thinkingBudget: 32_768 },
+    },
+    exactEfforts: ['minimal', 'low', 'medium', 'high'],
+    ...BEFORE_3,
+  },
+  {
+    pattern: /^gemini-2\.5/,
+    thinking: BUDGETS,
+    exactEfforts: ['none', 'minimal', 'low', 'medium', 'high'],
+    ...BEFORE_3,
+  },
+  { pattern: /^gemini-3-pro/, thinking: { ...LEVELS, medium: HIGH }, exactEfforts: ['low', 'high'], ...SINCE_3 },
+  {
+    pattern: /^gemini-3(?:\.[0-6])?-flash/,
+    thinking: { ...LEVELS, none: MINIMAL, minimal: MINIMAL },
+    exactEfforts: ['minimal', 'low', 'medium', 'high'],
+    ...SINCE_3,
+  },
+  { pattern: /^/, thinking: LEVELS, exactEfforts: ['low', 'medium', 'high'], ...SINCE_3 },
+]
+
+/** @param model The provider's name of it, with or without a path before it. */
+function familyOf(model: string): Family {
+  const name = model.slice(model.lastIndexOf('/') + 1)
+  const family = FAMILIES.find(({ pattern }) => pattern.test(name))
+  if (family === undefined) throw new Error('the last family of models fits all')
+  return family
+}
+
+/** What differs between the hosts that speak this format. */
+export interface GeminiOptions {
+  /**
+   * The path between the base URL and `/models/…` (default: `/v1beta`). '' where the base URL is complete, as on Vertex
+   * AI: `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google`.
+   */
+  readonly pathPrefix?: string
+  /** Whether the body may have `serviceTier` (default: true); otherwise a tier is rejected. */
+  readonly serviceTier?: boolean
 }

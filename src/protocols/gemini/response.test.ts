@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ChatEvent } from '../../domain/chat.ts'
 import { ProviderError } from '../protocol.ts'
-import { parseResponse } from './response.ts'
+import { parseResponse } from './stream.ts'
 
 function answer(name: string): ChatEvent[] {
   return parseResponse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.answer.json`), 'utf8'))

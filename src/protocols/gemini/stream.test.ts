@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ChatEvent } from '../../domain/chat.ts'
-import { createSseDecoder } from '../framing/sse.ts'
+import { createSseDecoder } from '../framing.ts'
 import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { streamParser } from './stream.ts'
 

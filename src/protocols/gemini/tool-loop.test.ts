@@ -1,9 +1,11 @@
 /** Loops of tool calls with thinking, through the client's side and back, against a judge as strict as the API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createJudge, type Judge, THINKING_LOOP } from '../../../test/support/gemini-judge.ts'
+import { createJudge, type Judge, THINKING_LOOP } from '../../../test/support/providers/gemini-judge.ts'
 import type { ChatEvent } from '../../domain/chat.ts'
-import { createAnswer, createStreamRenderer, parseChatRequest } from '../openai-chat/client/index.ts'
+import { createAnswer } from '../openai-chat/client/answer.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
+import { createStreamRenderer } from '../openai-chat/client/stream.ts'
 import { gemini } from './index.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: messages and bodies are any JSON here

@@ -1,7 +1,24 @@
-/** The functions that a model may call, and whether it may or must. */
+/**
+ * Renders functions, the choice among them, and tools that run at the API; `web_search_options`, OpenAI's field for a
+ * search, becomes grounding with Google Search.
+ *
+ * Source: Gemini API, "Grounding with Google Search": models before Gemini 3 are charged for each prompt that was grounded,
+ * later ones for each search query that is not empty; no maximum is published. "Code execution" and "URL context": tokens
+ * alone.
+ */
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
-import { GatewayError } from '../../domain/errors.ts'
-import type { Json } from '../../lib/json.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import { unsupportedParameter } from '../parameters.ts'
+import type { RenderTarget } from '../protocol.ts'
+import {
+  addCitation,
+  DEFAULT_USE_LIMIT,
+  requestsSearch,
+  sentServerTools,
+  type ToolUse,
+  type ToolUses,
+  type UrlCitation,
+} from '../server-tools.ts'
 import { renderSchema } from './schema.ts'
 
 /** Source: https://ai.google.dev/api/caching#FunctionDeclaration */
@@ -10,6 +27,8 @@ const FUNCTION_NAME = /^[A-Za-z_][\w.:-]{0,127}$/
 export interface ToolSettings {
   /** Whether structured output and functions go together. */
   readonly formatsWithTools: boolean
+  /** Tools that run at the API, rendered. */
+  readonly serverTools: readonly Json[]
   readonly warnings: Set<string>
 }
 
@@ -18,19 +37,26 @@ export function renderTools(request: ChatRequest, settings: ToolSettings): Json 
   const { tools = [], toolChoice: choice, responseFormat: format } = request
   const isFormatted = format !== undefined && format.type !== 'text'
   if (tools.length > 0 && isFormatted && !settings.formatsWithTools) {
-    if (choice !== 'none') throw unsupported('response_format')
+    if (choice !== 'none') throw unsupportedParameter('response_format')
     return {}
   }
-  if (tools.length === 0 && (choice === undefined || choice === 'none' || choice === 'auto')) return {}
+  const { serverTools } = settings
+  if (tools.length === 0 && (choice === undefined || choice === 'none' || choice === 'auto')) {
+    return serverTools.length === 0 ? {} : { tools: serverTools }
+  }
   const offered = offeredNames(choice)
   const functionDeclarations = tools.flatMap((tool, position) => {
     const isOffered = offered === undefined || offered.has(tool.function.name)
     return isOffered ? renderDeclaration(tool.function, `tools[${position}].function`, settings.warnings) : []
   })
   return {
-    tools: functionDeclarations.length > 0 ? [{ functionDeclarations }] : undefined,
+    tools: unlessEmpty([...(functionDeclarations.length > 0 ? [{ functionDeclarations }] : []), ...serverTools]),
     toolConfig: choice === undefined ? undefined : { functionCallingConfig: renderChoice(choice) },
   }
+}
+
+function unlessEmpty(tools: readonly Json[]): readonly Json[] | undefined {
+  return tools.length === 0 ? undefined : tools
 }
 
 /** Where the model may call some of the functions but need not, it is shown no others. Undefined: all. */
@@ -53,7 +79,7 @@ function renderChoice(choice: ToolChoice): Json {
 /** A function without parameters has none, not an empty object of them. */
 function renderDeclaration(called: Tool['function'], path: string, warnings: Set<string>): Json {
   const { name, description, parameters = {}, strict } = called
-  if (!FUNCTION_NAME.test(name)) throw unsupported(`${path}.name`)
+  if (!FUNCTION_NAME.test(name)) throw unsupportedParameter(`${path}.name`)
   if (strict === true) warnings.add('tools[].function.strict')
   return {
     name,
@@ -71,6 +97,58 @@ function takesNothing({ type, properties, additionalProperties, ...rest }: Json)
   return named === 0 && !isOpen && Object.keys(others).length === 0
 }
 
-function unsupported(param: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `The provider of this model does not support '${param}'.`, { param })
+/** By their names in prices. */
+const WIRE_NAMES: Readonly<Record<string, string>> = {
+  web_search: 'googleSearch',
+  code_execution: 'codeExecution',
+  url_context: 'urlContext',
+}
+const CHARGED_BY_PROMPT = /gemini-(?:1|2)\./
+
+export function toolUses(request: ChatRequest, model: string): ToolUses {
+  const uses: Record<string, ToolUse> = {}
+  for (const { name } of request.serverTools ?? []) uses[name] = { limit: undefined }
+  if (uses['web_search'] !== undefined || requestsSearch(request)) {
+    uses['web_search'] = CHARGED_BY_PROMPT.test(model) ? { limit: 1, counted: 'calls' } : { limit: DEFAULT_USE_LIMIT }
+  }
+  return uses
+}
+
+/** Entries of the body's `tools`. @throws GatewayError `unsupported_parameter` for those that are not to be sent. */
+export function renderServerTools(request: ChatRequest, target: RenderTarget, warnings: Set<string>): readonly Json[] {
+  const tools = sentServerTools(request, target, ({ name }) => Object.hasOwn(WIRE_NAMES, name)).map(
+    ({ name, wire }) => {
+      const settings = Object.values(wire).find(isRecord)
+      return [String(WIRE_NAMES[name]), settings ?? {}] as const
+    },
+  )
+  if (!requestsSearch(request)) return tools.map((entry) => Object.fromEntries([entry]))
+  const { web_search_options: options } = request.extra
+  const hasSearch = tools.some(([name]) => name === WIRE_NAMES['web_search'])
+  if (hasSearch || (isRecord(options) && Object.keys(options).length > 0)) warnings.add('web_search_options')
+  const all = hasSearch ? tools : [...tools, [String(WIRE_NAMES['web_search']), {}] as const]
+  return all.map((entry) => Object.fromEntries([entry]))
+}
+
+/** Adds the search queries that the candidate says it made, up to as many as anyone reads. */
+export function addQueries(queries: Set<string>, { groundingMetadata: metadata }: Json): void {
+  const made = isRecord(metadata) ? metadata.webSearchQueries : undefined
+  if (!Array.isArray(made)) return
+  for (const query of made) {
+    if (typeof query === 'string' && query.trim() !== '' && queries.size < MAX_QUERIES) queries.add(query)
+  }
+}
+
+const MAX_QUERIES = 1000
+
+/** The pages that the candidate is grounded in. Which piece of it each belongs to is said in bytes of a text that is gone: each is one of the whole. */
+export function groundingPages({ groundingMetadata: metadata }: Json, textLength: number): readonly UrlCitation[] {
+  const pages: UrlCitation[] = []
+  const chunks = isRecord(metadata) ? metadata.groundingChunks : undefined
+  if (!Array.isArray(chunks)) return pages
+  for (const chunk of chunks) {
+    const web = isRecord(chunk) && isRecord(chunk.web) ? chunk.web : {}
+    addCitation(pages, { start_index: 0, end_index: textLength, url: textOf(web.uri), title: textOf(web.title) })
+  }
+  return pages
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json } from '../../lib/json.ts'
-import { addDetail, contextOf, detailsIn, detailsOf } from './context.ts'
+import { addDetail, contextOf, detailsIn, detailsOf } from './response.ts'
 
 function gather(pieces: readonly Json[]): Json[] {
   const gathered: Json[] = []

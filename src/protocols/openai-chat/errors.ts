@@ -2,11 +2,9 @@
  * What a host's error means, in the gateway's terms: by status, then by structured code and type, and by the words of
  * its message only where a host says it nowhere else.
  */
-
 import { isRecord, textOf } from '../../lib/json.ts'
-import { retryAfterMs } from '../../lib/retry-after.ts'
-import { failureMessage } from '../failure-message.ts'
-import type { FailureKind, ProviderFailure, WireError } from '../protocol.ts'
+import { retryAfterMs } from '../../lib/time.ts'
+import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
 
 /** Codes and types, in lower case, that mean the same at every host that uses them. */
 const CODES: Readonly<Record<string, FailureKind>> = {
@@ -200,11 +198,11 @@ function statusOf(value: unknown): number | undefined {
  */
 function redact(text: string): string {
   return text
-    .replace(/\b(?:sk|pk|rk|gsk|key|hf|tp)[-_](?=[\w.-]*[\d*])[\w*.-]{6,}/g, '[redacted]')
+    .replace(/\b(?:sk|pk|rk|gsk|key|hf|tp)[-_](?=[\w.-]{0,100}[\d*])[\w*.-]{6,}/g, '[redacted]')
     .replace(/(\bbearer\s+)[\w.~+/=-]{8,}/gi, '$1[redacted]')
     .replace(/(\bapi key(?: provided)?: *)[^\s,;]+?(?=[.,;]?(?:\s|$))/gi, '$1[redacted]')
     .replace(/\borg[-_][\w-]{3,}/g, '[redacted]')
     .replace(/\b(?:proj|user|acct|team)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{10,}/g, '[redacted]')
-    .replace(/\b[\w-]{2,}\*{3,}[\w-]*/g, '[redacted]')
+    .replace(/(?<![\w-])[\w-]{2,}\*{3,}[\w-]*/g, '[redacted]')
     .replace(/\b(?:[a-z]{2,6}[-_])?(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b/g, '[redacted]')
 }

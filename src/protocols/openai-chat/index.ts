@@ -19,6 +19,7 @@ export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
     framing: 'sse',
     severalChoices: options.severalChoices ?? true,
     forwards: options.forwards,
+    toolUses: options.toolUses,
     renderRequest: (request, target) => renderRequest(request, target, dialect),
     parseResponse,
     streamParser: () => streamParser(options),

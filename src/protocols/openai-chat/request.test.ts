@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RICH_PRICE } from '../../../test/support/prices.ts'
+import { RICH_PRICE } from '../../../test/support/providers/prices.ts'
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { type OpenAiChatOptions, openaiChat } from './index.ts'
+import { openaiChat } from './index.ts'
+import type { OpenAiChatOptions } from './options.ts'
 
 const BASE: ChatRequest = {
   model: 'ours',
@@ -114,11 +115,6 @@ test('hints that a host does not take are dropped and named', () => {
   assert.deepEqual(Object.keys(body), ['model', 'messages'])
 })
 
-test('a hint with another name goes under it', () => {
-  const { body, warnings } = render({ seed: 7 }, { renamed: { seed: 'random_seed' } })
-  assert.deepEqual([body['random_seed'], body['seed'], warnings], [7, undefined, []])
-})
-
 test('what changes the answer and cannot be honoured is refused by name', () => {
   const cases: readonly [Partial<ChatRequest>, NonNullable<OpenAiChatOptions['refused']>[number]][] = [
     [{ logprobs: true }, 'logprobs'],
@@ -188,8 +184,8 @@ test('a demand for a tool is said with the words the host has where that means t
 test('allowed tools are the tools that are offered, unless the host knows the choice itself', () => {
   const toolChoice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('g')] } } as const
   const request = { tools: [tool('f'), tool('g')], toolChoice }
-  const { body } = render(request, { requiredToolChoice: 'any' })
-  assert.deepEqual([body['tools'], body['tool_choice']], [[tool('g')], 'any'])
+  const { body } = render(request)
+  assert.deepEqual([body['tools'], body['tool_choice']], [[tool('g')], 'required'])
   assert.deepEqual(render(request, { allowedTools: true }).body['tool_choice'], toolChoice)
 })
 
@@ -201,7 +197,7 @@ test('a tool without parameters has none to say, unless the host insists', () =>
 })
 
 test('a host that cannot think and be forced at once is told not to think, and an effort that was asked is named', () => {
-  const options: OpenAiChatOptions = { forcedWith: { thinking: 'off' }, requiredToolChoice: 'any' }
+  const options: OpenAiChatOptions = { forcedWith: { thinking: 'off' } }
   const forced = { tools: [tool('f')], toolChoice: 'required' } as const
   assert.deepEqual([render(forced, options).body['thinking'], render(forced, options).warnings], ['off', []])
   const asked = render({ ...forced, reasoningEffort: 'high' }, options)
@@ -219,7 +215,7 @@ test('an empty list of tools is no list', () => {
 })
 
 test('efforts and temperatures that a host has no word for go to the nearest, and are named', () => {
-  const options: OpenAiChatOptions = { reasoningEfforts: { minimal: 'low' }, minimumTemperature: 1e-8 }
+  const options: OpenAiChatOptions = { reasoningEfforts: { minimal: 'low' }, temperatureRange: [1e-8, 2] }
   const { body, warnings } = render({ reasoningEffort: 'minimal', temperature: 0 }, options)
   assert.deepEqual([body['reasoning_effort'], body['temperature']], ['low', 1e-8])
   assert.deepEqual([...warnings].sort(), ['reasoning_effort', 'temperature'])
@@ -227,9 +223,9 @@ test('efforts and temperatures that a host has no word for go to the nearest, an
 })
 
 test('a host whose scale of temperatures ends earlier gets its hottest, and it is named', () => {
-  const { body, warnings } = render({ temperature: 1.7 }, { maximumTemperature: 1 })
+  const { body, warnings } = render({ temperature: 1.7 }, { temperatureRange: [0, 1] })
   assert.deepEqual([body['temperature'], warnings], [1, ['temperature']])
-  assert.deepEqual(render({ temperature: 0.7 }, { maximumTemperature: 1 }).warnings, [])
+  assert.deepEqual(render({ temperature: 0.7 }, { temperatureRange: [0, 1] }).warnings, [])
 })
 
 test('an effort may have fields of its own, which stand behind what the client says itself', () => {

@@ -1,38 +1,12 @@
-/** Our request in the host's words. Nothing is copied that need not change, and nothing is dropped in silence. */
-import type { ChatRequest } from '../../domain/chat.ts'
-import { type Forwarding, forwardedFields, pricedField } from '../forwarded-fields.ts'
-import { outputLimitOf } from '../output-limit.ts'
+/** Renders a request in the host's dialect. Copies only what must change, and drops nothing without a warning. */
+import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
+import type { Json } from '../../lib/json.ts'
+import { type Forwarding, forwardedFields, pricedField } from '../body-fields.ts'
+import { checkStops, outputLimitOf, unsupportedParameter } from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
-import { checkStops } from '../stop-sequences.ts'
-import { renderMessages, unsupported } from './messages.ts'
-import type { Hint, OpenAiChatOptions, Refusable } from './options.ts'
-import { renderTools } from './tools.ts'
-
-/** The body on its way: parameters by their names on the wire, absent or undefined where unsaid. */
-type Body = Record<string, unknown>
-
-/** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the host cannot do. */
-export function renderRequest(request: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
-  const warnings = new Set<string>()
-  const forwarding = { known, target, warnings }
-  const body: Body = { ...forwardedFields(request, forwarding) }
-  addParameters(body, request, { target, options })
-  addPriced(body, request, forwarding)
-  body['messages'] = renderMessages(request.messages, { options, warnings, price: target.price })
-  const offer = renderTools(request, options, warnings)
-  put(body, 'tools', offer.tools)
-  put(body, 'tool_choice', offer.choice)
-  renderValues(request, body, { options, warnings })
-  const isForced = offer.choice !== 'auto' && offer.choice !== 'none' && offer.choice !== undefined
-  if (isForced && options.forcedWith !== undefined) forceTool(request, body, { options, warnings })
-  else renderEffort(request, body, { options, warnings })
-  for (const name of options.dropped ?? NONE) drop(body, name, warnings)
-  for (const name of options.refused ?? NONE) refuse(body, name)
-  if (options.renamed !== undefined) rename(body, options.renamed)
-  return { path: '/chat/completions', body: JSON.stringify(body), warnings: warnings.size === 0 ? NONE : [...warnings] }
-}
-
-const NONE: readonly never[] = []
+import { sentServerTools } from '../server-tools.ts'
+import { renderMessages } from './messages.ts'
+import type { Body, Hint, OpenAiChatOptions, Refusable } from './options.ts'
 
 export interface Dialect {
   readonly options: OpenAiChatOptions
@@ -42,13 +16,36 @@ export interface Dialect {
 
 /** Of the originator's API. */
 const MAX_STOPS = 4
+const NONE: readonly never[] = []
 
-interface Addressee extends Pick<Dialect, 'options'> {
+/** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the host cannot do. */
+export function renderRequest(original: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
+  const warnings = new Set<string>()
+  const forwarding = { known, target, warnings }
+  const request = options.adaptRequest === undefined ? original : options.adaptRequest(original)
+  const body: Body = { ...forwardedFields(request, forwarding) }
+  addParameters(body, request, { target, options })
+  addPriced(body, request, forwarding)
+  body['messages'] = renderMessages(request.messages, { options, warnings, price: target.price })
+  const offer = renderTools(request, options, warnings)
+  put(body, 'tools', withServerTools(offer.tools, request, { target, options }))
+  put(body, 'tool_choice', offer.choice)
+  renderValues(request, body, { options, warnings })
+  const isForced = offer.choice !== 'auto' && offer.choice !== 'none' && offer.choice !== undefined
+  if (isForced && options.forcedWith !== undefined) forceTool(request, body, { options, warnings })
+  else renderEffort(request, body, { options, warnings })
+  for (const name of options.dropped ?? NONE) drop(body, name, warnings)
+  for (const name of options.refused ?? NONE) refuse(body, name)
+  options.adaptBody?.(body, { request, warnings })
+  return { path: '/chat/completions', body: JSON.stringify(body), warnings: warnings.size === 0 ? NONE : [...warnings] }
+}
+
+interface Recipient extends Pick<Dialect, 'options'> {
   readonly target: RenderTarget
 }
 
-/** Every parameter that is said, under its usual name. Usage is always asked for: answers are paid by it. */
-function addParameters(body: Body, request: ChatRequest, { target, options }: Addressee): void {
+/** Adds every parameter of the request under its usual name. Usage is always requested, since answers are billed by it. */
+function addParameters(body: Body, request: ChatRequest, { target, options }: Recipient): void {
   const { streamOptions = true, severalChoices = true, maxTokensField = 'max_tokens', maxStops = MAX_STOPS } = options
   checkStops(request.stop, maxStops)
   body['model'] = target.model
@@ -77,70 +74,72 @@ function addParameters(body: Body, request: ChatRequest, { target, options }: Ad
   put(body, 'prediction', request.prediction)
 }
 
-/** Parameters of ours that cost what not every price says. */
+/** Adds the gateway's own parameters whose cost not every price covers. */
 function addPriced(body: Body, { serviceTier, modalities }: ChatRequest, forwarding: Forwarding): void {
   put(body, 'service_tier', pricedField('service_tier', serviceTier, forwarding))
   put(body, 'modalities', pricedField('modalities', modalities, forwarding))
+}
+
+/**
+ * Adds tools with a limit of uses, only for hosts of the operator's own.
+ * @throws GatewayError `unsupported_parameter` for other server tools.
+ */
+function withServerTools(
+  tools: readonly unknown[] | undefined,
+  request: ChatRequest,
+  { target, options }: Recipient,
+): readonly unknown[] | undefined {
+  const isUnknown = target.forwardUnknown === true && options.toolUses === undefined
+  const sent = sentServerTools(request, target, ({ maxUses }) => isUnknown && maxUses !== undefined)
+  return sent.length === 0 ? tools : [...(tools ?? []), ...sent.map(({ wire }) => wire)]
 }
 
 function put(body: Body, name: string, value: unknown): void {
   if (value !== undefined) body[name] = value
 }
 
-function rename(body: Body, names: NonNullable<OpenAiChatOptions['renamed']>): void {
-  for (const [name, theirs] of Object.entries(names)) {
-    body[theirs] = body[name]
-    body[name] = undefined
-  }
-}
-
 interface Rendering {
   readonly options: OpenAiChatOptions
-  /** Names of parameters that were dropped or bent. */
+  /** Names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 
-/** The parameters whose values differ between hosts. */
+/** Renders the parameters whose values differ between hosts. */
 function renderValues(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
   const { temperature, responseFormat: format } = request
-  const {
-    minimumTemperature = 0,
-    maximumTemperature = Number.POSITIVE_INFINITY,
-    responseFormats,
-    serviceTiers,
-  } = options
-  if (temperature !== undefined && (temperature < minimumTemperature || temperature > maximumTemperature)) {
-    body['temperature'] = Math.min(Math.max(temperature, minimumTemperature), maximumTemperature)
+  const { temperatureRange: [min, max] = [0, Number.POSITIVE_INFINITY], responseFormats, serviceTiers } = options
+  if (temperature !== undefined && (temperature < min || temperature > max)) {
+    body['temperature'] = Math.min(Math.max(temperature, min), max)
     warnings.add('temperature')
   }
   const { service_tier: serviceTier } = body
   if (typeof serviceTier === 'string' && serviceTiers !== undefined) {
-    if (!Object.hasOwn(serviceTiers, serviceTier)) throw unsupported('service_tier')
+    if (!Object.hasOwn(serviceTiers, serviceTier)) throw unsupportedParameter('service_tier')
     body['service_tier'] = serviceTiers[serviceTier]
   }
   if (format !== undefined && format.type !== 'text' && responseFormats?.includes(format.type) === false) {
-    throw unsupported('response_format')
+    throw unsupportedParameter('response_format')
   }
 }
 
-function renderEffort({ reasoningEffort: asked }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
-  if (asked === undefined) return
-  const effort = options.reasoningEfforts?.[asked] ?? asked
-  if (effort !== asked) warnings.add('reasoning_effort')
+function renderEffort({ reasoningEffort: requested }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
+  if (requested === undefined) return
+  const effort = options.reasoningEfforts?.[requested] ?? requested
+  if (effort !== requested) warnings.add('reasoning_effort')
   const fields = options.effortFields?.(effort)
   body['reasoning_effort'] = fields === undefined ? effort : undefined
   addFields(body, fields)
 }
 
-/** A tool is called without thinking by hosts that cannot think and be forced at once. */
-function forceTool({ reasoningEffort: asked }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
-  if (asked !== undefined && asked !== 'none') warnings.add('reasoning_effort')
+/** Switches thinking off, on hosts that cannot think and be forced to call a tool at once. */
+function forceTool({ reasoningEffort: requested }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
+  if (requested !== undefined && requested !== 'none') warnings.add('reasoning_effort')
   body['reasoning_effort'] = undefined
   addFields(body, options.forcedWith)
 }
 
-/** What the client says of a field itself stands. */
-function addFields(body: Body, fields: Readonly<Record<string, unknown>> = {}): void {
+/** Adds fields that the client did not send itself. */
+function addFields(body: Body, fields: Json = {}): void {
   for (const [name, value] of Object.entries(fields)) if (!(name in body)) body[name] = value
 }
 
@@ -153,12 +152,12 @@ function drop(body: Body, name: Hint, warnings: Set<string>): void {
 function refuse(body: Body, name: Refusable): void {
   const value = body[name]
   if (value === undefined) return
-  if (!asksForNothing(name, value)) throw unsupported(name)
+  if (!isDefault(name, value)) throw unsupportedParameter(name)
   body[name] = undefined
 }
 
-/** Values that are as good as unsaid. */
-function asksForNothing(name: Refusable, value: unknown): boolean {
+/** Whether the value has no effect. */
+function isDefault(name: Refusable, value: unknown): boolean {
   switch (name) {
     case 'logprobs':
       return value === false
@@ -168,13 +167,99 @@ function asksForNothing(name: Refusable, value: unknown): boolean {
       return value === 0
     case 'logit_bias':
       return typeof value === 'object' && value !== null && Object.keys(value).length === 0
-    case 'tools':
-      return false
     case 'parallel_tool_calls':
       return value === true
     case 'modalities':
       return Array.isArray(value) && value.every((modality) => modality === 'text')
+    case 'tools':
     case 'reasoning_effort':
       return false
   }
+}
+
+interface RenderedTools {
+  readonly tools: readonly unknown[] | undefined
+  /** `tool_choice` on the wire. */
+  readonly choice: ToolChoice | Json | undefined
+}
+
+interface Offer {
+  readonly tools: readonly Tool[]
+  readonly choice: ToolChoice | undefined
+}
+
+/** @throws GatewayError `unsupported_parameter` for choices that the host does not support. */
+function renderTools(
+  { tools, toolChoice }: ChatRequest,
+  options: OpenAiChatOptions,
+  warnings: Set<string>,
+): RenderedTools {
+  if (tools === undefined || tools.length === 0) {
+    return { tools: undefined, choice: toolChoice === 'none' || toolChoice === 'auto' ? undefined : toolChoice }
+  }
+  const areRefused = options.refused?.includes('tools') ?? false
+  if (toolChoice === 'none' && (areRefused || options.toolChoices?.includes('none') === false)) {
+    warnings.add('tool_choice')
+    return { tools: undefined, choice: undefined }
+  }
+  if (areRefused) throw unsupportedParameter('tools')
+  if (tools.some(isCustom)) {
+    if (options.customTools) return renderCustom({ tools, choice: toolChoice })
+    throw unsupportedParameter(`tools[${tools.findIndex(isCustom)}].type`)
+  }
+  const offer = supportedChoice(narrowTools({ tools, choice: toolChoice }, options), options)
+  return { tools: options.toolParameters ? offer.tools.map(withParameters) : offer.tools, choice: offer.choice }
+}
+
+/** Replaces `allowed_tools` by offering only these tools, which has the same effect. */
+function narrowTools({ tools, choice }: Offer, options: OpenAiChatOptions): Offer {
+  if (options.allowedTools || typeof choice !== 'object' || choice.type !== 'allowed_tools') return { tools, choice }
+  const { mode, tools: allowed } = choice.allowed_tools
+  const names = new Set(allowed.map((tool) => tool.function.name))
+  return { tools: tools.filter((tool) => names.has(tool.function.name)), choice: mode }
+}
+
+/** Replaces a choice that the host does not support by an equivalent one: with a single tool, `required` names it. */
+function supportedChoice({ tools, choice }: Offer, { toolChoices }: OpenAiChatOptions): Offer {
+  const named = typeof choice === 'object' && choice.type === 'function' ? choice.function.name : undefined
+  const kind = named === undefined ? choice : 'function'
+  if (toolChoices === undefined || (kind !== 'required' && kind !== 'function')) return { tools, choice }
+  if (toolChoices.includes(kind)) return { tools, choice }
+  const [only] = tools
+  if (kind === 'function' && toolChoices.includes('required')) {
+    return { tools: tools.filter((tool) => tool.function.name === named), choice: 'required' }
+  }
+  if (kind === 'required' && toolChoices.includes('function') && only !== undefined && tools.length === 1) {
+    return { tools, choice: { type: 'function', function: { name: only.function.name } } }
+  }
+  throw unsupportedParameter('tool_choice')
+}
+
+function withParameters(tool: Tool): Tool {
+  if (tool.function.parameters !== undefined) return tool
+  return { ...tool, function: { ...tool.function, parameters: { type: 'object', properties: {} } } }
+}
+
+function isCustom({ custom }: Tool): boolean {
+  return custom !== undefined
+}
+
+/** Custom tools and choices among them, in the originator's format. */
+function renderCustom({ tools, choice }: Offer): RenderedTools {
+  const names = new Set(tools.filter(isCustom).map((tool) => tool.function.name))
+  const rendered = tools.map(({ custom, ...tool }) =>
+    custom === undefined ? tool : { type: 'custom', custom: { ...tool.function, ...custom } },
+  )
+  return { tools: rendered, choice: typeof choice === 'object' ? renderChoice(choice, names) : choice }
+}
+
+function renderChoice(choice: Exclude<ToolChoice, string>, custom: ReadonlySet<string>): Json {
+  if (choice.type === 'function') return renderNamed(choice.function.name, custom)
+  const { mode, tools } = choice.allowed_tools
+  const named = tools.map((tool) => renderNamed(tool.function.name, custom))
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: named } }
+}
+
+function renderNamed(name: string, custom: ReadonlySet<string>): Json {
+  return custom.has(name) ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
 }

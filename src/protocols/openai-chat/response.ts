@@ -1,16 +1,20 @@
-/** A whole answer, read into the same events as a stream. */
-import type { ChatEvent } from '../../domain/chat.ts'
+/**
+ * Parses a whole answer into the same events as a stream, with the readers that both share: texts, usage, reasoning
+ * details. The wire is checked by hand, since a schema library costs more than the parse itself. Invalid values read as
+ * absent, unless the answer would lose something by it.
+ *
+ * Sources: https://platform.openai.com/docs/api-reference/chat, the recorded answers of the hosts, and
+ * https://openrouter.ai/docs/use-cases/reasoning-tokens for `reasoning_details`, read 2026-11-20.
+ */
+import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { brokenAnswer } from '../broken-answer.ts'
-import { ProviderError } from '../protocol.ts'
-import { contextOf, detailsIn } from './context.ts'
+import { brokenAnswer, ProviderError } from '../protocol.ts'
+import { count, type MutableUsage, put, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
 import { failureOf } from './errors.ts'
-import { parseUsage } from './usage.ts'
-import { argumentsText, calledTool, hasError, isBreakdown, parseFinish, readExtensions, readTexts } from './wire.ts'
 
 /**
- * Throws `ProviderError` for what is no whole answer: no JSON, an `error` in its place, no choices, a choice that
- * broke down or holds nothing. A choice without a finish reason gets no finish event: none is ever invented.
+ * A choice without a finish reason gets no finish event: none is ever invented.
+ * @throws ProviderError for no JSON, an `error` in its place, no choices, a choice that broke down or is empty.
  */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseAnswer(body)
@@ -33,16 +37,14 @@ function parseAnswer(body: string): Json {
   return answer
 }
 
-interface ChoicePlace {
+interface ChoicePosition {
   readonly position: number
   readonly answerId: string
 }
 
-function readChoice(choice: Json, place: ChoicePlace, events: ChatEvent[]): void {
+function readChoice(choice: Json, at: ChoicePosition, events: ChatEvent[]): void {
   const index =
-    typeof choice.index === 'number' && Number.isInteger(choice.index) && choice.index >= 0
-      ? choice.index
-      : place.position
+    typeof choice.index === 'number' && Number.isInteger(choice.index) && choice.index >= 0 ? choice.index : at.position
   const raw = textOf(choice.finish_reason)
   if (isBreakdown(raw)) throw new ProviderError(failureOf({ error: choice.error ?? { code: raw } }, 200))
   const before = events.length
@@ -50,7 +52,7 @@ function readChoice(choice: Json, place: ChoicePlace, events: ChatEvent[]): void
   readTexts({ index, events }, message, choice.logprobs)
   const calls = toolCalls(message)
   calls.forEach((call, toolIndex) => {
-    events.push(toolCallEvent(call, { index, toolIndex, answerId: place.answerId }))
+    events.push(toolCallEvent(call, { index, toolIndex, answerId: at.answerId }))
   })
   readExtensions({ index, events }, message)
   const details = detailsIn(message)
@@ -66,19 +68,19 @@ function readChoice(choice: Json, place: ChoicePlace, events: ChatEvent[]): void
   )
 }
 
-/** Current and legacy (`function_call`) calls alike. */
+/** Both current and legacy (`function_call`) calls. */
 function toolCalls(message: Json): readonly Json[] {
   if (Array.isArray(message.tool_calls) && message.tool_calls.length > 0) return message.tool_calls.filter(isRecord)
   return isRecord(message.function_call) ? [{ function: message.function_call }] : []
 }
 
-interface CallPlace {
+interface CallPosition {
   readonly index: number
   readonly toolIndex: number
   readonly answerId: string
 }
 
-function toolCallEvent(call: Json, { index, toolIndex, answerId }: CallPlace): ChatEvent {
+function toolCallEvent(call: Json, { index, toolIndex, answerId }: CallPosition): ChatEvent {
   const { called, isCustom } = calledTool(call)
   const name = textOf(called.name)
   if (name === '') throw brokenAnswer('The provider called a tool without a name.')
@@ -88,7 +90,247 @@ function toolCallEvent(call: Json, { index, toolIndex, answerId }: CallPlace): C
   return { ...event, arguments: argumentsText(called.arguments) || '{}' }
 }
 
-/** For hosts that give calls no id: unique within a conversation as far as the host's answer ids are. */
+/** An ID for calls of hosts that give none: unique within a conversation as far as the host's answer ids are. */
 export function madeUpCallId(answerId: string, index: number, toolIndex: number): string {
   return `call_${answerId.replace(/[^A-Za-z0-9_-]/g, '').slice(-24)}_${index}_${toolIndex}`
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  function_call: 'tool_calls',
+  tool_use: 'tool_calls',
+  model_length: 'length',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  sensitive: 'content_filter',
+}
+
+/** Values in place of a finish reason that report an incomplete answer. */
+const BREAKDOWNS: readonly string[] = ['error', 'abort', 'insufficient_system_resource', 'network_error']
+
+/** Whether a finish reason reports that the host broke down. */
+export function isBreakdown(raw: unknown): boolean {
+  return typeof raw === 'string' && BREAKDOWNS.includes(raw)
+}
+
+/**
+ * Hosts have many names for a normal end (`eos`, `end_turn`, …), so an unknown one is `stop`.
+ * @param calledTools Whether the choice has tool calls; then `stop` becomes `tool_calls`.
+ */
+export function parseFinish(raw: string, calledTools: boolean): FinishReason {
+  const reason = Object.hasOwn(FINISH_REASONS, raw) ? FINISH_REASONS[raw] : undefined
+  return calledTools && (reason === undefined || reason === 'stop') ? 'tool_calls' : (reason ?? 'stop')
+}
+
+/** JSON text of a tool call's arguments, which some hosts send as an object; '' when there are none. */
+export function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+/** The function or custom tool in a tool call or a fragment of one. */
+function calledTool(call: Json): { readonly called: Json; readonly isCustom: boolean } {
+  if (isRecord(call.function)) return { called: call.function, isCustom: false }
+  return isRecord(call.custom) ? { called: call.custom, isCustom: true } : NO_TOOL
+}
+
+const NO_TOOL = { called: {}, isCustom: false }
+
+/** Whether a choice's `logprobs` have entries. */
+function hasLogprobs(logprobs: unknown): boolean {
+  if (!isRecord(logprobs)) return false
+  const { content, refusal } = logprobs
+  return (Array.isArray(content) && content.length > 0) || (Array.isArray(refusal) && refusal.length > 0)
+}
+
+/** Whether a body or chunk reports an error in place of an answer. */
+export function hasError(body: Json): boolean {
+  const { error } = body
+  return (error !== undefined && error !== null && error !== '') || body.object === 'error'
+}
+
+/** Receives the events of one choice. */
+export interface ChoiceSink {
+  readonly index: number
+  readonly events: ChatEvent[]
+}
+
+/**
+ * Appends the reasoning, text and refusal of a message or delta, in this order. Two names for reasoning are in use;
+ * a host that sends both sends the same text twice.
+ */
+export function readTexts(sink: ChoiceSink, message: Json, logprobs: unknown): void {
+  const { index, events } = sink
+  const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning)
+  if (reasoning !== '') events.push({ type: 'reasoning', index, text: reasoning })
+  const { content } = message
+  const refusal = textOf(message.refusal)
+  if (Array.isArray(content)) readParts(sink, content)
+  else if (refusal === '' && hasLogprobs(logprobs))
+    events.push({ type: 'text', index, text: textOf(content), logprobs })
+  else if (typeof content === 'string' && content !== '') events.push({ type: 'text', index, text: content })
+  if (refusal === '') return
+  if (hasLogprobs(logprobs)) events.push({ type: 'refusal', index, text: refusal, logprobs })
+  else events.push({ type: 'refusal', index, text: refusal })
+}
+
+/** Appends fields that are passed on unread. */
+export function readExtensions(sink: ChoiceSink, message: Json): void {
+  carry(sink, 'annotations', message.annotations)
+  carry(sink, 'audio', message.audio)
+  carry(sink, 'images', message.images)
+}
+
+function carry(sink: ChoiceSink, field: string, value: unknown): void {
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return
+  sink.events.push({ type: 'extension', index: sink.index, field, value })
+}
+
+/** Content in parts: `{type: 'text', text}` and `{type: 'thinking', thinking: string | {text}[]}`; others are unknown. */
+function readParts({ index, events }: ChoiceSink, parts: readonly unknown[]): void {
+  for (const part of parts) {
+    if (!isRecord(part)) continue
+    const text = part.type === 'thinking' ? thinkingText(part.thinking) : textOf(part.text)
+    if (text !== '') events.push({ type: part.type === 'thinking' ? 'reasoning' : 'text', index, text })
+  }
+}
+
+function thinkingText(value: unknown): string {
+  if (!Array.isArray(value)) return textOf(value)
+  return value.map((part: unknown) => (isRecord(part) ? textOf(part.text) : '')).join('')
+}
+
+/**
+ * Reads the usage of an answer or a chunk, so that both are counted alike. Counts that are absent, negative or not whole
+ * numbers are left out, never zero.
+ * @param serviceTier Of the answer, beside its usage.
+ * @returns undefined when nothing was counted.
+ */
+export function parseUsage(value: unknown, serviceTier?: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const prompt = details(value.prompt_tokens_details)
+  const completion = details(value.completion_tokens_details)
+  const reasoning = count(completion.reasoning_tokens)
+  const usage: MutableUsage = {}
+  put(usage, 'promptTokens', count(value.prompt_tokens))
+  put(usage, 'completionTokens', completionTokens(value, reasoning))
+  put(usage, 'cachedTokens', cachedTokens(value, prompt))
+  put(usage, 'cacheWriteTokens', cacheWriteTokens(value, prompt))
+  put(usage, 'reasoningTokens', reasoning)
+  if (Object.keys(usage).length === 0) return undefined
+  putSome(usage, 'cacheWrite1hTokens', count(lifetimes(value, prompt).ephemeral_1h_input_tokens))
+  putSome(usage, 'cacheWrite12hTokens', count(lifetimes(value, prompt).ephemeral_12h_input_tokens))
+  putSome(usage, 'audioInputTokens', count(prompt.audio_tokens))
+  putSome(usage, 'cachedAudioTokens', count(details(prompt.cached_tokens_details).audio_tokens))
+  putSome(usage, 'audioOutputTokens', count(completion.audio_tokens))
+  putSome(usage, 'imageOutputTokens', count(completion.image_tokens))
+  putUses(usage, value)
+  const tier = serviceTierOf(serviceTier ?? value.service_tier)
+  if (tier !== undefined) usage.serviceTier = tier
+  return usage
+}
+
+/** OpenRouter, Alibaba and proxies of Anthropic's models. */
+function cacheWriteTokens(usage: Json, prompt: Json): number | undefined {
+  return (
+    count(prompt.cache_write_tokens) ??
+    count(prompt.cache_creation_tokens) ??
+    count(prompt.cache_creation_input_tokens) ??
+    count(usage.cache_creation_input_tokens)
+  )
+}
+
+/** Cache writes by lifetime, as Anthropic splits them. */
+function lifetimes(usage: Json, prompt: Json): Json {
+  return details(prompt.cache_creation ?? usage.cache_creation)
+}
+
+/** OpenRouter's and xAI's tools, Perplexity's searches, and the sources of xAI's older live search. */
+function putUses(usage: MutableUsage, wire: Json): void {
+  const { server_tool_use: requests, server_side_tool_usage_details: calls } = wire
+  if (requests !== undefined) putToolUses(usage, requests, (name) => name.replace(/_requests$/, ''))
+  if (calls !== undefined) putToolUses(usage, calls, (name) => name.replace(/_calls$/, ''))
+  const { num_search_queries: web_search, num_sources_used: live_search } = wire
+  if (web_search || live_search) putToolUses(usage, { web_search, live_search }, (name) => name)
+  if (wire.plugins !== undefined) putPlugins(usage, details(wire.plugins))
+}
+
+/** Alibaba's searches, whose strategies have fees of their own: `{"search": {"count": 1, "strategy": "agent"}}`. */
+function putPlugins(usage: MutableUsage, { search }: Json): void {
+  const { count: uses, strategy } = details(search)
+  putToolUses(usage, { search: uses }, () => searchByStrategy(strategy))
+}
+
+/** The name in prices of a search by one of Alibaba's strategies. */
+export function searchByStrategy(strategy: unknown): string {
+  return strategy === 'agent' || strategy === 'agent_max' ? `web_search_${strategy}` : 'web_search'
+}
+
+/** Some hosts count reasoning beside the completion instead of within it; their total shows it. */
+function completionTokens(usage: Json, reasoning: number | undefined): number | undefined {
+  const completion = count(usage.completion_tokens)
+  const prompt = count(usage.prompt_tokens)
+  if (completion === undefined || prompt === undefined || reasoning === undefined) return completion
+  const isBeside = reasoning > 0 && count(usage.total_tokens) === prompt + completion + reasoning
+  return isBeside ? completion + reasoning : completion
+}
+
+function cachedTokens(usage: Json, prompt: Json): number | undefined {
+  return (
+    count(prompt.cached_tokens) ??
+    count(usage.prompt_cache_hit_tokens) ??
+    count(usage.cached_tokens) ??
+    count(usage.num_cached_tokens)
+  )
+}
+
+function details(value: unknown): Json {
+  return isRecord(value) ? value : {}
+}
+
+/** The key of this protocol in `provider_context`. */
+const KEY = 'openai-chat'
+/** Fields that a stream sends in pieces. */
+const PIECEWISE = ['text', 'summary'] as const
+
+/** The reasoning details of a message or delta; invalid entries are ignored. */
+export function detailsIn(message: Json): readonly Json[] {
+  const { reasoning_details: details } = message
+  return Array.isArray(details) ? details.filter(isRecord) : []
+}
+
+/**
+ * The value of `provider_context` for reasoning details (text with its signature, summaries, encrypted data), which a
+ * follow-up must return unchanged. Each detail has its `index`, which clients that join deltas require.
+ */
+export function contextOf(details: readonly Json[]): Json {
+  const indexed = details.map((detail, index) => (Number.isInteger(detail.index) ? detail : { ...detail, index }))
+  return { [KEY]: { reasoning_details: indexed } }
+}
+
+/** @param context `provider_context` of a client's message, unvalidated. */
+export function detailsOf(context: unknown): readonly Json[] {
+  const ours = isRecord(context) ? context[KEY] : undefined
+  return isRecord(ours) ? detailsIn(ours) : []
+}
+
+/** Appends a streamed piece to the details, or continues the last one of its kind. */
+export function addDetail(gathered: Json[], piece: Json): void {
+  const at = gathered.findLastIndex(({ index, type }) => index === piece.index && type === piece.type)
+  const earlier = gathered[at]
+  if (earlier === undefined || !PIECEWISE.some((field) => field in earlier)) gathered.push(piece)
+  else gathered[at] = joined(earlier, piece)
+}
+
+function joined(earlier: Json, piece: Json): Json {
+  const all: Record<string, unknown> = { ...earlier }
+  for (const [field, value] of Object.entries(piece)) if (value !== null) all[field] = value
+  for (const field of PIECEWISE) {
+    if (typeof earlier[field] === 'string' && typeof piece[field] === 'string')
+      all[field] = earlier[field] + piece[field]
+  }
+  return all
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ChatEvent } from '../../domain/chat.ts'
-import { createSseDecoder } from '../framing/sse.ts'
+import { vendorFieldReader } from '../../providers/groq.ts'
+import { createSseDecoder } from '../framing.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
 import { streamParser } from './stream.ts'
 
@@ -15,7 +16,7 @@ function readFixture(name: string): ChatEvent[] {
 }
 
 function readFrames(frames: readonly Frame[]): ChatEvent[] {
-  const parser = streamParser({ vendorField: 'x_vendor' })
+  const parser = streamParser({ adaptChunk: vendorFieldReader('x_vendor') })
   const events: ChatEvent[] = []
   for (const frame of frames) if (parser.push(frame, events)) break
   parser.end(events)

@@ -1,25 +1,26 @@
 /**
- * A streamed answer, read chunk by chunk: the hottest code of the house. One JSON parse a chunk, no closure, and no
- * object but the events themselves.
+ * Parses a streamed answer chunk by chunk, on the hottest path: one JSON parse a chunk, no closure, and no object but the
+ * events themselves.
  */
 import type { ChatEvent, FinishReason, ToolCallEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { brokenAnswer } from '../broken-answer.ts'
-import { type Frame, ProviderError, type StreamParser } from '../protocol.ts'
-import { addDetail, contextOf, detailsIn } from './context.ts'
+import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { failureOf } from './errors.ts'
 import type { OpenAiChatOptions } from './options.ts'
-import { madeUpCallId } from './response.ts'
-import { parseUsage } from './usage.ts'
 import {
+  addDetail,
   argumentsText,
   type ChoiceSink,
+  contextOf,
+  detailsIn,
   hasError,
   isBreakdown,
+  madeUpCallId,
   parseFinish,
+  parseUsage,
   readExtensions,
   readTexts,
-} from './wire.ts'
+} from './response.ts'
 
 /** The OpenAI API's own limit of `n`. */
 const MAX_CHOICES = 128
@@ -29,12 +30,12 @@ interface Call {
   readonly wireIndex: number | undefined
   id: string
   name: string
-  /** Set when the call has a name and has been told. */
+  /** Set when the call has a name and was emitted. */
   toolIndex: number | undefined
-  /** Argument text that came before the name. */
+  /** Argument text that precedes the name. */
   held: string
   hasArguments: boolean
-  /** Its arguments are whole; what would still come is not of them. */
+  /** Its arguments are complete; further text is ignored. */
   isClosed: boolean
   /** Its arguments are free text, which may be empty. */
   isCustom: boolean
@@ -44,9 +45,9 @@ interface Choice extends ChoiceSink {
   /** Where the current push appends. */
   events: ChatEvent[]
   readonly calls: Call[]
-  /** How many of them have been told. */
-  told: number
-  /** What has come of `reasoning_details`. */
+  /** How many of them were emitted. */
+  emitted: number
+  /** The `reasoning_details` so far. */
   readonly details: Json[]
   finish: FinishReason | undefined
 }
@@ -55,17 +56,16 @@ interface State {
   readonly choices: (Choice | undefined)[]
   answerId: string
   isDone: boolean
-  readonly vendorField: string | undefined
 }
 
 /**
  * One per call. Complete is a stream in which every choice that appeared has its finish reason, whether or not usage
- * and `[DONE]` follow. A finish event may come twice for a choice, when later chunks say more than `stop`: the later
- * counts. Annotations and other extensions are passed piece by piece, as they come. Usage in a chunk that reports an
+ * and `[DONE]` follow. A finish event may come twice for a choice, when a later chunk is more specific than `stop`: the
+ * later counts. Annotations and other extensions are passed on piece by piece. Usage in a chunk that reports an
  * error is still appended before the throw, so that it can be settled.
  */
-export function streamParser({ vendorField }: Pick<OpenAiChatOptions, 'vendorField'> = {}): StreamParser {
-  const state: State = { choices: [], answerId: '', isDone: false, vendorField }
+export function streamParser({ adaptChunk }: Pick<OpenAiChatOptions, 'adaptChunk'> = {}): StreamParser {
+  const state: State = { choices: [], answerId: '', isDone: false }
   return {
     push(frame, events) {
       if (state.isDone) return true
@@ -74,7 +74,7 @@ export function streamParser({ vendorField }: Pick<OpenAiChatOptions, 'vendorFie
         return true
       }
       const chunk = parseChunk(frame)
-      if (chunk !== undefined) readChunk(state, chunk, events)
+      if (chunk !== undefined) readChunk(state, adaptChunk === undefined ? chunk : adaptChunk(chunk), events)
       return false
     },
     end(events) {
@@ -88,7 +88,7 @@ export function streamParser({ vendorField }: Pick<OpenAiChatOptions, 'vendorFie
   }
 }
 
-/** @returns undefined for frames that say nothing: blank data, and event types that are not of this format. */
+/** @returns undefined for blank data, and for event types that are not of this format. */
 function parseChunk(frame: Frame): Json | undefined {
   const { data, event } = frame
   const chunk = parseJson(data)
@@ -103,21 +103,18 @@ function parseChunk(frame: Frame): Json | undefined {
 
 function readChunk(state: State, chunk: Json, events: ChatEvent[]): void {
   const { choices, usage } = chunk
-  const vendor = state.vendorField === undefined ? undefined : chunk[state.vendorField]
   if (hasError(chunk)) {
     readUsage(usage, chunk, events)
     throw new ProviderError(failureOf(chunk, 200))
   }
-  if (isRecord(vendor) && hasError(vendor)) throw new ProviderError(failureOf(vendor, 200))
   if (state.answerId === '') state.answerId = textOf(chunk.id)
   if (Array.isArray(choices)) {
     for (const choice of choices) if (isRecord(choice)) readChoice(state, choice, events)
   }
   if (isRecord(usage)) readUsage(usage, chunk, events)
-  else if (isRecord(vendor)) readUsage(vendor.usage, chunk, events)
 }
 
-/** @param chunk It has the service tier: every chunk of an answer does. */
+/** @param chunk Has the service tier, like every chunk of an answer. */
 function readUsage(value: unknown, chunk: Json, events: ChatEvent[]): void {
   const usage = parseUsage(value, chunk.service_tier)
   if (usage !== undefined) events.push({ type: 'usage', usage })
@@ -139,7 +136,7 @@ function choiceAt(state: State, index: unknown): Choice {
   }
   let choice = state.choices[index]
   if (choice === undefined) {
-    choice = { index, events: [], calls: [], told: 0, details: [], finish: undefined }
+    choice = { index, events: [], calls: [], emitted: 0, details: [], finish: undefined }
     state.choices[index] = choice
   }
   return choice
@@ -160,24 +157,24 @@ function readDelta(state: State, choice: Choice, wire: Json): void {
   if (delta.reasoning_details !== undefined) readDetails(choice, delta)
 }
 
-/** Told as one before the finish; what comes later makes it be told again. */
+/** Details are emitted together before the finish, and again when later ones follow. */
 function readDetails(choice: Choice, delta: Json): void {
   for (const detail of detailsIn(delta)) addDetail(choice.details, detail)
-  if (choice.finish !== undefined) tellDetails(choice)
+  if (choice.finish !== undefined) emitDetails(choice)
 }
 
-function tellDetails({ index, details, events }: Choice): void {
+function emitDetails({ index, details, events }: Choice): void {
   if (details.length === 0) return
   events.push({ type: 'extension', index, field: 'provider_context', value: contextOf(details) })
 }
 
-/** A later word replaces an earlier one unless it says less; `stop` says least, `tool_calls` is never taken back. */
+/** A later reason replaces an earlier one unless it is less specific: never by `stop`, and never `tool_calls`. */
 function readFinish(choice: Choice, raw: string): void {
   closeCalls(choice)
   const reason = parseFinish(raw, choice.calls.length > 0)
   const earlier = choice.finish
   if (earlier === reason || (earlier !== undefined && reason === 'stop') || earlier === 'tool_calls') return
-  if (earlier === undefined) tellDetails(choice)
+  if (earlier === undefined) emitDetails(choice)
   choice.finish = reason
   choice.events.push({ type: 'finish', index: choice.index, reason, raw })
 }
@@ -190,14 +187,14 @@ function readCall(state: State, choice: Choice, wire: Json): void {
   const call = callOf(choice, wire, name)
   if (custom !== undefined) call.isCustom = true
   if (call.toolIndex !== undefined) {
-    if (text !== '' && !call.isClosed) tellArguments(choice, call, text)
+    if (text !== '' && !call.isClosed) emitArguments(choice, call, text)
     return
   }
   call.held += text
   if (call.id === '') call.id = textOf(wire.id)
   if (name === '') return
   call.name = name
-  tellCall(state, choice, call)
+  emitCall(state, choice, call)
 }
 
 /**
@@ -227,9 +224,9 @@ function knownCall(calls: readonly Call[], wireIndex: number | undefined, id: st
   return undefined
 }
 
-function tellCall(state: State, choice: Choice, call: Call): void {
+function emitCall(state: State, choice: Choice, call: Call): void {
   const { index } = choice
-  const toolIndex = choice.told++
+  const toolIndex = choice.emitted++
   call.toolIndex = toolIndex
   call.hasArguments = call.held !== ''
   if (call.id === '') call.id = madeUpCallId(state.answerId, index, toolIndex)
@@ -239,18 +236,18 @@ function tellCall(state: State, choice: Choice, call: Call): void {
   choice.events.push(call.isCustom ? { ...event, custom: true } : event)
 }
 
-function tellArguments(choice: Choice, call: Call, text: string): void {
+function emitArguments(choice: Choice, call: Call, text: string): void {
   call.hasArguments = true
   const toolIndex = call.toolIndex ?? 0
   const event: ToolCallEvent = { type: 'tool-call', index: choice.index, toolIndex, arguments: text }
   choice.events.push(call.isCustom ? { ...event, custom: true } : event)
 }
 
-/** A call of a tool without parameters often comes without any argument text; JSON text it must be all the same. */
+/** Completes calls of tools without parameters, which often have no argument text, by the JSON text `{}`. */
 function closeCalls(choice: Choice): void {
   for (const call of choice.calls) {
     if (call.toolIndex === undefined) throw brokenAnswer('The provider called a tool without a name.')
-    if (!call.hasArguments && !call.isCustom) tellArguments(choice, call, '{}')
+    if (!call.hasArguments && !call.isCustom) emitArguments(choice, call, '{}')
     call.isClosed = true
   }
 }

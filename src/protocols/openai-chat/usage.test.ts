@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseUsage } from './usage.ts'
+import { parseUsage } from './response.ts'
 
 test('what is not said is absent, not zero', () => {
   assert.deepEqual(parseUsage({ prompt_tokens: 3, completion_tokens: null, prompt_tokens_details: null }), {

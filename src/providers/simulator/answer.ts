@@ -1,7 +1,6 @@
 import { MAX_TOKENS } from './directives.ts'
-import type { SimulatorRequest } from './request.ts'
+import { type SimulatorRequest, tokensOf } from './request.ts'
 import { exampleOf } from './schema-example.ts'
-import { tokensOf } from './tokens.ts'
 
 export interface AnswerToolCall {
   readonly id: string

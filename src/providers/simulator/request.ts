@@ -1,6 +1,4 @@
-import { type Directives, MAX_TOKENS } from './directives.ts'
-import { played } from './played.ts'
-import { countTokens } from './tokens.ts'
+import { type Directives, MAX_TOKENS, type Message, parseLines, parseMessage, readLine } from './directives.ts'
 
 /** What the simulator looks at in a chat-completions body. */
 export interface SimulatorRequest {
@@ -114,4 +112,61 @@ function asList(value: unknown): readonly unknown[] {
 
 export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}
+
+/** Words of up to eight letters or digits and single other characters, each with the white space before it. */
+const PIECE = /\s*(?:[\p{L}\p{N}_]{1,8}|[^\s\p{L}\p{N}_])|\s+/gu
+/** Beyond this many characters of one text, four characters count as a token: counting must stay cheap. */
+const COUNTED_CHARACTERS = 16_384
+
+/** The simulator's tokens of a text. Together they are the text. */
+export function tokensOf(text: string): string[] {
+  return text.match(PIECE) ?? []
+}
+
+export function countTokens(text: string): number {
+  const rest = Math.max(0, text.length - COUNTED_CHARACTERS)
+  return tokensOf(text.slice(0, COUNTED_CHARACTERS)).length + Math.ceil(rest / 4)
+}
+
+interface Played {
+  readonly directives: Directives
+  /** Whether a script says what the answer is. */
+  readonly isTurn: boolean
+}
+
+interface Said {
+  readonly role: unknown
+  /** Of users alone. */
+  readonly text: string
+}
+
+/** @param offersTools Whether tools may be called. Throws `DirectiveError`. */
+export function played(messages: readonly Said[], offersTools: boolean): Played {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  const last = parseMessage(messages[lastUser]?.text ?? '')
+  const at = last.hasDirectives ? lastUser : messages.findLastIndex(({ text }) => hasScript(text))
+  const message = at === lastUser || at < 0 ? last : parseMessage(messages[at]?.text ?? '')
+  const { lines, turns } = message
+  if (turns.length === 0) return { directives: last, isTurn: false }
+  const done = messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
+  if (callsTools(message) && !offersTools) {
+    return { directives: { ...parseLines(lines, last.prompt), say: restOf(message, done) }, isTurn: true }
+  }
+  const turn = turns[done]
+  return { directives: parseLines([...lines, ...(turn ?? [])], last.prompt), isTurn: turn !== undefined }
+}
+
+function hasScript(text: string): boolean {
+  return text.includes('simulate:') && text.split('\n').some((line) => readLine(line)?.name === 'then')
+}
+
+function callsTools({ turns }: Message): boolean {
+  return turns.some((turn) => turn.some((line) => line.startsWith('tool')))
+}
+
+/** A prompt that goes on where the script stands. */
+function restOf({ lines, turns }: Message, done: number): string {
+  const left = turns.slice(done).flatMap((turn) => turn.map((line, at) => `${at === 0 ? 'then' : 'and'} ${line}`))
+  return ['This is left of the script:', ...['anew', ...lines, ...left].map((line) => `simulate: ${line}`)].join('\n')
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isRepositoryName, remoteAt, repositoryUrl } from './address.ts'
 import { isBranchName } from './checkout.ts'
-import { credentialFor } from './credential.ts'
-import { plainText, withoutSecrets } from './plain-text.ts'
+import { plainText, withoutSecrets } from './error.ts'
+import { credentialFor } from './settings.ts'
 
 const STRICT = { allowLocalGit: false }
 const LOCAL = { allowLocalGit: true }

@@ -7,8 +7,8 @@ import { promises as dns } from 'node:dns'
 import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../../domain/errors.ts'
-import { checkTarget, nameServerResolver, type ResolveAddresses } from '../../http/guarded-agent.ts'
-import { isWithinReach, reachOf } from '../../lib/public-address.ts'
+import { isWithinReach, reachOf } from '../../lib/ip-address.ts'
+import { checkTarget, nameServerResolver, type ResolveAddresses } from '../../net/guarded-agent.ts'
 import { GitError } from './error.ts'
 
 export interface AddressRule {
@@ -27,6 +27,8 @@ export interface RepositoryAddress {
 export interface Remote extends RepositoryAddress {
   /** `name=value`, for `-c`. */
   readonly config: readonly string[]
+  /** Of the server, checked; none of a repository of this machine. */
+  readonly addresses: readonly string[]
   /** Where a repository of this machine is. */
   readonly localPath: string | undefined
 }
@@ -73,7 +75,7 @@ export async function remoteAt(address: RepositoryAddress, rule: AddressRule): P
   const url = new URL(address.url)
   if (address.transport === 'file') {
     if (!rule.allowLocalGit) throw refused('a repository of this machine')
-    return { ...address, config: [], localPath: fileURLToPath(url) }
+    return { ...address, config: [], addresses: [], localPath: fileURLToPath(url) }
   }
   const reach = reachOf(url, { allowPrivateNetworks: rule.allowLocalGit })
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -81,7 +83,7 @@ export async function remoteAt(address: RepositoryAddress, rule: AddressRule): P
   if (reach === undefined || !addresses.every((each) => isWithinReach(each, reach))) throw refused(hostname)
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port
   const fixed = `http.curloptResolve=${hostname}:${port}:${addresses.map(inBrackets).join(',')}`
-  return { ...address, config: isIP(hostname) === 0 ? [fixed] : [], localPath: undefined }
+  return { ...address, addresses, config: isIP(hostname) === 0 ? [fixed] : [], localPath: undefined }
 }
 
 function inBrackets(address: string): string {

@@ -4,10 +4,9 @@
  * directory read-only; git itself is always told both places and never looks for them.
  */
 import { existsSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError } from './error.ts'
-import { type GitCall, gitText } from './process.ts'
+import { type GitCall, git, gitText } from './process.ts'
 import type { GitSettings } from './settings.ts'
 
 export interface Checkout {
@@ -44,12 +43,9 @@ export async function isCheckout(checkout: Checkout): Promise<boolean> {
 }
 
 /** Removes the locks of a git that was ended in the middle. Nobody but the run whose checkout it is starts git here. */
-export async function releaseLocks({ gitDirectory }: Checkout): Promise<void> {
-  const names = await readdir(join(gitDirectory, 'refs'), { recursive: true })
-  const ofReferences = names.filter((name) => name.endsWith('.lock')).map((name) => join('refs', name))
-  for (const name of ['index.lock', 'HEAD.lock', 'packed-refs.lock', 'shallow.lock', ...ofReferences]) {
-    await rm(join(gitDirectory, name), { force: true })
-  }
+export async function releaseLocks(checkout: Checkout): Promise<void> {
+  const locks = ['-name', 'objects', '-prune', '-o', '-name', '*.lock', '-exec', 'rm', '-f', '--', '{}', '+']
+  await git(callIn(checkout, ['-P', checkout.gitDirectory, '-xdev', ...locks], { program: 'find' }))
 }
 
 /** @param workspace Where the sandbox has the work tree. */

@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { commitTo, gitIn } from '../../../test/support/git-repositories.ts'
-import { AUTHOR, cloneRun, gitRun, LOCAL, README } from '../../../test/support/git-run.ts'
+import { commitTo, gitIn } from '../../../test/support/agents/git-repositories.ts'
+import { AUTHOR, cloneRun, gitRun, LOCAL, README } from '../../../test/support/agents/git-run.ts'
+import { changedFiles, diff } from './artifacts.ts'
 import { BASE, checkoutAt, commitAt, createBranch, isCheckout, sandboxView } from './checkout.ts'
 import { commitAll } from './commit.ts'
-import { changedFiles, diff } from './diff.ts'
-import { checkGit, isEnough } from './version.ts'
+import { checkGit, isEnough } from './self-test.ts'
 
 test('a clone has the work tree of the default branch, and git directory and workspace apart', async (t) => {
   const run = gitRun(t, { commits: [[README], [README, { path: 'src/a.js', content: 'a\n' }]], branch: 'trunk' })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import {
   chmodSync,
-  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -14,11 +13,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { gitIn, writeTreeObject } from '../../../test/support/git-repositories.ts'
-import { AUTHOR, cloneRun, gitRun, LOCAL, README } from '../../../test/support/git-run.ts'
+import { gitIn, writeTreeObject } from '../../../test/support/agents/git-repositories.ts'
+import { AUTHOR, cloneRun, gitRun, LOCAL, README } from '../../../test/support/agents/git-run.ts'
+import { changedFiles, diff } from './artifacts.ts'
 import { BASE, type Checkout, createBranch } from './checkout.ts'
 import { type Commit, commitAll } from './commit.ts'
-import { changedFiles, diff } from './diff.ts'
 import { GIT_LIMITS, type GitLimits, type GitSettings } from './settings.ts'
 
 /** Without bubblewrap: what is shown here holds by git's own settings and by what git is asked to do. */
@@ -294,30 +293,11 @@ test('a diff is cut at whole lines, and says so [limit: git-diff]', async (t) =>
 
 test('a file that may not be read is left out of the commit, and named', async (t) => {
   const run = gitRun(t, { commits: [[README, { path: 'closed', content: 'as it was' }]] })
-  const checkout = await cloneRun(run, {}, { ...LOCAL, isSystemRoot: false })
+  const checkout = await cloneRun(run, {}, LOCAL)
   for (const name of ['closed', 'new', 'open']) writeFileSync(join(checkout.workspace, name), 'changed')
   for (const name of ['closed', 'new']) chmodSync(join(checkout.workspace, name), 0)
   const made = await commit(checkout)
   assert.deepEqual([...(made?.skipped ?? [])].sort(), ['closed', 'new'])
   assert.equal(gitIn(checkout.gitDirectory, ['show', 'HEAD:closed']), 'as it was')
   assert.equal(gitIn(checkout.gitDirectory, ['show', 'HEAD:open']), 'changed')
-})
-
-// Only root can run commands as another user.
-const testAsRoot: typeof test | (() => void) = LOCAL.isSystemRoot ? test : () => {}
-
-testAsRoot("files that are the sandbox's user's alone are committed by a service that is root", async (t) => {
-  const checkout = await cloneRun(gitRun(t), {}, LOCAL)
-  const folder = join(checkout.workspace, 'theirs')
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'file'), 'theirs', { mode: 0o600 })
-  for (const path of [join(folder, 'file'), folder, join(checkout.workspace, 'README.md'), checkout.workspace]) {
-    chownSync(path, 61_075, 61_075)
-  }
-  chmodSync(folder, 0o700)
-  assert.deepEqual((await commit(checkout))?.skipped, [])
-  assert.deepEqual(
-    (await changedFiles(checkout, { base: BASE })).files.map(({ path }) => path),
-    ['theirs/file'],
-  )
 })

@@ -4,25 +4,28 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { helperAnswer, secretsOf } from './credential.ts'
-import { GitError, type GitErrorCode } from './error.ts'
+import { GitError, type GitErrorCode, plainText, reasonOf, withoutSecrets } from './error.ts'
 import {
   CREDENTIAL_FD,
-  confinementArguments,
+  endGroup,
   environmentOf,
   type GitConnection,
-  type GitPlace,
+  type GitPaths,
   limitArguments,
   settingArguments,
-} from './harden.ts'
-import { plainText, withoutSecrets } from './plain-text.ts'
-import { reasonOf } from './reason.ts'
-import type { GitSettings } from './settings.ts'
+  startInJail,
+} from './jail.ts'
+import { DIRECT, openRoute, type Route } from './route.ts'
+import { type GitSettings, helperAnswer, secretsOf } from './settings.ts'
 
-export interface GitCall extends GitPlace {
+export interface GitCall extends GitPaths {
   readonly settings: GitSettings
   readonly signal: AbortSignal
   readonly args: readonly string[]
+  /** Another program of the system instead of git, with the same bounds; `args` are all of its arguments. */
+  readonly program?: string
+  /** Files of this machine that it is to read, by their paths. */
+  readonly reads?: readonly string[]
   readonly connection?: GitConnection
   readonly input?: string | Uint8Array
   /** Beside what all calls have. */
@@ -32,7 +35,7 @@ export interface GitCall extends GitPlace {
   readonly maxOutputBytes?: number
   /** Of a single file that git writes. */
   readonly maxFileBytes?: number
-  /** What a failure of this call is to the run; `internal_error` unless said. */
+  /** What a failure of this call is to the run; `internal_error` by default. */
   readonly code?: GitErrorCode
 }
 
@@ -52,13 +55,19 @@ type Interruption = 'aborted' | 'timeout' | 'output'
  */
 export async function git(call: GitCall): Promise<GitOutput> {
   call.signal.throwIfAborted()
-  const child = start(call)
-  const ending = watch(child, call)
-  feed(child, call)
-  const { exitCode, stdout, stderr, interruption } = await ending
-  if (interruption === 'aborted') throw call.signal.reason
-  if (exitCode === 0 || interruption === 'output') return { stdout, isCut: interruption === 'output' }
-  throw failure(call, stderr, interruption)
+  const route = call.settings.confine ? await openRoute(call) : DIRECT
+  try {
+    const child = start(call, route)
+    const ending = watch(child, call)
+    feed(child, call)
+    route.connect(child)
+    const { exitCode, stdout, stderr, interruption } = await ending
+    if (interruption === 'aborted') throw call.signal.reason
+    if (exitCode === 0 || interruption === 'output') return { stdout, isCut: interruption === 'output' }
+    throw failure(call, `${stderr}\n${route.stderr()}`, interruption)
+  } finally {
+    await route.close()
+  }
 }
 
 /** @returns standard output without the white space around it. */
@@ -67,21 +76,30 @@ export async function gitText(call: GitCall): Promise<string> {
   return stdout.toString('utf8').trim()
 }
 
-function start(call: GitCall): ChildProcess {
-  const { settings, connection, args } = call
-  const { limits, caFile } = settings
-  const commandLine = [
-    ...limitArguments({ fileBytes: call.maxFileBytes ?? limits.packBytes, memoryBytes: limits.memoryBytes }),
-    ...confinementArguments(call, connection, { ...settings, isConfined: settings.confine }),
-    'git',
-    ...settingArguments(connection, caFile),
-    ...args,
-  ]
-  return spawn('/bin/sh', commandLine, {
-    cwd: '/',
-    env: { ...environmentOf(call, connection), ...call.environment },
-    detached: true, // a group of its own, which can be ended as a whole
-    stdio: ['pipe', 'pipe', 'pipe', ...(connection?.credential === undefined ? [] : ['pipe' as const])],
+function start(call: GitCall, route: Route): ChildProcess {
+  const { settings, connection, args, reads = [] } = call
+  const { limits, caFile, confine, user } = settings
+  const bounds = { fileBytes: call.maxFileBytes ?? limits.packBytes, memoryBytes: limits.memoryBytes }
+  const environment = { ...environmentOf(call, connection), ...call.environment }
+  const argv =
+    call.program === undefined
+      ? ['git', ...settingArguments(connection, caFile), ...route.settings, ...route.routedArguments(args)]
+      : [call.program, ...args]
+  const hasCredential = connection?.credential !== undefined
+  if (!confine) {
+    return spawn('/bin/sh', [...limitArguments(bounds), ...argv], {
+      cwd: '/',
+      env: environment,
+      detached: true, // a group of its own, which can be ended as a whole
+      stdio: ['pipe', 'pipe', 'pipe', ...(hasCredential ? ['pipe' as const] : [])],
+    })
+  }
+  const files = connection === undefined || caFile === undefined ? reads : [...reads, caFile]
+  return startInJail({
+    ...{ argv, environment, user, limits: bounds, hasCredential },
+    ...{ prepare: route.prepare, unixSockets: route.unixSockets, hasPeer: route.hasPeer },
+    writable: [call.gitDirectory, call.workspace],
+    readOnly: [...files.map((path) => ({ from: path, to: path })), ...route.readOnly],
   })
 }
 
@@ -133,14 +151,6 @@ function watch(child: ChildProcess, call: GitCall): Promise<Ending> {
   return promise
 }
 
-function endGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-  } catch {
-    // Nobody of the group is left, which is what is wanted.
-  }
-}
-
 function collect(stream: Readable | null, maxBytes: number, onTooMuch: () => void): () => Buffer {
   const chunks: Buffer[] = []
   let length = 0
@@ -165,7 +175,7 @@ function collectEnd(stream: Readable | null): () => string {
 function failure(call: GitCall, stderr: string, interruption: Interruption | undefined): GitError {
   const secrets = call.connection?.credential === undefined ? [] : secretsOf(call.connection.credential)
   const said = withoutSecrets(plainText(stderr), secrets)
-  const detail = `git ${call.args[0]}: ${said.trim().slice(-SHOWN_DETAIL_LENGTH)}`
+  const detail = `${call.program ?? `git ${call.args[0]}`}: ${said.trim().slice(-SHOWN_DETAIL_LENGTH)}`
   const code = call.code ?? 'internal_error'
   if (interruption === 'timeout') return new GitError({ code, reason: 'timeout', detail })
   return new GitError({ ...reasonOf(said, code), detail })

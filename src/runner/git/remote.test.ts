@@ -5,15 +5,15 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { gitIn } from '../../../test/support/git-repositories.ts'
-import { AUTHOR, cloneRun, type GitRun, gitRun, LOCAL, NAME, README } from '../../../test/support/git-run.ts'
-import { type GitServer, type GitServerOptions, startGitServer } from '../../../test/support/git-server.ts'
-import { createTestAuthority } from '../../../test/support/test-authority.ts'
+import { gitIn } from '../../../test/support/agents/git-repositories.ts'
+import { AUTHOR, cloneRun, type GitRun, gitRun, LOCAL, NAME, README } from '../../../test/support/agents/git-run.ts'
+import { type GitServer, type GitServerOptions, startGitServer } from '../../../test/support/agents/git-server.ts'
+import { createTestAuthority } from '../../../test/support/identity/test-authority.ts'
 import { type RepositoryAddress, repositoryUrl } from './address.ts'
-import { bundle, restore } from './bundle.ts'
+import { bundle, restore } from './artifacts.ts'
 import { BASE, type Checkout, commitAt, createBranch, sandboxView } from './checkout.ts'
 import { commitAll } from './commit.ts'
-import { push } from './push.ts'
+import { push } from './remote.ts'
 import { GIT_LIMITS, type GitSettings } from './settings.ts'
 
 const TOKEN = 'tok-CANARY-5f0c2a'
@@ -262,7 +262,7 @@ test('F25: when the service is killed, git ends with it', async (t) => {
   t.after(() => silent.close())
   const port = (silent.address() as { port: number }).port // it listens on a port
   const address = repositoryUrl(`http://127.0.0.1:${port}/{repository}.git`, NAME, LOCAL)
-  const script = `import { clone } from ${JSON.stringify(import.meta.resolve('./clone.ts'))}
+  const script = `import { clone } from ${JSON.stringify(import.meta.resolve('./remote.ts'))}
     import { gitSettings } from ${JSON.stringify(import.meta.resolve('./settings.ts'))}
     const signal = new AbortController().signal
     const request = { address: ${JSON.stringify(address)}, directory: ${JSON.stringify(run.directory)}, depth: 1, signal }

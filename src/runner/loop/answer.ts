@@ -1,37 +1,45 @@
-/** What a model answered, made fit for being given back to it and to others: bounded, plain, its calls whole. */
+/** Parses a model's answer into what is stored and returned to the model: bounded plain text, and valid calls. */
 
-import type { ModelAnswer, ToolCallMessage } from '../ports.ts'
-import { readArguments } from './arguments.ts'
+import { byteLength, plainText, tidy } from '../plain-text.ts'
+import type { AssistantMessage, ModelAnswer, ToolCallMessage } from '../ports.ts'
 import { MAX_ARGUMENT_BYTES, MAX_CALLS, MAX_TEXT_BYTES } from './limits.ts'
-import type { AssistantMessage } from './loop.ts'
-import { byteLength, plainText, tidy } from './plain-text.ts'
-import type { CallToRun } from './run-tool.ts'
-import { toolNamed } from './tool-definitions.ts'
+import { toolNamed } from './prompt.ts'
+import { parseArguments } from './tool.ts'
 
-export interface ReadAnswer {
-  /** Undefined when there is nothing in it. */
+export interface ParsedAnswer {
+  /** Undefined when the answer is empty. */
   readonly message: AssistantMessage | undefined
   readonly text: string
-  readonly calls: readonly ReadCall[]
+  readonly calls: readonly ParsedCall[]
   /** Calls beyond `MAX_CALLS`. */
   readonly dropped: number
   readonly finishReason: string
 }
 
-export interface ReadCall {
-  /** As the message has it. */
-  readonly kept: ToolCallMessage
-  readonly toRun: CallToRun
+export interface ParsedCall {
+  /** As the conversation has it. */
+  readonly message: ToolCallMessage
+  readonly requested: RequestedCall
 }
 
-/** @param taken IDs of calls that the conversation has; those of this answer are added. */
-export function readAnswer(answer: ModelAnswer, taken: Set<string>): ReadAnswer {
+export interface RequestedCall {
+  /** As the model wrote them. */
+  readonly name: string
+  readonly arguments: string
+  /** Whether the answer ended within the arguments, at its length limit. */
+  readonly isCut: boolean
+  /** Whether the arguments exceed `MAX_ARGUMENT_BYTES`. */
+  readonly isTooLong: boolean
+}
+
+/** @param usedIds IDs of the conversation's calls; those of this answer are added. */
+export function parseAnswer(answer: ModelAnswer, usedIds: Set<string>): ParsedAnswer {
   const text = tidy(answer.message.content ?? '', MAX_TEXT_BYTES).trim()
   const given = answer.message.tool_calls ?? []
-  const calls = given.slice(0, MAX_CALLS).map((call, at): ReadCall => {
+  const calls = given.slice(0, MAX_CALLS).map((call, at): ParsedCall => {
     const isLast = at === given.length - 1
-    return readCall(call, {
-      id: freshId(call.id, taken, `${at}_${answer.completionId}`),
+    return parseCall(call, {
+      id: uniqueId(call.id, usedIds, `${at}_${answer.completionId}`),
       isCut: isLast && isCut(answer),
     })
   })
@@ -48,28 +56,25 @@ function isCut({ finishReason }: ModelAnswer): boolean {
   return finishReason === 'length'
 }
 
-function messageOf(text: string, calls: readonly ReadCall[]): AssistantMessage | undefined {
+function messageOf(text: string, calls: readonly ParsedCall[]): AssistantMessage | undefined {
   const content = text === '' ? null : text
-  if (calls.length > 0) return { role: 'assistant', content, tool_calls: calls.map(({ kept }) => kept) }
+  if (calls.length > 0) return { role: 'assistant', content, tool_calls: calls.map(({ message }) => message) }
   return content === null ? undefined : { role: 'assistant', content }
 }
 
-/**
- * Providers take back only what is an object of JSON, under a name of letters and digits: what a model wrote otherwise is
- * kept as text within one.
- */
-function readCall(call: ToolCallMessage, { id, isCut }: { id: string; isCut: boolean }): ReadCall {
+/** Providers accept only JSON objects and names of letters and digits: anything else becomes text within an object. */
+function parseCall(call: ToolCallMessage, { id, isCut }: { id: string; isCut: boolean }): ParsedCall {
   const { name, arguments: json } = call.function
   const isTooLong = byteLength(json) > MAX_ARGUMENT_BYTES
-  const fields = isTooLong ? undefined : readArguments(json)
+  const fields = isTooLong ? undefined : parseArguments(json)
   const arguments_ = fields === undefined ? { unreadable: tidy(json, 500) } : plainFields(fields)
   return {
-    kept: {
+    message: {
       id,
       type: 'function',
-      function: { name: toolNamed(name) ?? nameLike(name), arguments: JSON.stringify(arguments_) },
+      function: { name: toolNamed(name) ?? sanitizedName(name), arguments: JSON.stringify(arguments_) },
     },
-    toRun: { name, arguments: json, isCut: isCut && fields === undefined, isTooLong },
+    requested: { name, arguments: json, isCut: isCut && fields === undefined, isTooLong },
   }
 }
 
@@ -80,15 +85,15 @@ function plainFields(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [plainText(name), plainFields(each)]))
 }
 
-function nameLike(name: string): string {
-  const like = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
-  return like === '' ? 'unknown' : like
+function sanitizedName(name: string): string {
+  const clean = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
+  return clean === '' ? 'unknown' : clean
 }
 
-/** Models repeat ids, or give none; results are told apart by them. */
-function freshId(id: string, taken: Set<string>, otherwise: string): string {
-  const isFit = /^[\x21-\x7e]{1,256}$/.test(id) && !taken.has(id)
-  const fresh = isFit ? id : `call_${otherwise.replace(/[^a-zA-Z0-9_-]/g, '')}`.slice(0, 64)
-  taken.add(fresh)
-  return fresh
+/** Replaces IDs that are missing, repeated or not printable: results refer to them. */
+function uniqueId(id: string, usedIds: Set<string>, fallback: string): string {
+  const isValid = /^[\x21-\x7e]{1,256}$/.test(id) && !usedIds.has(id)
+  const unique = isValid ? id : `call_${fallback.replace(/[^a-zA-Z0-9_-]/g, '')}`.slice(0, 64)
+  usedIds.add(unique)
+  return unique
 }

@@ -1,4 +1,8 @@
-/** What the model is told by us. Everything else in its conversation is the user's, its own, or data. */
+/**
+ * What Turnpike tells the model: the system prompt, hints and tool definitions. Everything else in the conversation is the
+ * user's, the model's own, or data.
+ */
+import { DEFAULT_COMMAND_MS, DEFAULT_OUTPUT_BYTES, MAX_COMMAND_MS, MAX_OUTPUT_BYTES } from './limits.ts'
 
 export const SYSTEM_PROMPT = `You are a coding agent. A git repository is checked out in /workspace, on a branch of your own. Do what the user asks in it.
 
@@ -20,7 +24,7 @@ export const EMPTY_NUDGE = 'Your answer was empty. Go on with the next step, or 
 export const LENGTH_NUDGE =
   'Your answer reached its length limit and was cut. Go on from there, in smaller pieces: one call at a time, large files in parts.'
 export const FILTER_NUDGE =
-  "The provider's content filter stopped your answer. Go on without that part, or call finish with a summary."
+  "The provider's content filter stopped your answer. Continue without that part, or call finish with a summary."
 
 /** Ours, not the user's. */
 export function isNudge(text: string): boolean {
@@ -38,4 +42,102 @@ export const SUMMARY_PROMPT = `You keep the notes of a coding agent. The convers
 /** @param maxWords What the answer may be long. */
 export function summaryRequest(maxWords: number): string {
   return `Write the notes now, in at most ${maxWords} words, as plain text, without calling tools: what the user wants; what has been found out about the repository (paths, commands, names); what has been changed so far, file by file; what failed and why; what is to be done next. Leave out what is not needed to go on.`
+}
+
+const text = (description: string) => ({ type: 'string', description })
+const count = (description: string) => ({ type: 'integer', description })
+const flag = (description: string) => ({ type: 'boolean', description })
+const PATH = text('Relative to /workspace, or beginning with /workspace/.')
+
+export const TOOL_NAMES = ['shell', 'view', 'edit', 'create', 'search', 'finish'] as const
+export type ToolName = (typeof TOOL_NAMES)[number]
+
+interface Definition {
+  readonly description: string
+  readonly properties: Readonly<Record<string, object>>
+  readonly required: readonly string[]
+}
+
+const DEFINITIONS: Readonly<Record<ToolName, Definition>> = {
+  shell: {
+    description:
+      'Runs a command with a shell in /workspace and gives its output and exit code. Long outputs lose their middle.',
+    properties: {
+      command: text('The command line, or a script of several lines.'),
+      timeout_seconds: count(`${DEFAULT_COMMAND_MS / 1000} by default; ${MAX_COMMAND_MS / 1000} at most.`),
+      output_bytes: count(
+        `How much output is wanted: ${DEFAULT_OUTPUT_BYTES} by default; ${MAX_OUTPUT_BYTES} at most.`,
+      ),
+    },
+    required: ['command'],
+  },
+  view: {
+    description: 'Shows a file with line numbers, or what a directory holds.',
+    properties: { path: PATH, start_line: count('First line, from 1.'), end_line: count('Last line, included.') },
+    required: ['path'],
+  },
+  edit: {
+    description:
+      'Replaces text in a file. `old` must occur exactly once, with its white space and without line numbers; take lines around it to make it so.',
+    properties: {
+      path: PATH,
+      old: text('The text as it is in the file.'),
+      new: text('What stands there afterwards.'),
+      replace_all: flag('Replace every occurrence.'),
+    },
+    required: ['path', 'old', 'new'],
+  },
+  create: {
+    description: 'Makes a new file, and the directories that it needs.',
+    properties: { path: PATH, content: text('The whole file.'), overwrite: flag('Replace a file that is there.') },
+    required: ['path', 'content'],
+  },
+  search: {
+    description: 'Finds lines that match a regular expression, as path:line:text.',
+    properties: { pattern: text('An extended regular expression.'), path: PATH },
+    required: ['pattern'],
+  },
+  finish: {
+    description: 'Ends the work. Call it alone, when nothing is left to do.',
+    properties: { summary: text('For the user: what was changed and why, how it was checked, what is left.') },
+    required: ['summary'],
+  },
+}
+
+/** In the format of chat completions. */
+export const TOOLS: readonly object[] = TOOL_NAMES.map((name) => {
+  const { description, properties, required } = DEFINITIONS[name]
+  return { type: 'function', function: { name, description, parameters: { type: 'object', properties, required } } }
+})
+
+const OTHER_NAMES: Readonly<Record<string, ToolName>> = {
+  bash: 'shell',
+  sh: 'shell',
+  run: 'shell',
+  execute: 'shell',
+  exec: 'shell',
+  run_command: 'shell',
+  terminal: 'shell',
+  read: 'view',
+  read_file: 'view',
+  open: 'view',
+  cat: 'view',
+  ls: 'view',
+  str_replace: 'edit',
+  replace: 'edit',
+  edit_file: 'edit',
+  write: 'create',
+  write_file: 'create',
+  create_file: 'create',
+  grep: 'search',
+  find: 'search',
+  done: 'finish',
+  submit: 'finish',
+  complete: 'finish',
+}
+
+/** Also by names that are usual elsewhere, and with what some models put before them (`functions.shell`). */
+export function toolNamed(name: string): ToolName | undefined {
+  const bare = name.toLowerCase().replace(/^.*[.:/]/, '')
+  return TOOL_NAMES.find((each) => each === bare) ?? (Object.hasOwn(OTHER_NAMES, bare) ? OTHER_NAMES[bare] : undefined)
 }

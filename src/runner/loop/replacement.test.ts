@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ToolError } from './arguments.ts'
-import { replaced } from './replacement.ts'
+import { replaceExact } from './replacement.ts'
+import { ToolError } from './tool.ts'
 
 const TEXT = fc
   .array(fc.constantFrom('a', 'b', 'ab', '\n', '\r\n', ' ', '$&', 'é', '\\'), { maxLength: 40 })
@@ -18,7 +18,7 @@ test('what stands around a replaced text stays byte for byte, and what is not ex
       const old = isCrLf ? given.replaceAll('\n', '\r\n') : given
       const places = text.split(old).length - 1
       try {
-        const result = replaced(text, { old: given, new: '«new»', replacesAll: false })
+        const result = replaceExact(text, { old: given, new: '«new»', replacesAll: false })
         assert.equal(places, 1)
         const at = text.indexOf(old)
         assert.equal(result.text, `${text.slice(0, at)}«new»${text.slice(at + old.length)}`)
@@ -33,15 +33,15 @@ test('what stands around a replaced text stays byte for byte, and what is not ex
 
 test('a text over lines of both kinds of ends is found by either', () => {
   const mixed = 'a\r\nb\nc\n'
-  assert.equal(replaced(mixed, { old: 'a\nb', new: 'x\ny', replacesAll: false }).text, 'x\r\ny\nc\n')
-  assert.equal(replaced(mixed, { old: 'b\nc', new: 'x\ny', replacesAll: false }).text, 'a\r\nx\ny\n')
+  assert.equal(replaceExact(mixed, { old: 'a\nb', new: 'x\ny', replacesAll: false }).text, 'x\r\ny\nc\n')
+  assert.equal(replaceExact(mixed, { old: 'b\nc', new: 'x\ny', replacesAll: false }).text, 'a\r\nx\ny\n')
 })
 
 test('all places are replaced when all are meant, once each', () => {
   fc.assert(
     fc.property(TEXT, TEXT, (text, old) => {
       fc.pre(old !== '' && text.includes(old) && !text.includes('\r'))
-      const result = replaced(text, { old, new: `<${old}>`, replacesAll: true })
+      const result = replaceExact(text, { old, new: `<${old}>`, replacesAll: true })
       assert.equal(result.text, text.split(old).join(`<${old}>`))
       assert.equal(result.count, text.split(old).length - 1)
     }),

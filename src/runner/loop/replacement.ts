@@ -1,7 +1,7 @@
-/** Exact replacement in a text, and what is said when it is not exact. Pure. */
+/** Exact replacement in a text, and the hints where the text does not match. Pure. */
 import { occurrencesOf, positionOf } from '../../lib/sequence-search.ts'
-import { ToolError } from './arguments.ts'
-import { numberedLines } from './view-tool.ts'
+import { numberedLines } from '../plain-text.ts'
+import { ToolError } from './tool.ts'
 
 export interface Replacement {
   readonly old: string
@@ -12,30 +12,34 @@ export interface Replacement {
 export interface Replaced {
   readonly text: string
   readonly count: number
-  /** Of the first place, from 1. */
+  /** Of the first match, from 1. */
   readonly line: number
 }
 
-const SHOWN_PLACES = 3
+const SHOWN_MATCHES = 3
 const LINES_AROUND = 2
-/** Beginnings of lines that look like the numbers of `view`. */
+/** Line beginnings that look like the line numbers of `view`. */
 const NUMBERED = /^\s*\d+(?: {2}|\t)/
 
 /** Throws `ToolError` unless it is exact. A file with CRLF is also matched by text without CR, and keeps its line ends. */
-export function replaced(text: string, replacement: Replacement): Replaced {
+export function replaceExact(text: string, replacement: Replacement): Replaced {
   const isCrLf = takesCrLf(text, replacement.old)
   const old = isCrLf ? withCrLf(replacement.old) : replacement.old
   const by = isCrLf ? withCrLf(replacement.new) : replacement.new
   if (old === '') throw new ToolError('`old` is empty. Use create for a new file.')
   if (old === by) throw new ToolError('`old` and `new` are the same.')
-  const places = occurrencesOf(text, old)
-  const [first] = places
+  const matches = occurrencesOf(text, old)
+  const [first] = matches
   if (first === undefined) throw new ToolError(notFound(text, replacement.old))
-  if (places.length > 1 && !replacement.replacesAll) throw new ToolError(ambiguous(text, places))
-  return { text: replaceAt(text, places, { length: old.length, by }), count: places.length, line: lineAt(text, first) }
+  if (matches.length > 1 && !replacement.replacesAll) throw new ToolError(ambiguous(text, matches))
+  return {
+    text: replaceAt(text, matches, { length: old.length, by }),
+    count: matches.length,
+    line: lineAt(text, first),
+  }
 }
 
-/** Every line ends so; or some do, and only so the text is found. */
+/** Whether every line ends with CRLF, or some do and the text matches only with CRLF. */
 function takesCrLf(text: string, old: string): boolean {
   if (old.includes('\r') || !text.includes('\r\n')) return false
   return !/(?<!\r)\n/.test(text) || !text.includes(old)
@@ -56,16 +60,16 @@ function replaceAt(text: string, starts: readonly number[], { length, by }: { le
   return pieces.join('')
 }
 
-function lineAt(text: string, place: number): number {
+function lineAt(text: string, offset: number): number {
   let line = 1
-  for (let at = text.indexOf('\n'); at >= 0 && at < place; at = text.indexOf('\n', at + 1)) line += 1
+  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1
   return line
 }
 
-function ambiguous(text: string, places: readonly number[]): string {
-  const lines = places.slice(0, 10).map((place) => lineAt(text, place))
-  const more = places.length > lines.length ? ', …' : ''
-  return `\`old\` occurs ${places.length} times, at lines ${lines.join(', ')}${more}. Take lines around it, so that it occurs once, or set replace_all.`
+function ambiguous(text: string, matches: readonly number[]): string {
+  const lines = matches.slice(0, 10).map((offset) => lineAt(text, offset))
+  const more = matches.length > lines.length ? ', …' : ''
+  return `\`old\` occurs ${matches.length} times, at lines ${lines.join(', ')}${more}. Take lines around it, so that it occurs once, or set replace_all.`
 }
 
 function notFound(text: string, old: string): string {
@@ -73,7 +77,7 @@ function notFound(text: string, old: string): string {
   const wanted = old.split('\n')
   const isNumbered = wanted.filter((line) => line.trim() !== '').every((line) => NUMBERED.test(line))
   const numbers = isNumbered ? ' It seems to hold line numbers: leave those out.' : ''
-  const spaced = placeIgnoringSpace(lines, wanted)
+  const spaced = matchIgnoringSpace(lines, wanted)
   if (spaced !== undefined) {
     const there = numberedLines(lines.slice(spaced, spaced + wanted.length), spaced + 1)
     return `\`old\` does not occur, but with other white space it is at line ${spaced + 1}:\n${there}`
@@ -83,17 +87,17 @@ function notFound(text: string, old: string): string {
   return `\`old\` does not occur in the file.${numbers}${shown === '' ? ' Nothing in it is like it: view the file.' : ` Near to it are:\n${shown}`}`
 }
 
-function placeIgnoringSpace(lines: readonly string[], wanted: readonly string[]): number | undefined {
+function matchIgnoringSpace(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const bare = (line: string) => line.replace(/\s+/g, '')
-  const looked = wanted.map(bare).filter((line) => line !== '')
-  if (looked.length === 0) return undefined
+  const searched = wanted.map(bare).filter((line) => line !== '')
+  if (searched.length === 0) return undefined
   const full = lines.map((line, at) => ({ line: bare(line), at })).filter(({ line }) => line !== '')
   const lineTexts = full.map(({ line }) => line)
-  const place = positionOf(lineTexts, looked)
-  return full[place]?.at
+  const offset = positionOf(lineTexts, searched)
+  return full[offset]?.at
 }
 
-/** Lines that are most like the longest line wanted, best first. */
+/** Lines most similar to the longest wanted line, best first. */
 function nearLines(lines: readonly string[], wanted: readonly string[]): number[] {
   const key = wanted
     .map((line) => line.replace(NUMBERED, '').trim())
@@ -101,15 +105,15 @@ function nearLines(lines: readonly string[], wanted: readonly string[]): number[
   const words = new Set(key.split(/\W+/).filter((word) => word.length > 1))
   if (words.size === 0) return []
   return lines
-    .map((line, at) => ({ at, score: likeness(line, words) }))
+    .map((line, at) => ({ at, score: similarity(line, words) }))
     .filter(({ score }) => score >= 0.5)
     .sort((a, b) => b.score - a.score || a.at - b.at)
-    .slice(0, SHOWN_PLACES)
+    .slice(0, SHOWN_MATCHES)
     .map(({ at }) => at)
 }
 
-/** From 0 to 1: words in common, of all words in either. */
-function likeness(line: string, words: ReadonlySet<string>): number {
+/** Jaccard index of the words, 0 to 1. */
+function similarity(line: string, words: ReadonlySet<string>): number {
   const own = new Set(line.split(/\W+/).filter((word) => word.length > 1))
   let common = 0
   for (const word of own) if (words.has(word)) common += 1

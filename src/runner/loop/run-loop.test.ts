@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { plainSandbox } from '../../../test/support/plain-sandbox.ts'
+import fc from 'fast-check'
+import { plainSandbox } from '../../../test/support/agents/plain-sandbox.ts'
 import { type ErrorCode, GatewayError, type GatewayErrorOptions } from '../../domain/errors.ts'
-import type { AgentMessage, CommandResult, ModelAnswer, ModelRequest, Sandbox } from '../ports.ts'
-import { mended } from './conversation.ts'
-import type { LoopEntry, LoopInput } from './loop.ts'
+import type { AgentMessage, CommandResult, LoopEntry, LoopInput, ModelAnswer, ModelRequest, Sandbox } from '../ports.ts'
 import { EMPTY_NUDGE, FILTER_NUDGE, LENGTH_NUDGE, NUDGE, REPEAT_HINT } from './prompt.ts'
-import { runLoop } from './run-loop.ts'
+import { repairConversation, runLoop } from './run-loop.ts'
 
 interface Said {
   readonly text?: string
@@ -191,7 +190,7 @@ test('empty answers are asked about, and after three of them the run has failed 
   const k = kit(t, [{}, { text: ' \n' }, {}])
   const ending = await runLoop(k.input)
   assert.ok(ending.kind === 'failed' && ending.code === 'provider_error')
-  assert.match(ending.message, /bring nothing: they are empty/)
+  assert.match(ending.message, /no usable output 3 times in a row: the answers are empty/)
   assert.deepEqual(texts(lastOf(k)), ['Fix it.', EMPTY_NUDGE, EMPTY_NUDGE])
   assert.deepEqual(
     k.entries.map(({ type }) => type),
@@ -318,7 +317,7 @@ test('what it has cost is checked before each call, with what the run used befor
   assert.deepEqual(await runLoop(k.input), {
     kind: 'failed',
     code: 'max_cost',
-    message: 'It has cost what it may cost.',
+    message: 'Cost limit of $0.000000012 reached.',
   })
   assert.equal(k.requests.length, 3)
   const again = kit(t, steps, { limits: { maxSteps: 100, maxCostNanoUsd: 12n }, used: { steps: 3, costNanoUsd: 15n } })
@@ -407,7 +406,7 @@ test('SBX-6 what a model writes is made fit to be kept and given back', async (t
   ])
   assert.equal((await runLoop(k.input)).kind, 'completed')
   const messages = lastOf(k)
-  assert.deepEqual(mended(messages), messages)
+  assert.deepEqual(repairConversation(messages), messages)
   const ids = messages
     .flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
     .map(({ id }) => id)
@@ -472,7 +471,7 @@ test('a conversation that fills a window of 8192 tokens is replaced by notes, an
   for (const { messages, maxTokens = 0 } of k.requests) {
     assert.ok(Buffer.byteLength(JSON.stringify(messages)) / 3.5 + maxTokens < 8_192)
     const talk = messages.filter((message): message is AgentMessage => message.role !== 'system')
-    assert.deepEqual(mended(talk), talk)
+    assert.deepEqual(repairConversation(talk), talk)
   }
   const [summary] = texts(lastOf(k))
   assert.match(summary ?? '', /<user-messages>\nFix it\.\n<\/user-messages>[\s\S]*Notes \d+\./)
@@ -517,4 +516,49 @@ test('a window in which nothing can be done is refused at once', async (t) => {
   const ending = await runLoop(k.input)
   assert.ok(ending.kind === 'failed' && ending.code === 'model_unavailable')
   assert.equal(k.requests.length, 0)
+})
+
+const user = (content: string): AgentMessage => ({ role: 'user', content })
+const calling = (...ids: string[]): AgentMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'shell', arguments: '{}' } })),
+})
+const result = (id: string): AgentMessage => ({ role: 'tool', tool_call_id: id, content: `result ${id}` })
+/** Every call has its one result, right behind it, and no result is without its call. */
+function assertWhole(messages: readonly AgentMessage[]): void {
+  const rest = [...messages]
+  for (let message = rest.shift(); message !== undefined; message = rest.shift()) {
+    assert.notEqual(message.role, 'tool')
+    if (message.role !== 'assistant') continue
+    for (const { id } of message.tool_calls ?? []) {
+      const next = rest.shift()
+      assert.ok(next?.role === 'tool' && next.tool_call_id === id)
+    }
+  }
+}
+
+test('a conversation that was broken off anywhere, in any order, is whole again', () => {
+  const parts = [user('one'), calling('a', 'b'), result('a'), result('b'), user('two'), calling('c'), result('c')]
+  fc.assert(
+    fc.property(fc.shuffledSubarray(parts), (broken) => {
+      const messages = repairConversation(broken)
+      assertWhole(messages)
+      const said = broken.filter(({ role }) => role !== 'tool')
+      assert.deepEqual(
+        messages.filter(({ role }) => role !== 'tool'),
+        said,
+      )
+    }),
+  )
+})
+
+test('a call without a result is said to have none', () => {
+  const [, , missing] = repairConversation([user('x'), calling('a')])
+  assert.match(String(missing?.content), /interrupted before this call had a result/)
+})
+
+test('a follow-up that was written between a call and its result comes after the result', () => {
+  const messages = [user('one'), calling('a'), user('two'), result('a')]
+  assert.deepEqual(repairConversation(messages), [user('one'), calling('a'), result('a'), user('two')])
 })

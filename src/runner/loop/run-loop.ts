@@ -1,29 +1,36 @@
 /**
- * The loop of an agent, between a model and a sandbox: ask, run what the model calls, tell it what came of it, until it
- * says that it is done. What it may cost and how long it may go on is checked before each call.
+ * The loop of an agent, between a model and a sandbox: call the model, run its tool calls, return the results, until it
+ * calls `finish`. Step and cost limits are checked before each call.
  */
-import type { AgentMessage, ModelAnswer, ModelRequest } from '../ports.ts'
-import { type ReadAnswer, readAnswer } from './answer.ts'
-import { askPatiently, TooLong } from './asking.ts'
-import { runCalls } from './calls.ts'
-import { mended } from './conversation.ts'
-import { MAX_IDLE_ANSWERS, MAX_TEXT_BYTES } from './limits.ts'
-import { type LoopEnding, LoopFailure, type LoopInput, type LoopUsage } from './loop.ts'
-import { createMemory } from './memory.ts'
-import { tidy } from './plain-text.ts'
+import type { RunError } from '../../domain/agent.ts'
+import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
+import { usdText } from '../../domain/money.ts'
+import { plainText, tidy } from '../plain-text.ts'
+import {
+  type AgentMessage,
+  type LoopEnding,
+  LoopFailure,
+  type LoopInput,
+  type LoopUsage,
+  type ModelAnswer,
+  type ModelRequest,
+  type ToolMessage,
+} from '../ports.ts'
+import { type ParsedAnswer, parseAnswer } from './answer.ts'
+import { createRepeatCounter, type LoopState, resetIdle, runCalls, summaryText } from './calls.ts'
+import { createContextWindow } from './context-window.ts'
+import { MAX_FAILURES, MAX_IDLE_ANSWERS, MAX_TEXT_BYTES, MAX_WAIT_MS } from './limits.ts'
 import { EMPTY_NUDGE, FILTER_NUDGE, LENGTH_NUDGE, NUDGE } from './prompt.ts'
-import { createRepeats } from './repeats.ts'
-import { goOn, summaryText, type Work } from './work.ts'
 
 /** Rejects with what `record`, `followUps` or the sandbox reject with, unless the signal is aborted. */
 export async function runLoop(input: LoopInput): Promise<LoopEnding> {
   try {
-    const work = begin(input)
+    const state = createState(input)
     while (true) {
-      const summary = await step(work)
+      const summary = await step(state)
       if (summary === undefined) continue
-      goOn(work)
-      if ((await takeFollowUps(work)) > 0) continue
+      resetIdle(state)
+      if ((await addFollowUps(state)) > 0) continue
       return { kind: 'completed', summary }
     }
   } catch (error) {
@@ -33,119 +40,198 @@ export async function runLoop(input: LoopInput): Promise<LoopEnding> {
   }
 }
 
-function begin(input: LoopInput): Work {
-  const conversation = mended(input.conversation).map((each) =>
+function createState(input: LoopInput): LoopState {
+  const conversation = repairConversation(input.conversation).map((each) =>
     each.role === 'user' ? userMessage(each.content) : each,
   )
   const calls = conversation.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
   return {
     input,
-    memory: createMemory(conversation, input.model),
-    repeats: createRepeats(),
+    context: createContextWindow(conversation, input.model),
+    repeats: createRepeatCounter(),
     callIds: new Set(calls.map(({ id }) => id)),
     steps: input.used?.steps ?? 0,
     costNanoUsd: input.used?.costNanoUsd ?? 0n,
-    idle: 0,
-    said: '',
+    idleAnswers: 0,
+    lastText: '',
     fullWorkspace: 0,
   }
 }
 
 /** @returns The summary when the model is done. */
-async function step(work: Work): Promise<string | undefined> {
-  work.input.signal.throwIfAborted()
-  await takeFollowUps(work)
-  if (work.steps >= work.input.limits.maxSteps) {
-    throw new LoopFailure('max_steps', `It did not finish within ${work.input.limits.maxSteps} steps.`)
+async function step(state: LoopState): Promise<string | undefined> {
+  state.input.signal.throwIfAborted()
+  await addFollowUps(state)
+  if (state.steps >= state.input.limits.maxSteps) {
+    throw new LoopFailure('max_steps', `Step limit of ${state.input.limits.maxSteps} reached.`)
   }
-  const given = await askForStep(work)
-  const answer = readAnswer(given, work.callIds)
-  work.steps += 1
-  const usage = charge(work, given)
+  const raw = await callForStep(state)
+  const answer = parseAnswer(raw, state.callIds)
+  state.steps += 1
+  const usage = charge(state, raw)
   if (answer.message === undefined) {
-    await work.input.record({ type: 'usage', usage })
-    return idleAnswer(work, answer)
+    await state.input.record({ type: 'usage', usage })
+    return handleIdleAnswer(state, answer)
   }
-  work.memory.answered(answer.message, given.promptTokens)
-  await work.input.record({ type: 'answer', message: answer.message, usage })
-  return answer.calls.length > 0 ? await runCalls(work, answer) : idleAnswer(work, answer)
+  state.context.addAnswer(answer.message, raw.promptTokens)
+  await state.input.record({ type: 'answer', message: answer.message, usage })
+  return answer.calls.length > 0 ? await runCalls(state, answer) : handleIdleAnswer(state, answer)
 }
 
-async function askForStep(work: Work): Promise<ModelAnswer> {
+async function callForStep(state: LoopState): Promise<ModelAnswer> {
   while (true) {
-    await makeRoom(work)
+    await compact(state)
     try {
-      return await askWithinCost(work, work.memory.request())
+      return await callWithinCost(state, state.context.request())
     } catch (error) {
-      if (!(error instanceof TooLong)) throw error
-      if (!work.memory.tooLong()) throw new LoopFailure('provider_error', error.message, { cause: error })
+      if (!(error instanceof ContextOverflowError)) throw error
+      if (!state.context.markTooLong()) throw new LoopFailure('provider_error', error.message, { cause: error })
     }
   }
 }
 
-async function makeRoom(work: Work): Promise<void> {
-  const { memory, input } = work
-  const cut = memory.makeRoom()
+async function compact(state: LoopState): Promise<void> {
+  const { context, input } = state
+  const cut = context.compact()
   if (cut === undefined) return
-  const notes = await askForNotes(work, memory.notesRequest(cut))
-  const message = memory.replace(cut, notes?.text ?? '')
+  const summary = await callForSummary(state, context.summaryRequestOf(cut))
+  const message = context.replace(cut, summary?.text ?? '')
   const entry = { type: 'summary' as const, message, kept: cut.kept }
-  await input.record(notes === undefined ? entry : { ...entry, usage: notes.usage })
+  await input.record(summary === undefined ? entry : { ...entry, usage: summary.usage })
 }
 
-/** Undefined when even that was too long: then the loop keeps notes of its own. */
-async function askForNotes(work: Work, request: ModelRequest): Promise<{ text: string; usage: LoopUsage } | undefined> {
+/** Undefined when even this request was too long: then the summary lists the calls. */
+async function callForSummary(
+  state: LoopState,
+  request: ModelRequest,
+): Promise<{ text: string; usage: LoopUsage } | undefined> {
   try {
-    const answer = await askWithinCost(work, request)
-    return { text: tidy(answer.message.content ?? '', MAX_TEXT_BYTES), usage: charge(work, answer) }
+    const answer = await callWithinCost(state, request)
+    return { text: tidy(answer.message.content ?? '', MAX_TEXT_BYTES), usage: charge(state, answer) }
   } catch (error) {
-    if (error instanceof TooLong) return undefined
+    if (error instanceof ContextOverflowError) return undefined
     throw error
   }
 }
 
-async function askWithinCost(work: Work, request: ModelRequest): Promise<ModelAnswer> {
-  const { maxCostNanoUsd } = work.input.limits
-  if (maxCostNanoUsd !== undefined && work.costNanoUsd >= maxCostNanoUsd) {
-    throw new LoopFailure('max_cost', 'It has cost what it may cost.')
+async function callWithinCost(state: LoopState, request: ModelRequest): Promise<ModelAnswer> {
+  const { maxCostNanoUsd } = state.input.limits
+  if (maxCostNanoUsd !== undefined && state.costNanoUsd >= maxCostNanoUsd) {
+    throw new LoopFailure('max_cost', `Cost limit of $${usdText(maxCostNanoUsd)} reached.`)
   }
-  return await askPatiently(request, work.input)
+  return await callWithRetry(request, state.input)
 }
 
-function charge(work: Work, answer: ModelAnswer): LoopUsage {
-  work.costNanoUsd += answer.costNanoUsd
+function charge(state: LoopState, answer: ModelAnswer): LoopUsage {
+  state.costNanoUsd += answer.costNanoUsd
   const { completionId, promptTokens, completionTokens, costNanoUsd } = answer
-  const total = { steps: work.steps, costNanoUsd: work.costNanoUsd }
+  const total = { steps: state.steps, costNanoUsd: state.costNanoUsd }
   return { completionId, promptTokens, completionTokens, costNanoUsd, total }
 }
 
-/** An answer without a call. Text is asked about once; then the longer of both is the summary: the other says little. */
-function idleAnswer(work: Work, { text, finishReason }: ReadAnswer): string | undefined {
-  work.idle += 1
-  const isWhole = finishReason !== 'length' && finishReason !== 'content_filter'
-  if (isWhole && text !== '' && work.idle > 1) return summaryText(text.length >= work.said.length ? text : work.said)
-  if (isWhole) work.said = text
-  if (work.idle >= MAX_IDLE_ANSWERS) {
-    const reason = REASONS[finishReason] ?? 'they are empty'
-    throw new LoopFailure('provider_error', `The model’s answers bring nothing: ${reason}.`)
+/** Handles an answer without a call: a first text gets a nudge; after a second one, the longer of both is the summary. */
+function handleIdleAnswer(state: LoopState, { text, finishReason }: ParsedAnswer): string | undefined {
+  state.idleAnswers += 1
+  const isComplete = finishReason !== 'length' && finishReason !== 'content_filter'
+  if (isComplete && text !== '' && state.idleAnswers > 1)
+    return summaryText(text.length >= state.lastText.length ? text : state.lastText)
+  if (isComplete) state.lastText = text
+  if (state.idleAnswers >= MAX_IDLE_ANSWERS) {
+    const reason = REASONS[finishReason] ?? 'the answers are empty'
+    const message = `The model returned no usable output ${MAX_IDLE_ANSWERS} times in a row: ${reason}.`
+    throw new LoopFailure('provider_error', message)
   }
-  work.memory.add({ role: 'user', content: NUDGES[finishReason] ?? (text === '' ? EMPTY_NUDGE : NUDGE) })
+  state.context.add({ role: 'user', content: NUDGES[finishReason] ?? (text === '' ? EMPTY_NUDGE : NUDGE) })
   return undefined
 }
 
 const NUDGES: Readonly<Record<string, string>> = { length: LENGTH_NUDGE, content_filter: FILTER_NUDGE }
 const REASONS: Readonly<Record<string, string>> = {
-  length: 'they end where their length does',
-  content_filter: 'the provider’s content filter stops them',
+  length: 'the answers end at the output limit',
+  content_filter: 'the provider’s content filter stops the answers',
 }
 
-/** @returns How many there were. */
-async function takeFollowUps({ input, memory }: Work): Promise<number> {
+/** @returns Their number. */
+async function addFollowUps({ input, context }: LoopState): Promise<number> {
   const texts = await input.followUps()
-  for (const text of texts) memory.add(userMessage(text))
+  for (const text of texts) context.add(userMessage(text))
   return texts.length
 }
 
 function userMessage(text: string): AgentMessage {
   return { role: 'user', content: tidy(text, MAX_TEXT_BYTES) }
+}
+
+const FIRST_WAIT_MS = 1_000
+
+/** The provider rejected the conversation as too long. */
+class ContextOverflowError extends Error {
+  override readonly name = 'ContextOverflowError'
+}
+
+type ModelCall = Pick<LoopInput, 'ask' | 'signal' | 'random' | 'sleep'>
+
+/** Throws `LoopFailure` and `ContextOverflowError`. */
+async function callWithRetry(request: ModelRequest, call: ModelCall): Promise<ModelAnswer> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await call.ask(request, call.signal)
+    } catch (error) {
+      call.signal.throwIfAborted()
+      if (!(error instanceof GatewayError)) throw error
+      if (error.code === 'context_length_exceeded' || error.code === 'body_too_large') {
+        throw new ContextOverflowError(error.message, { cause: error })
+      }
+      if (!error.retryable || failures >= MAX_FAILURES) throw failureOf(error)
+      await call.sleep(waitMs(error, failures, call.random()), call.signal)
+    }
+  }
+}
+
+/** Returns the provider's `retry-after`, else exponential backoff, with jitter. */
+function waitMs({ retryAfterMs }: GatewayError, failures: number, jitter: number): number {
+  const delayMs = retryAfterMs ?? FIRST_WAIT_MS * 2 ** (failures - 1)
+  return Math.min(MAX_WAIT_MS, Math.round(delayMs * (1 + jitter / 4)))
+}
+
+const RUN_ERROR_OF: Partial<Record<ErrorCode, RunError>> = {
+  rate_limit_exceeded: 'rate_limited',
+  internal_error: 'internal_error',
+  database_unavailable: 'internal_error',
+  model_not_found: 'model_unavailable',
+  model_not_priced: 'model_unavailable',
+  unsupported_parameter: 'model_unavailable',
+  unsupported_content: 'model_unavailable',
+  provider_credentials: 'provider_error',
+}
+
+function failureOf(error: GatewayError): LoopFailure {
+  return new LoopFailure(runErrorCode(error), plainText(error.message), { cause: error })
+}
+
+function runErrorCode({ code, status }: GatewayError): RunError {
+  if (status === 402) return 'insufficient_credit'
+  if (status === 401 || status === 403) return 'model_unavailable'
+  return RUN_ERROR_OF[code] ?? 'provider_error'
+}
+
+const NOT_RUN = 'The state was interrupted before this call had a result. It may have been run in part.'
+
+/**
+ * Makes a conversation that was interrupted anywhere valid: each result follows its call, calls without a result get a
+ * note, results without a call are dropped. The order of everything else stays.
+ */
+export function repairConversation(messages: readonly AgentMessage[]): AgentMessage[] {
+  const results = new Map<string, ToolMessage>()
+  for (const message of messages) if (message.role === 'tool') results.set(message.tool_call_id, message)
+  return messages.flatMap((message): AgentMessage[] => {
+    if (message.role === 'tool') return []
+    if (message.role === 'user' || message.tool_calls === undefined) return [message]
+    return [
+      message,
+      ...message.tool_calls.map(
+        ({ id }): AgentMessage => results.get(id) ?? { role: 'tool', tool_call_id: id, content: NOT_RUN },
+      ),
+    ]
+  })
 }

@@ -1,7 +1,6 @@
-import { countField, fieldOf, ToolError } from './arguments.ts'
+import { bounded, byteLength, plainText } from '../plain-text.ts'
 import { KEPT_OUTPUT_BYTES, MAX_COMMAND_MS, MAX_OUTPUT_BYTES, MAX_SCRIPT_BYTES } from './limits.ts'
-import { bounded, byteLength, plainText } from './plain-text.ts'
-import { quoted, reasonOf, type ToolOutcome, type ToolRun } from './tool-run.ts'
+import { countField, fieldOf, quoted, reasonOf, ToolError, type ToolOutcome, type ToolRun } from './tool.ts'
 
 /** A stream that is said little of leaves its room to the other. */
 const LEAST_PART = 0.25

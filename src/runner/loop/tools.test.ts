@@ -3,11 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { plainSandbox } from '../../../test/support/plain-sandbox.ts'
+import { plainSandbox } from '../../../test/support/agents/plain-sandbox.ts'
 import type { Sandbox } from '../ports.ts'
+import type { RequestedCall } from './answer.ts'
+import { finishSummary, runTool } from './calls.ts'
 import { DEFAULT_COMMAND_MS } from './limits.ts'
-import { type CallToRun, finishIn, runTool } from './run-tool.ts'
-import type { ToolOutcome } from './tool-run.ts'
+import type { ToolOutcome } from './tool.ts'
 
 function workspace(t: TestContext, files: Readonly<Record<string, string | Uint8Array>> = {}) {
   const sandbox = plainSandbox()
@@ -298,8 +299,8 @@ test('search: many matches and long lines are cut and said so', async (t) => {
 })
 
 test('finish: the summary in whatever way it is said', () => {
-  const finish = (json: string, more: Partial<CallToRun> = {}) =>
-    finishIn({ name: 'finish', arguments: json, isCut: false, isTooLong: false, ...more })
+  const finish = (json: string, more: Partial<RequestedCall> = {}) =>
+    finishSummary({ name: 'finish', arguments: json, isCut: false, isTooLong: false, ...more })
   assert.equal(finish('{"summary": "Fixed."}'), 'Fixed.')
   assert.equal(finish('{"message": "Fixed."}', { name: 'done' }), 'Fixed.')
   assert.equal(finish('"Fixed."'), 'Fixed.')

@@ -4,8 +4,7 @@ import { closeSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cgroup } from './cgroups.ts'
-import type { DiskGauge } from './disk.ts'
+import type { SystemUser } from './folders.ts'
 import {
   boundsScript,
   FD,
@@ -16,10 +15,9 @@ import {
   outerCommand,
   type ReadOnlyPath,
 } from './launch.ts'
-import type { SandboxLimits } from './limits.ts'
+import type { Cgroup, SandboxLimits } from './limits.ts'
+import { type DiskGauge, startWatch } from './resource-monitor.ts'
 import { type CommandResult, type EndReason, supervise } from './supervise.ts'
-import { sandboxUser } from './user.ts'
-import { startWatch } from './watch.ts'
 
 /** The sandbox itself did not come to stand, so nothing was run. */
 export class SandboxFailedError extends Error {
@@ -32,6 +30,8 @@ export interface ConfinedRun {
   readonly stdin: string | undefined
   readonly timeoutMs: number
   readonly workspace: string
+  /** Who the command is on this machine; undefined: the user of this process. */
+  readonly user: SystemUser | undefined
   readonly readOnly: readonly ReadOnlyPath[]
   readonly environment: Readonly<Record<string, string>>
   /** Shell code of our own that comes before the command, inside. */
@@ -100,8 +100,8 @@ function start(run: ConfinedRun): ChildProcess {
   const workspaceFd = openFolder(run.workspace)
   const open = [workspaceFd]
   try {
-    const user = sandboxUser()
-    const built = launch({ ...run, workspaceFd, inner, user })
+    const { user } = run
+    const built = launch({ ...run, workspaceFd, inner })
     const { handed } = built
     for (const what of handed) if ('fd' in what && what.fd !== workspaceFd) open.push(what.fd)
     const [program, ...args] = outerCommand(built, user)

@@ -6,19 +6,19 @@
  */
 import { constants, lstatSync, openSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SystemUser } from './folders.ts'
 import type { SandboxLimits } from './limits.ts'
-import type { SystemUser } from './user.ts'
 
 /** Descriptors of the shell outside beyond the standard ones, in the order of `stdio`. */
 export const FD = { go: 3, status: 4, info: 5, life: 6, first: 7 } as const
 
-export const WORKSPACE = '/workspace'
+const WORKSPACE = '/workspace'
 export const HOME = '/home/agent'
 export const EGRESS_FOLDER = '/run/turnpike/egress'
 export const FORWARDER_NODE = '/run/turnpike/node'
-export const BASH = '/usr/bin/bash'
+const BASH = '/usr/bin/bash'
 /** A folder of all machines in which nobody keeps anything. What is there for others stays. */
-const MEETING_FOLDER = '/sys'
+export const MEETING_FOLDER = '/sys'
 /** Of the only user inside; outside it is whoever starts the sandbox. */
 const INNER_ID = '1000'
 /** Opens a file for nothing but to say which one it is. Node does not name it; the same on both machines. */
@@ -129,7 +129,7 @@ function systemPaths(): string[] {
 }
 
 /** What is opened here stays what it is, also when its path leads elsewhere later, or only this process may follow it. */
-function openPath(path: string): number {
+export function openPath(path: string): number {
   return openSync(path, O_PATH)
 }
 
@@ -170,15 +170,24 @@ done
 exec "$@"`
 
 /** Without the files that a shell reads when it takes a socket for somebody who has come over the network. */
-const SHELL = [BASH, '--norc', '--noprofile', '-c'] as const
+export const SHELL = [BASH, '--norc', '--noprofile', '-c'] as const
 
 export function outerCommand({ args, handed }: Launch, user: SystemUser | undefined): readonly [string, ...string[]] {
   const shell = [...SHELL, OUTER_SCRIPT, 'outer', String(FD.first + handed.length - 1), 'bwrap', ...args] as const
-  if (user === undefined) return shell
-  const mounts = handed.flatMap((what, index) => ('fd' in what ? [FD.first + index] : [])).join(' ')
+  const descriptors = handed.flatMap((what, index) => ('fd' in what ? [FD.first + index] : []))
+  return asUser(user, descriptors, shell)
+}
+
+/** Puts before a command what makes it another user's, who finds open files at `MEETING_FOLDER/<descriptor>`. */
+export function asUser(
+  user: SystemUser | undefined,
+  descriptors: readonly number[],
+  command: readonly [string, ...string[]],
+): readonly [string, ...string[]] {
+  if (user === undefined) return command
   const become = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--no-new-privs']
   const apart = ['unshare', '--mount', '--propagation', 'private'] as const
-  return [...apart, ...SHELL, MOUNTS_SCRIPT, 'mounts', mounts, ...become, ...shell]
+  return [...apart, ...SHELL, MOUNTS_SCRIPT, 'mounts', descriptors.join(' '), ...become, ...command]
 }
 
 /**
@@ -227,7 +236,7 @@ export function forwarderScript(source: string): string {
     '-e',
     `'${source.replaceAll("'", `'\\''`)}'`,
   ]
-  return `exec 5< <(exec ${node.join(' ')})\nread -r _ <&5 || { echo 'The way to the network did not open.' >&2; exit 125; }\nexec 5<&-`
+  return `exec 5< <(exec ${node.join(' ')} 3<&-)\nread -r _ <&5 || { echo 'The way to the network did not open.' >&2; exit 125; }\nexec 5<&-`
 }
 
 export function folderInside(cwd: string | undefined): string {

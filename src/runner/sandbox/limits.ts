@@ -1,4 +1,11 @@
-/** What one command of an agent may use. */
+/**
+ * What one command of an agent may use, and the kernel's enforcement for all of its processes together (cgroup v2), where
+ * this service may create groups: below its own one, which systemd delegates with `Delegate=yes`. What cgroups do not
+ * enforce, `resource-monitor.ts` does.
+ */
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SandboxLimits {
   /** Processes and threads at a time. */
@@ -36,3 +43,113 @@ export const SANDBOX_LIMITS: SandboxLimits = {
 
 /** Of the script or the arguments of a command; the kernel takes 128 KiB in one argument. */
 export const MAX_COMMAND_BYTES = 96 * 1024
+
+export interface Cgroups {
+  /** Controllers of the kernel that bound the groups. */
+  readonly controllers: ReadonlySet<string>
+  /** @param name Of a file. */
+  readonly make: (name: string, limits: SandboxLimits) => Cgroup
+}
+
+export interface Cgroup {
+  readonly join: (pid: number) => void
+  readonly killAll: () => void
+  /** Whether the kernel ended something in it for want of memory. */
+  readonly ranOutOfMemory: () => boolean
+  /** Resolves when it is gone, or is somebody's again. */
+  readonly remove: () => Promise<void>
+}
+
+const WANTED = ['memory', 'pids', 'cpu']
+const RUNS = 'turnpike-runs'
+const SERVICE = 'turnpike-service'
+const CPU_PERIOD_US = 100_000
+const REMOVE_TRIES = 50
+const REMOVE_PAUSE_MS = 20
+
+/**
+ * @param own The group that this process is in; looked up by default.
+ * @returns undefined where no groups can be made, as in most containers.
+ */
+export function openCgroups(own: string | undefined = ownCgroup()): Cgroups | undefined {
+  if (own === undefined) return undefined
+  const runs = join(own, RUNS)
+  try {
+    accessSync(join(own, 'cgroup.subtree_control'), constants.W_OK)
+    mkdirSync(runs, { recursive: true })
+    removeLeftovers(runs)
+    enable(own)
+    enable(runs)
+    const controllers = new Set(words(join(runs, 'cgroup.subtree_control')))
+    return { controllers, make: (name, limits) => makeCgroup(join(runs, name), limits, controllers) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Where the second version of groups is mounted, and which of them this process is in. */
+function ownCgroup(): string | undefined {
+  try {
+    const mount = / (\/\S*) \S+(?: \S+)* - cgroup2 /.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1]
+    const path = /^0::(\/.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
+    return mount === undefined || path === undefined ? undefined : join(mount, path)
+  } catch {
+    return undefined
+  }
+}
+
+function words(file: string): string[] {
+  return readFileSync(file, 'utf8').split(/\s+/).filter(Boolean)
+}
+
+/** Groups of runs whose service was killed: those still in use cannot be removed. */
+function removeLeftovers(runs: string): void {
+  for (const entry of readdirSync(runs, { withFileTypes: true })) {
+    if (entry.isDirectory()) tryTo(() => rmdirSync(join(runs, entry.name)))
+  }
+}
+
+/** A group that gives its controllers to groups below may hold no process itself: this one then moves down. */
+function enable(group: string): void {
+  const wanted = words(join(group, 'cgroup.controllers')).filter((name) => WANTED.includes(name))
+  if (wanted.length === 0) return
+  const give = (): void =>
+    writeFileSync(join(group, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' '))
+  if (tryTo(give)) return
+  const members = words(join(group, 'cgroup.procs'))
+  if (members.length !== 1 || members[0] !== String(process.pid)) return
+  mkdirSync(join(group, SERVICE), { recursive: true })
+  writeFileSync(join(group, SERVICE, 'cgroup.procs'), String(process.pid))
+  tryTo(give)
+}
+
+function tryTo(action: () => void): boolean {
+  try {
+    action()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function makeCgroup(path: string, limits: SandboxLimits, controllers: ReadonlySet<string>): Cgroup {
+  mkdirSync(path)
+  const write = (file: string, value: string | number): void => writeFileSync(join(path, file), String(value))
+  if (controllers.has('memory')) {
+    write('memory.max', limits.memoryBytes)
+    tryTo(() => write('memory.swap.max', 0)) // a kernel without swap has no such file
+    write('memory.oom.group', 1)
+  }
+  // Beside the processes inside, those that start them and carry their output.
+  if (controllers.has('pids')) write('pids.max', limits.processes + 8)
+  if (controllers.has('cpu')) write('cpu.max', `${limits.cpus * CPU_PERIOD_US} ${CPU_PERIOD_US}`)
+  return {
+    join: (pid) => write('cgroup.procs', pid),
+    killAll: () => tryTo(() => write('cgroup.kill', 1)),
+    ranOutOfMemory: () =>
+      controllers.has('memory') && /^oom_kill [1-9]/m.test(readFileSync(join(path, 'memory.events'), 'utf8')),
+    async remove() {
+      for (let tries = 0; tries < REMOVE_TRIES && !tryTo(() => rmdirSync(path)); tries++) await sleep(REMOVE_PAUSE_MS)
+    },
+  }
+}

@@ -1,30 +1,30 @@
 /**
- * Where the commands of one agent run: a folder to work in, and of this machine nothing else but its programs. Everything
- * that comes out of it, from text to exit codes and names of files, is the word of a stranger. Knows commands and
- * nothing of who asks for them; not of models, git, jobs.
+ * Runs the commands of one agent: in a workspace, with none of this machine's files but its programs. Output, exit codes
+ * and file names are untrusted. Knows commands, and neither models nor git nor jobs.
  */
-
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { isAbsolute, normalize } from 'node:path'
-import type { Cgroups } from './cgroups.ts'
+import { isAbsolute, join, normalize } from 'node:path'
 import { type ConfinedRun, runConfined } from './confined.ts'
-import { createDiskGauge } from './disk.ts'
-import { FORWARDER_PORT, forwarderSource } from './egress-forwarder.ts'
-import { type EgressOptions, type EgressProxy, openEgressProxy, SOCKET_NAME } from './egress-proxy.ts'
-import { sandboxFilter } from './filter.ts'
+import {
+  type EgressOptions,
+  type EgressProxy,
+  FORWARDER_PORT,
+  forwarderSource,
+  openEgressProxy,
+  SOCKET_NAME,
+} from './egress.ts'
+import { type SystemUser, sandboxUser } from './folders.ts'
 import { EGRESS_FOLDER, FORWARDER_NODE, forwarderScript, type ReadOnlyPath } from './launch.ts'
-import { MAX_COMMAND_BYTES, SANDBOX_LIMITS, type SandboxLimits } from './limits.ts'
-import type { CommandResult } from './supervise.ts'
-import { runUnconfined } from './unconfined.ts'
-
-export { SandboxFailedError } from './confined.ts'
-export type { ReadOnlyPath } from './launch.ts'
-export { SANDBOX_LIMITS, type SandboxLimits } from './limits.ts'
-export type { CommandResult, EndReason } from './supervise.ts'
+import { type Cgroups, MAX_COMMAND_BYTES, SANDBOX_LIMITS, type SandboxLimits } from './limits.ts'
+import { createDiskGauge } from './resource-monitor.ts'
+import { sandboxFilter } from './seccomp.ts'
+import { type CommandResult, supervise } from './supervise.ts'
 
 export interface SandboxOptions {
-  /** `none` keeps nothing from a command: `unconfined.ts`. */
+  /** `none` runs commands without isolation. */
   readonly backend: 'bubblewrap' | 'none'
   /** The one folder that commands may write to, absolute; they know it as `/workspace`. `makeWorkspace` makes it. */
   readonly workspace: string
@@ -34,6 +34,8 @@ export interface SandboxOptions {
   /** No network at all unless given. */
   readonly network?: EgressOptions
   readonly limits?: Partial<SandboxLimits>
+  /** Who commands are on this machine, to whom the workspace belongs; `sandboxUser()` unless given. */
+  readonly user?: SystemUser | undefined
   /** Bounds of the kernel, where `openCgroups` found that there may be some. */
   readonly cgroups?: Cgroups | undefined
   /** Where bubblewrap and the system's small programs are looked for, as in `PATH`. */
@@ -81,7 +83,7 @@ function unconfinedSandbox({ workspace, environment = {} }: SandboxOptions, limi
 }
 
 function confinedSandbox(options: SandboxOptions, limits: SandboxLimits): Sandbox {
-  const { workspace, cgroups, network, searchPath = USUAL_PATH } = options
+  const { workspace, cgroups, network, searchPath = USUAL_PATH, user = sandboxUser() } = options
   const watchMemory = cgroups?.controllers.has('memory') !== true
   const isOnline = network !== undefined && network.hosts.length > 0
   const filter = sandboxFilter({ arch: process.arch, unixSockets: isOnline, hiddenMemory: !watchMemory })
@@ -90,7 +92,7 @@ function confinedSandbox(options: SandboxOptions, limits: SandboxLimits): Sandbo
   const surroundings = async (): Promise<Pick<ConfinedRun, 'readOnly' | 'environment' | 'prepare'>> => {
     const { readOnly = [], environment = {} } = options
     if (network === undefined || !isOnline) return { readOnly, environment, prepare: '' }
-    proxy ??= openEgressProxy(network, tmpdir())
+    proxy ??= openEgressProxy(network, tmpdir(), user)
     const way = networkWay((await proxy).folder)
     return { ...way, readOnly: [...readOnly, ...way.readOnly], environment: { ...way.environment, ...environment } }
   }
@@ -100,8 +102,8 @@ function confinedSandbox(options: SandboxOptions, limits: SandboxLimits): Sandbo
       const checked = checkCommand(command, limits)
       const around = await surroundings()
       const cgroup = cgroups?.make(randomUUID(), limits)
-      const standing = { workspace, filter, limits, disk, watchMemory, searchPath }
-      return await runConfined({ ...checked, ...around, ...standing, cgroup }, signal)
+      const fixed = { workspace, user, filter, limits, disk, watchMemory, searchPath }
+      return await runConfined({ ...checked, ...around, ...fixed, cgroup }, signal)
     },
     async close() {
       const open = await proxy?.catch(() => undefined)
@@ -141,4 +143,49 @@ function checkCommand({ run, cwd, stdin, timeoutMs }: Command, limits: SandboxLi
     throw new RangeError('A command begins in the workspace or below it.')
   }
   return { argv, cwd: folder, stdin, timeoutMs: Math.min(timeoutMs ?? limits.wallMs, limits.wallMs) }
+}
+
+interface UnconfinedRun {
+  readonly argv: readonly string[]
+  readonly cwd: string | undefined
+  readonly stdin: string | undefined
+  readonly timeoutMs: number
+  readonly workspace: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly limits: SandboxLimits
+}
+
+const GRACE_MS = 500
+
+async function runUnconfined(run: UnconfinedRun, signal: AbortSignal): Promise<CommandResult> {
+  const { argv, limits, timeoutMs, stdin } = run
+  const [program = '', ...args] = argv
+  const home = realpathSync(run.workspace)
+  const child = spawn(program, args, {
+    cwd: join(home, run.cwd ?? ''),
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', ...run.environment },
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const kill = (): void => killGroup(child)
+  child.once('exit', () => {
+    kill()
+    // A process that left the group may hold the output open for ever.
+    setTimeout(() => closeOutput(child), GRACE_MS).unref()
+  })
+  return await supervise(child, { limits, timeoutMs, stdin, signal, kill }).result
+}
+
+function closeOutput({ stdout, stderr }: ChildProcess): void {
+  stdout?.destroy()
+  stderr?.destroy()
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left in it.
+  }
 }

@@ -5,10 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Cgroups } from './cgroups.ts'
 import { SandboxFailedError } from './confined.ts'
-import { type CommandResult, createSandbox } from './sandbox.ts'
-import { makeWorkspace } from './user.ts'
+import { makeWorkspace } from './folders.ts'
+import type { Cgroups } from './limits.ts'
+import { createSandbox } from './sandbox.ts'
+import type { CommandResult } from './supervise.ts'
 
 export type SelfTestResult =
   | { readonly ok: true }

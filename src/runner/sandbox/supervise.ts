@@ -1,8 +1,7 @@
-/** Follows a process that runs a command of an agent, until it and all that it writes have come to their end. */
+/** Supervises the process of an agent's command until it has ended and its output is closed, with limits on time and output. */
 import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 import type { SandboxLimits } from './limits.ts'
-import { captureOutput } from './output.ts'
 
 /** Why a command was ended before its time. */
 export type EndReason = 'timeout' | 'output' | 'memory' | 'disk' | 'cancelled'
@@ -86,4 +85,42 @@ const SIGNALS = new Map(Object.entries(constants.signals).map(([name, value]) =>
 function signalOf(code: number | null): NodeJS.Signals | null {
   const name = code === null ? undefined : SIGNALS.get(code - 128)
   return name === undefined ? null : (name as NodeJS.Signals) // the names of `os.constants` are these
+}
+
+interface CapturedOutput {
+  readonly push: (chunk: Buffer) => void
+  /** All that was written, kept or not. */
+  readonly totalBytes: () => number
+  readonly isTruncated: () => boolean
+  /** With a line in place of what was left out. What is not UTF-8 is replaced; control characters are as they came. */
+  readonly text: () => string
+}
+
+export function captureOutput(maxBytes: number): CapturedOutput {
+  const headBytes = Math.ceil(maxBytes / 2)
+  const tailBytes = maxBytes - headBytes
+  const head = Buffer.alloc(headBytes)
+  /** Written round and round. */
+  const tail = Buffer.alloc(tailBytes)
+  let total = 0
+  const push = (chunk: Buffer): void => {
+    const toHead = Math.max(0, Math.min(chunk.length, headBytes - total))
+    if (toHead > 0) chunk.copy(head, total, 0, toHead)
+    if (tailBytes > 0) {
+      const rest = chunk.subarray(Math.max(toHead, chunk.length - tailBytes))
+      const at = (Math.max(total + chunk.length - rest.length, headBytes) - headBytes) % tailBytes
+      const first = rest.copy(tail, at)
+      rest.copy(tail, 0, first)
+    }
+    total += chunk.length
+  }
+  const text = (): string => {
+    if (total <= headBytes) return head.toString('utf8', 0, total)
+    const written = total - headBytes
+    const end = written % Math.max(1, tailBytes)
+    if (written <= tailBytes) return Buffer.concat([head, tail.subarray(0, written)]).toString('utf8')
+    const kept = Buffer.concat([tail.subarray(end), tail.subarray(0, end)])
+    return `${head.toString('utf8')}\n[${written - tailBytes} bytes left out]\n${kept.toString('utf8')}`
+  }
+  return { push, totalBytes: () => total, isTruncated: () => total > maxBytes, text }
 }

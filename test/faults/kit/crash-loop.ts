@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bodyOf, chunk, completion, counts, frame, SSE_HEAD, usageChunk } from '../../support/answers.ts'
 import { CHAT, send } from '../../support/client.ts'
-import { type Script, startFakeProvider } from '../../support/fake-provider.ts'
 import { type Gateway, model, startGateway } from '../../support/gateway.ts'
-import { creditAtRest, everyRow, type Reconciled, reconcile, type UsageRow } from '../../support/money.ts'
+import { creditAtRest, everyRow, type Reconciled, reconcile, type UsageRow } from '../../support/ledger/money.ts'
+import { bodyOf, chunk, completion, counts, frame, SSE_HEAD, usageChunk } from '../../support/providers/answers.ts'
+import { type Script, startFakeProvider } from '../../support/providers/fake-provider.ts'
 
 const GRANTED_USD = 100
 const WORKERS = 8

@@ -1,12 +1,12 @@
 /** PostgreSQL goes away under a gateway and comes back: what must go on, what must be refused, and how soon. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { slowStream } from '../../support/answers.ts'
 import { CHAT, errorOf, eventually, hello, open, send } from '../../support/client.ts'
-import { startFakeProvider } from '../../support/fake-provider.ts'
 import { type Gateway, oneModel, startGateway } from '../../support/gateway.ts'
-import { creditAtRest, everyRow, reconcile, type UsageRow } from '../../support/money.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
+import { creditAtRest, everyRow, reconcile, type UsageRow } from '../../support/ledger/money.ts'
+import { startPostgres } from '../../support/process/postgres-server.ts'
+import { slowStream } from '../../support/providers/answers.ts'
+import { startFakeProvider } from '../../support/providers/fake-provider.ts'
 
 const STREAMS = 5
 const GAP_MS = 50
@@ -27,6 +27,7 @@ export async function survivesOutage(awayMs: number): Promise<void> {
       Array.from({ length: STREAMS }, () => open(gateway, CHAT, { key, body: hello({ stream: true }) })),
     )
     const texts = Promise.all(streams.map(({ body }) => body.text()))
+    texts.catch(() => undefined) // a failed assertion ends the streams, and is the failure to report
     // A key that was read while news of its making was on the way is not yet kept.
     for (let time = 0; time < 3; time++) await send(gateway, '/v1/models', { key })
     await postgres.crash()
@@ -83,7 +84,7 @@ async function assertRefusesFast(gateway: Gateway, key: string): Promise<void> {
   const tookMs = performance.now() - startedAt
   assert.ok(tookMs < ANSWERED_WITHIN_MS, `answered after ${tookMs} ms`)
   const stranger = await send(gateway, '/v1/models', { key: 'nobody' })
-  assert.equal(stranger.status, 401, stranger.text)
+  assert.ok([401, 429].includes(stranger.status), stranger.text) // unknown keys of one address are rate limited
   const probe = await send(gateway, '/readyz', { fresh: true })
   assert.equal(probe.status, 503, probe.text)
   assert.equal((await send(gateway, '/healthz', { fresh: true })).status, 200)

@@ -8,7 +8,7 @@ export interface DnsRecord {
   readonly type: RecordType
   /** An address, or a name. */
   readonly value: string
-  /** Of what the record is about; the name that was asked for unless said. */
+  /** Of what the record is about; the name that was asked for by default. */
   readonly name?: string
 }
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type Answer, CHAT, eventually, hello, send } from '../../support/client.ts'
 import { type Gateway, startGateway } from '../../support/gateway.ts'
-import { everyRow, getJson, type LedgerRow, reconcile, type UsageRow } from '../../support/money.ts'
+import { everyRow, getJson, type LedgerRow, reconcile, type UsageRow } from '../../support/ledger/money.ts'
 import type { Script } from './byte-script.ts'
 import { type FakeUpstream, startFakeUpstream, type UpstreamCall } from './fake-upstream.ts'
 import { failure } from './openai-script.ts'
@@ -16,7 +16,7 @@ export type Scripted = Script | ((attempt: number, call: UpstreamCall) => Script
 export interface FaultRequest {
   readonly script: Scripted
   readonly stream?: boolean
-  /** `m1` unless said. */
+  /** `m1` by default. */
   readonly model?: string
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>

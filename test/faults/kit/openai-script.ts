@@ -1,5 +1,5 @@
 /** Steps of an OpenAI-compatible answer, billed as such a provider bills: each token as it is generated. */
-import { chunk, completion, counts, frame, SSE_HEAD, usageChunk } from '../../support/answers.ts'
+import { chunk, completion, counts, frame, SSE_HEAD, usageChunk } from '../../support/providers/answers.ts'
 import { bill, body, delay, end, type Framing, head, type Script, type Step, sse } from './byte-script.ts'
 
 /** Of every prompt, whatever it says. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CHAT } from '../../support/client.ts'
-import type { WireUsage } from '../../support/sse.ts'
+import type { WireUsage } from '../../support/providers/sse.ts'
 import type { ClientPlan, Scenario } from './scenario.ts'
 
 /**

@@ -2,7 +2,7 @@
  * One request with everything that may befall it, made from a seed: what the provider does, byte for byte, and what the
  * client does. The same seed makes the same scenario, whatever runs beside it.
  */
-import { chunk, counts, frame, usageChunk } from '../../support/answers.ts'
+import { chunk, counts, frame, usageChunk } from '../../support/providers/answers.ts'
 import { bill, body, delay, end, fin, garbage, head, rst, type Script, send, split, sse, stall } from './byte-script.ts'
 import { failure, finish, goodAnswer, PROMPT_TOKENS, role, streamHead, whole, words } from './openai-script.ts'
 

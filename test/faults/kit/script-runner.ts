@@ -1,7 +1,7 @@
 /** Runs the steps of a byte script on a socket. */
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unreadOn } from '../../support/sockets-of-machine.ts'
+import { unreadOn } from '../../support/process/sockets-of-machine.ts'
 import type { Framing, Script, Step } from './byte-script.ts'
 
 /** What a script works on, and what is noted of it. */

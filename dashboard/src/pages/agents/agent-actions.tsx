@@ -1,14 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { CircleStop, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { CircleStop, SendHorizontal, Trash2 } from 'lucide-react'
+import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
+import { type ApiProblem, problemOf } from '../../api/problem.ts'
 import { visibleName } from '../../lib/visible-text.ts'
-import { toast } from '../../ui/announcer.tsx'
+import { announce, toast } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
-import type { LiveAgent } from './queries.ts'
+import { TextArea } from '../../ui/form/field.tsx'
+import { ProblemSummary } from '../../ui/notice.tsx'
+import { MAX_PROMPT_LENGTH, useIdempotencyKey } from './draft.ts'
+import { agentQuery, type LiveAgent } from './queries.ts'
 import { isEnded } from './work.ts'
 
 export interface AgentActionsProps {
@@ -26,7 +30,7 @@ function CancelAgent({ agent }: AgentActionsProps) {
   const client = useQueryClient()
   const cancel = async (): Promise<void> => {
     await take(api.POST('/v1/agents/{id}/cancel', { params: { path: { id: agent.id } } }))
-    toast(agent.status === 'queued' ? 'The agent is cancelled.' : 'The agent ends within 10 seconds.')
+    toast(agent.status === 'queued' ? 'The agent is cancelled.' : 'The agent stops within 10 seconds.')
     void client.invalidateQueries({ queryKey: ['/v1/agents'] })
   }
   return (
@@ -42,7 +46,7 @@ function CancelAgent({ agent }: AgentActionsProps) {
         danger
         onConfirm={cancel}
       >
-        <p>It ends within 10 seconds. What it did until then is kept but not pushed, and what it used is charged.</p>
+        <p>The run stops within 10 seconds. Its work so far is kept but not pushed, and its usage is charged.</p>
       </ConfirmDialog>
     </>
   )
@@ -74,10 +78,108 @@ function DeleteAgent({ agent }: AgentActionsProps) {
         onConfirm={remove}
       >
         <p>
-          Its conversation, its diff and its runs are gone for good. What it was charged stays in your usage, and what
-          it pushed stays in the repository.
+          This deletes its transcript, diff and runs permanently. Its charges stay in your usage, and pushed commits
+          stay in the repository.
         </p>
       </ConfirmDialog>
     </>
   )
+}
+
+interface FollowUpProps {
+  readonly agent: LiveAgent
+  readonly ref: Ref<FollowUpBox>
+}
+
+/** What other parts of the page may do with the box. */
+export interface FollowUpBox {
+  /** Puts a message into it, after what is there, to be changed or sent as it is. */
+  readonly add: (message: string) => void
+}
+
+/** More for the agent to do: at its next step while it works, in a further run when it has ended. */
+export function FollowUp({ agent, ref }: FollowUpProps) {
+  const mayWrite = useCan('agents:write')
+  const [prompt, setPrompt] = useState('')
+  const section = useRef<HTMLElement>(null)
+  useImperativeHandle(ref, () => ({
+    add: (message) => {
+      setPrompt((before) => (before.trim() === '' ? message : `${before.trimEnd()}\n\n${message}`))
+      section.current?.querySelector('textarea')?.focus()
+    },
+  }))
+  // What was written while it was on its way stays.
+  const { problem, pending, send } = useFollowUp(agent.id, (sent) => {
+    setPrompt((now) => (now.trim() === sent ? '' : now))
+  })
+  if (!mayWrite) return null
+  const submit = () => prompt.trim() !== '' && send(prompt.trim())
+  const sendByKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    submit()
+  }
+  const ended = isEnded(agent.status)
+  return (
+    <section ref={section} aria-label="Follow-up" className="max-w-5xl border-t border-line pt-4" onKeyDown={sendByKey}>
+      {problem !== undefined && (
+        <div className="mb-3">
+          <ProblemSummary problem={problem} />
+        </div>
+      )}
+      <TextArea
+        label="Follow-up"
+        name="prompt"
+        rows={3}
+        maxLength={MAX_PROMPT_LENGTH}
+        placeholder={ended ? 'What should the agent do next?' : 'Send a message while the agent works.'}
+        description={
+          ended
+            ? 'Starts another run in the same conversation, on the same branch.'
+            : 'The agent is running: it reads your message before its next step.'
+        }
+        value={prompt}
+        onChange={setPrompt}
+      />
+      <div className="mt-2 flex flex-wrap items-center justify-end gap-3">
+        <span className="text-sm text-soft max-sm:hidden">
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+        </span>
+        <Button
+          variant="primary"
+          icon={SendHorizontal}
+          pending={pending}
+          disabled={prompt.trim() === ''}
+          onClick={submit}
+        >
+          Send
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function useFollowUp(id: string, onSent: (prompt: string) => void) {
+  const [pending, setPending] = useState(false)
+  const [problem, setProblem] = useState<ApiProblem>()
+  const client = useQueryClient()
+  const { keyFor, forget } = useIdempotencyKey()
+  const post = async (body: { readonly prompt: string }): Promise<void> => {
+    const params = { path: { id }, header: { 'idempotency-key': keyFor(body) } }
+    const agent = await take(api.POST('/v1/agents/{id}/followup', { params, body }))
+    forget()
+    client.setQueryData(agentQuery(id).queryKey, agent)
+    void client.invalidateQueries({ queryKey: ['/v1/agents', id, 'runs'] })
+    announce('Sent to the agent')
+    onSent(body.prompt)
+  }
+  const send = (prompt: string): void => {
+    if (pending) return
+    setPending(true)
+    setProblem(undefined)
+    post({ prompt })
+      .catch((error: unknown) => setProblem(problemOf(error)))
+      .finally(() => setPending(false))
+  }
+  return { pending, problem, send }
 }

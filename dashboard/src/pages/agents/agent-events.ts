@@ -1,6 +1,6 @@
 /** What `GET /v1/agents/{id}/events` tells, read so that nothing of it is believed unseen. */
 
-interface Told {
+interface EventHeader {
   readonly sequence: number
   readonly runId: string
   /** ISO 8601 UTC. */
@@ -12,7 +12,7 @@ export interface RunFailure {
   readonly message: string
 }
 
-export type AgentEvent = Told &
+export type AgentEvent = EventHeader &
   (
     | { readonly type: 'status'; readonly status: string; readonly error: RunFailure | undefined }
     | { readonly type: 'phase'; readonly phase: string }
@@ -39,11 +39,11 @@ export function parseAgentEvent(text: string): AgentEvent | undefined {
   const event = fieldsOf(parsed(text))
   const sequence = event['sequence']
   if (typeof sequence !== 'number') return undefined
-  const told = { sequence, runId: textOf(event['run_id']), at: textOf(event['created_at']) }
-  return { ...told, ...contentOf(textOf(event['type']), fieldsOf(event['data'])) }
+  const header = { sequence, runId: textOf(event['run_id']), at: textOf(event['created_at']) }
+  return { ...header, ...contentOf(textOf(event['type']), fieldsOf(event['data'])) }
 }
 
-type Content = AgentEvent extends infer Event ? (Event extends unknown ? Omit<Event, keyof Told> : never) : never
+type Content = AgentEvent extends infer Event ? (Event extends unknown ? Omit<Event, keyof EventHeader> : never) : never
 
 function contentOf(type: string, data: Fields): Content {
   switch (type) {

@@ -6,8 +6,8 @@ import { visibleName } from '../../lib/visible-text.ts'
 import { CopyableText } from '../../ui/copy.tsx'
 import { AgentStatus, StatusChip } from '../../ui/status.tsx'
 import { Dash, Ms, Time, Tokens, Usd } from '../../ui/values.tsx'
+import type { Connection } from './agent-stream.ts'
 import type { LiveAgent } from './queries.ts'
-import type { Connection } from './use-agent-events.ts'
 import { durationOf, useSecond } from './use-second.ts'
 import { type AgentWork, isEnded } from './work.ts'
 
@@ -58,10 +58,10 @@ function LiveMark({ connection, status }: { readonly connection: Connection; rea
 function Facts({ agent, work }: Omit<AgentFactsProps, 'connection'>) {
   const isRunning = agent.status === 'running'
   const now = useSecond(isRunning)
-  const isTold = !isEnded(agent.status)
+  const isLive = !isEnded(agent.status)
   // while it works, its events know more than what was asked for when the page was opened
-  const cost = isTold ? Math.max(agent.usage.cost_usd, work.costUsd) : agent.usage.cost_usd
-  const tokens = isTold ? Math.max(agent.usage.tokens, work.tokens) : agent.usage.tokens
+  const cost = isLive ? Math.max(agent.usage.cost_usd, work.costUsd) : agent.usage.cost_usd
+  const tokens = isLive ? Math.max(agent.usage.tokens, work.tokens) : agent.usage.tokens
   return (
     <dl className="flex flex-wrap gap-x-10 gap-y-3 rounded-xl border border-line bg-surface px-4 py-3">
       <Fact label="Model">{visibleName(agent.model)}</Fact>
@@ -81,7 +81,7 @@ function Facts({ agent, work }: Omit<AgentFactsProps, 'connection'>) {
       <Fact label="Created">
         <Time iso={agent.created_at} relative />
       </Fact>
-      <Fact label="Asked by">{agent.asked_by.name === null ? <Dash /> : visibleName(agent.asked_by.name)}</Fact>
+      <Fact label="Created by">{agent.created_by.name === null ? <Dash /> : visibleName(agent.created_by.name)}</Fact>
     </dl>
   )
 }

@@ -1,23 +1,27 @@
 /** All agents of the account, the newest first. */
-
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Bot, Plus } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useCan } from '../../api/me.ts'
+import { visibleName } from '../../lib/visible-text.ts'
 import { Button, LinkButton } from '../../ui/button.tsx'
-import { Combobox } from '../../ui/choices.tsx'
-import { SelectField } from '../../ui/field.tsx'
+import { Combobox } from '../../ui/form/combobox.tsx'
+import { SelectField } from '../../ui/form/select-field.tsx'
 import { Page } from '../../ui/page.tsx'
-import { LoadMore, usePages } from '../../ui/paged.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
-import { AgentsTable } from './agents-table.tsx'
-import { createCommand } from './curl.ts'
+import { AgentStatus } from '../../ui/status.tsx'
+import { LoadMore, usePages } from '../../ui/table/paged.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
+import { useNow } from '../../ui/time-zone.ts'
+import { Ms, Time, Usd } from '../../ui/values.tsx'
+import { createCommand } from './draft.ts'
 import { type Agent, agentsKey, isOpen, loadAgents, repositoriesQuery } from './queries.ts'
 import { type AgentsSearch, STATUSES, type Status, statusIn } from './search.ts'
+import { durationOf } from './use-second.ts'
 
 const REFRESH_MS = 5_000
-const WHAT = 'An agent works on a git repository on its own: it reads, edits and runs commands, and pushes a branch.'
+const WHAT = 'Agents work on a git repository: they read and edit files, run commands, and push a branch.'
 const route = getRouteApi('/agents')
 
 export function AgentsPage() {
@@ -101,7 +105,7 @@ function Filters({ search }: { readonly search: AgentsSearch }) {
 function NoMatch() {
   const navigate = route.useNavigate()
   const showAll = <Button onClick={() => void navigate({ search: {} })}>Show all agents</Button>
-  return <Empty icon={Bot} title="No agent is like that" action={showAll} />
+  return <Empty icon={Bot} title="No matching agents" action={showAll} />
 }
 
 function NoAgents() {
@@ -124,8 +128,90 @@ function NoAgents() {
       }
       command={createCommand(location.origin, example)}
     >
-      Give one a repository and a task; what it does can be watched here, and what it changed be read before it is
-      merged.
+      Give an agent a repository and a task. Follow its work here, and review its diff before you merge.
     </Empty>
   )
+}
+
+/** Two lines a cell: eight columns would not fit beside the navigation. */
+const COLUMNS: readonly Column<Agent>[] = [
+  { id: 'name', header: 'Agent and model', cell: (agent) => <Name agent={agent} />, primary: true },
+  { id: 'status', header: 'Status', cell: ({ status }) => <AgentStatus status={status} /> },
+  { id: 'repository', header: 'Repository', cell: (agent) => <Repository agent={agent} /> },
+  { id: 'created', header: 'Created', cell: (agent) => <Created agent={agent} /> },
+  { id: 'duration', header: 'Duration', align: 'right', cell: (agent) => <Duration agent={agent} /> },
+  { id: 'cost', header: 'Cost', align: 'right', cell: ({ usage }) => <Usd value={usage.cost_usd} /> },
+]
+
+interface AgentsTableProps {
+  readonly rows: readonly Agent[]
+  readonly empty: ReactNode
+}
+
+function AgentsTable({ rows, empty }: AgentsTableProps) {
+  return (
+    <Table
+      label="Agents"
+      viewId="agents"
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ id }) => id}
+      rowHref={({ id }) => ({ to: '/agents/$agentId', params: { agentId: id } })}
+      empty={empty}
+      density="comfortable"
+    />
+  )
+}
+
+function Name({ agent }: { readonly agent: Agent }) {
+  return (
+    <span className="flex max-w-60 min-w-32 flex-col leading-tight max-md:max-w-full xl:max-w-72 2xl:max-w-2xl">
+      <Line text={agent.name} />
+      <span className="flex text-xs font-normal text-soft">
+        <Line text={agent.model} />
+      </span>
+    </span>
+  )
+}
+
+function Repository({ agent: { repository, base_branch: base } }: { readonly agent: Agent }) {
+  return (
+    <span className="inline-flex max-w-full min-w-0 flex-col leading-tight md:max-w-48 2xl:max-w-96">
+      <Line text={repository} />
+      {base !== null && (
+        <span className="flex gap-1 text-xs text-soft max-md:justify-end">
+          from <Line text={base} />
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** When, and who asked for what it does now; that may be gone. */
+function Created({ agent: { created_at: at, created_by: who } }: { readonly agent: Agent }) {
+  return (
+    <span className="inline-flex max-w-full min-w-0 flex-col leading-tight md:max-w-44 2xl:max-w-80">
+      <Time iso={at} relative />
+      {who.name !== null && (
+        <span className="flex gap-1 text-xs text-soft max-md:justify-end">
+          by <Line text={who.name} />
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** Text of whoever wrote it, on one line. */
+function Line({ text }: { readonly text: string }) {
+  const shown = visibleName(text)
+  return (
+    <bdi title={shown} className="min-w-0 truncate">
+      {shown}
+    </bdi>
+  )
+}
+
+function Duration({ agent }: { readonly agent: Agent }) {
+  const now = useNow()
+  return <Ms value={durationOf(agent, now)} />
 }

@@ -6,8 +6,8 @@ import { downloadText } from '../../lib/download.ts'
 import { formatBytes, formatCount, plural } from '../../lib/format.ts'
 import { type DiffFile, parseUnifiedDiff, type UnifiedDiff } from '../../lib/unified-diff.ts'
 import { Button } from '../../ui/button.tsx'
-import { Segmented } from '../../ui/choices.tsx'
 import { CopyButton } from '../../ui/copy.tsx'
+import { Segmented } from '../../ui/form/segmented.tsx'
 import { useMediaQuery } from '../../ui/media-query.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Counts, DiffFileCard } from './diff-file.tsx'
@@ -41,8 +41,8 @@ export function DiffTab(props: DiffTabProps) {
 
 function NoDiff({ isEnded: ended }: { readonly isEnded: boolean }) {
   return (
-    <Empty icon={FileDiff} title={ended ? 'It changed nothing' : 'No diff yet'}>
-      {ended ? 'What it said is in the transcript.' : 'The diff is there when the run commits what it changed.'}
+    <Empty icon={FileDiff} title={ended ? 'No changes' : 'No diff yet'}>
+      {ended ? 'The transcript has its answer.' : 'The diff appears when the run commits its changes.'}
     </Empty>
   )
 }
@@ -89,10 +89,11 @@ function Notes({ diff, parsed }: { readonly diff: LoadedDiff; readonly parsed: U
     <div className="rounded-lg bg-warn-soft px-3 py-2 text-ink">
       {omitted > 0 && (
         <p>
-          {formatCount(omitted)} lines are not shown here. The download has them all ({formatBytes(diff.text.length)}).
+          {formatCount(omitted)} lines are not shown here. The download has all of them ({formatBytes(diff.text.length)}
+          ).
         </p>
       )}
-      {diff.isTruncated && <p>The diff was too large to be kept whole: its end is missing, also in the download.</p>}
+      {diff.isTruncated && <p>The diff exceeds the size limit: its end is missing, also in the download.</p>}
     </div>
   )
 }
@@ -117,7 +118,7 @@ function FileList({ files }: { readonly files: readonly DiffFile[] }) {
   )
 }
 
-/** Not made of the path, which is a stranger's. */
+/** By position: the path is untrusted. */
 function anchorOf(at: number): string {
   return `file-${at + 1}`
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { type Draft, EMPTY, isReady, orderOf, repositoryIn, repositoryProblem } from './draft.ts'
+import { createCommand, type Draft, EMPTY, isReady, orderOf, quoted, repositoryIn, repositoryProblem } from './draft.ts'
 
 const DRAFT: Draft = { ...EMPTY, name: ' Fix it ', repository: 'acme/website', prompt: ' Do. ' }
 
@@ -43,4 +44,20 @@ test('it is ready when it has a name, a repository and a task', () => {
   for (const change of [{ name: ' ' }, { prompt: '' }, { repository: '' }, { repository: 'acme' }]) {
     assert.ok(!isReady({ ...DRAFT, ...change }), JSON.stringify(change))
   }
+})
+
+test('a shell reads a quoted text as it is, whatever is in it', () => {
+  for (const text of ["it's", '$(id) `id` "x" \\ !', "''", 'two\nlines', '-n', "'; rm -rf /; '"]) {
+    assert.equal(execFileSync('sh', ['-c', `printf %s ${quoted(text)}`], { encoding: 'utf8' }), text)
+  }
+})
+
+test('the command has the call, and the name of the variable instead of a key', () => {
+  assert.equal(
+    createCommand('https://gateway.example', { name: "Ada's", prompt: 'x' }),
+    `curl https://gateway.example/v1/agents \\
+  -H "Authorization: Bearer $TURNPIKE_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"name":"Ada'\\''s","prompt":"x"}'`,
+  )
 })

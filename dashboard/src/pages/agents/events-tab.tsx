@@ -2,13 +2,13 @@
 import { Webhook } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useCan } from '../../api/me.ts'
-import { lookAgainMs } from '../../lib/look-again.ts'
+import { refreshIntervalMs } from '../../lib/refresh-interval.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
-import { LoadMore, type Pages, usePages } from '../../ui/paged.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
 import { DeliveryStatus } from '../../ui/status.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { LoadMore, type Pages, usePages } from '../../ui/table/paged.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
 import { Time } from '../../ui/values.tsx'
 import { type LiveAgent, loadWebhookEvents, type WebhookEvent, webhookEventsKey } from './queries.ts'
 import { isEnded } from './work.ts'
@@ -50,7 +50,7 @@ function useEvents(agentId: string): Pages<WebhookEvent> {
   const { data } = pages
   useEffect(() => {
     const deliveries = (data ?? []).flatMap((event) => event.deliveries ?? [])
-    setEveryMs(lookAgainMs(deliveries, Date.now()))
+    setEveryMs(refreshIntervalMs(deliveries, Date.now()))
   }, [data])
   return pages
 }
@@ -80,12 +80,12 @@ function NoEvents({ isEnded: ended }: { readonly isEnded: boolean }) {
   return (
     <Empty
       icon={Webhook}
-      title={ended ? 'No webhook events any more' : 'No webhook events yet'}
+      title={ended ? 'No webhook events left' : 'No webhook events yet'}
       action={<LinkButton to="/webhooks">Go to webhooks</LinkButton>}
     >
       {ended
-        ? 'They are kept for 30 days.'
-        : 'One is sent when a run starts, and one when it ends, to every endpoint that asks for it.'}
+        ? 'Webhook events are kept for 30 days.'
+        : 'Every subscribed endpoint receives an event when a run starts and when it ends.'}
     </Empty>
   )
 }

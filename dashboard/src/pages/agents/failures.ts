@@ -8,47 +8,47 @@ export interface FailureHelp {
   readonly link?: { readonly to: string; readonly label: string }
 }
 
-const OPERATOR = 'Whoever operates this gateway has to see to it; `turnpike doctor` says what is missing.'
-const MORE = 'What it did until then is kept: a follow-up goes on from there.'
+const OPERATOR = 'Ask the operator of this gateway; `turnpike doctor` shows what is missing.'
+const MORE = 'Its work so far is kept: send a follow-up to continue.'
 
 type Code = NonNullable<Agent['error']>['code']
 
 const FAILURES: Readonly<Record<Code, FailureHelp>> = {
-  start_timeout: { title: 'No worker started it in time', help: 'The workers may be busy or away. Try again later.' },
-  agents_unavailable: { title: 'The worker has no sandbox that holds', help: OPERATOR },
+  start_timeout: { title: 'No worker started it in time', help: 'The workers may be busy or down. Try again later.' },
+  agents_unavailable: { title: 'The worker has no working sandbox', help: OPERATOR },
   repository_unavailable: {
     title: 'The repository or the branch could not be fetched',
-    help: 'Check their names, and that this gateway has been given access to the repository.',
+    help: 'Check both names, and that this gateway has access to the repository.',
   },
-  repository_too_large: { title: 'The repository is larger than is allowed' },
+  repository_too_large: { title: 'The repository exceeds the size limit' },
   model_unavailable: {
-    title: 'The model does not exist, or may not be used',
-    help: 'Start another agent with a model that you may use.',
+    title: 'The model does not exist, or is not allowed',
+    help: 'Start another agent with an allowed model.',
     link: { to: '/models', label: 'See models' },
   },
   insufficient_credit: {
-    title: 'Credit or a budget is used up',
+    title: 'No credit or budget left',
     help: `Top up, or raise the budget. ${MORE}`,
     link: { to: '/billing', label: 'Go to billing' },
   },
-  rate_limited: { title: 'The rate limit of the account did not let it go on', help: `Wait a while. ${MORE}` },
-  provider_error: { title: 'The model’s provider failed again and again', help: `Try again later. ${MORE}` },
-  max_cost: { title: 'It reached the budget of a run', help: MORE },
-  max_steps: { title: 'It reached the most steps of a run', help: MORE },
-  run_timeout: { title: 'It took longer than a run may', help: `Ask for less at a time. ${MORE}` },
-  stalled: { title: 'Nothing happened for too long', help: `Say more exactly what is to be done. ${MORE}` },
-  workspace_too_large: { title: 'Its workspace grew beyond what is allowed' },
+  rate_limited: { title: 'The rate limit of the account was reached', help: `Wait a while. ${MORE}` },
+  provider_error: { title: 'The model’s provider failed repeatedly', help: `Try again later. ${MORE}` },
+  max_cost: { title: 'The run reached its budget', help: MORE },
+  max_steps: { title: 'The run reached its step limit', help: MORE },
+  run_timeout: { title: 'The run reached its time limit', help: `Give it a smaller task. ${MORE}` },
+  stalled: { title: 'The run made no progress', help: `Describe the task more precisely. ${MORE}` },
+  workspace_too_large: { title: 'The workspace exceeds the size limit' },
   push_failed: {
     title: 'The branch could not be pushed',
-    help: 'What it changed is in the diff. Check that this gateway may write to the repository.',
+    help: 'The diff has its changes. Check that this gateway can write to the repository.',
   },
-  worker_lost: { title: 'Its worker went away in the middle', help: MORE },
-  internal_error: { title: 'Something broke in Turnpike', help: 'The log of the gateway says what.' },
+  worker_lost: { title: 'The worker stopped during the run', help: MORE },
+  internal_error: { title: 'Internal error in Turnpike', help: 'The gateway’s log has the cause.' },
 }
 
 /** A code that a newer gateway sends is shown as it is. */
 export function helpFor(code: string): FailureHelp {
-  return isKnown(code) ? FAILURES[code] : { title: `It failed: ${code}` }
+  return isKnown(code) ? FAILURES[code] : { title: `The run failed: ${code}` }
 }
 
 function isKnown(code: string): code is Code {

@@ -5,24 +5,40 @@ import { useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { problemOf } from '../../api/problem.ts'
+import { formatPrice } from '../../lib/format.ts'
 import { toast } from '../../ui/announcer.tsx'
+import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
-import { Form } from '../../ui/form.tsx'
+import { Combobox, type ComboboxOption } from '../../ui/form/combobox.tsx'
+import { NumberField, TextArea, TextField } from '../../ui/form/field.tsx'
+import { Form } from '../../ui/form/form.tsx'
 import { Card, Page } from '../../ui/page.tsx'
 import { Forbidden } from '../../ui/states.tsx'
-import { createCommand } from './curl.ts'
-import { type Draft, EMPTY, isReady, orderOf } from './draft.ts'
-import { DraftFields } from './draft-fields.tsx'
-import { agentModelsQuery, repositoriesQuery } from './queries.ts'
-import { useOnceKey } from './use-once-key.ts'
+import {
+  createCommand,
+  type Draft,
+  EMPTY,
+  isReady,
+  MAX_COST_USD,
+  MAX_NAME_LENGTH,
+  MAX_PROMPT_LENGTH,
+  MAX_STEPS,
+  orderOf,
+  repositoryIn,
+  repositoryProblem,
+  TEMPLATES,
+  USUAL_STEPS,
+  useIdempotencyKey,
+} from './draft.ts'
+import { agentModelsQuery, type Model, recentOf, repositoriesQuery } from './queries.ts'
 
 const PARENT = { to: '/agents', label: 'Agents' }
 
 export function NewAgentPage() {
   const mayWrite = useCan('agents:write')
   return (
-    <Page title="New agent" parent={PARENT} description="It starts at once and works on a branch of its own.">
-      {mayWrite ? <NewAgent /> : <Forbidden what="the making of agents" right="agents:write" />}
+    <Page title="New agent" parent={PARENT} description="It starts at once, on its own branch.">
+      {mayWrite ? <NewAgent /> : <Forbidden what="the form for new agents" right="agents:write" />}
     </Page>
   )
 }
@@ -51,16 +67,14 @@ function NewAgent() {
         />
       </Form>
       <Card className="flex flex-col gap-3 lg:sticky lg:top-20">
-        <h2 className="font-medium text-ink">The same call</h2>
+        <h2 className="font-medium text-ink">API call</h2>
         <CodeBlock
           code={createCommand(location.origin, orderOf(draft), 2)}
           language="curl"
-          label="The same call for a terminal"
+          label="API call as a shell command"
           maxHeight="24rem"
         />
-        <p className="text-sm text-soft">
-          Its calls of the model are charged to this account like any others, with your rights and your limits.
-        </p>
+        <p className="text-sm text-soft">Its model calls are charged to this account, with your rights and limits.</p>
       </Card>
     </div>
   )
@@ -69,7 +83,7 @@ function NewAgent() {
 /** One agent, however often the button is pressed. */
 function useCreation(draft: Draft) {
   const [isUnavailable, setUnavailable] = useState(false)
-  const { keyFor } = useOnceKey()
+  const { keyFor } = useIdempotencyKey()
   const client = useQueryClient()
   const navigate = useNavigate()
   const submit = async (): Promise<void> => {
@@ -94,9 +108,156 @@ function Unavailable() {
   return (
     <div className="flex flex-col gap-2">
       <p className="text-soft">
-        Whoever operates this gateway has to see to that first. This says what is missing, and tries again:
+        Ask the operator of this gateway. This command shows what is missing, and tries again:
       </p>
-      <CodeBlock code="turnpike doctor" language="Shell" label="Command that says what agents need" />
+      <CodeBlock code="turnpike doctor" language="Shell" label="Command that checks the requirements of agents" />
     </div>
   )
+}
+
+interface DraftFieldsProps {
+  readonly draft: Draft
+  readonly onChange: (change: Partial<Draft>) => void
+  readonly models: readonly Model[]
+  readonly areModelsPending: boolean
+  readonly repositories: readonly string[]
+}
+
+function DraftFields(props: DraftFieldsProps) {
+  const { draft, onChange } = props
+  return (
+    <>
+      <Repository {...props} />
+      <Task {...props} />
+      <TextField
+        label="Name"
+        name="name"
+        required
+        description="Shown in lists and in its commits."
+        maxLength={MAX_NAME_LENGTH}
+        autoComplete="off"
+        value={draft.name}
+        onChange={(name) => onChange({ name })}
+      />
+      <ModelField {...props} />
+      <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
+        <NumberField
+          label="Budget of a run"
+          name="max_cost_usd"
+          description="Empty: the credit of the account."
+          prefix="$"
+          suffix="USD"
+          min={0.000000001}
+          max={MAX_COST_USD}
+          value={draft.maxCostUsd}
+          onChange={(maxCostUsd) => onChange({ maxCostUsd })}
+        />
+        <NumberField
+          label="Steps of a run"
+          name="max_steps"
+          description={`Calls of the model, at most ${MAX_STEPS}.`}
+          whole
+          min={1}
+          max={MAX_STEPS}
+          placeholder={String(USUAL_STEPS)}
+          value={draft.maxSteps}
+          onChange={(maxSteps) => onChange({ maxSteps })}
+        />
+      </div>
+    </>
+  )
+}
+
+type PartProps = Pick<DraftFieldsProps, 'draft' | 'onChange'>
+
+function Repository({ draft, onChange, repositories }: DraftFieldsProps) {
+  const recent = recentOf(repositories)
+  return (
+    <div className="grid grid-cols-1 gap-5 sm:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+      <div className="flex flex-col gap-2">
+        <TextField
+          label="Repository"
+          name="repository"
+          required
+          mono
+          placeholder="organisation/repository"
+          autoComplete="off"
+          spellCheck={false}
+          value={draft.repository}
+          error={repositoryProblem(draft.repository)}
+          onChange={(text) => onChange({ repository: repositoryIn(text) })}
+        />
+        {recent.length > 0 && (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields, and these are shortcuts to one
+          <div role="group" aria-label="Recent repositories" className="flex flex-wrap gap-1.5">
+            {recent.map((repository) => (
+              <Button key={repository} size="sm" className="max-w-full" onClick={() => onChange({ repository })}>
+                <span className="truncate">{repository}</span>
+              </Button>
+            ))}
+          </div>
+        )}
+      </div>
+      <TextField
+        label="Base branch"
+        name="branch"
+        mono
+        placeholder="default branch"
+        autoComplete="off"
+        spellCheck={false}
+        value={draft.branch}
+        onChange={(branch) => onChange({ branch })}
+      />
+    </div>
+  )
+}
+
+function Task({ draft, onChange }: PartProps) {
+  return (
+    <div className="flex flex-col gap-2">
+      <TextArea
+        label="Task"
+        name="prompt"
+        required
+        rows={8}
+        maxLength={MAX_PROMPT_LENGTH}
+        placeholder="What to do, how to verify it, and what not to change."
+        value={draft.prompt}
+        onChange={(prompt) => onChange({ prompt })}
+      />
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields, and these are shortcuts to one */}
+      <div role="group" aria-label="Templates" className="flex flex-wrap gap-1.5">
+        {TEMPLATES.map(({ label, prompt }) => (
+          <Button
+            key={label}
+            size="sm"
+            onClick={() => onChange({ prompt, ...(draft.name.trim() === '' && { name: label }) })}
+          >
+            {label}
+          </Button>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function ModelField({ draft, onChange, models, areModelsPending }: DraftFieldsProps) {
+  const none = !areModelsPending && models.length === 0
+  return (
+    <Combobox
+      label="Model"
+      name="model"
+      description="Models with tool calls, with their prices per million tokens in and out."
+      placeholder="Default model"
+      error={none ? 'No model here supports tool calls. Ask the operator to add a provider that has one.' : undefined}
+      value={draft.model}
+      options={models.map(optionOf)}
+      onChange={(model) => onChange({ model })}
+    />
+  )
+}
+
+function optionOf({ id, pricing }: Model): ComboboxOption {
+  const prices = [pricing?.input_per_million, pricing?.output_per_million]
+  return { value: id, label: id, hint: prices.map((price) => formatPrice(price ?? null)).join(' / ') }
 }

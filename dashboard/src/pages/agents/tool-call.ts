@@ -1,4 +1,6 @@
 /** What a call of a tool is about, from the name and the JSON that a model wrote. It may be anything. Pure. */
+import type { DiffLine, LineKind } from '../../lib/unified-diff.ts'
+import { visibleLine } from '../../lib/visible-text.ts'
 import type { ToolEntry } from './work.ts'
 
 export type ToolCall =
@@ -71,4 +73,29 @@ export function folded(text: string, keep: 'start' | 'end' = 'start'): string | 
   const isStart = keep === 'start'
   const some = (isStart ? lines.slice(0, FOLDED_LINES) : lines.slice(-FOLDED_LINES)).join('\n')
   return (isStart ? some.slice(0, FOLDED_CHARACTERS) : some.slice(-FOLDED_CHARACTERS)).toWellFormed()
+}
+
+/** What an edit changes, line by line: what both texts begin and end with stays, the rest is replaced. */
+export function inlineDiff(before: string, after: string): readonly DiffLine[] {
+  const [old, next] = [splitLines(before), splitLines(after)]
+  const most = Math.min(old.length, next.length)
+  let start = 0
+  while (start < most && old[start] === next[start]) start += 1
+  let end = 0
+  while (end < most - start && old[old.length - 1 - end] === next[next.length - 1 - end]) end += 1
+  return [
+    ...lines('context', next.slice(0, start)),
+    ...lines('removed', old.slice(start, old.length - end)),
+    ...lines('added', next.slice(start, next.length - end)),
+    ...lines('context', next.slice(next.length - end)),
+  ]
+}
+
+function splitLines(text: string): readonly string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n')
+}
+
+function lines(kind: LineKind, texts: readonly string[]): readonly DiffLine[] {
+  const place = { oldNumber: undefined, newNumber: undefined, isUnended: false }
+  return texts.map((text) => ({ kind, text: visibleLine(text), ...place }))
 }

@@ -1,4 +1,4 @@
-/** A call of a tool: what was asked of it, and what came of it. All of it is text of strangers. */
+/** A tool call with its arguments and its output, all of which are untrusted text. */
 import {
   CircleCheck,
   CircleX,
@@ -12,13 +12,14 @@ import {
   SquareTerminal,
   Wrench,
 } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import { plural } from '../../lib/format.ts'
 import { visibleName, visibleText } from '../../lib/visible-text.ts'
+import { Button } from '../../ui/button.tsx'
+import { classNames } from '../../ui/class-names.ts'
 import { Markdown } from '../../ui/markdown.tsx'
-import { DiffLines } from './diff-lines.tsx'
-import { FoldedText } from './folded-text.tsx'
-import { inlineDiff } from './inline-diff.ts'
-import { readToolCall, type ToolCall, withoutOutcome } from './tool-call.ts'
+import { DiffLines } from './diff-file.tsx'
+import { folded, inlineDiff, readToolCall, type ToolCall, withoutOutcome } from './tool-call.ts'
 import type { ToolEntry } from './work.ts'
 
 export interface ToolCardProps {
@@ -163,9 +164,7 @@ function Change({ before, after, output, entry }: ChangeProps) {
     <>
       <div className="border-t border-line">
         <DiffLines lines={lines.slice(0, MAX_LINES)} withoutNumbers />
-        {more > 0 && (
-          <p className="px-3 py-1 text-sm text-soft">{more} more lines. The diff has what has become of them.</p>
-        )}
+        {more > 0 && <p className="px-3 py-1 text-sm text-soft">{more} more lines; see the diff.</p>}
       </div>
       {!DONE.test(output) && <Output text={output} entry={entry} />}
     </>
@@ -184,7 +183,7 @@ function Output({ text, entry: { result }, keep = 'start' }: OutputProps) {
   return (
     <Well label="Output">
       <FoldedText text={text} keep={keep} className="text-ink" />
-      {result.isTruncated && <p className="mt-1 font-sans text-soft">Only a part of it was kept.</p>}
+      {result.isTruncated && <p className="mt-1 font-sans text-soft">Truncated.</p>}
     </Well>
   )
 }
@@ -195,5 +194,39 @@ function Well({ label, children }: { readonly label: string; readonly children: 
       <span className="sr-only">{label}: </span>
       {children}
     </div>
+  )
+}
+
+interface FoldedTextProps {
+  /** May be seen: it went through `visibleText`. */
+  readonly text: string
+  readonly keep?: 'start' | 'end'
+  readonly className?: string
+}
+
+/** Text as it is, line by line; of long ones a part, and the rest on request. */
+export function FoldedText({ text, keep = 'start', className }: FoldedTextProps) {
+  const [isWhole, setWhole] = useState(false)
+  const part = folded(text, keep)
+  const isFolded = part !== undefined && !isWhole
+  return (
+    <>
+      {isFolded && keep === 'end' && <p className="pb-1 text-soft">…</p>}
+      <p dir="auto" className={classNames('whitespace-pre-wrap wrap-anywhere', className)}>
+        {isFolded ? part : text}
+      </p>
+      {isFolded && keep === 'start' && <p className="text-soft">…</p>}
+      {part !== undefined && (
+        <Button
+          size="sm"
+          variant="ghost"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+          className="mt-1 -ml-2.5 font-sans"
+        >
+          {isWhole ? 'Show less' : `Show all (${plural(text.split('\n').length, 'line')})`}
+        </Button>
+      )}
+    </>
   )
 }

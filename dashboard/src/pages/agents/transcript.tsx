@@ -1,18 +1,16 @@
 /** What was said and done, as it is said and done. */
 import { ArrowDown, Bot, CircleAlert, CircleCheck, RotateCcw, User } from 'lucide-react'
-import { memo, useState } from 'react'
+import { memo, type RefCallback, useCallback, useEffect, useRef, useState } from 'react'
 import { formatCount } from '../../lib/format.ts'
 import { visibleText } from '../../lib/visible-text.ts'
 import { Button } from '../../ui/button.tsx'
 import { Markdown } from '../../ui/markdown.tsx'
 import { Skeleton } from '../../ui/states.tsx'
 import { Time } from '../../ui/values.tsx'
+import type { AgentStream } from './agent-stream.ts'
 import { helpFor } from './failures.ts'
-import { FoldedText } from './folded-text.tsx'
 import type { LiveAgent } from './queries.ts'
-import { ToolCard } from './tool-card.tsx'
-import type { AgentStream } from './use-agent-events.ts'
-import { useFollowedEnd } from './use-followed-end.ts'
+import { FoldedText, ToolCard } from './tool-card.tsx'
 import { type EndEntry, type Entry, isEnded, type MessageEntry } from './work.ts'
 
 /** So many of the newest are shown at first, and so many more on each press. */
@@ -138,4 +136,57 @@ function End({ entry: { status, error, at } }: { readonly entry: EndEntry }) {
       <span aria-hidden className="h-px flex-1 bg-line" />
     </div>
   )
+}
+
+/** So near to the end of the page one is at it. */
+const NEAR_PX = 96
+
+interface FollowedEnd {
+  /** For the list that grows. */
+  readonly list: RefCallback<HTMLOListElement>
+  readonly isAtEnd: boolean
+  readonly toEnd: () => void
+}
+
+/**
+ * Keeps the end of the page in sight while it grows, for a reader who is there; one who reads further up is not moved.
+ * @param isOpen Whether it may still grow: what had ended before is read from its beginning.
+ */
+function useFollowedEnd(isOpen: boolean): FollowedEnd {
+  const [element, list] = useState<HTMLOListElement | null>(null)
+  const follows = useRef(isOpen)
+  // Where the end was last: what came since then has not moved the reader, only they have.
+  const end = useRef(0)
+  const [isAtEnd, setAtEnd] = useState(true)
+  const toEnd = useCallback(() => {
+    follows.current = true
+    window.scrollTo({ top: document.documentElement.scrollHeight })
+    end.current = window.scrollY
+  }, [])
+  useEffect(() => {
+    if (element === null) return undefined
+    const look = (): void => {
+      if (isNearEnd()) {
+        follows.current = true
+        end.current = window.scrollY
+      } else if (window.scrollY < end.current - NEAR_PX) follows.current = false
+      setAtEnd(follows.current)
+    }
+    const grow = (): void => {
+      if (follows.current) toEnd()
+      else setAtEnd(isNearEnd())
+    }
+    const observer = new ResizeObserver(grow)
+    observer.observe(element)
+    window.addEventListener('scroll', look, { passive: true })
+    return () => {
+      observer.disconnect()
+      window.removeEventListener('scroll', look)
+    }
+  }, [element, toEnd])
+  return { list, isAtEnd, toEnd }
+}
+
+function isNearEnd(): boolean {
+  return document.documentElement.scrollHeight - window.innerHeight - window.scrollY < NEAR_PX
 }

@@ -5,7 +5,7 @@ import { NO_WORK, withEvents } from './work.ts'
 
 const AT = '2026-11-20T16:29:58.000Z'
 
-/** Numbered from 1 unless said. */
+/** Numbered from 1 by default. */
 function events(...told: readonly (readonly [type: string, data: object, run?: string])[]): AgentEvent[] {
   return told.map(([type, data, run_id = 'run_1'], at) => {
     const event = parseAgentEvent(JSON.stringify({ sequence: at + 1, type, run_id, created_at: AT, data }))

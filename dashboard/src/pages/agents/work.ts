@@ -2,20 +2,20 @@
 import { sumUsd } from '../../lib/money.ts'
 import type { AgentEvent, RunFailure } from './agent-events.ts'
 
-interface EntryPlace {
+interface EntryPosition {
   /** The number of the event that it began with. */
   readonly sequence: number
   readonly runId: string
   readonly at: string
 }
 
-export interface MessageEntry extends EntryPlace {
+export interface MessageEntry extends EntryPosition {
   readonly kind: 'message'
   readonly role: 'user' | 'assistant'
   readonly text: string
 }
 
-export interface ToolEntry extends EntryPlace {
+export interface ToolEntry extends EntryPosition {
   readonly kind: 'tool'
   readonly callId: string
   readonly name: string
@@ -31,7 +31,7 @@ export interface ToolResult {
   readonly at: string
 }
 
-export interface EndEntry extends EntryPlace {
+export interface EndEntry extends EntryPosition {
   readonly kind: 'end'
   readonly status: string
   readonly error: RunFailure | undefined

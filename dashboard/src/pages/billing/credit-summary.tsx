@@ -1,17 +1,18 @@
 /** What is there, what of it is promised, how long it lasts, and what the plan lets one do. */
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { useCan } from '../../api/me.ts'
 import { formatCount, formatPercent, formatUsd, plural } from '../../lib/format.ts'
 import { formatDate, monthName } from '../../lib/time.ts'
 import { monthUsageQuery } from '../../shell/balance-chip.tsx'
+import { LinkButton } from '../../ui/button.tsx'
+import { classNames } from '../../ui/class-names.ts'
+import { Notice } from '../../ui/notice.tsx'
 import { Card, Stat } from '../../ui/page.tsx'
 import { Loaded, Skeleton } from '../../ui/states.tsx'
 import { useNow } from '../../ui/time-zone.ts'
-import { CreditNotices } from './credit-notices.tsx'
-import { available, costPerDay, daysLeft } from './forecast.ts'
-import { addMonths, monthAt } from './months.ts'
+import { addMonths, available, costPerDay, daysLeft, monthAt } from './months.ts'
 import { type Account, accountQuery, lastDaysQuery, type Usage } from './queries.ts'
-import { UsedBar } from './used-bar.tsx'
 
 export function CreditSummary() {
   const account = useQuery(accountQuery)
@@ -51,22 +52,21 @@ function Summary({ account, month }: SummaryProps) {
 
 function Balance({ month }: Pick<SummaryProps, 'month'>) {
   const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
-  const holds = held === 0 ? 'Nothing held by requests' : `${formatUsd(held)} held by requests under way`
-  if (unlimited) return <Stat label="Balance" value="No limit" hint="Billed after the fact" />
+  const holds = held === 0 ? 'No holds' : `${formatUsd(held)} held by requests in flight`
+  if (unlimited) return <Stat label="Balance" value="No limit" hint="Postpaid" />
   return <Stat label="Balance" value={formatUsd(balance, 'total')} hint={holds} />
 }
 
 function Allowance({ account: { allowance_usd: left } }: Pick<SummaryProps, 'account'>) {
   const resets = formatDate(`${addMonths(monthAt(useNow()), 1)}-01`)
-  const hint = left === 0 ? `The next month begins on ${resets}` : `Expires on ${resets}, 00:00 UTC`
+  const hint = left === 0 ? `Next month begins on ${resets}` : `Expires on ${resets}, 00:00 UTC`
   return <Stat label="Allowance left" value={formatUsd(left, 'total')} hint={hint} />
 }
 
 function Spent({ account: { monthly_budget_usd: budget }, month }: SummaryProps) {
   const { total_cost_usd: cost } = month
   const name = monthName(monthAt(useNow()))
-  if (budget === null)
-    return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint="No budget is set" />
+  if (budget === null) return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint="No budget set" />
   const share = budget === 0 ? 1 : cost / budget
   const hint = (
     <>
@@ -80,7 +80,7 @@ function Spent({ account: { monthly_budget_usd: budget }, month }: SummaryProps)
 function DaysLeft({ account, month }: SummaryProps) {
   const now = useNow()
   const { data } = useQuery(lastDaysQuery(now))
-  const label = 'Lasts at this rate'
+  const label = 'Credit lasts'
   const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
   if (data === undefined) return <Stat label={label} value={<Skeleton className="my-1 h-5 w-20" />} />
   const since = Math.max(Date.parse(data.period_start), Date.parse(account.created_at))
@@ -88,9 +88,13 @@ function DaysLeft({ account, month }: SummaryProps) {
   const rate = `${formatUsd(perDay, 'total')} a day in the last 7 days`
   if (unlimited) return <Stat label={label} value="No limit" hint={rate} />
   const days = daysLeft(available(balance, held), perDay)
-  if (days === undefined) return <Stat label={label} value="—" hint="Nothing was used in the last 7 days" />
+  if (days === undefined) return <Stat label={label} value="—" hint="No usage in the last 7 days" />
   return (
-    <Stat label={label} value={days === Number.POSITIVE_INFINITY ? 'Over a year' : plural(days, 'day')} hint={rate} />
+    <Stat
+      label={label}
+      value={days === Number.POSITIVE_INFINITY ? 'More than a year' : plural(days, 'day')}
+      hint={rate}
+    />
   )
 }
 
@@ -118,4 +122,82 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 
 function limitText(limit: number | null): string {
   return limit === null ? 'no limit' : formatCount(limit)
+}
+
+interface CreditNoticesProps {
+  readonly account: Account
+  readonly month: Usage
+}
+
+/** What rejects requests now or soon, and what to do about it. */
+function CreditNotices({ account, month }: CreditNoticesProps) {
+  const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
+  const { monthly_budget_usd: budget } = account
+  const isOut = !unlimited && available(balance, held) <= 0
+  return (
+    <>
+      {isOut && <OutOfCredit accountId={account.id} />}
+      {budget !== null && month.total_cost_usd >= budget && <BudgetSpent budget={budget} />}
+    </>
+  )
+}
+
+function OutOfCredit({ accountId }: { readonly accountId: string }) {
+  const isOperator = useCan('operator')
+  const next = formatDate(`${addMonths(monthAt(useNow()), 1)}-01`)
+  const action = isOperator && (
+    <LinkButton to="/settings/accounts" search={{ selected: accountId, tab: 'credit' }}>
+      Add credit
+    </LinkButton>
+  )
+  return (
+    <Notice tone="bad" title="Out of credit" action={action}>
+      Requests are rejected with 402 until credit is added.{' '}
+      {isOperator ? 'Add credit' : 'Ask the operator of this installation to add credit'}, or wait for the plan’s
+      allowance, if any, on {next}, 00:00 UTC.
+    </Notice>
+  )
+}
+
+function BudgetSpent({ budget }: { readonly budget: number }) {
+  const next = formatDate(`${addMonths(monthAt(useNow()), 1)}-01`)
+  const action = (
+    <LinkButton to="/billing" search={{ tab: 'budget' }} resetScroll={false}>
+      Change the budget
+    </LinkButton>
+  )
+  return (
+    <Notice tone="warn" title={`The monthly budget of ${formatUsd(budget)} is spent`} action={action}>
+      Requests are rejected with 402 until you raise it, or until {next}, 00:00 UTC.
+    </Notice>
+  )
+}
+
+interface UsedBarProps {
+  /** 1: all of it. More is shown as all. */
+  readonly share: number
+  readonly className?: string
+}
+
+const NEARLY = 0.8
+
+/** How much of something is used, for the eye: the number itself stands beside it. */
+function UsedBar({ share, className }: UsedBarProps) {
+  const shown = Math.min(1, Math.max(0, share))
+  return (
+    <span
+      aria-hidden
+      className={classNames('block h-1.5 overflow-hidden rounded-full border border-line bg-sunken', className)}
+    >
+      <span
+        style={{ width: `${shown * 100}%` }}
+        className={classNames('keep-colors block h-full rounded-full', toneOf(share))}
+      />
+    </span>
+  )
+}
+
+function toneOf(share: number): string {
+  if (share >= 1) return 'bg-bad'
+  return share >= NEARLY ? 'bg-warn' : 'bg-accent'
 }

@@ -1,11 +1,13 @@
 /** An invoice as it is printed. Amounts are exact; what is listed adds up to what is below it. */
-import { formatUsd } from '../../lib/format.ts'
+import type { ReactNode } from 'react'
+import { formatCount, formatUsd, plural } from '../../lib/format.ts'
 import { sumUsd } from '../../lib/money.ts'
 import { formatDate, formatDateTime, monthName } from '../../lib/time.ts'
+import { AppLink } from '../../ui/app-link.tsx'
+import { classNames } from '../../ui/class-names.ts'
 import { Card, Section } from '../../ui/page.tsx'
-import { CreditRows, InvoiceAdjustments } from './invoice-movements.tsx'
-import { AmountCell, InvoiceTable, NameCell, TextCell } from './invoice-table.tsx'
-import { InvoiceUsage } from './invoice-usage.tsx'
+import { KIND_WORDS, RequestLink } from './ledger-view.tsx'
+import { boundsOf } from './months.ts'
 import type { Invoice } from './queries.ts'
 
 export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
@@ -20,8 +22,8 @@ export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
       </p>
       <CreditOfMonth invoice={invoice} />
       <footer className="border-t border-line pt-3 text-xs break-words text-soft">
-        All amounts in US dollars; days and months are UTC. A closed invoice does not change: corrections are on a later
-        one. {invoice.id}
+        Amounts are in US dollars; days and months are UTC. Invoices never change: corrections appear on a later one.{' '}
+        {invoice.id}
       </footer>
     </Card>
   )
@@ -77,4 +79,235 @@ function CreditOfMonth({ invoice }: { readonly invoice: Invoice }) {
       </InvoiceTable>
     </Section>
   )
+}
+
+type Adjustment = Invoice['adjustments'][number]
+
+function InvoiceAdjustments({ invoice }: { readonly invoice: Invoice }) {
+  const { adjustments, unlisted_adjustments: unlisted } = invoice
+  if (adjustments.length === 0 && unlisted.entries === 0) return null
+  const total = sumUsd([...adjustments.map(({ amount_usd }) => amount_usd), unlisted.amount_usd])
+  return (
+    <Section title="Adjustments" description="Corrections of earlier charges.">
+      <InvoiceTable
+        label="Adjustments"
+        columns={['What', 'Date', 'USD']}
+        roomy={['Date']}
+        total={
+          <>
+            <NameCell>All adjustments</NameCell>
+            <TextCell roomy />
+            <AmountCell value={total} />
+          </>
+        }
+      >
+        {adjustments.map((entry) => (
+          <tr key={entry.id}>
+            <NameCell note={<AboutAdjustment entry={entry} />}>
+              {entry.kind === 'refund' ? 'Reduction of an earlier charge' : 'Addition to an earlier charge'}
+            </NameCell>
+            <TextCell roomy>{formatDate(entry.created_at, 'utc')}</TextCell>
+            <AmountCell value={entry.amount_usd} />
+          </tr>
+        ))}
+        <Unlisted unlisted={unlisted} />
+      </InvoiceTable>
+    </Section>
+  )
+}
+
+function AboutAdjustment({ entry }: { readonly entry: Adjustment }) {
+  return (
+    <>
+      <NarrowDate iso={entry.created_at} />
+      {entry.note}
+      {entry.completion_id !== null && (
+        <span className="block">
+          <RequestLink id={entry.completion_id} whole />
+        </span>
+      )}
+    </>
+  )
+}
+
+interface CreditRowsProps {
+  readonly entries: Invoice['credits']
+  readonly unlisted: Invoice['unlisted_credits']
+}
+
+function CreditRows({ entries, unlisted }: CreditRowsProps) {
+  return (
+    <>
+      {entries.map((entry) => (
+        <tr key={entry.id}>
+          <NameCell
+            note={
+              <>
+                <NarrowDate iso={entry.created_at} />
+                {entry.note}
+              </>
+            }
+          >
+            {KIND_WORDS[entry.kind].one}
+          </NameCell>
+          <TextCell roomy>{formatDate(entry.created_at, 'utc')}</TextCell>
+          <AmountCell value={entry.amount_usd} />
+        </tr>
+      ))}
+      <Unlisted unlisted={unlisted} />
+    </>
+  )
+}
+
+/** Where there is no room for a column of dates. */
+function NarrowDate({ iso }: { readonly iso: string }) {
+  return <span className="block sm:hidden print:hidden">{formatDate(iso, 'utc')}</span>
+}
+
+function Unlisted({ unlisted: { entries, amount_usd: amount } }: Pick<CreditRowsProps, 'unlisted'>) {
+  if (entries === 0) return null
+  return (
+    <tr>
+      <NameCell>{formatCount(entries)} further rows of the ledger</NameCell>
+      <TextCell roomy />
+      <AmountCell value={amount} />
+    </tr>
+  )
+}
+
+type Line = Invoice['lines'][number]
+
+const COUNTS = ['Requests', 'Input tokens', 'Output tokens'] as const
+
+/** What each model cost; one press leads to the requests. */
+function InvoiceUsage({ invoice }: { readonly invoice: Invoice }) {
+  const { lines, period_start: start } = invoice
+  if (lines.length === 0) {
+    return (
+      <Section title="Usage">
+        <p className="text-soft">No charges.</p>
+      </Section>
+    )
+  }
+  return (
+    <Section title="Usage">
+      <InvoiceTable
+        label="Usage"
+        columns={['Model', ...COUNTS, 'USD']}
+        roomy={COUNTS}
+        total={<Cells line={totalOf(lines)} name="All models" />}
+      >
+        {lines.map((line) => (
+          <tr key={line.model}>
+            <Cells line={line} name={<ModelLink model={line.model} month={start.slice(0, 7)} />} />
+          </tr>
+        ))}
+      </InvoiceTable>
+    </Section>
+  )
+}
+
+function Cells({ line, name }: { readonly line: Line; readonly name: ReactNode }) {
+  const { requests, prompt_tokens: input, completion_tokens: output } = line
+  const counts = `${plural(requests, 'request')}, ${formatCount(input)} + ${formatCount(output)} tokens`
+  return (
+    <>
+      <NameCell note={<span className="sm:hidden print:hidden">{counts}</span>}>{name}</NameCell>
+      <TextCell roomy>{formatCount(requests)}</TextCell>
+      <TextCell roomy>{formatCount(input)}</TextCell>
+      <TextCell roomy>{formatCount(output)}</TextCell>
+      <AmountCell value={line.cost_usd} />
+    </>
+  )
+}
+
+function ModelLink({ model, month }: { readonly model: string; readonly month: string }) {
+  const { start, lastDay } = boundsOf(month)
+  return (
+    <AppLink
+      to="/requests"
+      search={{ range: 'custom', from: start, to: lastDay, model }}
+      className="font-mono text-sm break-all text-accent underline-offset-2 hover:underline"
+    >
+      {model}
+    </AppLink>
+  )
+}
+
+function totalOf(lines: readonly Line[]): Line {
+  const sum = (of: (line: Line) => number) => lines.reduce((total, line) => total + of(line), 0)
+  return {
+    model: '',
+    requests: sum(({ requests }) => requests),
+    prompt_tokens: sum(({ prompt_tokens }) => prompt_tokens),
+    completion_tokens: sum(({ completion_tokens }) => completion_tokens),
+    cost_usd: sumUsd(lines.map(({ cost_usd }) => cost_usd)),
+  }
+}
+
+interface InvoiceTableProps {
+  readonly label: string
+  /** The first is on the left; all others are where numbers are. */
+  readonly columns: readonly string[]
+  /** These columns are only where there is room: on wide screens and on paper. */
+  readonly roomy?: readonly string[]
+  readonly children: ReactNode
+  /** The cells of the last row. */
+  readonly total: ReactNode
+}
+
+const ROOMY = 'max-sm:hidden print:table-cell'
+
+/** A table that looks the same on paper and on screen. */
+function InvoiceTable({ label, columns, roomy = [], children, total }: InvoiceTableProps) {
+  return (
+    <table className="w-full border-collapse [&_tbody_tr]:border-b [&_tbody_tr]:border-line">
+      <caption className="sr-only">{label}</caption>
+      <thead>
+        <tr className="border-b border-strong">
+          {columns.map((column, index) => (
+            <th
+              key={column}
+              scope="col"
+              className={classNames(
+                'py-1.5 text-xs font-medium text-soft',
+                index === 0 ? 'pr-3 text-left' : 'pl-4 text-right whitespace-nowrap',
+                roomy.includes(column) && ROOMY,
+              )}
+            >
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+      <tfoot className="font-semibold">
+        <tr>{total}</tr>
+      </tfoot>
+    </table>
+  )
+}
+
+function NameCell({ children, note }: { readonly children: ReactNode; readonly note?: ReactNode }) {
+  return (
+    <th
+      scope="row"
+      className="py-2 pr-3 text-left align-top font-normal wrap-anywhere text-ink in-[tfoot]:font-semibold"
+    >
+      {children}
+      {note !== undefined && note !== '' && <span className="block text-xs font-normal text-soft">{note}</span>}
+    </th>
+  )
+}
+
+function TextCell({ children, roomy = false }: { readonly children?: ReactNode; readonly roomy?: boolean }) {
+  return (
+    <td className={classNames('py-2 pl-4 text-right align-top whitespace-nowrap text-ink', roomy && ROOMY)}>
+      {children}
+    </td>
+  )
+}
+
+function AmountCell({ value }: { readonly value: number }) {
+  return <TextCell>{formatUsd(value)}</TextCell>
 }

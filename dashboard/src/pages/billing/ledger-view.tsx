@@ -1,19 +1,18 @@
 /** Every movement of credit, with what caused it. */
-
 import { useQuery } from '@tanstack/react-query'
-import { BookOpen } from 'lucide-react'
+import { Ban, BookOpen, CircleMinus, CreditCard, Gift, type LucideIcon, Minus, Undo2 } from 'lucide-react'
+import { formatUsd } from '../../lib/format.ts'
 import { monthName } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Segmented } from '../../ui/choices.tsx'
 import { classNames } from '../../ui/class-names.ts'
-import { SelectField } from '../../ui/field.tsx'
-import { LoadMore } from '../../ui/paged.tsx'
+import { Segmented } from '../../ui/form/segmented.tsx'
+import { SelectField } from '../../ui/form/select-field.tsx'
 import { Empty, Loaded, SkeletonRows } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { LoadMore } from '../../ui/table/paged.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
 import { useNow } from '../../ui/time-zone.ts'
 import { Dash, Time, Usd } from '../../ui/values.tsx'
-import { KIND_WORDS, KindLabel, SignedUsd } from './ledger-words.tsx'
 import { monthAt, monthsBack } from './months.ts'
 import { accountQuery, type LedgerEntry, useLedger } from './queries.ts'
 import { type BillingSearch, LEDGER_KINDS, type LedgerKind } from './search.ts'
@@ -136,14 +135,60 @@ export function RequestLink({ id, whole = false }: RequestLinkProps) {
 function NoRows({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   if (isFiltered) {
     return (
-      <Empty icon={BookOpen} title="No row is like that" action={<Button onClick={onClear}>Show all rows</Button>}>
-        Another kind or month may have some.
+      <Empty icon={BookOpen} title="No matching entries" action={<Button onClick={onClear}>Show all rows</Button>}>
+        Try another kind or month.
       </Empty>
     )
   }
   return (
-    <Empty icon={BookOpen} title="No credit has moved yet" command='turnpike credits grant --usd 25 --note "welcome"'>
-      Every grant, purchase and charge becomes a row here, which is never changed.
+    <Empty icon={BookOpen} title="No ledger entries yet" command='turnpike credits grant --usd 25 --note "welcome"'>
+      Every grant, purchase and charge is an entry here, and never changes.
     </Empty>
+  )
+}
+
+interface KindWords {
+  readonly one: string
+  readonly several: string
+  readonly icon: LucideIcon
+  readonly meaning: string
+}
+
+export const KIND_WORDS: Readonly<Record<LedgerKind, KindWords>> = {
+  grant: { one: 'Grant', several: 'Grants', icon: Gift, meaning: 'Credit granted, monthly allowances included' },
+  purchase: { one: 'Purchase', several: 'Purchases', icon: CreditCard, meaning: 'Credit bought' },
+  charge: {
+    one: 'Charge',
+    several: 'Charges',
+    icon: Minus,
+    meaning: 'Requests, and corrections that increase a charge',
+  },
+  refund: {
+    one: 'Refund',
+    several: 'Refunds',
+    icon: Undo2,
+    meaning: 'Money returned, and corrections that reduce a charge',
+  },
+  debit: { one: 'Debit', several: 'Debits', icon: CircleMinus, meaning: 'Chargebacks, and other deductions' },
+  expiry: { one: 'Expiry', several: 'Expiries', icon: Ban, meaning: 'The unspent rest of a monthly allowance' },
+}
+
+function KindLabel({ kind }: { readonly kind: LedgerKind }) {
+  const { one, icon: Icon } = KIND_WORDS[kind]
+  return (
+    <span className="inline-flex items-center gap-1.5 whitespace-nowrap">
+      <Icon aria-hidden className="size-3.5 text-faint" />
+      {one}
+    </span>
+  )
+}
+
+/** `+$25.00`, `−$0.0012`: to the last digit. */
+export function SignedUsd({ value }: { readonly value: number }) {
+  return (
+    <span className="whitespace-nowrap tabular-nums">
+      {value > 0 && '+'}
+      {formatUsd(value)}
+    </span>
   )
 }

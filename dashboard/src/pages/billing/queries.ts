@@ -3,7 +3,7 @@ import { queryOptions, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
 import { resolvePeriod } from '../../lib/period.ts'
-import { type Pages, usePages } from '../../ui/paged.tsx'
+import { type Pages, usePages } from '../../ui/table/paged.tsx'
 import { boundsOf } from './months.ts'
 import type { LedgerKind } from './search.ts'
 

@@ -9,9 +9,9 @@ export const LEDGER_KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', '
 export type LedgerKind = (typeof LEDGER_KINDS)[number]
 
 export interface BillingSearch {
-  /** The statement unless said. */
+  /** Default: the statement. */
   readonly tab?: BillingTab
-  /** `2026-11`: of the statement, this month unless said; of the ledger, all time unless said. */
+  /** `2026-11`: default: the current month for the statement, all time for the ledger. */
   readonly month?: string
   /** Of rows of the ledger. */
   readonly kind?: LedgerKind

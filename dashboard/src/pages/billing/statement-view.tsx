@@ -1,20 +1,20 @@
 /** What a month began with, what moved, what it ended with, and which models it went to. */
 import { useQuery } from '@tanstack/react-query'
-import { Download } from 'lucide-react'
+import { ChevronLeft, ChevronRight, Download } from 'lucide-react'
 import { formatUsd } from '../../lib/format.ts'
 import { sumUsd } from '../../lib/money.ts'
 import { monthName } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
-import { Button } from '../../ui/button.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { SelectField } from '../../ui/form/select-field.tsx'
 import { Card, Section } from '../../ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '../../ui/states.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
 import { useNow } from '../../ui/time-zone.ts'
 import { Tokens, Usd } from '../../ui/values.tsx'
 import { saveFile } from './downloads.ts'
-import { KIND_WORDS, SignedUsd } from './ledger-words.tsx'
-import { MonthPicker } from './month-picker.tsx'
-import { boundsOf, monthAt } from './months.ts'
+import { KIND_WORDS, SignedUsd } from './ledger-view.tsx'
+import { addMonths, boundsOf, monthAt, monthsBack } from './months.ts'
 import { accountQuery, type Statement, statementQuery } from './queries.ts'
 import type { LedgerKind } from './search.ts'
 
@@ -71,10 +71,7 @@ function Movements({ statement, month, isOpen }: MonthStatement & { readonly isO
     ['expiry', statement.expiries_usd],
   ]
   return (
-    <Section
-      title={`Statement for ${monthName(month)}`}
-      description={isOpen ? 'So far: the month is not over.' : undefined}
-    >
+    <Section title={`Statement for ${monthName(month)}`} description={isOpen ? 'Month to date.' : undefined}>
       <Card className="px-0 py-1">
         <dl>
           <BalanceLine name="Opening balance" value={statement.opening_usd} />
@@ -161,7 +158,7 @@ function ByModel({ statement, month }: MonthStatement) {
           tokens: <Tokens value={sum(({ tokens }) => tokens)} />,
           cost: <Usd value={cost} />,
         }}
-        empty={<Empty title={`No requests in ${monthName(month)}`}>What models are asked is listed here.</Empty>}
+        empty={<Empty title={`No requests in ${monthName(month)}`}>Requests appear here.</Empty>}
       />
     </Section>
   )
@@ -170,7 +167,43 @@ function ByModel({ statement, month }: MonthStatement) {
 /** Why the models may add up to something else than the charges. */
 function Difference({ cost, charges }: { readonly cost: number; readonly charges: number }) {
   const difference = sumUsd([-charges, -cost])
-  if (difference === 0) return 'Adds up to the charges above, to the last digit.'
+  if (difference === 0) return 'The sum equals the charges above exactly.'
   const direction = difference > 0 ? 'more' : 'less'
-  return `The charges above are ${formatUsd(Math.abs(difference))} ${direction}: they are dated when a request ended, usage when it began, and corrections are in no model’s cost.`
+  return `The charges above are ${formatUsd(Math.abs(difference))} ${direction}: charges count by the end of a request, usage by its start, and corrections belong to no model.`
+}
+
+interface MonthPickerProps {
+  readonly value: string
+  readonly onChange: (month: string) => void
+  /** This month, and the first that there is anything of. */
+  readonly latest: string
+  readonly earliest: string
+}
+
+function MonthPicker({ value, onChange, latest, earliest }: MonthPickerProps) {
+  const months = monthsBack(value > latest ? value : latest, value < earliest ? value : earliest)
+  return (
+    <div className="flex items-end gap-1">
+      <IconButton
+        label="Previous month"
+        icon={ChevronLeft}
+        disabled={value <= earliest}
+        onClick={() => onChange(addMonths(value, -1))}
+      />
+      <SelectField
+        label="Month"
+        hideLabel
+        className="w-44"
+        value={value}
+        onChange={onChange}
+        options={months.map((month) => ({ value: month, label: monthName(month) }))}
+      />
+      <IconButton
+        label="Next month"
+        icon={ChevronRight}
+        disabled={value >= latest}
+        onClick={() => onChange(addMonths(value, 1))}
+      />
+    </div>
+  )
 }

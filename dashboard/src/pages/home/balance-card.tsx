@@ -5,9 +5,8 @@ import { Card, CardTitle, Stat } from '../../ui/page.tsx'
 import { StatusChip } from '../../ui/status.tsx'
 import { daysLeft } from './chart-data.ts'
 import { MoreLink } from './panel.tsx'
-import { usageQuery } from './queries.ts'
+import { usageQuery, useHomePeriods } from './queries.ts'
 import type { HomeRange } from './search.ts'
-import { useHomePeriods } from './use-home-period.ts'
 
 /** From what the charts have loaded already: the balance, and how long it lasts. */
 export function BalanceCard({ range }: { readonly range: HomeRange }) {
@@ -43,7 +42,7 @@ function Unlimited({ spent, period }: { readonly spent: number; readonly period:
     <div className="mt-2">
       <Stat label="Left to spend" value="No limit" />
       <p className="mt-1 text-sm text-soft">
-        The plan of this account has none. {formatUsd(spent, 'total')} in the {period.toLowerCase()}.
+        The plan of this account has no limit. {formatUsd(spent, 'total')} in the {period.toLowerCase()}.
       </p>
     </div>
   )
@@ -65,18 +64,18 @@ function Forecast({ left, days, period }: ForecastProps) {
     return (
       <div>
         <StatusChip tone="bad">Out of credit</StatusChip>
-        <p className="mt-1 text-sm text-soft">Requests are refused until there is credit again.</p>
+        <p className="mt-1 text-sm text-soft">Requests are rejected until credit is added.</p>
       </div>
     )
   }
-  if (days === undefined) return <p className="text-sm text-soft">Nothing was spent in the {period.toLowerCase()}.</p>
+  if (days === undefined) return <p className="text-sm text-soft">No spending in the {period.toLowerCase()}.</p>
   if (days > FAR_DAYS) return <p className="text-sm text-soft">Lasts more than a year {rate}.</p>
   if (days >= SOON_DAYS)
     return <p className="text-sm text-soft tabular-nums">{`About ${lasting(days)} left ${rate}.`}</p>
   return (
     <div>
       <StatusChip tone="warn">{`About ${lasting(days)} left`}</StatusChip>
-      <p className="mt-1 text-sm text-soft">{`That is ${rate}.`}</p>
+      <p className="mt-1 text-sm text-soft">{`At ${rate}.`}</p>
     </div>
   )
 }

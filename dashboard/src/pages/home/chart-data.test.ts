@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { amountsOf, bucketsOf, changeOf, daysLeft, latencyPoints, seriesOf, usualFirstByte } from './chart-data.ts'
-import { failureText } from './failure-words.ts'
-import { healthFromModels, healthFromStates } from './provider-health.ts'
+import { failureText, healthFromModels, healthFromStates } from './provider-health.ts'
 
 const PERIOD = { start: '2026-11-20T00:00:00.000Z', end: '2026-11-22T00:00:00.000Z' }
 const row = (at: string, key: string, requests: number) => ({
@@ -26,7 +25,7 @@ test('days without a request are there, and tokens are those of all models', () 
   assert.deepEqual(cost[0]?.values, { a: 0.1, b: 0.2 })
   assert.deepEqual(
     seriesOf(ROWS, ['b', 'gone']).map(({ label }) => label),
-    ['b', 'a', 'All other models'],
+    ['b', 'a', 'Other models'],
   )
 })
 

@@ -89,7 +89,7 @@ export function seriesOf(rows: readonly Row[], order: readonly string[]) {
   const keys = new Set(rows.map(({ key }) => key))
   const named = [...new Set([...order, ...keys])].filter((key) => key !== '' && keys.has(key))
   const series = named.map((key) => ({ key, label: key }))
-  return keys.has('') ? [...series, { key: '', label: 'All other models' }] : series
+  return keys.has('') ? [...series, { key: '', label: 'Other models' }] : series
 }
 
 /** Of an hour, as `GET /v1/usage/performance` has them. */

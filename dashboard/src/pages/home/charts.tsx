@@ -1,16 +1,29 @@
 /** The four charts: requests by model, time to the first token, tokens in and out, spend by model. */
 import { useQuery } from '@tanstack/react-query'
-import { formatCompact, formatCount, formatUsd, plural } from '../../lib/format.ts'
-import type { LinkTarget } from '../../ui/app-link.tsx'
-import { ChartFrame, type ChartPoint, type ChartSeries, ChartTable, StackedBars } from '../../ui/chart/index.ts'
-import { Loaded, Skeleton } from '../../ui/states.tsx'
+import { formatCompact, formatCount, formatMs, formatUsd, plural } from '../../lib/format.ts'
+import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
+import {
+  ChartFrame,
+  type ChartPoint,
+  type ChartSeries,
+  ChartTable,
+  LineChart,
+  StackedBars,
+} from '../../ui/chart/index.ts'
+import { Failed, Loaded, Skeleton } from '../../ui/states.tsx'
 import { useTimeZone } from '../../ui/time-zone.ts'
-import { amountsOf, changeOf, seriesOf } from './chart-data.ts'
-import { CHART_HEIGHT, changeShown, spendText, TotalLink } from './chart-parts.tsx'
-import { FirstTokenChart } from './first-token-chart.tsx'
-import { type UsageReport, usageQuery, usageTotalsQuery } from './queries.ts'
+import { amountsOf, changeOf, latencyPoints, seriesOf, usualFirstByte } from './chart-data.ts'
+import {
+  earlierPerformanceQuery,
+  type HomePeriods,
+  measuredPeriods,
+  performanceQuery,
+  type UsageReport,
+  usageQuery,
+  usageTotalsQuery,
+  useHomePeriods,
+} from './queries.ts'
 import type { HomeRange } from './search.ts'
-import { type HomePeriods, useHomePeriods } from './use-home-period.ts'
 
 export function Charts({ range }: { readonly range: HomeRange }) {
   const periods = useHomePeriods(range)
@@ -39,7 +52,7 @@ export function Charts({ range }: { readonly range: HomeRange }) {
 
 const nothing = () => null
 
-/** In the place of a chart; what went wrong is said once, above all of them. */
+/** Replaces a chart that failed to load; one error above the charts has the reason. */
 function Unloaded({ query }: { readonly query: { readonly error: unknown } }) {
   return query.error === null ? <Skeleton className="h-72 rounded-xl" /> : null
 }
@@ -137,4 +150,92 @@ const KINDS: Readonly<Record<Kind, KindWords>> = {
     formatTick: (usd) => formatUsd(usd),
     target: (range) => ({ to: '/usage', search: { range, metric: 'spend' } }),
   },
+}
+
+/** In CSS pixels: all four are seen at once on a laptop. */
+const CHART_HEIGHT = 168
+
+/** To the cent, and exactly where that would be nothing. */
+function spendText(usd: number): string {
+  return formatUsd(usd, usd !== 0 && Math.abs(usd) < 0.01 ? 'row' : 'total')
+}
+
+function TotalLink({ target, text }: { readonly target: LinkTarget; readonly text: string }) {
+  return (
+    <AppLink {...target} className="rounded-sm hover:text-accent hover:underline">
+      {text}
+    </AppLink>
+  )
+}
+
+/** A ratio; in its place, where there can be none, why. @param isKnown Whether the period before has been loaded. */
+function changeShown(change: number | undefined, isKnown: boolean): number | string | undefined {
+  return isKnown ? (change ?? 'none in the previous period') : undefined
+}
+
+const TITLE = 'Time to first token'
+const SERIES: readonly ChartSeries[] = [
+  { key: 'p50', label: 'p50' },
+  { key: 'p95', label: 'p95' },
+]
+
+interface FirstTokenChartProps {
+  readonly range: HomeRange
+  readonly periods: HomePeriods
+}
+
+function FirstTokenChart({ range, periods }: FirstTokenChartProps) {
+  const zone = useTimeZone()
+  const { period, before } = measuredPeriods(periods)
+  const performance = useQuery(performanceQuery(period))
+  const earlier = useQuery(earlierPerformanceQuery(before))
+  const { data, error } = performance
+  if (data === undefined) {
+    if (error === null) return <Skeleton className="h-72 rounded-xl" />
+    return <Failed error={error} what="response times" onRetry={() => void performance.refetch()} />
+  }
+  const usual = usualFirstByte(data.series)
+  const points = latencyPoints(data.series, period, zone)
+  const format = (ms: number) => formatMs(ms)
+  const text = usual === undefined ? 'No streams' : formatMs(usual)
+  return (
+    <ChartFrame
+      title={TITLE}
+      total={<TotalLink target={{ to: '/requests', search: { range: range === '30d' ? '7d' : range } }} text={text} />}
+      change={
+        usual === undefined
+          ? undefined
+          : changeShown(changeOf(usual, earlierOf(earlier.data)), earlier.data !== undefined)
+      }
+      table={
+        <ChartTable
+          label={TITLE}
+          series={SERIES}
+          points={points.filter(({ values }) => typeof values.p50 === 'number')}
+          format={format}
+          pointHeader="Hour"
+          hasTotals={false}
+        />
+      }
+    >
+      <LineChart
+        label={TITLE}
+        summary={`${TITLE} of streams by hour, ${period.label.toLowerCase()}: usually ${text}.`}
+        series={SERIES}
+        points={points}
+        format={format}
+        height={CHART_HEIGHT}
+      />
+      <p className="mt-2 text-xs text-soft">{noteOf(range, data.sampled)}</p>
+    </ChartFrame>
+  )
+}
+
+function earlierOf(data: { readonly series: Parameters<typeof usualFirstByte>[0] } | undefined): number | undefined {
+  return data === undefined ? undefined : usualFirstByte(data.series)
+}
+
+function noteOf(range: HomeRange, isSampled: boolean): string {
+  const what = `Streams by hour${range === '30d' ? ' of the last 7 days' : ''}. The figure at the top is the median hour.`
+  return isSampled ? `${what} From the newest 5,000 requests.` : what
 }

@@ -1,18 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { CircleCheck } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { useCan, useMe } from '../../api/me.ts'
+import { formatUsd, plural } from '../../lib/format.ts'
+import { announce } from '../../ui/announcer.tsx'
+import { LinkButton } from '../../ui/button.tsx'
+import { Segmented } from '../../ui/form/segmented.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Segmented } from '../../ui/segmented.tsx'
 import { Forbidden, Loaded, Skeleton } from '../../ui/states.tsx'
 import { BalanceCard } from './balance-card.tsx'
 import { Charts } from './charts.tsx'
 import { Checklist } from './checklist.tsx'
-import { FirstReceived } from './first-received.tsx'
+import { useChecklistState } from './checklist-state.ts'
 import { LatestErrors } from './latest-errors.tsx'
 import { ProvidersCard } from './providers-card.tsx'
-import { newestQuery } from './queries.ts'
-import { useRemembered } from './remembered.ts'
+import { type Completion, newestQuery, SIMULATOR } from './queries.ts'
 import type { HomeRange } from './search.ts'
 
 // Seen once by each account: most visits need not load it.
@@ -39,7 +42,7 @@ export function HomePage() {
 
 function Home() {
   const { account } = useMe()
-  const knownToHaveAny = useRemembered(account.id).done.includes('request')
+  const knownToHaveAny = useChecklistState(account.id).done.includes('request')
   const newest = useQuery({ ...newestQuery, enabled: !knownToHaveAny })
   const [hasWaited, setHasWaited] = useState(false)
   if (newest.data === null && !hasWaited) setHasWaited(true)
@@ -61,7 +64,7 @@ function Welcome() {
           <Waiting className="lg:col-span-2" />
         </Suspense>
         <div className="flex min-w-0 flex-col gap-4">
-          <h2 className="sr-only">Where things stand</h2>
+          <h2 className="sr-only">Overview</h2>
           <Checklist hasRequests={false} />
           <ProvidersCard />
         </div>
@@ -89,8 +92,8 @@ function Overview({ children }: { readonly children?: React.ReactNode }) {
 /** On the left what there is to do or to look into, on the right how things stand. */
 function Below({ range }: { readonly range: HomeRange }) {
   return (
-    <section aria-label="Where things stand" className="-mt-4 grid items-start gap-4 lg:grid-cols-3">
-      <h2 className="sr-only">Where things stand</h2>
+    <section aria-label="Overview" className="-mt-4 grid items-start gap-4 lg:grid-cols-3">
+      <h2 className="sr-only">Overview</h2>
       <div className="flex min-w-0 flex-col gap-4 lg:col-span-2">
         <Checklist hasRequests />
         <LatestErrors />
@@ -113,4 +116,36 @@ function HomeSkeleton() {
       </div>
     </Page>
   )
+}
+
+/** What was waited for. */
+function FirstReceived({ completion }: { readonly completion: Completion }) {
+  const text = receivedText(completion)
+  useEffect(() => announce(text), [text])
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 rounded-xl border border-line bg-good-soft px-4 py-3">
+      <CircleCheck aria-hidden className="size-5 shrink-0 text-good" />
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="font-medium text-ink tabular-nums">{text}</p>
+        {completion.model === SIMULATOR && (
+          <p className="text-sm text-soft">
+            The built-in simulator answered it, at a fictitious price. No provider was called.
+          </p>
+        )}
+      </div>
+      <LinkButton to="/requests" search={{ request: completion.id }} size="sm">
+        See the request
+      </LinkButton>
+    </div>
+  )
+}
+
+function receivedText({
+  status,
+  prompt_tokens: prompt,
+  completion_tokens: generated,
+  cost_usd: cost,
+}: Completion): string {
+  const text = `First request received: ${plural(prompt + generated, 'token')}, ${formatUsd(cost)}`
+  return status === 'failed' ? `${text}. It failed` : text
 }

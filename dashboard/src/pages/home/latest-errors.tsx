@@ -4,8 +4,8 @@ import { AppLink } from '../../ui/app-link.tsx'
 import { Loaded, Skeleton } from '../../ui/states.tsx'
 import { CompletionStatus } from '../../ui/status.tsx'
 import { Time } from '../../ui/values.tsx'
-import { failureText } from './failure-words.ts'
 import { Panel, PanelHead } from './panel.tsx'
+import { failureText } from './provider-health.ts'
 import { type Completion, latestErrorsQuery } from './queries.ts'
 
 const ALL_FAILED = { to: '/requests', search: { status: 'failed', range: '30d' }, label: 'All failed requests' }
@@ -26,7 +26,7 @@ function NoErrors() {
   return (
     <p className="flex items-center gap-2 px-4 pb-4 text-soft">
       <CircleCheck aria-hidden className="size-4 text-good" />
-      No request has failed.
+      No failed requests.
     </p>
   )
 }

@@ -58,3 +58,31 @@ export function healthFromStates(
 function byName(one: ProviderHealth, other: ProviderHealth): number {
   return one.name < other.name ? -1 : 1
 }
+
+interface Attempt {
+  readonly provider: string
+  readonly outcome: string
+  readonly status: number | null
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  answered: 'interrupted the answer',
+  abandoned: 'was cancelled before an answer',
+  rejected: 'rejected the request',
+  credentials: 'rejected our credentials',
+  quota: 'is out of quota',
+  rate_limited: 'rate limited the request',
+  not_found: 'has no such model',
+  overloaded: 'was overloaded',
+  failed: 'failed',
+  cut: 'broke off',
+}
+
+/** `openai was overloaded (503)`; undefined where nothing is known of it. */
+export function failureText(attempts: readonly Attempt[]): string | undefined {
+  const last = attempts.at(-1)
+  if (last === undefined) return undefined
+  const { provider, outcome, status } = last
+  const code = status === null || status < 400 ? '' : ` (${status})`
+  return `${provider} ${WORDS[outcome] ?? outcome.replaceAll('_', ' ')}${code}`
+}

@@ -7,13 +7,13 @@ import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { classNames } from '../../ui/class-names.ts'
 import { Empty, Loaded, type LoadedQuery, Skeleton } from '../../ui/states.tsx'
 import { HealthStatus } from '../../ui/status.tsx'
+import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
-import { failuresText, type UptimeCell } from '../../ui/uptime-strip-cells.ts'
+import { failuresText, firstKnownHour, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
 import { Panel, PanelHead } from './panel.tsx'
 import { healthFromModels, healthFromStates, type ProviderHealth } from './provider-health.ts'
-import { providerStatesQuery } from './queries.ts'
+import { measuredPeriods, performanceQuery, providerStatesQuery, useHomePeriods } from './queries.ts'
 import type { HomeRange } from './search.ts'
-import { useUptimes } from './use-uptimes.ts'
 
 interface ProvidersCardProps {
   /** With it, each provider has a strip of the account's last 24 hours. */
@@ -60,8 +60,8 @@ function Health({ range, query, more, target }: HealthProps) {
       <Loaded query={query} what="providers" skeleton={<Skeleton className="mx-4 mb-4 h-24" />}>
         {(providers) =>
           providers.length === 0 ? (
-            <Empty title="No provider yet" className="m-4 mt-0 py-6" command="turnpike config check">
-              A provider is added in the configuration file.
+            <Empty title="No providers yet" className="m-4 mt-0 py-6" command="turnpike config check">
+              Add a provider in the configuration file.
             </Empty>
           ) : (
             <ProviderList range={range} providers={providers} target={target} />
@@ -145,4 +145,25 @@ function ProviderRow({ provider, target, children }: ProviderRowProps) {
       {children}
     </li>
   )
+}
+
+interface Uptimes {
+  readonly isLoading: boolean
+  /** By the provider's name; undefined where nothing is known. */
+  readonly cellsOf: ((name: string) => readonly UptimeCell[]) | undefined
+}
+
+/**
+ * The last 24 hours of each provider, out of what the chart of first tokens asks: every range ends now.
+ * @param range Undefined: nothing is asked.
+ */
+function useUptimes(range: HomeRange | undefined): Uptimes {
+  const { period } = measuredPeriods(useHomePeriods(range ?? '24h'))
+  const { data, isLoading } = useQuery({ ...performanceQuery(period), enabled: range !== undefined })
+  const zone = useTimeZone()
+  const now = useNow()
+  if (data === undefined) return { isLoading, cellsOf: undefined }
+  const hours = new Map(data.groups.map((group) => [group.key, group.hours]))
+  const options = { now, zone, knownFrom: firstKnownHour(data) }
+  return { isLoading, cellsOf: (name) => uptimeCells(hours.get(name) ?? [], options) }
 }

@@ -2,7 +2,9 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
-import type { Period } from '../../lib/period.ts'
+import { type Period, previousPeriod, resolvePeriod } from '../../lib/period.ts'
+import { useNow } from '../../ui/time-zone.ts'
+import type { HomeRange } from './search.ts'
 
 type Answer<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } }
@@ -11,10 +13,8 @@ type Answer<Path extends keyof paths> = paths[Path] extends {
   : never
 
 export type UsageReport = Answer<'/v1/usage'>
-export type SeriesRow = NonNullable<UsageReport['series']>[number]
 export type Performance = Answer<'/v1/usage/performance'>
 export type Completion = Answer<'/v1/usage/completions'>['data'][number]
-export type ProviderState = Answer<'/v1/admin/providers'>['data'][number]
 
 export type Bounds = Pick<Period, 'start' | 'end'>
 export type ChartInterval = 'hour' | 'day'
@@ -82,7 +82,7 @@ export const earlierPerformanceQuery = ({ start, end }: Bounds) =>
     refetchInterval: 2 * REFRESH_MS,
   })
 
-export const SHOWN_ERRORS = 5
+const SHOWN_ERRORS = 5
 
 /** The newest of those that failed or that a provider broke off, whenever it was. */
 export const latestErrorsQuery = queryOptions({
@@ -107,3 +107,30 @@ export const providerStatesQuery = queryOptions({
   queryFn: async () => (await take(api.GET('/v1/admin/providers', { params: { query: { limit: 100 } } }))).data,
   refetchInterval: REFRESH_MS,
 })
+
+const STEP_MS = 5 * 60_000
+const DAY_MS = 86_400_000
+/** The API measures no longer periods. */
+const MOST_MS = 7 * DAY_MS
+
+export interface HomePeriods {
+  readonly period: Period
+  /** As much of the one before as has passed of this one; it moves every five minutes. */
+  readonly before: Period
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+export function useHomePeriods(range: HomeRange): HomePeriods {
+  const now = useNow()
+  const period = resolvePeriod({ range }, now, '24h')
+  return { period, before: previousPeriod(period, Math.ceil(now / STEP_MS) * STEP_MS), now }
+}
+
+/** What of the period is measured, and what it is compared with. */
+export function measuredPeriods({ period, before, now }: HomePeriods): Pick<HomePeriods, 'period' | 'before'> {
+  if (Date.parse(period.end) - Date.parse(period.start) <= MOST_MS) return { period, before }
+  const start = new Date(Date.parse(period.end) - MOST_MS).toISOString()
+  const shorter: Period = { ...period, start, range: '7d', label: 'Last 7 days' }
+  return { period: shorter, before: previousPeriod(shorter, Math.ceil(now / DAY_MS) * DAY_MS) }
+}

@@ -1,7 +1,7 @@
 /** What of the view is in its address. */
 import { readChoice } from '../../lib/address.ts'
 
-export const HOME_RANGES = ['24h', '7d', '30d'] as const
+const HOME_RANGES = ['24h', '7d', '30d'] as const
 export type HomeRange = (typeof HOME_RANGES)[number]
 
 export interface HomeSearch {

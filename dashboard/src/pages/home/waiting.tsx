@@ -28,13 +28,13 @@ export function Waiting({ className }: { readonly className?: string }) {
         </h2>
       </div>
       <p className="mt-1 max-w-prose text-soft">
-        Any program that speaks the OpenAI API works: change its base URL and its key. The request shows up here by
-        itself, with its tokens and its cost.
+        Any client of the OpenAI API works: change its base URL and key. The request appears here with its tokens and
+        cost.
       </p>
       <ol className="mt-5 flex flex-col gap-5">
-        <Numbered number={1} title="Have a key at hand">
+        <Numbered number={1} title="Get an API key">
           <p className="text-soft">
-            Put it into the environment as <code className="font-mono text-sm text-ink">TURNPIKE_API_KEY</code>.
+            Set it in the environment as <code className="font-mono text-sm text-ink">TURNPIKE_API_KEY</code>.
           </p>
           {mayMakeKeys && (
             <LinkButton to="/settings/keys" search={{ create: '1' }} icon={KeyRound} className="mt-2">
@@ -53,7 +53,7 @@ export function Waiting({ className }: { readonly className?: string }) {
           />
           {mayChat && (
             <p className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-2 text-soft">
-              No terminal at hand?
+              No terminal?
               <LinkButton to="/playground" size="sm" icon={SquareTerminal}>
                 Try it in the Playground
               </LinkButton>

@@ -1,8 +1,8 @@
 import { formatCompact, formatUsd } from '../../lib/format.ts'
-import { NumberField } from '../../ui/field.tsx'
-import { DAYS_PER_MONTH, type Estimate, estimate } from './estimate.ts'
+import { NumberField } from '../../ui/form/field.tsx'
 import { FactRow, isVaried } from './fact-row.tsx'
 import type { ModelRow } from './models-table.tsx'
+import { DAYS_PER_MONTH, type Estimate, estimate } from './tariff.ts'
 
 /** As they stand in the address; undefined: not given. */
 export interface Consumed {
@@ -23,7 +23,7 @@ export interface CalculatorProps {
 export function Calculator({ consumed, onChange }: CalculatorProps) {
   return (
     <fieldset>
-      <legend className="mb-2 font-medium text-ink">What would it cost?</legend>
+      <legend className="mb-2 font-medium text-ink">Estimate cost</legend>
       <div className="grid gap-3 sm:grid-cols-3">
         <NumberField
           label="Input tokens a day"

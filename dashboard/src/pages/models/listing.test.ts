@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { boundsOf, choicesOf, comparedOf, filtered, type Listed, rowsOf, sorted } from './listing.ts'
-import { nearestNames } from './nearest.ts'
+import {
+  boundsOf,
+  choicesOf,
+  comparedOf,
+  filtered,
+  firstTokenText,
+  type Listed,
+  nearestNames,
+  rowsOf,
+  sorted,
+  uptimeText,
+} from './listing.ts'
 
 function model(id: string, over: Partial<Listed> = {}): Listed {
   return {
@@ -76,4 +86,26 @@ test('a misspelled name is told the nearest ones', () => {
   const names = ['claude-sonnet-4-6', 'claude-opus-5', 'gpt-5', 'turnpike-simulator']
   assert.equal(nearestNames('claude-sonet-46', names)[0], 'claude-sonnet-4-6')
   assert.deepEqual(nearestNames('zzz', names), [])
+})
+
+const byModel = new Map([
+  ['busy', { first_byte_ms: { p50: 840 }, success_rate: 0.9875 }],
+  ['left', { first_byte_ms: null, success_rate: null }],
+])
+
+test('a model that nobody called says so; where clients left or nothing is known yet, nothing is said', () => {
+  const speeds = { byModel, isSampled: false }
+  assert.deepEqual(
+    ['busy', 'left', 'idle'].map((id) => [firstTokenText(speeds, id), uptimeText(speeds, id)]),
+    [
+      ['840 ms', '98.8%'],
+      [undefined, undefined],
+      [undefined, 'no calls'],
+    ],
+  )
+  assert.equal(uptimeText(undefined, 'idle'), undefined)
+})
+
+test('who is not among the newest requests may have been called before them', () => {
+  assert.equal(uptimeText({ byModel, isSampled: true }, 'idle'), undefined)
 })

@@ -1,4 +1,5 @@
 /** Which models are listed, in which order, and how many each choice would leave. */
+import { formatMs, formatSuccess } from '../../lib/format.ts'
 import { listed, type ModelsSearch, type SortId } from './search.ts'
 
 /** What of a model is looked at here. */
@@ -201,4 +202,47 @@ function sortValue(model: Listed, sort: SortId, speed: Measured | undefined): So
     case 'success':
       return speed?.success_rate
   }
+}
+
+interface MeasuredModels {
+  readonly byModel: ReadonlyMap<string, Measured>
+  readonly isSampled: boolean
+}
+
+/** The median. */
+export function firstTokenText(speeds: MeasuredModels | undefined, id: string): string | undefined {
+  const ms = speeds?.byModel.get(id)?.first_byte_ms?.p50
+  return ms === undefined ? undefined : formatMs(ms)
+}
+
+export const NO_CALLS = 'no calls'
+
+export function uptimeText(speeds: MeasuredModels | undefined, id: string): string | undefined {
+  const speed = speeds?.byModel.get(id)
+  if (speed === undefined) return speeds === undefined || speeds.isSampled ? undefined : NO_CALLS
+  return speed.success_rate === null ? undefined : formatSuccess(speed.success_rate)
+}
+
+/** The names that are most like one that does not exist, the nearest first, three at most. */
+export function nearestNames(id: string, names: readonly string[]): readonly string[] {
+  const wanted = pairsOf(id)
+  return names
+    .map((name) => ({ name, likeness: likeness(wanted, pairsOf(name)) }))
+    .filter(({ likeness }) => likeness > LEAST_LIKENESS)
+    .toSorted((one, other) => other.likeness - one.likeness)
+    .slice(0, 3)
+    .map(({ name }) => name)
+}
+
+const LEAST_LIKENESS = 0.3
+
+/** Of letters that stand side by side, which misspelled words have in common with what was meant. */
+function pairsOf(text: string): ReadonlySet<string> {
+  const letters = ` ${text.toLowerCase()} `
+  return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)))
+}
+
+/** 0 to 1: twice what both have, of what they have together. */
+function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  return (2 * [...one].filter((pair) => other.has(pair)).length) / (one.size + other.size)
 }

@@ -5,10 +5,9 @@ import { formatCount, formatPrice } from '../../lib/format.ts'
 import { formatDate } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { CopyableId } from '../../ui/copy.tsx'
-import { Details, type DetailsItem } from '../../ui/details.tsx'
 import { Card, CardTitle, Stat } from '../../ui/page.tsx'
 import { HealthStatus, StatusChip } from '../../ui/status.tsx'
-import { Dash } from '../../ui/values.tsx'
+import { Dash, Details, type DetailsItem } from '../../ui/values.tsx'
 import { Capabilities } from './capabilities.tsx'
 import { tariffRows } from './tariff.ts'
 import { isWebAddress, modalityWord, originText } from './words.ts'
@@ -78,7 +77,11 @@ export function FactsCard({ model, aliases }: ModelProps & { readonly aliases: r
     { label: 'Reads', value: model.architecture.input_modalities.map(modalityWord).join(', ') },
     { label: 'Capabilities', value: <Capabilities model={model} /> },
     { label: 'Released', value: created === 0 ? <Dash /> : formatDate(new Date(created * 1000).toISOString(), 'utc') },
-    { label: 'Retires', value: model.deprecation_date === null ? 'Not announced' : formatDate(model.deprecation_date) },
+    {
+      label: model.deprecated ? 'Retired' : 'Retires',
+      value: model.deprecation_date === null ? 'Not announced' : formatDate(model.deprecation_date),
+    },
+    model.replacement !== null && { label: 'Replacement', value: <ModelLink id={model.replacement} /> },
     aliases.length > 0 && { label: 'Aliases', value: <Aliases ids={aliases} /> },
   ]
   return (
@@ -109,14 +112,14 @@ function Aliases({ ids }: { readonly ids: readonly string[] }) {
   )
 }
 
-/** In the order in which they are tried. */
+/** In routing order. */
 export function ProvidersCard({ model: { providers } }: ModelProps) {
   return (
     <Card>
       <CardTitle>Providers</CardTitle>
-      {providers.length > 1 && <p className="mt-0.5 text-sm text-soft">In the order in which they are tried.</p>}
+      {providers.length > 1 && <p className="mt-0.5 text-sm text-soft">In routing order.</p>}
       {providers.length === 0 ? (
-        <p className="mt-2 text-soft">No provider that is configured has it.</p>
+        <p className="mt-2 text-soft">No configured provider serves this model.</p>
       ) : (
         <ol className="mt-2 divide-y divide-line">
           {providers.map(({ name, healthy }, index) => (
@@ -137,7 +140,7 @@ export function ParametersCard({ model: { supported_parameters: parameters } }: 
     <Card>
       <CardTitle className="mb-2">Supported parameters</CardTitle>
       {parameters.length === 0 ? (
-        <p className="text-soft">None but the model and its messages.</p>
+        <p className="text-soft">Only the model and its messages.</p>
       ) : (
         <ul className="flex flex-wrap gap-1.5">
           {parameters.map((name) => (

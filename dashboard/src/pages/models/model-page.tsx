@@ -3,18 +3,19 @@ import { useParams } from '@tanstack/react-router'
 import { Boxes, Columns3, SquareTerminal } from 'lucide-react'
 import { useCan } from '../../api/me.ts'
 import { type ListedModel, modelsQuery } from '../../api/models.ts'
+import { chatSamples } from '../../lib/code-samples.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
+import { CodeTabs } from '../../ui/code.tsx'
 import { CopyableId } from '../../ui/copy.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Card, CardTitle, Page } from '../../ui/page.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
 import { StatusChip } from '../../ui/status.tsx'
 import { useNow } from '../../ui/time-zone.ts'
-import { ModelCode } from './model-code.tsx'
+import { nearestNames } from './listing.ts'
 import { FactsCard, ParametersCard, PricesCard, ProvidersCard } from './model-facts.tsx'
 import { ModelUse } from './model-use.tsx'
 import { ModelsPage } from './models-page.tsx'
-import { nearestNames } from './nearest.ts'
 import { retirementOf } from './words.ts'
 
 const PARENT = { to: '/models', label: 'Models & Pricing' } as const
@@ -59,7 +60,7 @@ function NotFound({ id, models }: { readonly id: string; readonly models: readon
         title={`There is no model “${id.slice(0, 100)}” here`}
         action={<LinkButton to="/models">See all models</LinkButton>}
       >
-        {near.length === 0 ? 'Nothing that is listed is called like this.' : <Nearest names={near} />}
+        {near.length === 0 ? 'No listed model has this name.' : <Nearest names={near} />}
       </Empty>
     </Page>
   )
@@ -68,7 +69,7 @@ function NotFound({ id, models }: { readonly id: string; readonly models: readon
 function Nearest({ names }: { readonly names: readonly string[] }) {
   return (
     <>
-      The nearest names are{' '}
+      Similar names:{' '}
       {names.map((name, index) => (
         <span key={name}>
           {index > 0 && (index === names.length - 1 ? ' and ' : ', ')}
@@ -131,5 +132,24 @@ function Actions({ model: { id, pricing } }: { readonly model: ListedModel }) {
         </LinkButton>
       )}
     </>
+  )
+}
+
+/** How the model is called, with the address of this very installation. */
+function ModelCode({ model }: { readonly model: string }) {
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const samples = chatSamples({ baseUrl: `${location.origin}/v1`, model, messages })
+  return (
+    <Card>
+      <CardTitle className="mb-2">Call it</CardTitle>
+      <CodeTabs
+        label="Language of the example"
+        tabs={[
+          { id: 'curl', label: 'curl', code: samples.curl },
+          { id: 'python', label: 'Python', code: samples.python },
+          { id: 'typescript', label: 'TypeScript', code: samples.typescript },
+        ]}
+      />
+    </Card>
   )
 }

@@ -1,15 +1,17 @@
 /** What this account used of the model in the last week, and how fast and how reliable it was in the last day. */
 import { useQuery } from '@tanstack/react-query'
 import { useCan } from '../../api/me.ts'
-import { formatCount, formatUsd, plural } from '../../lib/format.ts'
+import { formatCount, formatMs, formatSuccess, formatUsd, plural } from '../../lib/format.ts'
 import { type Period, resolvePeriod } from '../../lib/period.ts'
 import { formatDate } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
-import { ChartFrame, type ChartPoint, ChartTable, StackedBars } from '../../ui/chart/index.ts'
+import { ChartFrame, type ChartPoint, type ChartSeries, ChartTable, StackedBars } from '../../ui/chart/index.ts'
+import { Stat } from '../../ui/page.tsx'
 import { Failed, Skeleton } from '../../ui/states.tsx'
-import { useNow } from '../../ui/time-zone.ts'
-import { LastDay } from './last-day.tsx'
-import { modelUseQuery } from './queries.ts'
+import { useNow, useTimeZone } from '../../ui/time-zone.ts'
+import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
+import { firstKnownHour, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
+import { modelUseQuery, type Speed, uptimesQuery } from './queries.ts'
 
 const DAY_MS = 86_400_000
 const SERIES = [{ key: 'requests', label: 'Requests' }] as const
@@ -76,4 +78,64 @@ function daysOf(rows: readonly DayRow[], { start, end }: Period): readonly Chart
     const label = formatDate(at, 'utc').replace(/, \d{4}$/, '')
     return { at, label, values: { requests: requests.get(Date.parse(at)) ?? 0 } }
   })
+}
+
+const TITLE = 'Your last 24 hours'
+const DAY_SERIES: readonly ChartSeries[] = [
+  { key: 'requests', label: 'Requests' },
+  { key: 'failed', label: 'Failed' },
+]
+
+/** Nothing where the model was not called. */
+function LastDay({ model }: { readonly model: string }) {
+  const now = useNow()
+  const zone = useTimeZone()
+  const { data } = useQuery(uptimesQuery(resolvePeriod({ range: '24h' }, now, '24h')))
+  const speed = data?.groups.find(({ key }) => key === model)
+  if (data === undefined || speed === undefined) return null
+  const cells = uptimeCells(speed.hours ?? [], { now, zone, knownFrom: firstKnownHour(data) })
+  return (
+    <ChartFrame title={TITLE} table={<HoursTable cells={cells} />}>
+      <Stats speed={speed} />
+      <UptimeStrip cells={cells} className="mt-4 h-auto w-full max-w-sm" />
+      <UptimeLegend cells={cells} className="mt-2" />
+      <p className="mt-2 text-xs text-soft">{noteOf(data.sampled)}</p>
+    </ChartFrame>
+  )
+}
+
+function Stats({ speed }: { readonly speed: Speed }) {
+  const { first_byte_ms: firstToken, duration_ms: duration, success_rate: success, requests, failed } = speed
+  return (
+    <div className="grid grid-cols-2 gap-4 sm:grid-cols-3">
+      <Stat
+        label="Uptime"
+        value={success === null ? '—' : formatSuccess(success)}
+        hint={`${formatCount(failed)} of ${plural(requests, 'request')} failed`}
+      />
+      <Stat label="Time to first token" {...percentiles(firstToken, 'No streams')} />
+      <Stat label="Whole answer" {...percentiles(duration, 'None completed')} />
+    </div>
+  )
+}
+
+/** The median, with what 95 % do not exceed below it. */
+function percentiles(times: { readonly p50: number; readonly p95: number } | null, none: string) {
+  return times === null
+    ? { value: '—', hint: none }
+    : { value: formatMs(times.p50), hint: `p95 ${formatMs(times.p95)}` }
+}
+
+function noteOf(isSampled: boolean): string {
+  const what = 'Each mark is one hour of your requests, over all providers.'
+  return isSampled ? `${what} From the newest 5,000 requests.` : what
+}
+
+function HoursTable({ cells }: { readonly cells: readonly UptimeCell[] }) {
+  const points = cells.map(({ at, label, state, requests, failed }) => ({
+    at,
+    label,
+    values: state === 'unknown' ? {} : { requests, failed },
+  }))
+  return <ChartTable label={TITLE} series={DAY_SERIES} points={points} format={formatCount} pointHeader="Hour" />
 }

@@ -5,25 +5,24 @@ import { type ListedModel, modelsQuery } from '../../api/models.ts'
 import { plural } from '../../lib/format.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
+import { SearchBox } from '../../ui/form/search-box.tsx'
 import { Page } from '../../ui/page.tsx'
-import { SearchBox } from '../../ui/search-box.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
-import type { Sort } from '../../ui/table.tsx'
+import type { Sort } from '../../ui/table/table.tsx'
 import type { Consumed } from './calculator.tsx'
-import { CompareTray, type CompareTrayProps } from './compare-tray.tsx'
-import { Comparison } from './comparison.tsx'
+import { CompareTray, type CompareTrayProps, Comparison } from './comparison.tsx'
 import { Facets } from './facets.tsx'
 import { comparedOf, FACETS, filtered, rowsOf, sorted } from './listing.ts'
 import { type ModelRow, ModelsTable } from './models-table.tsx'
 import { speedsQuery } from './queries.ts'
-import { listed, MOST_COMPARED, type ModelsSearch, readModelsSearch, SORTS } from './search.ts'
+import { listed, MAX_COMPARED, type ModelsSearch, readModelsSearch, SORTS } from './search.ts'
 
 export function ModelsPage() {
   const mayList = useCan('models:read')
   return (
     <Page
       title="Models & Pricing"
-      description="Prices are in US dollars per million tokens. Speed and uptime are those of your own requests of the last 24 hours."
+      description="Prices are in US dollars per million tokens. Speed and uptime are measured on your own requests of the last 24 hours."
       wide
     >
       {mayList ? <Models /> : <Forbidden what="models" right="models:read" />}
@@ -43,7 +42,7 @@ function Models() {
 function NoModels() {
   return (
     <Empty title="No models yet" command="turnpike config check">
-      Models come with the providers that the configuration file names. Add one, and restart the gateway.
+      Providers in the configuration file bring their models. Add a provider, and restart the gateway.
     </Empty>
   )
 }
@@ -74,10 +73,10 @@ function Listing({ models }: { readonly models: readonly ListedModel[] }) {
   const compared = chosen.map(({ id }) => id)
   const compare = (ids: readonly string[]) => {
     change({ compare: ids.join(',') || undefined })
-    announce(`${plural(ids.length, 'model')} of ${MOST_COMPARED} to compare`)
+    announce(`${plural(ids.length, 'model')} of ${MAX_COMPARED} to compare`)
   }
   const toggle = (id: string) =>
-    compare(compared.includes(id) ? compared.filter((each) => each !== id) : [...compared, id].slice(0, MOST_COMPARED))
+    compare(compared.includes(id) ? compared.filter((each) => each !== id) : [...compared, id].slice(0, MAX_COMPARED))
   const chooseSort = (next: Sort) => change({ sort: SORTS.find((id) => id === next.id), dir: next.direction })
   return (
     <div className="flex flex-col gap-4 [&_:is(a,button,input)]:scroll-mb-48 sm:[&_:is(a,button,input)]:scroll-mb-32">
@@ -153,8 +152,8 @@ const withoutFilters = Object.fromEntries(['q', ...FACETS].map((name) => [name, 
 
 function NoneFits({ onClear }: { readonly onClear: () => void }) {
   return (
-    <Empty title="No model fits" action={<Button onClick={onClear}>Clear filters</Button>}>
-      Nothing here has all that is searched for and chosen above.
+    <Empty title="No matching models" action={<Button onClick={onClear}>Clear filters</Button>}>
+      No model matches the search and all filters.
     </Empty>
   )
 }

@@ -3,14 +3,14 @@ import { formatCompact, formatPrice } from '../../lib/format.ts'
 import { CopyableText } from '../../ui/copy.tsx'
 import { BELOW_MD, useMediaQuery } from '../../ui/media-query.ts'
 import { StatusChip } from '../../ui/status.tsx'
-import { type Column, type Sort, Table } from '../../ui/table.tsx'
+import { type Column, type Sort, Table } from '../../ui/table/table.tsx'
 import { useNow } from '../../ui/time-zone.ts'
+import { Tooltip } from '../../ui/tooltip.tsx'
 import { Dash } from '../../ui/values.tsx'
 import { Capabilities } from './capabilities.tsx'
-import { CompareBox } from './compare-box.tsx'
-import type { Row } from './listing.ts'
-import { firstTokenText, NO_CALLS, uptimeText } from './measured.ts'
+import { firstTokenText, NO_CALLS, type Row, uptimeText } from './listing.ts'
 import type { Speeds } from './queries.ts'
+import { MAX_COMPARED } from './search.ts'
 import { originText, RETIRES_SOON_MS, retirementOf } from './words.ts'
 
 export type ModelRow = Row<ListedModel>
@@ -175,3 +175,33 @@ function Name({ model: { id, name, deprecation_date: date } }: { readonly model:
 function CopyId({ id }: { readonly id: string }) {
   return <CopyableText text={id}>{''}</CopyableText>
 }
+
+/** Of the element that says why no more can be chosen; it is there when so many are. */
+export const FULL_ID = 'compare-full'
+export const FULL_TEXT = `You can compare at most ${MAX_COMPARED} models. Remove one first.`
+
+interface CompareBoxProps {
+  readonly id: string
+  readonly compared: readonly string[]
+  readonly onToggle: (id: string) => void
+}
+
+/** Chooses a model for the comparison. When it cannot, it still takes the focus, so that it can say why. */
+function CompareBox({ id, compared, onToggle }: CompareBoxProps) {
+  const isChosen = compared.includes(id)
+  const isFull = !isChosen && compared.length >= MAX_COMPARED
+  const box = (
+    <input
+      type="checkbox"
+      aria-label={`Compare ${id}`}
+      aria-disabled={isFull || undefined}
+      aria-describedby={isFull ? FULL_ID : undefined}
+      checked={isChosen}
+      onChange={isFull ? ignore : () => onToggle(id)}
+      className="m-1 size-4 shrink-0 cursor-pointer align-middle accent-accent aria-disabled:cursor-not-allowed aria-disabled:opacity-50"
+    />
+  )
+  return isFull ? <Tooltip label={FULL_TEXT}>{box}</Tooltip> : box
+}
+
+function ignore(): void {}

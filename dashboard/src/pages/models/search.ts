@@ -14,7 +14,7 @@ export const SORTS = [
 ] as const
 export type SortId = (typeof SORTS)[number]
 
-export const MOST_COMPARED = 4
+export const MAX_COMPARED = 4
 const MOST_TOKENS = 1_000_000_000_000
 
 /** Lists are texts with commas between them. */
@@ -50,7 +50,7 @@ export function readModelsSearch(raw: Record<string, unknown>): ModelsSearch {
     max_price: numberText(raw, 'max_price', 1_000_000),
     sort: readChoice(raw, 'sort', SORTS),
     dir: readChoice(raw, 'dir', ['asc', 'desc']),
-    compare: readList(raw, 'compare')?.slice(0, MOST_COMPARED).join(','),
+    compare: readList(raw, 'compare')?.slice(0, MAX_COMPARED).join(','),
     view: readChoice(raw, 'view', ['compare']),
     input: numberText(raw, 'input', MOST_TOKENS),
     output: numberText(raw, 'output', MOST_TOKENS),

@@ -43,9 +43,9 @@ export interface PriceOrigin {
 
 /** In one sentence. */
 export function originText({ price_source: source, price_overridden: isOverridden, pricing }: PriceOrigin): string {
-  if (pricing === null) return 'No price is known. A model without a price cannot be called.'
+  if (pricing === null) return 'No price is configured. Models without a price cannot be called.'
   if (isOverridden) return 'Set by the operator of this installation.'
-  return source === null ? 'Where it was read is not known.' : `Read on ${formatDate(source.read)} at ${source.url}`
+  return source === null ? 'Source unknown.' : `Read on ${formatDate(source.read)} at ${source.url}`
 }
 
 /** Whether an address can be gone to: some sources are documents of the project. */
@@ -72,5 +72,5 @@ export const RETIRES_SOON_MS = 90 * 86_400_000
 export function unlistedText(names: readonly string[]): string {
   const quoted = names.map((name) => `“${name.slice(0, 100)}”`)
   const list = new Intl.ListFormat('en-US').format(quoted)
-  return `${list} ${names.length === 1 ? 'is no model that is listed here, and is' : 'are no models that are listed here, and are'} left out.`
+  return `${list} ${names.length === 1 ? 'is not a listed model and was' : 'are not listed models and were'} left out.`
 }

@@ -4,7 +4,7 @@ import type { CallableModel } from './callable.ts'
 import { chatRequest, withoutImages } from './chat-request.ts'
 import type { AnswerItem, Item, MessageItem } from './conversation.ts'
 import { beginRun, type Run } from './run.ts'
-import { EXAMPLE_TOOLS, NOTHING_SET, type Settings } from './settings.ts'
+import { DEFAULT_SETTINGS, EXAMPLE_TOOLS, type Settings } from './settings.ts'
 
 const able: CallableModel = {
   id: 'able',
@@ -32,7 +32,7 @@ const answer = (run: Partial<Run>, toolAnswers: AnswerItem['toolAnswers'] = []):
   toolAnswers,
 })
 const asked = (items: readonly Item[], settings: Partial<Settings> = {}, { model = able, system = '' } = {}) =>
-  chatRequest({ model, system, items, settings: { ...NOTHING_SET, ...settings } })
+  chatRequest({ model, system, items, settings: { ...DEFAULT_SETTINGS, ...settings } })
 const everything: Partial<Settings> = {
   ...{ temperature: 0, topP: 0.5, maxTokens: 10, seed: 1, stop: 'END\n\n###', effort: 'low' },
   ...{ tools: EXAMPLE_TOOLS, toolChoice: 'required', format: 'json_object' },

@@ -75,7 +75,7 @@ export function supports({ capabilities, supported_parameters: named }: Callable
 }
 
 /** As they go over the wire. */
-export function chatMessages(system: string, items: readonly Item[]): readonly Json[] {
+function chatMessages(system: string, items: readonly Item[]): readonly Json[] {
   const first: readonly Json[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
   return [...first, ...items.flatMap((item) => (item.kind === 'message' ? [wireMessage(item)] : wireAnswer(item)))]
 }

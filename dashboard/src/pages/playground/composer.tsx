@@ -1,16 +1,17 @@
-import { ImagePlus, MessageSquarePlus, Play, SlidersHorizontal, Square } from 'lucide-react'
+import { ImagePlus, MessageSquarePlus, Play, SlidersHorizontal, Square, X } from 'lucide-react'
 import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useId, useRef, useState } from 'react'
-import { Button } from '../../ui/button.tsx'
-import { TextArea } from '../../ui/field.tsx'
+import { formatBytes } from '../../lib/format.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { classNames } from '../../ui/class-names.ts'
+import { TextArea } from '../../ui/form/field.tsx'
+import { SelectField } from '../../ui/form/select-field.tsx'
 import type { CallableModel } from './callable.ts'
-import { isSendKey } from './composer-keys.ts'
-import { DraftMessages } from './draft-messages.tsx'
-import { ImageTray } from './image-tray.tsx'
+import { isSendKey, MESSAGE_ID } from './composer-keys.ts'
+import type { Image, Speaker } from './conversation.ts'
 import { IMAGE_TYPES, imageProblem, readImage } from './images.ts'
 import { problemText } from './json-text.ts'
-import { problemsOf, type Settings } from './settings.ts'
-import { summaryOf } from './settings-summary.ts'
-import { type Draft, draftMessage, type SetDraft, saidBy } from './use-draft.ts'
+import { problemsOf, type Settings, summaryOf } from './settings.ts'
+import { type Draft, type DraftMessage, draftMessage, messagesOf, type SetDraft } from './use-draft.ts'
 
 export interface ComposerProps {
   readonly draft: Draft
@@ -26,7 +27,7 @@ export interface ComposerProps {
 /** The one input that all columns share. */
 export function Composer({ draft, setDraft, chosen, isRunning, onSend, onStop, onSettings }: ComposerProps) {
   const problem = problemOfDraft(draft, chosen)
-  const canSend = !isRunning && problem === undefined && chosen.length > 0 && saidBy(draft).length > 0
+  const canSend = !isRunning && problem === undefined && chosen.length > 0 && messagesOf(draft).length > 0
   const { imageError, attach } = useImages(draft, { setDraft, chosen })
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -55,7 +56,7 @@ export function Composer({ draft, setDraft, chosen, isRunning, onSend, onStop, o
           label="System"
           value={draft.system}
           onChange={(system) => setDraft((now) => ({ ...now, system }))}
-          placeholder="How the models should behave"
+          placeholder="Instructions for the models"
           rows={3}
         />
         <DraftMessages draft={draft} setDraft={setDraft} className="md:col-span-2" />
@@ -192,5 +193,97 @@ function useImages({ images }: Draft, { setDraft, chosen }: ImagesInput) {
 function noReader(chosen: readonly CallableModel[]): string | undefined {
   return chosen.some(({ capabilities }) => capabilities.vision)
     ? undefined
-    : 'None of the chosen models can read images.'
+    : 'None of the selected models can read images.'
+}
+
+const ROLES: readonly { readonly value: Speaker; readonly label: string }[] = [
+  { value: 'user', label: 'User' },
+  { value: 'assistant', label: 'Assistant' },
+]
+
+interface DraftMessagesProps {
+  readonly draft: Draft
+  readonly setDraft: SetDraft
+  readonly className?: string
+}
+
+/** The message, and those before it that are said with it: examples of how to answer, for one. */
+function DraftMessages({ draft: { messages }, setDraft, className }: DraftMessagesProps) {
+  const change = (id: number, part: Partial<DraftMessage>) =>
+    setDraft((now) => ({
+      ...now,
+      messages: now.messages.map((message) => (message.id === id ? { ...message, ...part } : message)),
+    }))
+  const remove = (id: number) =>
+    setDraft((now) => ({ ...now, messages: now.messages.filter((message) => message.id !== id) }))
+  return (
+    <div className={classNames('flex min-w-0 flex-col gap-3', className)}>
+      {messages.map((message, index) => (
+        <div key={message.id} className="flex min-w-0 items-start gap-2">
+          <MessageText
+            message={message}
+            label={messages.length === 1 ? 'Message' : `Message ${index + 1}`}
+            isLast={index === messages.length - 1}
+            onText={(text) => change(message.id, { text })}
+          />
+          {messages.length > 1 && (
+            <div className="flex w-32 shrink-0 flex-col gap-1.5">
+              <div className="flex items-end gap-1">
+                <SelectField
+                  label={`Role of message ${index + 1}`}
+                  hideLabel
+                  value={message.role}
+                  onChange={(role: Speaker) => change(message.id, { role })}
+                  options={ROLES}
+                  className="mt-6.5 flex-1"
+                />
+                <IconButton label={`Remove message ${index + 1}`} icon={X} onClick={() => remove(message.id)} />
+              </div>
+            </div>
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+interface MessageTextProps {
+  readonly message: DraftMessage
+  readonly label: string
+  readonly isLast: boolean
+  readonly onText: (text: string) => void
+}
+
+function MessageText({ message, label, isLast, onText }: MessageTextProps) {
+  return (
+    <div id={isLast ? MESSAGE_ID : undefined} className="min-w-0 flex-1">
+      <TextArea
+        label={label}
+        value={message.text}
+        onChange={onText}
+        placeholder={isLast ? 'Write a message' : ''}
+        rows={isLast ? 3 : 2}
+      />
+    </div>
+  )
+}
+
+/** What is attached to the message. */
+function ImageTray({ images, setDraft }: { readonly images: readonly Image[]; readonly setDraft: SetDraft }) {
+  if (images.length === 0) return null
+  const remove = (id: string) => setDraft((now) => ({ ...now, images: now.images.filter((image) => image.id !== id) }))
+  return (
+    <ul aria-label="Attached images" className="flex flex-wrap gap-2">
+      {images.map(({ id, name, dataUrl, bytes }) => (
+        <li key={id} className="flex max-w-full items-center gap-2 rounded-lg border border-line p-1.5">
+          <img src={dataUrl} alt="" className="size-10 rounded-md object-cover" />
+          <span className="flex min-w-0 flex-col">
+            <span className="max-w-40 truncate text-sm text-ink">{name}</span>
+            <span className="text-xs text-soft tabular-nums">{formatBytes(bytes)}</span>
+          </span>
+          <IconButton label={`Remove ${name}`} icon={X} size="sm" onClick={() => remove(id)} />
+        </li>
+      ))}
+    </ul>
+  )
 }

@@ -1,52 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFrameQueue } from './frame-queue.ts'
-import { type HistoryEntry, keepHistory, MAX_ENTRIES, MAX_HISTORY_LENGTH, readHistory } from './history.ts'
+import { type HistoryEntry, MAX_ENTRIES, MAX_HISTORY_LENGTH, parseHistory, withinLimits } from './history.ts'
 import { imageProblem, MAX_IMAGE_BYTES } from './images.ts'
 import { MAX_SHARED_BYTES, readModels, readPlaygroundSearch, shareAddress } from './search.ts'
-import { NOTHING_SET } from './settings.ts'
+import { DEFAULT_SETTINGS } from './settings.ts'
+import { createFrameQueue } from './use-runs.ts'
 
-function memory(refuses = false) {
-  const values = new Map<string, string>()
-  return {
-    values,
-    getItem: (key: string) => values.get(key) ?? null,
-    removeItem: (key: string) => void values.delete(key),
-    setItem: (key: string, value: string) => {
-      if (refuses) throw new Error('full')
-      values.set(key, value)
-    },
-  }
-}
 const entry = (number: number, text = 'Hi'): HistoryEntry => ({
   at: new Date(1_800_000_000_000 - number * 1000).toISOString(),
   models: ['m'],
   system: '',
   messages: [{ role: 'user', text }],
-  settings: NOTHING_SET,
+  settings: DEFAULT_SETTINGS,
 })
 
-test('of the history the newest is kept, in number and in size', () => {
-  const store = memory()
+test('the history keeps the newest runs, limited in number and in size', () => {
   const many = Array.from({ length: 30 }, (_, number) => entry(number))
-  assert.equal(keepHistory(store, 'h', many).length, MAX_ENTRIES)
-  assert.deepEqual(readHistory(store, 'h'), many.slice(0, MAX_ENTRIES))
+  assert.deepEqual(withinLimits(many), many.slice(0, MAX_ENTRIES))
+  assert.deepEqual(parseHistory(JSON.stringify(many)), many.slice(0, MAX_ENTRIES))
   const long = 'x'.repeat(MAX_HISTORY_LENGTH / 2)
-  assert.equal(keepHistory(store, 'h', [entry(0, long), entry(1, long)]).length, 1)
-  assert.ok((store.values.get('h') ?? '').length <= MAX_HISTORY_LENGTH)
-  keepHistory(store, 'h', [])
-  assert.equal(store.values.size, 0)
+  assert.deepEqual(withinLimits([entry(0, long), entry(1, long)]), [entry(0, long)])
+  assert.deepEqual(withinLimits([]), [])
 })
 
-test('a history of another version, of somebody else or of a browser that keeps nothing is none to fail for', () => {
-  const store = memory()
-  for (const odd of ['no', '{}', '[null, 1, {"at": 3}]', '[{"at": "never"}]']) {
-    store.values.set('h', odd)
-    assert.deepEqual(readHistory(store, 'h'), [], odd)
+test('a history of another version is read as far as possible', () => {
+  for (const odd of [null, '{}', '[null, 1, {"at": 3}]', '[{"at": "never"}]']) {
+    assert.deepEqual(parseHistory(odd), [], String(odd))
   }
-  store.values.set('h', '[{"at": "2026-11-22T00:00:00Z", "settings": {"format": "xml", "temperature": "hot"}}]')
-  assert.deepEqual(readHistory(store, 'h')[0]?.settings, { ...NOTHING_SET, temperature: undefined })
-  assert.equal(keepHistory(memory(true), 'h', [entry(0)]).length, 1)
+  const text = '[{"at": "2026-11-22T00:00:00Z", "settings": {"format": "xml", "temperature": "hot"}}]'
+  assert.deepEqual(parseHistory(text)[0]?.settings, { ...DEFAULT_SETTINGS, temperature: undefined })
 })
 
 test('an address says the models, the system and the prompt, unless they are too long for it', () => {
@@ -69,8 +51,8 @@ test('an image has a known type and at most 5 MiB, and there are at most four', 
   const png = { name: 'a.png', type: 'image/png', size: MAX_IMAGE_BYTES }
   assert.equal(imageProblem(png, 3), undefined)
   assert.equal(imageProblem(png, 4), '4 images at most.')
-  assert.equal(imageProblem({ ...png, size: 6 * 1024 * 1024 }, 0), 'a.png has 6 MiB; an image may have 5 MiB.')
-  assert.match(imageProblem({ ...png, type: 'image/svg+xml' }, 0) ?? '', /no PNG, JPEG, GIF or WebP image/)
+  assert.equal(imageProblem({ ...png, size: 6 * 1024 * 1024 }, 0), 'a.png has 6 MiB; the limit is 5 MiB.')
+  assert.match(imageProblem({ ...png, type: 'image/svg+xml' }, 0) ?? '', /not a PNG, JPEG, GIF or WebP image/)
 })
 
 test('what comes within a frame is handed on once, and what is left at the end at once', () => {

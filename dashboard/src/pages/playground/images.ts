@@ -11,9 +11,8 @@ type FileFacts = Pick<File, 'name' | 'type' | 'size'>
 /** Why it cannot be attached; undefined when it can. @param attached How many there are already. */
 export function imageProblem({ name, type, size }: FileFacts, attached: number): string | undefined {
   if (attached >= MAX_IMAGES) return `${MAX_IMAGES} images at most.`
-  if (!IMAGE_TYPES.some((known) => known === type)) return `${name} is no PNG, JPEG, GIF or WebP image.`
-  if (size > MAX_IMAGE_BYTES)
-    return `${name} has ${formatBytes(size)}; an image may have ${formatBytes(MAX_IMAGE_BYTES)}.`
+  if (!IMAGE_TYPES.some((known) => known === type)) return `${name} is not a PNG, JPEG, GIF or WebP image.`
+  if (size > MAX_IMAGE_BYTES) return `${name} has ${formatBytes(size)}; the limit is ${formatBytes(MAX_IMAGE_BYTES)}.`
   return undefined
 }
 

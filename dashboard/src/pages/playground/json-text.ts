@@ -53,7 +53,7 @@ function findFault(text: string): Fault {
     if (next === undefined) return { at: token.at, what: faultOf(token.text) }
     expected = next
   }
-  return { at: text.trimEnd().length, what: 'it ends too early.' }
+  return { at: text.trimEnd().length, what: 'unexpected end of text.' }
 }
 
 const CLOSES: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
@@ -86,9 +86,9 @@ function isText(token: string): boolean {
 const MAX_SHOWN = 20
 
 function faultOf(token: string): string {
-  if (token.startsWith('"') && !isText(token)) return 'a text has no end on its line.'
+  if (token.startsWith('"') && !isText(token)) return 'a string is not closed on its line.'
   const shown = token.length > MAX_SHOWN ? `${token.slice(0, MAX_SHOWN)}…` : token
-  return `${shown} is not expected here.`
+  return `unexpected ${shown}.`
 }
 
 export function lineOf(text: string, position: number): number {
@@ -111,4 +111,24 @@ export function linesOfItems(text: string): readonly number[] {
 
 export function problemText({ message, line }: TextProblem): string {
   return line === undefined ? message : `Line ${line}: ${message}`
+}
+
+/** Reads what came from outside, a field at a time: what is not of the asked kind is not there. */
+export type Fields = Readonly<Record<string, unknown>>
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** Not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textOfLog } from './raw-log.ts'
-import { beginRun, endRun, figuresOf, MAX_LENGTH, type Run, withEvents, withHead } from './run.ts'
+import { beginRun, endRun, figuresOf, MAX_LENGTH, type Run, textOfLog, withEvents, withHead } from './run.ts'
 
 const begun = beginRun({ id: 1, model: 'm', request: {}, leftOut: [], startedAt: 1000 })
 const streaming = withHead(begun, { requestId: 'req_1', warnings: undefined })
@@ -110,7 +109,7 @@ test('what is no chunk, or no JSON, does no harm', () => {
     const run = ended(withEvents(streaming, said(odd, '[DONE]')))
     assert.deepEqual([run.status, run.text], ['finished', ''], odd)
   }
-  assert.match(ended(withEvents(streaming, said('{', '[DONE]'))).problem?.message ?? '', /cannot be read/)
+  assert.match(ended(withEvents(streaming, said('{', '[DONE]'))).problem?.message ?? '', /unreadable event/)
 })
 
 test('memory is bounded: texts, calls and the log of events', () => {

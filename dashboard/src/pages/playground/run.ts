@@ -3,8 +3,7 @@
  * or shown. Times are milliseconds of one monotonic clock.
  */
 import type { JsonFields } from '../../lib/code-samples.ts'
-import { EMPTY_LOG, type RawLog, withEvent } from './raw-log.ts'
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from './unknown-fields.ts'
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from './json-text.ts'
 
 /** `interrupted`: the stream ended without saying that it was whole. */
 export type RunStatus = 'waiting' | 'streaming' | 'finished' | 'stopped' | 'failed' | 'interrupted'
@@ -126,7 +125,7 @@ function takeEvent(draft: Draft, { data, at }: TimedEvent): void {
     return
   }
   const chunk = parseChunk(data)
-  if (chunk === undefined) draft.problem ??= { message: 'The gateway sent an event that cannot be read.' }
+  if (chunk === undefined) draft.problem ??= { message: 'The gateway sent an unreadable event.' }
   else takeChunk(draft, chunk, at)
 }
 
@@ -183,7 +182,7 @@ function append(draft: Draft, text: string, piece: string | undefined): string {
 function readProblem(value: unknown, requestId: string | undefined): RunProblem {
   const error = fieldsOf(value)
   return {
-    message: textOf(error['message']) ?? 'The answer broke off.',
+    message: textOf(error['message']) ?? 'The answer was interrupted.',
     code: textOf(error['code']) ?? textOf(error['type']),
     requestId: textOf(error['request_id']) ?? requestId,
   }
@@ -237,4 +236,38 @@ export function figuresOf({ startedAt, firstAt, lastAt, endedAt, usage, pieces }
     durationMs: until - startedAt,
     tokensPerSecond: generatingMs < SHORTEST_MS || tokens < 2 ? undefined : tokens / (generatingMs / 1000),
   }
+}
+
+/** The events of an answer as they came, for reading: the first ones and the last ones, so that memory is bounded. */
+const MAX_HEAD_LENGTH = 128 * 1024
+const MAX_TAIL_EVENTS = 12
+const MAX_TAIL_EVENT_LENGTH = 16 * 1024
+
+interface RawLog {
+  /** Lines `data: …`, as long as they fit. */
+  readonly head: string
+  readonly tail: readonly string[]
+  readonly events: number
+  /** Between head and tail. */
+  readonly leftOut: number
+}
+
+const EMPTY_LOG: RawLog = { head: '', tail: [], events: 0, leftOut: 0 }
+
+function withEvent(log: RawLog, data: string): RawLog {
+  const events = log.events + 1
+  if (log.tail.length === 0 && log.head.length + data.length <= MAX_HEAD_LENGTH) {
+    return { ...log, events, head: `${log.head}data: ${data}\n\n` }
+  }
+  const line = data.length > MAX_TAIL_EVENT_LENGTH ? `${data.slice(0, MAX_TAIL_EVENT_LENGTH)}…` : data
+  const tail = [...log.tail, line]
+  const excess = tail.length - MAX_TAIL_EVENTS
+  return excess > 0
+    ? { ...log, events, tail: tail.slice(excess), leftOut: log.leftOut + excess }
+    : { ...log, events, tail }
+}
+
+export function textOfLog({ head, tail, leftOut }: RawLog): string {
+  const gap = leftOut === 0 ? '' : `: ${leftOut} more events are not shown\n\n`
+  return `${head}${gap}${tail.map((data) => `data: ${data}\n\n`).join('')}`.trimEnd()
 }

@@ -1,5 +1,5 @@
 /** What of the view is in its address. A link to it never has a key or an image in it. */
-export const SHEETS = ['settings', 'code', 'raw', 'history'] as const
+const SHEETS = ['settings', 'code', 'raw', 'history'] as const
 export type SheetName = (typeof SHEETS)[number]
 
 export interface PlaygroundSearch {

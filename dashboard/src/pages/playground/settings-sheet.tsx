@@ -1,6 +1,8 @@
 import { Button } from '../../ui/button.tsx'
-import { Segmented } from '../../ui/choices.tsx'
-import { CheckboxField, NumberField, RadioGroupField, SelectField, TextArea } from '../../ui/field.tsx'
+import { NumberField, TextArea } from '../../ui/form/field.tsx'
+import { Segmented } from '../../ui/form/segmented.tsx'
+import { SelectField } from '../../ui/form/select-field.tsx'
+import { CheckboxField, RadioGroupField } from '../../ui/form/toggle-fields.tsx'
 import { Section } from '../../ui/page.tsx'
 import { type CallableModel, longestAnswer } from './callable.ts'
 import { supports } from './chat-request.ts'
@@ -19,7 +21,7 @@ export function SettingsForm(props: SettingsFormProps) {
   const isBare = !['tools', 'response_format', ...PARAMETERS].some(can)
   return (
     <div className="flex flex-col gap-8">
-      {isBare && <p className="text-soft">The chosen models have nothing to set.</p>}
+      {isBare && <p className="text-soft">The selected models have no parameters.</p>}
       {PARAMETERS.some(can) && <Parameters {...props} can={can} />}
       {can('response_format') && <ResponseFormat {...props} />}
       {can('tools') && <Tools {...props} />}
@@ -37,7 +39,7 @@ function Parameters({ settings, onChange, models, can }: ParametersProps) {
   const most = longestAnswer(models)
   const onlyFor = (name: string) => supportNote(models, name)
   return (
-    <Section title="Parameters" description="What is empty is left to the model.">
+    <Section title="Parameters" description="Empty fields use the model’s defaults.">
       <div className="grid gap-4 sm:grid-cols-2">
         {can('temperature') && (
           <NumberField
@@ -61,7 +63,7 @@ function Parameters({ settings, onChange, models, can }: ParametersProps) {
         )}
         {can('max_tokens') && (
           <NumberField
-            label="Longest answer"
+            label="Max output"
             description={most === undefined ? 'In tokens' : `Up to ${most.toLocaleString('en-US')} tokens`}
             suffix="tokens"
             value={settings.maxTokens}
@@ -74,7 +76,7 @@ function Parameters({ settings, onChange, models, can }: ParametersProps) {
         {can('seed') && (
           <NumberField
             label="Seed"
-            description={onlyFor('seed') ?? 'The same seed, about the same answer'}
+            description={onlyFor('seed') ?? 'The same seed gives similar answers'}
             value={settings.seed}
             onChange={(seed) => onChange({ seed })}
             whole
@@ -86,13 +88,13 @@ function Parameters({ settings, onChange, models, can }: ParametersProps) {
             description={onlyFor('reasoning_effort')}
             value={settings.effort}
             onChange={(effort) => onChange({ effort })}
-            options={EFFORTS.map((value) => ({ value, label: value === '' ? "The model's own" : value }))}
+            options={EFFORTS.map((value) => ({ value, label: value === '' ? 'Model default' : value }))}
           />
         )}
         {can('stop') && (
           <TextArea
             label="Stop sequences"
-            description={onlyFor('stop') ?? 'One a line, four at most'}
+            description={onlyFor('stop') ?? 'One per line, at most four'}
             value={settings.stop}
             onChange={(stop) => onChange({ stop })}
             error={errorText(problemsOf(settings).stop)}
@@ -113,7 +115,7 @@ function supportNote(models: readonly CallableModel[], name: string): string | u
 
 const FORMATS: readonly { readonly value: Format; readonly label: string; readonly description?: string }[] = [
   { value: 'text', label: 'Text' },
-  { value: 'json_object', label: 'JSON object', description: 'Say in the prompt which fields you want.' },
+  { value: 'json_object', label: 'JSON object', description: 'Name the fields in the prompt.' },
   { value: 'json_schema', label: 'JSON schema', description: 'The answer follows the schema below.' },
 ]
 
@@ -153,7 +155,7 @@ function ResponseFormat({ settings, onChange, models }: SettingsFormProps) {
   )
 }
 
-const CHOICE_LABELS = { auto: 'May call', required: 'Must call', none: 'Must not call' } as const
+const CHOICE_LABELS = { auto: 'Auto', required: 'Required', none: 'None' } as const
 
 function Tools({ settings, onChange, models }: SettingsFormProps) {
   const { tools, toolChoice } = settings
@@ -172,7 +174,7 @@ function Tools({ settings, onChange, models }: SettingsFormProps) {
       <div className="flex flex-col gap-4">
         <TextArea
           label="Functions"
-          description="A JSON list of function tools. Nothing is executed: you answer the calls."
+          description="A JSON list of function tools. You answer the calls; nothing is executed."
           value={tools}
           onChange={(next) => onChange({ tools: next })}
           error={errorText(problemsOf(settings).tools)}
@@ -182,7 +184,7 @@ function Tools({ settings, onChange, models }: SettingsFormProps) {
         />
         {tools.trim() !== '' && (
           <Segmented
-            label="Whether the model calls"
+            label="Tool choice"
             value={toolChoice}
             onChange={(next) => onChange({ toolChoice: next })}
             options={TOOL_CHOICES.map((value) => ({ value, label: CHOICE_LABELS[value] }))}

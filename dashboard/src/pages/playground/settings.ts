@@ -1,7 +1,7 @@
 /** What is set for all columns, as it is typed, and as it is sent. */
 import type { Json } from '../../lib/code-samples.ts'
-import { linesOfItems, readJson, type TextProblem } from './json-text.ts'
-import { fieldsOf, textOf } from './unknown-fields.ts'
+import { plural } from '../../lib/format.ts'
+import { fieldsOf, linesOfItems, readJson, type TextProblem, textOf } from './json-text.ts'
 
 export const FORMATS = ['text', 'json_object', 'json_schema'] as const
 export type Format = (typeof FORMATS)[number]
@@ -53,7 +53,7 @@ export const EXAMPLE_SCHEMA = `{
   "additionalProperties": false
 }`
 
-export const NOTHING_SET: Settings = {
+export const DEFAULT_SETTINGS: Settings = {
   tools: '',
   toolChoice: 'auto',
   format: 'text',
@@ -107,7 +107,7 @@ export function stopsOf(text: string): readonly string[] {
 function toolsProblem(text: string): TextProblem | undefined {
   const { value, problem } = readJson(text)
   if (problem !== undefined) return problem
-  if (!Array.isArray(value)) return { message: 'Tools are a list: put [ and ] around them.', line: 1 }
+  if (!Array.isArray(value)) return { message: 'Tools are a list: enclose them in [ and ].', line: 1 }
   if (value.length > MAX_TOOLS) return { message: `${MAX_TOOLS} tools at most.` }
   const lines = linesOfItems(text)
   const names = new Set<string>()
@@ -125,21 +125,39 @@ function toolProblem(tool: unknown, names: Set<string>): string | undefined {
   const given = fieldsOf(fields['function'])
   const name = textOf(given['name'])
   if (name === undefined) return 'needs a "function" with a "name".'
-  if (!FUNCTION_NAME.test(name))
-    return 'has a name with other characters than letters, digits, _ and -, or over 64 of them.'
-  if (names.has(name)) return `has the name of another: ${name}.`
+  if (!FUNCTION_NAME.test(name)) return 'has an invalid name: use at most 64 letters, digits, _ and -.'
+  if (names.has(name)) return `has a duplicate name: ${name}.`
   names.add(name)
   const { parameters } = given
-  if (parameters !== undefined && !isObject(parameters)) return 'has "parameters" that are no JSON Schema object.'
+  if (parameters !== undefined && !isObject(parameters)) return 'has "parameters" that are not a JSON Schema object.'
   return undefined
 }
 
 function schemaProblem(text: string): TextProblem | undefined {
   const { value, problem } = readJson(text)
   if (problem !== undefined) return problem
-  return isObject(value) ? undefined : { message: 'A JSON Schema is an object: put { and } around it.', line: 1 }
+  return isObject(value) ? undefined : { message: 'A JSON Schema is an object: enclose it in { and }.', line: 1 }
 }
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What is set, in one line; empty when nothing is. */
+export function summaryOf(settings: Settings): string {
+  const { format, temperature, topP, maxTokens, seed, effort } = settings
+  const tools = toolsOf(settings.tools)?.length ?? 0
+  const stops = stopsOf(settings.stop).length
+  const parts = [
+    tools > 0 && plural(tools, 'tool'),
+    format === 'json_object' && 'JSON object',
+    format === 'json_schema' && 'JSON schema',
+    temperature !== undefined && `temperature ${temperature}`,
+    topP !== undefined && `top P ${topP}`,
+    maxTokens !== undefined && plural(maxTokens, 'token at most', 'tokens at most'),
+    seed !== undefined && `seed ${seed}`,
+    stops > 0 && plural(stops, 'stop sequence'),
+    effort !== '' && `${effort} effort`,
+  ]
+  return parts.filter((part) => part !== false).join(' · ')
 }

@@ -2,7 +2,7 @@ import { Wrench } from 'lucide-react'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
-import { TextArea } from '../../ui/field.tsx'
+import { TextArea } from '../../ui/form/field.tsx'
 import { isSendKey } from './composer-keys.ts'
 import type { ToolAnswer } from './conversation.ts'
 import type { Run, ToolCall } from './run.ts'
@@ -81,7 +81,7 @@ function ToolCallCard({ call, answer, draft, onDraft }: ToolCallCardProps) {
       {onDraft !== undefined && (
         <TextArea
           label="Answer the tool"
-          description={`What ${call.name} gives back.`}
+          description={`The result of ${call.name}.`}
           value={draft ?? ''}
           onChange={onDraft}
           rows={2}

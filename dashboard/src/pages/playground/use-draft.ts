@@ -1,7 +1,6 @@
 import { type Dispatch, type SetStateAction, useEffect, useState } from 'react'
 import type { Image, MessageItem, Speaker } from './conversation.ts'
-import type { HistoryEntry } from './history.ts'
-import { NOTHING_SET, type Settings } from './settings.ts'
+import { DEFAULT_SETTINGS, type Settings } from './settings.ts'
 
 /** What is about to be said, to all columns. */
 export interface Draft {
@@ -39,7 +38,7 @@ export function useDraft({ system, prompt }: { readonly system?: string; readonl
     system: system ?? '',
     messages: [draftMessage(prompt)],
     images: [],
-    settings: NOTHING_SET,
+    settings: DEFAULT_SETTINGS,
   }))
   useEffect(() => {
     if (system !== undefined) setDraft((now) => ({ ...now, system }))
@@ -55,14 +54,18 @@ export function withPrompt(draft: Draft, text: string): Draft {
   return { ...draft, messages: [...draft.messages.slice(0, -1), { ...(last ?? draftMessage()), text }] }
 }
 
-/** What was said before, to be said again. */
-export function draftOf({ system, messages, settings }: Pick<HistoryEntry, 'system' | 'messages' | 'settings'>): Draft {
+interface SavedRun extends Pick<Draft, 'system' | 'settings'> {
+  readonly messages: readonly Pick<DraftMessage, 'role' | 'text'>[]
+}
+
+/** A draft from a run of the history. */
+export function draftOf({ system, messages, settings }: SavedRun): Draft {
   const drafts = messages.map(({ role, text }) => draftMessage(text, role))
   return { system, settings, images: [], messages: drafts.length === 0 ? [draftMessage()] : drafts }
 }
 
 /** What is said, without messages that are empty. */
-export function saidBy({ messages, images }: Draft): readonly MessageItem[] {
+export function messagesOf({ messages, images }: Draft): readonly MessageItem[] {
   const items = messages.map(({ role, text }, index): MessageItem => {
     const isLast = index === messages.length - 1
     return { kind: 'message', id: nextId(), role, text, images: isLast ? images : [] }

@@ -3,7 +3,7 @@ import type { CallableModel } from './callable.ts'
 import { chatRequest } from './chat-request.ts'
 import { type Column, type Item, isColumnLive, lastAnswer, type ToolAnswer } from './conversation.ts'
 import { beginRun, isLive, type Run } from './run.ts'
-import { type Draft, nextId, saidBy } from './use-draft.ts'
+import { type Draft, messagesOf, nextId } from './use-draft.ts'
 import { type Runs, useRuns } from './use-runs.ts'
 
 export interface PlaygroundInput {
@@ -41,7 +41,7 @@ export function usePlayground(input: PlaygroundInput): PlaygroundState {
   const begin = useCallback((column: Column, items: readonly Item[]) => beginIn(column, items, latest.current), [])
   const actions = useMemo(() => columnActions({ begin, dispatch, start, stop }), [begin, dispatch, start, stop])
   const send = () => {
-    const messages = saidBy(input.draft)
+    const messages = messagesOf(input.draft)
     for (const column of columns) {
       const run = begin(column, [...column.items, ...messages])
       if (run === undefined) continue

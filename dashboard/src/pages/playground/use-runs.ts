@@ -1,8 +1,10 @@
 import { type Dispatch, useCallback, useEffect, useReducer, useRef, useState } from 'react'
+import { fetchRaw } from '../../api/client.ts'
+import { readEvents } from '../../api/event-stream.ts'
+import { problemOf } from '../../api/problem.ts'
+import type { JsonFields } from '../../lib/code-samples.ts'
 import { type Action, type Conversation, reduceConversation, runsOf, startConversation } from './conversation.ts'
-import { createFrameQueue, type FrameQueue } from './frame-queue.ts'
-import type { Run, TimedEvent } from './run.ts'
-import { runChat } from './run-chat.ts'
+import type { Run, RunEnd, TimedEvent } from './run.ts'
 
 interface QueuedEvent extends TimedEvent {
   readonly runId: number
@@ -64,4 +66,82 @@ async function follow({ id: runId, request }: Run, { signal, queue, dispatch }: 
 
 function createEventQueue(dispatch: Dispatch<Action>): FrameQueue<QueuedEvent> {
   return createFrameQueue((events) => dispatch({ type: 'events', events: Map.groupBy(events, ({ runId }) => runId) }))
+}
+
+/** A page in the background is given no frames. */
+const HIDDEN_MS = 200
+
+interface FrameQueue<Item> {
+  readonly push: (item: Item) => void
+  /** Hands on at once what is there. */
+  readonly drain: () => void
+}
+
+interface Frames {
+  readonly request: (callback: () => void) => number
+  readonly cancel: (handle: number) => void
+}
+
+const BROWSER: Frames = {
+  request: (callback) => requestAnimationFrame(callback),
+  cancel: (handle) => cancelAnimationFrame(handle),
+}
+
+export function createFrameQueue<Item>(
+  flush: (items: readonly Item[]) => void,
+  frames: Frames = BROWSER,
+): FrameQueue<Item> {
+  let items: Item[] = []
+  let waiting: { readonly frame: number; readonly timer: ReturnType<typeof setTimeout> } | undefined
+  const drain = (): void => {
+    if (waiting !== undefined) {
+      frames.cancel(waiting.frame)
+      clearTimeout(waiting.timer)
+      waiting = undefined
+    }
+    if (items.length === 0) return
+    const batch = items
+    items = []
+    flush(batch)
+  }
+  return {
+    push(item) {
+      items.push(item)
+      waiting ??= { frame: frames.request(drain), timer: setTimeout(drain, HIDDEN_MS) }
+    },
+    drain,
+  }
+}
+
+interface ChatCall {
+  readonly body: JsonFields
+  readonly signal: AbortSignal
+  readonly onHead: (head: Pick<Run, 'requestId' | 'warnings'>) => void
+  readonly onEvent: (event: TimedEvent) => void
+}
+
+/** Never rejects: how it ended is the answer. */
+async function runChat({ body, signal, onHead, onEvent }: ChatCall): Promise<RunEnd> {
+  let hasHead = false
+  try {
+    const response = await fetchRaw('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    })
+    hasHead = true
+    onHead({
+      requestId: response.headers.get('x-request-id') ?? undefined,
+      warnings: response.headers.get('x-turnpike-warnings') ?? undefined,
+    })
+    await readEvents(response, ({ data }) => onEvent({ data, at: performance.now() }), signal)
+    return { how: 'closed', at: performance.now() }
+  } catch (error) {
+    const at = performance.now()
+    if (signal.aborted) return { how: 'stopped', at }
+    if (hasHead) return { how: 'broken', at }
+    const { message, code, requestId, param, retryAfterMs } = problemOf(error)
+    return { how: 'refused', at, problem: { message, code, requestId, param, retryAfterMs } }
+  }
 }

@@ -1,7 +1,7 @@
 /** How the cost of a request came about. */
 import { formatCount, formatPrice, formatUsd } from '../../lib/format.ts'
 import { CopyableText } from '../../ui/copy.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
 import { arithmeticOf, picoOf, picoText } from './cost.ts'
 import type { Pricing, WholeCompletion } from './queries.ts'
 
@@ -18,13 +18,12 @@ export function CostSection({ completion }: { readonly completion: WholeCompleti
       )}
       {source === 'estimated' && (
         <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
-          Estimated: the provider’s own count of tokens did not arrive, so Turnpike counted what was sent and received.
+          Estimated: the provider reported no token count, so Turnpike counted the tokens sent and received.
         </p>
       )}
       {source === 'bounded' && (
         <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
-          Bounded: the provider reported more tokens than the request can have used, or fewer than were delivered. The
-          nearest possible count is charged.
+          Bounded: the provider reported an impossible token count. The nearest possible count is charged.
         </p>
       )}
       {unbilled > 0 && (
@@ -41,7 +40,7 @@ function Lines({ pricing, cost }: { readonly pricing: Pricing; readonly cost: nu
   return (
     <>
       <Table
-        label="What the cost is made of"
+        label="Cost breakdown"
         columns={COLUMNS}
         rows={pricing.lines}
         rowKey={({ kind, name = '', above_prompt_tokens: above = '' }) => `${kind} ${name} ${above}`}
@@ -52,7 +51,7 @@ function Lines({ pricing, cost }: { readonly pricing: Pricing; readonly cost: nu
       </CopyableText>
       {pricing.rule !== 'base' && (
         <p className="text-sm text-ink">
-          Rule that applied: <span className="font-mono">{pricing.rule}</span>
+          Rule: <span className="font-mono">{pricing.rule}</span>
         </p>
       )}
       <p className="text-sm text-soft">
@@ -98,16 +97,12 @@ const COLUMNS: readonly Column<Line>[] = [
 function WithoutArithmetic({ completion }: { readonly completion: WholeCompletion }) {
   const { cost_usd: cost, status } = completion
   if (cost === 0) {
-    return (
-      <p className="text-soft">
-        Nothing was charged{status === 'failed' ? ': nothing was generated for the client' : ''}.
-      </p>
-    )
+    return <p className="text-soft">Nothing was charged{status === 'failed' ? ': no output' : ''}.</p>
   }
   return (
     <p className="text-soft">
-      <span className="text-ink tabular-nums">{formatUsd(cost)}</span> were charged. The calculation cannot be shown:
-      the price is not known any more, or the charge was corrected since.
+      <span className="text-ink tabular-nums">{formatUsd(cost)}</span> were charged. The calculation is not available:
+      the price is no longer known, or the charge was corrected.
     </p>
   )
 }

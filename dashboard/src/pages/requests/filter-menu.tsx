@@ -1,19 +1,17 @@
 /** The choice of filters. What can be chosen is asked for when it is opened. */
 import { Popover } from '@base-ui/react/popover'
-import { ListFilter } from 'lucide-react'
+import { ListFilter, X } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { present } from '../../lib/address.ts'
 import type { Period } from '../../lib/period.ts'
 import { Button } from '../../ui/button.tsx'
-import { Combobox } from '../../ui/combobox.tsx'
-import { TextField } from '../../ui/field.tsx'
+import { Combobox } from '../../ui/form/combobox.tsx'
+import { TextField } from '../../ui/form/field.tsx'
 import { useRequestsChange } from './address.ts'
-import { NO_FILTERS } from './filter-chips.tsx'
-import { useFilterOptions } from './filter-counts.ts'
-import { shownOption } from './filter-options.ts'
+import { shownOption, useFilterOptions } from './filter-options.ts'
 import type { Completion } from './queries.ts'
-import { type RequestFilters, readRequestsSearch } from './search.ts'
-import { FILTER_NAMES } from './words.ts'
+import { FILTERS, type RequestFilters, readRequestsSearch } from './search.ts'
+import { FILTER_NAMES, filterText } from './words.ts'
 
 interface FilterMenuProps {
   readonly filters: RequestFilters
@@ -31,7 +29,7 @@ export function FilterMenu(props: FilterMenuProps) {
           <Popover.Popup className="max-h-(--available-height) w-80 max-w-(--available-width) overflow-y-auto rounded-xl border border-line bg-surface p-4 shadow-popup">
             <Popover.Title className="font-medium text-ink">Filter requests</Popover.Title>
             <Popover.Description className="mb-3 text-sm text-soft">
-              Counts are of this period; those of statuses also of the other filters.
+              Counts cover this period; status counts also apply the other filters.
             </Popover.Description>
             <Filters {...props} onDone={() => setOpen(false)} />
           </Popover.Popup>
@@ -88,3 +86,52 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
 }
 
 const EMPTY: Draft = { status: '', model: '', key_id: '', provider: '', agent_id: '' }
+
+export const NO_FILTERS = {
+  status: undefined,
+  model: undefined,
+  key_id: undefined,
+  provider: undefined,
+  agent_id: undefined,
+}
+
+interface FilterChipsProps {
+  readonly filters: RequestFilters
+  /** Who asked is called in them what it is called in the list. */
+  readonly rows: readonly Completion[]
+}
+
+/** What narrows the list, one chip each; a press takes it away. */
+export function FilterChips({ filters, rows }: FilterChipsProps) {
+  const change = useRequestsChange()
+  const given = FILTERS.filter((name) => filters[name] !== undefined)
+  if (given.length === 0) return null
+  return (
+    <ul aria-label="Filters" className="flex min-w-0 flex-wrap items-center gap-2">
+      {given.map((name) => {
+        const text = filterText(name, filters, rows)
+        return (
+          <li key={name} className="max-w-full">
+            <button
+              type="button"
+              onClick={() => change({ [name]: undefined })}
+              className="inline-flex h-8 max-w-full items-center gap-1.5 rounded-full border border-line bg-accent-soft pr-2 pl-3 text-sm text-ink hover:border-strong"
+            >
+              <span className="sr-only">Remove filter</span>
+              <span className="text-soft">{FILTER_NAMES[name]}</span>
+              <span className="truncate font-medium">{text}</span>
+              <X aria-hidden className="size-3.5 shrink-0 text-soft" />
+            </button>
+          </li>
+        )
+      })}
+      {given.length > 1 && (
+        <li>
+          <Button variant="ghost" size="sm" onClick={() => change(NO_FILTERS)}>
+            Clear all
+          </Button>
+        </li>
+      )}
+    </ul>
+  )
+}

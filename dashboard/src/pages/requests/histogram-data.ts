@@ -1,8 +1,6 @@
 /** Requests over time, by what became of them. */
-
-import { bucketLabel } from '../../lib/bucket-label.ts'
 import type { PeriodSearch } from '../../lib/period.ts'
-import type { Zone } from '../../lib/time.ts'
+import { bucketLabel, type Zone } from '../../lib/time.ts'
 import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
 import type { Overview } from './queries.ts'
 

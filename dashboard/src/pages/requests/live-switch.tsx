@@ -1,15 +1,15 @@
 import { CircleX, Radio, RefreshCw } from 'lucide-react'
-import { SwitchField } from '../../ui/field.tsx'
+import { SwitchField } from '../../ui/form/toggle-fields.tsx'
 import { StatusChip } from '../../ui/status.tsx'
 import { useRequestsChange, useRequestsSearch } from './address.ts'
-import type { LiveRequests } from './use-live-requests.ts'
+import type { LiveRequests } from './queries.ts'
 
 interface LiveSwitchProps {
   readonly isLive: boolean
   readonly live: LiveRequests
 }
 
-/** Whether requests come by themselves; beside it, whether they do. */
+/** The switch for live requests, and the state of its connection. */
 export function LiveSwitch({ isLive, live }: LiveSwitchProps) {
   const { range } = useRequestsSearch()
   const change = useRequestsChange()

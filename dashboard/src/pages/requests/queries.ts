@@ -7,12 +7,12 @@ import {
   useInfiniteQuery,
 } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
+import type { FollowedConnection } from '../../api/event-stream.ts'
+import type { ApiProblem } from '../../api/problem.ts'
 import type { paths } from '../../api/schema.d.ts'
 import type { Period } from '../../lib/period.ts'
-import type { Pages } from '../../ui/paged.tsx'
-import { newestOf } from './live-rows.ts'
+import type { Pages } from '../../ui/table/paged.tsx'
 import type { RequestFilters } from './search.ts'
-import type { LiveRequests } from './use-live-requests.ts'
 
 export const LIST = '/v1/usage/completions'
 type ListAnswer = paths[typeof LIST]['get']['responses']['200']['content']['application/json']
@@ -28,12 +28,24 @@ export type ListPages = InfiniteData<ListAnswer, string | undefined>
 
 export const PAGE_SIZE = 50
 
-export interface RequestsQuestion {
+export interface RequestsQuery {
   readonly period: Pick<Period, 'start' | 'end'>
   readonly filters: RequestFilters
   readonly order: 'asc' | 'desc'
-  /** The first page alone is asked for; what ends from then on comes by itself. */
+  /** Loads the first page only; the event stream delivers later requests. */
   readonly isLive: boolean
+}
+
+export type LiveConnection = FollowedConnection | 'off' | 'connecting'
+
+export interface LiveRequests {
+  /** What has come for these filters, the newest first: as many as a page has. */
+  readonly rows: readonly Completion[]
+  /** How many have ever come, whatever the filters were. */
+  readonly count: number
+  readonly connection: LiveConnection
+  /** Why it cannot be opened; undefined unless it failed. */
+  readonly problem: ApiProblem | undefined
 }
 
 export interface LiveAdditions {
@@ -48,7 +60,7 @@ export interface RequestPages extends Pages<Completion> {
   readonly isOutdated: boolean
 }
 
-export function useRequests(question: RequestsQuestion, { live, since }: LiveAdditions): RequestPages {
+export function useRequests(question: RequestsQuery, { live, since }: LiveAdditions): RequestPages {
   const { isLive } = question
   const asked = askedOf(question)
   const query = useInfiniteQuery({
@@ -91,11 +103,11 @@ const COMES_BY_ITSELF = {
   refetchOnReconnect: false,
 } as const
 
-function askedOf({ period, filters, order }: RequestsQuestion) {
+function askedOf({ period, filters, order }: RequestsQuery) {
   return { period_start: period.start, period_end: period.end, ...filters, order, limit: PAGE_SIZE }
 }
 
-export function listKey(question: RequestsQuestion): QueryKey {
+export function listKey(question: RequestsQuery): QueryKey {
   return [LIST, askedOf(question), question.isLive]
 }
 
@@ -119,4 +131,31 @@ export function choicesQuery({ start, end }: Pick<Period, 'start' | 'end'>) {
     queryFn: () => take(api.GET('/v1/usage', { params: { query } })),
     staleTime: 60_000,
   })
+}
+
+interface Row {
+  /** Sorts by when it began. */
+  readonly id: string
+  /** ISO 8601 UTC. */
+  readonly created_at: string
+}
+
+export interface NewestOf {
+  readonly limit: number
+  /** ISO 8601: what began before it is left out. */
+  readonly since?: string
+}
+
+/** The newest of both, the newest first, each once. */
+export function newestOf<Known extends Row>(
+  come: readonly Known[],
+  listed: readonly Known[],
+  { limit, since }: NewestOf,
+): readonly Known[] {
+  const first = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since)
+  const byId = new Map([...listed, ...come].map((row) => [row.id, row]))
+  return [...byId.values()]
+    .filter((row) => Date.parse(row.created_at) >= first)
+    .sort((one, other) => (one.id < other.id ? 1 : -1))
+    .slice(0, limit)
 }

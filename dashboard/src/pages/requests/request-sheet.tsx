@@ -9,12 +9,11 @@ import { formatCount } from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { CopyableId, CopyButton } from '../../ui/copy.tsx'
-import { Details, type DetailsItem } from '../../ui/details.tsx'
 import { Sheet } from '../../ui/dialog.tsx'
 import { Stat } from '../../ui/page.tsx'
 import { Empty, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { CompletionStatus } from '../../ui/status.tsx'
-import { Dash, Ms, Time, Tokens, Usd } from '../../ui/values.tsx'
+import { Dash, Details, type DetailsItem, Ms, Time, Tokens, Usd } from '../../ui/values.tsx'
 import { askerTarget, useRequestsChange } from './address.ts'
 import { CostSection } from './cost-section.tsx'
 import { completionQuery, type WholeCompletion } from './queries.ts'
@@ -42,7 +41,7 @@ function Content({ id, onClose }: { readonly id: string; readonly onClose: () =>
   if (query.data === undefined && problemOf(query.error).status === 404) {
     return (
       <Empty title="No request has this ID" action={<Button onClick={onClose}>Show all requests</Button>}>
-        It may belong to another account, may be older than what is kept, or may not have reached a provider.
+        It may belong to another account, be past its retention, or not have reached a provider.
       </Empty>
     )
   }
@@ -115,7 +114,7 @@ function Actions({ completion: { model, stream } }: { readonly completion: Whole
         <CopyButton text={curl} label="Copy as curl" />
       </div>
       <p className="mt-1.5 text-sm text-soft">
-        What was said is not kept: the copy has the model and a message to replace.
+        Messages are not stored: the command has the model and a placeholder message.
       </p>
     </div>
   )
@@ -150,7 +149,7 @@ function detailsOf(completion: WholeCompletion): readonly DetailsItem[] {
     ['Tokens read from cache', <Tokens key="cached" value={completion.cached_tokens} />],
     ['Tokens written to cache', <Tokens key="written" value={completion.cache_write_tokens} />],
     ['Reasoning tokens', <Tokens key="reasoning" value={completion.reasoning_tokens} />],
-    ['Tokens counted by', SOURCE_NAMES[completion.usage_source]],
+    ['Token count by', SOURCE_NAMES[completion.usage_source]],
     ['Price version', <CopyableId key="price" id={completion.price_version} />],
   ]
   return rows.map(([label, value]) => ({ label, value }))
@@ -159,7 +158,7 @@ function detailsOf(completion: WholeCompletion): readonly DetailsItem[] {
 const SOURCE_NAMES: Readonly<Record<WholeCompletion['usage_source'], string>> = {
   provider: 'The provider',
   estimated: 'Turnpike (estimated)',
-  bounded: 'The provider, within the possible (bounded)',
+  bounded: 'The provider (bounded)',
 }
 
 function Away({ target, text }: { readonly target: LinkTarget | undefined; readonly text: string }) {

@@ -1,30 +1,34 @@
 import { RefreshCw } from 'lucide-react'
-import { useCan } from '../../api/me.ts'
+import { useState } from 'react'
+import { downloadFile } from '../../api/download.ts'
+import { useCan, useMe } from '../../api/me.ts'
 import { problemOf } from '../../api/problem.ts'
 import { present } from '../../lib/address.ts'
+import { formatCount } from '../../lib/format.ts'
+import { type Period, type PeriodSearch, type Range, resolvePeriod } from '../../lib/period.ts'
+import { createPageViews } from '../../lib/saved-views.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { Button, IconButton, LinkButton } from '../../ui/button.tsx'
 import { classNames } from '../../ui/class-names.ts'
+import { DownloadButton } from '../../ui/download-button.tsx'
 import { Page } from '../../ui/page.tsx'
-import { LoadMore } from '../../ui/paged.tsx'
-import { PeriodPicker } from '../../ui/period-picker.tsx'
+import { minuteOf, PeriodPicker } from '../../ui/period-picker.tsx'
+import { SavedViews } from '../../ui/saved-views.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
+import { LoadMore } from '../../ui/table/paged.tsx'
+import { useNow } from '../../ui/time-zone.ts'
 import { useRequestsChange, useRequestsSearch } from './address.ts'
-import { ExportButton } from './export-button.tsx'
-import { FilterChips, NO_FILTERS } from './filter-chips.tsx'
-import { FilterMenu } from './filter-menu.tsx'
+import { FilterChips, FilterMenu, NO_FILTERS } from './filter-menu.tsx'
 import { Histogram } from './histogram.tsx'
+import { useAnnouncedCount, useLiveOverview, useLiveRequests } from './live-requests.ts'
 import { LiveSwitch } from './live-switch.tsx'
-import { type RequestPages, useRequests } from './queries.ts'
+import { type Completion, LIST, type RequestPages, type RequestsQuery, useRequests } from './queries.ts'
 import { RequestSheet } from './request-sheet.tsx'
 import { RequestsTable } from './requests-table.tsx'
-import { RequestsViews } from './requests-views.tsx'
-import { FALLBACK_RANGE, type RequestFilters } from './search.ts'
-import { useAskedPeriod } from './use-asked-period.ts'
-import { useLiveOverview } from './use-live-overview.ts'
-import { useLiveRequests } from './use-live-requests.ts'
-import { useAnnouncedCount } from './use-live-turn.ts'
+import { FALLBACK_RANGE, type RequestFilters, readRequestsView } from './search.ts'
+import { viewWords } from './words.ts'
 
+const SAVED_VIEWS = createPageViews('requests', readRequestsView)
 const RANGES = ['1h', 'today', '24h', '7d', '30d', 'month', 'custom'] as const
 
 export function RequestsPage() {
@@ -42,7 +46,7 @@ function Requests() {
   const { status, model, key_id, provider, agent_id, order = 'desc' } = search
   const filters: RequestFilters = present({ status, model, key_id, provider, agent_id })
   const isLive = search.live === '1' && search.range !== 'custom' // a period that is over does not live
-  const { period, asked, renew } = useAskedPeriod(search, { fallback: FALLBACK_RANGE, isLive })
+  const { period, asked, renew } = usePinnedPeriod(search, { fallback: FALLBACK_RANGE, isLive })
   const question = { period, filters, order: isLive ? 'desc' : order } as const
   const live = useLiveRequests(filters, isLive)
   const pages = useRequests({ ...question, period: asked, isLive }, { live, since: period.start })
@@ -56,7 +60,7 @@ function Requests() {
   return (
     <Page
       title="Requests"
-      description="Every completion that reached a provider, and what became of it."
+      description="Every completion that reached a provider, with its result."
       wide
       actions={
         <>
@@ -96,7 +100,7 @@ function Found({ pages, filters, isLive }: FoundProps) {
   if (pages.error !== null && problem.param === 'period_start' && provider !== undefined && agent === undefined) {
     return (
       <Empty
-        title="A filter by provider is for at most 7 days"
+        title="The provider filter supports at most 7 days"
         action={
           <Button onClick={() => change({ range: '7d', from: undefined, to: undefined })}>Show the last 7 days</Button>
         }
@@ -121,7 +125,7 @@ function Found({ pages, filters, isLive }: FoundProps) {
               <RequestsTable rows={rows} />
               {isLive ? (
                 <p className="mt-3 text-center text-sm text-soft">
-                  The newest requests: others come on top when they end. Turn off Live to see older ones.
+                  The newest requests; new ones appear on top when they end. Turn off Live to see older ones.
                 </p>
               ) : (
                 <LoadMore pages={pages} noun="request" />
@@ -139,11 +143,8 @@ function NothingFound({ isFiltered }: { readonly isFiltered: boolean }) {
   const canChat = useCan('chat')
   if (isFiltered) {
     return (
-      <Empty
-        title="No request matches these filters"
-        action={<Button onClick={() => change(NO_FILTERS)}>Clear filters</Button>}
-      >
-        A longer period may have some.
+      <Empty title="No matching requests" action={<Button onClick={() => change(NO_FILTERS)}>Clear filters</Button>}>
+        Try a longer period.
       </Empty>
     )
   }
@@ -163,7 +164,7 @@ function NothingFound({ isFiltered }: { readonly isFiltered: boolean }) {
       }
       command={'echo "Say hello." | turnpike chat'}
     >
-      A request is listed here within a second of its end.
+      Requests appear here within a second of their end.
     </Empty>
   )
 }
@@ -175,4 +176,81 @@ function ListSkeleton() {
       <SkeletonRows rows={12} />
     </div>
   )
+}
+
+const MAX_ROWS = 10_000
+
+interface ExportButtonProps {
+  readonly question: Omit<RequestsQuery, 'isLive'>
+  readonly disabled: boolean
+}
+
+/** A file that could not have everything says so, below the toolbar, until something else is asked for. */
+function ExportButton({ question, disabled }: ExportButtonProps) {
+  const { period, filters, order } = question
+  const [cut, setCut] = useState<string>()
+  const bounds = { period_start: period.start, period_end: period.end }
+  const query = new URLSearchParams({ ...bounds, ...filters, order, format: 'csv', limit: String(MAX_ROWS) }).toString()
+  const download = async () => {
+    const { name, headers } = await downloadFile(`${LIST}?${query}`, 'turnpike-requests.csv')
+    const isCut = headers.has('x-next-cursor')
+    setCut(isCut ? query : undefined)
+    if (isCut) announce(cutNote(order))
+    return name
+  }
+  return (
+    <>
+      <DownloadButton download={download} disabled={disabled} className="ml-auto">
+        Export CSV
+      </DownloadButton>
+      {cut === query && <p className="order-last basis-full text-sm text-soft">{cutNote(order)}</p>}
+    </>
+  )
+}
+
+function cutNote(order: 'asc' | 'desc'): string {
+  const which = order === 'desc' ? 'newest' : 'oldest'
+  return `The file has the ${which} ${formatCount(MAX_ROWS)} of the period. Choose a shorter period for the others.`
+}
+
+interface RequestsViewsProps {
+  /** Keys are called in the proposed name what they are called in the list. */
+  readonly rows: readonly Completion[]
+}
+
+function RequestsViews({ rows }: RequestsViewsProps) {
+  const { account } = useMe()
+  const search = useRequestsSearch()
+  return (
+    <SavedViews accountId={account.id} views={SAVED_VIEWS} search={search} words={viewWords(search, rows, useNow())} />
+  )
+}
+
+interface PinnedPeriod {
+  readonly period: Period
+  /** As it was when it was asked for, also while it is live. */
+  readonly asked: Period
+  /** Up to now. */
+  readonly renew: () => void
+}
+
+/**
+ * The period as it was when it was asked for, so that a list does not change under the reader's eyes. It moves with time
+ * only while it is live.
+ */
+function usePinnedPeriod(
+  search: PeriodSearch,
+  { fallback, isLive }: { readonly fallback: Exclude<Range, 'custom'>; readonly isLive: boolean },
+): PinnedPeriod {
+  const now = useNow()
+  const question = [search.range, search.from, search.to, isLive].join()
+  const [asked, setAsked] = useState({ question, at: Date.now() })
+  if (asked.question !== question) setAsked({ question, at: Date.now() })
+  const at = isLive ? Math.max(now, asked.at) : asked.at
+  const resolved = (moment: number) => resolvePeriod(search, minuteOf(moment), fallback)
+  return {
+    period: resolved(at),
+    asked: resolved(asked.at),
+    renew: () => setAsked({ question, at: Date.now() }),
+  }
 }

@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/format.ts'
 import { formatDateTime } from '../../lib/time.ts'
 import { CompletionStatus } from '../../ui/status.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
 import { useTimeZone } from '../../ui/time-zone.ts'
 import { Dash, Ms, Tokens, Usd } from '../../ui/values.tsx'
 import { sheetTarget, useRequestsChange, useRequestsSearch } from './address.ts'

@@ -9,13 +9,15 @@ import { OUTCOMES } from './words.ts'
 export function Waterfall({ completion }: { readonly completion: WholeCompletion }) {
   const timeline = timelineOf(completion)
   if (timeline.calls.length === 0) {
-    return <p className="text-soft">{plural(completion.attempts, 'call')}, of which nothing more is known.</p>
+    return <p className="text-soft">{plural(completion.attempts, 'call')}, without details.</p>
   }
   const isAnswered = timeline.calls.some(({ answeredUntil }) => answeredUntil !== undefined)
   return (
     <div>
       {timeline.unknown > 0 && (
-        <p className="mb-2 text-soft">The newest {timeline.calls.length} calls; nothing is kept of those before.</p>
+        <p className="mb-2 text-soft">
+          The newest {timeline.calls.length} calls; details of earlier calls are not stored.
+        </p>
       )}
       <ol aria-label="Calls to providers" className="divide-y divide-line rounded-xl border border-line">
         {timeline.calls.map((call) => (
@@ -25,7 +27,7 @@ export function Waterfall({ completion }: { readonly completion: WholeCompletion
       <Axis length={timeline.length} />
       {isAnswered && (
         <p className="mt-1 flex flex-wrap gap-x-4 text-xs text-soft">
-          <Sample className="bg-accent" text="Until the answer began" />
+          <Sample className="bg-accent" text="Time to first token" />
           <Sample className="border border-accent bg-accent-soft" text="The answer" />
         </p>
       )}

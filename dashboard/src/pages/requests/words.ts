@@ -14,10 +14,10 @@ export const STATUS_NAMES: Readonly<Record<Status, string>> = {
 }
 
 export const STATUS_TEXTS: Readonly<Record<Status, string>> = {
-  completed: 'The client got a whole answer.',
-  failed: 'Nothing was generated for the client.',
-  incomplete: 'The provider broke off before its answer was whole.',
-  client_left: 'The client broke off before the answer was whole.',
+  completed: 'The client received a complete answer.',
+  failed: 'The client received no output.',
+  incomplete: 'The provider interrupted its answer.',
+  client_left: 'The client disconnected before the answer was complete.',
 }
 
 export const FILTER_NAMES: Readonly<Record<keyof RequestFilters, string>> = {
@@ -66,18 +66,18 @@ export interface OutcomeWords {
 }
 
 export const OUTCOMES: Readonly<Record<Attempt['outcome'], OutcomeWords>> = {
-  answered: { tone: 'good', word: 'Answered', text: 'Its answer began.' },
+  answered: { tone: 'good', word: 'Answered', text: 'The provider started an answer.' },
   abandoned: {
     tone: 'neutral',
     word: 'Abandoned',
-    text: 'The client left, or the gateway ended the request, before there was an answer.',
+    text: 'The client disconnected, or the gateway cancelled the request, before an answer.',
   },
-  rejected: { tone: 'bad', word: 'Rejected', text: 'It refused the request itself.' },
-  credentials: { tone: 'bad', word: 'Credentials refused', text: 'It refused the credentials of this gateway.' },
-  quota: { tone: 'bad', word: 'Out of quota', text: 'The quota of this gateway is used up there.' },
-  rate_limited: { tone: 'warn', word: 'Rate limited', text: 'It was asked too often.' },
-  not_found: { tone: 'bad', word: 'Model unknown', text: 'It does not know the model.' },
-  overloaded: { tone: 'warn', word: 'Overloaded', text: 'It had no capacity.' },
-  failed: { tone: 'bad', word: 'Failed', text: 'It failed, or could not be reached.' },
-  cut: { tone: 'warn', word: 'Cut off', text: 'It broke off its answer.' },
+  rejected: { tone: 'bad', word: 'Rejected', text: 'It rejected the request itself.' },
+  credentials: { tone: 'bad', word: 'Credentials rejected', text: 'The provider rejected the gateway’s credentials.' },
+  quota: { tone: 'bad', word: 'Out of quota', text: 'The gateway’s quota at the provider is used up.' },
+  rate_limited: { tone: 'warn', word: 'Rate limited', text: 'The provider limited the rate.' },
+  not_found: { tone: 'bad', word: 'Model unknown', text: 'It has no such model.' },
+  overloaded: { tone: 'warn', word: 'Overloaded', text: 'The provider had no capacity.' },
+  failed: { tone: 'bad', word: 'Failed', text: 'The provider failed or was unreachable.' },
+  cut: { tone: 'warn', word: 'Interrupted', text: 'The provider interrupted its answer.' },
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BreakdownChoice, breakdownOf, sortedRows } from './breakdown.ts'
+import { type BreakdownChoice, breakdownOf, sortedRows, viewWords } from './breakdown.ts'
 import type { Report } from './queries.ts'
+import { readUsageView } from './search.ts'
 
 const group = (key: string, costUsd: number, requests = 1, name?: string | null) => ({
   ...{ key, requests, tokens: 10 * requests, cost_usd: costUsd },
@@ -67,4 +68,22 @@ test('days are sorted by date, names by name, changes with the new ones as the g
   const rows = breakdownOf(now, { ...BY_MODEL, before })
   assert.deepEqual(keys(sortedRows(rows, { id: 'change', direction: 'desc' })), ['new', 'old', 'none'])
   assert.deepEqual(keys(sortedRows(rows, { id: 'name', direction: 'asc' })), ['new', 'none', 'old'])
+})
+
+const NOW = Date.parse('2026-11-22T10:30:00Z')
+const KEYS = [{ key: 'key_one', name: 'Checkout service' }]
+
+test('a view is called by what it shows', () => {
+  assert.equal(viewWords({}, KEYS, NOW), 'Spend by model, last 7 days')
+  const narrowed = { range: '30d', group: 'day', metric: 'tokens', model: 'gpt-5.4-mini', key_id: 'key_one' } as const
+  assert.equal(viewWords(narrowed, KEYS, NOW), 'Tokens by day, gpt-5.4-mini, Checkout service, last 30 days')
+  assert.equal(viewWords({ key_id: 'key_two' }, KEYS, NOW), 'Spend by model, Unknown (key_two), last 7 days')
+  const speed = { show: 'speed', by: 'provider', model: 'gpt-5.4-mini', range: 'month' } as const
+  assert.equal(viewWords(speed, KEYS, NOW), 'Speed and errors by provider, this month')
+})
+
+test('a view has its period also where the address names none', () => {
+  assert.deepEqual(readUsageView({}), { range: '7d' })
+  assert.deepEqual(readUsageView({ range: 'month', model: 7, more: 1 }), { range: 'month', model: '7' })
+  assert.deepEqual(readUsageView({ from: '2026-11-03' }), { range: 'custom', from: '2026-11-03' })
 })

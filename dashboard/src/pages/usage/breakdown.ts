@@ -1,12 +1,11 @@
 /** The rows of the table below the chart. They add up to the report's own totals, to the last digit. */
-
-import type { Group } from '../../lib/group-names.ts'
-import { groupLabel } from '../../lib/group-names.ts'
-import type { Metric } from '../../lib/measures.ts'
-import { amountOf, type Counts, changeOf, shareOf } from '../../lib/measures.ts'
+import { GROUP_NAMES, type Group, groupLabel, type Named } from '../../lib/group-names.ts'
+import { amountOf, type Counts, changeOf, METRIC_NAMES, type Metric, shareOf } from '../../lib/measures.ts'
 import { fromNano, toNano } from '../../lib/money.ts'
-import type { Sort } from '../../ui/table.tsx'
+import { periodWords } from '../../lib/saved-views.ts'
+import type { Sort } from '../../ui/table/table.tsx'
 import type { Report } from './queries.ts'
+import { FALLBACK_RANGE, type UsageSearch } from './search.ts'
 
 export interface BreakdownRow extends Counts {
   readonly key: string
@@ -17,7 +16,7 @@ export interface BreakdownRow extends Counts {
   readonly isRest: boolean
   /** Of the metric. */
   readonly share: number | undefined
-  /** Against the period before; undefined where there is nothing to compare. */
+  /** Change from the previous period; undefined where there is nothing to compare. */
   readonly change: number | 'new' | undefined
 }
 
@@ -89,4 +88,19 @@ function compare(one: BreakdownRow, other: BreakdownRow, column: string): number
 function rankOf({ change }: BreakdownRow): number {
   if (change === 'new') return Number.MAX_VALUE
   return change ?? -Number.MAX_VALUE
+}
+
+/**
+ * A view in words: `Spend by model, Checkout service, last 7 days`. Speed is told of all models and keys.
+ * @param keys Those whose names are known.
+ * @param now Unix milliseconds.
+ */
+export function viewWords(search: UsageSearch, keys: readonly Named[], now: number): string {
+  const period = periodWords(search, FALLBACK_RANGE, now)
+  if (search.show === 'speed') return `Speed and errors by ${search.by ?? 'model'}, ${period}`
+  const { metric = 'spend', group = 'model', model, key_id: keyId } = search
+  const what = `${METRIC_NAMES[metric]} by ${GROUP_NAMES[group].toLowerCase()}`
+  const key =
+    keyId === undefined ? undefined : groupLabel('key', keys.find((each) => each.key === keyId) ?? { key: keyId })
+  return [what, model, key, period].filter((part) => part !== undefined).join(', ')
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ChartChoice, chartOf, intervalOf } from './chart-data.ts'
+import { type ChartChoice, chartOf, intervalOf, withTotal } from './chart-data.ts'
 import type { Report } from './queries.ts'
-import { withTotal } from './running-total.ts'
 
 const HOUR = 3_600_000
 const START = Date.parse('2026-11-20T00:00:00Z')

@@ -9,8 +9,6 @@ import type { Period } from '../../lib/period.ts'
 import type { Interval, SpeedGroup } from './search.ts'
 
 export type Report = paths['/v1/usage']['get']['responses']['200']['content']['application/json']
-export type ReportGroup = NonNullable<Report['groups']>[number]
-export type ReportSeries = NonNullable<Report['series']>[number]
 
 export interface ReportQuestion {
   readonly period: Pick<Period, 'start' | 'end'>

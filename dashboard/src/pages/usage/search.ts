@@ -10,7 +10,7 @@ export type Interval = (typeof INTERVALS)[number]
 
 export const COLUMNS = ['name', 'requests', 'tokens', 'cost', 'change'] as const
 
-/** `speed`: speed and errors, in the place of what was used. */
+/** `speed`: speed and errors instead of usage. */
 export const SHOWN = ['speed'] as const
 
 export const SPEED_GROUPS = ['model', 'provider'] as const

@@ -1,11 +1,9 @@
 /** What of a period speed is told from, and the points and rows that show it. */
-
-import { bucketLabel } from '../../lib/bucket-label.ts'
 import { formatMs } from '../../lib/format.ts'
 import { type Period, resolvePeriod } from '../../lib/period.ts'
-import type { Zone } from '../../lib/time.ts'
+import { bucketLabel, type Zone } from '../../lib/time.ts'
 import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
-import type { Sort } from '../../ui/table.tsx'
+import type { Sort } from '../../ui/table/table.tsx'
 import { bucketStarts, DAY_MS } from './chart-data.ts'
 import type { Performance } from './queries.ts'
 

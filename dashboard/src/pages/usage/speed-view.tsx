@@ -1,22 +1,37 @@
 /** Speed and errors: of all models and keys, and of 7 days and 5,000 requests at most, which it says. */
 import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useCan } from '../../api/me.ts'
 import { present } from '../../lib/address.ts'
+import { formatCount, formatMs, formatSuccess } from '../../lib/format.ts'
 import type { Period } from '../../lib/period.ts'
 import { formatDateTime } from '../../lib/time.ts'
+import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
-import { Segmented } from '../../ui/choices.tsx'
+import { ChartFrame, ChartTable, LineChart } from '../../ui/chart/index.ts'
 import { classNames } from '../../ui/class-names.ts'
+import { Segmented } from '../../ui/form/segmented.tsx'
 import { Section } from '../../ui/page.tsx'
+import { usePeriod } from '../../ui/period-picker.tsx'
 import { Empty, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
+import { type Column, type Sort, Table } from '../../ui/table/table.tsx'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
-import { usePeriod } from '../../ui/use-period.ts'
-import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
+import { Dash, Ms } from '../../ui/values.tsx'
+import { clippedSpan, periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
+import { HOUR_MS } from './chart-data.ts'
 import { type AskedSpeed, speedQuery } from './queries.ts'
-import { FALLBACK_RANGE, SPEED_GROUPS, type SpeedGroup } from './search.ts'
-import { SpeedChart } from './speed-chart.tsx'
-import { coveredPeriod, type MeasuredPeriod, measuredPeriod, type SpeedRow } from './speed-data.ts'
-import { SPEED_GROUP_NAMES, SpeedTable } from './speed-table.tsx'
+import { FALLBACK_RANGE, SPEED_COLUMNS, SPEED_GROUPS, type SpeedColumn, type SpeedGroup } from './search.ts'
+import {
+  coveredPeriod,
+  type MeasuredPeriod,
+  measuredPeriod,
+  SPEED_SERIES,
+  type SpeedHour,
+  type SpeedRow,
+  sortedSpeed,
+  speedPoints,
+  speedSummary,
+} from './speed-data.ts'
 import { Labelled } from './usage-controls.tsx'
 
 export function SpeedView() {
@@ -56,7 +71,7 @@ function SpeedControls({ group }: { readonly group: SpeedGroup }) {
       </Labelled>
       {(model !== undefined || keyId !== undefined) && (
         <p className="text-sm text-soft">
-          The filters by model and key do not apply here: these figures are of all requests.
+          The model and key filters do not apply here: these figures cover all requests.
         </p>
       )}
     </div>
@@ -93,9 +108,9 @@ function SpeedReport({ asked, performance, whole, measured }: SpeedReportProps) 
 }
 
 const WHAT_COUNTS =
-  'p50 is what half of the times do not exceed, p95 what 95% do not. First tokens are those of streams, durations those ' +
-  'of completed requests. Failed are also those that the provider broke off, which Requests lists as Incomplete; ' +
-  'clients that left count for neither side of the success rate.'
+  'p50 and p95 are percentiles. Time to first token covers streams, durations cover ' +
+  'completed requests. Failed includes answers that the provider interrupted (Incomplete in Requests); ' +
+  'requests of disconnected clients do not count in the success rate.'
 
 interface ScopeProps {
   readonly measured: MeasuredPeriod
@@ -109,11 +124,11 @@ function Scope({ measured: { isShortened, period }, oldest }: ScopeProps) {
   if (!isShortened && oldest === undefined) return null
   return (
     <div role="note" className="rounded-xl border border-line bg-surface px-4 py-3 text-soft">
-      {isShortened && <p>These figures are of the last 7 days of the period: {period.label}.</p>}
+      {isShortened && <p>These figures cover the last 7 days of the period: {period.label}.</p>}
       {oldest !== undefined && (
         <p>
-          There were more than 5,000 requests: these figures are of the newest 5,000, the oldest of them from the hour
-          of {formatDateTime(oldest, zone)}.
+          The period has more than 5,000 requests: these figures cover the newest 5,000, since the hour of{' '}
+          {formatDateTime(oldest, zone)}.
         </p>
       )}
     </div>
@@ -134,7 +149,7 @@ function NoRequests({ isShortened }: { readonly isShortened: boolean }) {
       }
       command={'echo "Say hello." | turnpike chat'}
     >
-      Speed and errors are told from the requests themselves, of at most 7 days.
+      Speed and errors cover at most 7 days.
     </Empty>
   )
 }
@@ -145,5 +160,134 @@ function SpeedSkeleton() {
       <Skeleton className="h-96 w-full" />
       <SkeletonRows rows={5} />
     </div>
+  )
+}
+
+interface SpeedChartProps {
+  readonly hours: readonly SpeedHour[]
+  readonly period: Pick<Period, 'start' | 'end'>
+}
+
+const TITLE = 'Time to first token'
+
+function SpeedChart({ hours, period }: SpeedChartProps) {
+  const zone = useTimeZone()
+  const navigate = useNavigate()
+  const points = speedPoints(hours, period, zone)
+  const summary = speedSummary(points)
+  if (summary === undefined) return <NoStreams />
+  const openHour = ({ at }: { readonly at: string }) => {
+    const start = Date.parse(at)
+    void navigate({ to: '/requests', search: { ...clippedSpan({ start, end: start + HOUR_MS }, period) } })
+  }
+  return (
+    <ChartFrame
+      title={TITLE}
+      table={
+        <ChartTable
+          label={TITLE}
+          series={SPEED_SERIES}
+          points={points.filter(({ values }) => typeof values['p50'] === 'number')}
+          format={formatMs}
+          pointHeader={zone === 'utc' ? 'Hour (UTC)' : 'Hour'}
+          hasTotals={false}
+        />
+      }
+    >
+      <p className="mb-3 max-w-prose text-sm text-soft">{summary}</p>
+      <LineChart
+        label={TITLE}
+        summary={summary}
+        series={SPEED_SERIES}
+        points={points}
+        format={formatMs}
+        height={260}
+        onSelect={openHour}
+      />
+    </ChartFrame>
+  )
+}
+
+function NoStreams() {
+  return (
+    <p className="rounded-xl border border-line bg-surface px-4 py-3 text-soft">
+      No streamed requests, so there is no time to first token. The table below has their durations.
+    </p>
+  )
+}
+
+interface SpeedTableProps {
+  readonly group: SpeedGroup
+  readonly rows: readonly SpeedRow[]
+  /** To the requests of a row. */
+  readonly targetOf: (row: SpeedRow, status?: 'failed') => LinkTarget
+}
+
+const SPEED_GROUP_NAMES: Readonly<Record<SpeedGroup, string>> = { model: 'Model', provider: 'Provider' }
+
+/** As the gateway sends them. */
+const DEFAULT_SORT: Sort = { id: 'requests', direction: 'desc' }
+
+function SpeedTable({ group, rows, targetOf }: SpeedTableProps) {
+  const search = useUsageSearch()
+  const change = useUsageChange()
+  const sort = search.sort === undefined ? DEFAULT_SORT : { id: search.sort, direction: search.dir ?? 'desc' }
+  const sumOf = (field: 'requests' | 'failed') => formatCount(rows.reduce((sum, row) => sum + row[field], 0))
+  return (
+    <Table
+      label={`Speed and errors by ${SPEED_GROUP_NAMES[group].toLowerCase()}`}
+      columns={columnsOf(group, targetOf)}
+      rows={search.sort === undefined ? rows : sortedSpeed(rows, sort)}
+      rowKey={({ key }) => key}
+      rowHref={(row) => targetOf(row)}
+      sort={sort}
+      onSort={({ id, direction }) => change({ sort: SPEED_COLUMNS.find((each) => each === id), dir: direction })}
+      totals={{ requests: sumOf('requests'), failed: sumOf('failed') }}
+    />
+  )
+}
+
+type SpeedTableColumn = Column<SpeedRow> & { readonly id: SpeedColumn }
+
+function columnsOf(group: SpeedGroup, targetOf: SpeedTableProps['targetOf']): readonly SpeedTableColumn[] {
+  return [
+    {
+      id: 'name',
+      header: SPEED_GROUP_NAMES[group],
+      primary: true,
+      sortable: true,
+      cell: ({ key }) => (
+        <span className="block max-w-80 min-w-32 truncate" title={key}>
+          {key}
+        </span>
+      ),
+    },
+    number('requests', 'Requests', ({ requests }) => formatCount(requests)),
+    number('failed', 'Failed', (row) => <Failures row={row} target={targetOf(row, 'failed')} />),
+    number('success_rate', 'Success rate', ({ success_rate: rate }) =>
+      rate === null ? <Dash /> : formatSuccess(rate),
+    ),
+    number('first_p50', 'First token p50', ({ first_byte_ms: ms }) => <Ms value={ms?.p50} />),
+    number('first_p95', 'First token p95', ({ first_byte_ms: ms }) => <Ms value={ms?.p95} />),
+    number('duration_p50', 'Duration p50', ({ duration_ms: ms }) => <Ms value={ms?.p50} />),
+    number('duration_p95', 'Duration p95', ({ duration_ms: ms }) => <Ms value={ms?.p95} />),
+  ]
+}
+
+function number(id: SpeedColumn, header: string, cell: SpeedTableColumn['cell']): SpeedTableColumn {
+  return { id, header, align: 'right', sortable: true, cell }
+}
+
+function Failures({ row, target }: { readonly row: SpeedRow; readonly target: LinkTarget }) {
+  const count = formatCount(row.failed)
+  if (row.failed === 0) return count
+  return (
+    <AppLink
+      {...target}
+      aria-label={`${count} failed: ${row.key}`}
+      className="-mx-1.5 inline-flex h-6 min-w-6 items-center justify-end rounded-md px-1.5 text-accent hover:bg-accent-soft"
+    >
+      {count}
+    </AppLink>
   )
 }

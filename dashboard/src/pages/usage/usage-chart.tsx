@@ -1,17 +1,26 @@
 /** The period as stacked bars, and the same numbers as a table. */
 import { useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { present } from '../../lib/address.ts'
+import { formatCount, formatUsd } from '../../lib/format.ts'
 import { GROUP_NAMES } from '../../lib/group-names.ts'
-import type { Metric } from '../../lib/measures.ts'
-import { amountOf, formatAmount, formatTick, METRIC_NAMES } from '../../lib/measures.ts'
+import {
+  amountOf,
+  changeOf,
+  formatAmount,
+  formatHeadline,
+  formatTick,
+  METRIC_NAMES,
+  type Metric,
+} from '../../lib/measures.ts'
+import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { ChartFrame, type ChartPoint, ChartTable, LineChart, StackedBars } from '../../ui/chart/index.ts'
+import { Card, Stat } from '../../ui/page.tsx'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { clippedSpan, periodSearch, useUsageChange, useUsageSearch } from './address.ts'
 import { totalOf } from './breakdown.ts'
-import { chartOf, LENGTHS } from './chart-data.ts'
+import { chartOf, LENGTHS, withTotal } from './chart-data.ts'
 import type { AskedReport, Report, ReportQuestion } from './queries.ts'
-import { withTotal } from './running-total.ts'
-import { changeText } from './usage-summary.tsx'
 
 interface UsageChartProps extends AskedReport {
   readonly metric: Metric
@@ -70,7 +79,7 @@ export function UsageChart({ asked, report, metric, before }: UsageChartProps) {
 function TooLong() {
   return (
     <p className="rounded-xl border border-line bg-surface px-4 py-3 text-soft">
-      A chart shows at most 400 days. The table below has all of the period.
+      Charts show at most 400 days. The table below covers the whole period.
     </p>
   )
 }
@@ -107,4 +116,50 @@ function headerOf(interval: 'hour' | 'day', zone: 'local' | 'utc'): string {
 
 function summaryOf(total: string, count: number, unit: 'hour' | 'day' | 'agent'): string {
   return unit === 'agent' ? `${count} agents.` : `${total} in all, over ${count} ${unit}s.`
+}
+
+interface UsageSummaryProps {
+  readonly report: Report
+  readonly before: Report | undefined
+  readonly target: LinkTarget
+}
+
+/** Totals; each number links to its requests. */
+export function UsageSummary({ report, before, target }: UsageSummaryProps) {
+  const change = (metric: Metric) => changeText(report, before, metric)
+  const { total_prompt_tokens: prompt, total_completion_tokens: completion } = report
+  const linked = (value: string, exact?: string) => (
+    <AppLink {...target} title={exact} className="rounded-sm hover:underline">
+      {value}
+    </AppLink>
+  )
+  return (
+    <Card className="grid grid-cols-1 gap-x-6 gap-y-4 min-[26rem]:grid-cols-2 lg:grid-cols-4">
+      <Stat
+        label="Spend"
+        value={linked(formatHeadline(report.total_cost_usd), formatUsd(report.total_cost_usd))}
+        change={change('spend')}
+      />
+      <Stat label="Requests" value={linked(formatCount(report.total_requests))} change={change('requests')} />
+      <Stat
+        label="Tokens"
+        value={linked(formatCount(report.total_tokens))}
+        change={change('tokens')}
+        hint={`${formatCount(prompt)} in, ${formatCount(completion)} out`}
+      />
+      <Stat label="Spend per request" value={averageOf(report)} hint="Average, failed requests included" />
+    </Card>
+  )
+}
+
+/** To four digits: what is exact of an average has no end. */
+function averageOf({ total_cost_usd: usd, total_requests: count }: Report): string {
+  return formatUsd(count === 0 ? Number.NaN : Number((usd / count).toPrecision(4)))
+}
+
+/** A ratio, or words; undefined while it is not known. */
+function changeText(report: Report, before: Report | undefined, metric: Metric): ReactNode {
+  if (before === undefined) return undefined
+  const change = changeOf(amountOf(totalOf(report), metric), amountOf(totalOf(before), metric))
+  return change === 'new' ? 'None before' : change
 }

@@ -1,32 +1,39 @@
 import { useQuery } from '@tanstack/react-query'
-import { useCan } from '../../api/me.ts'
+import { useCan, useMe } from '../../api/me.ts'
 import { formatCount } from '../../lib/format.ts'
-import type { Group } from '../../lib/group-names.ts'
-import { GROUP_NAMES } from '../../lib/group-names.ts'
+import { GROUP_NAMES, type Group } from '../../lib/group-names.ts'
 import type { Metric } from '../../lib/measures.ts'
 import { type Period, previousPeriod } from '../../lib/period.ts'
+import { createPageViews } from '../../lib/saved-views.ts'
 import { monthName } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { classNames } from '../../ui/class-names.ts'
 import { DownloadButton } from '../../ui/download-button.tsx'
 import { Page, Section } from '../../ui/page.tsx'
-import { PeriodPicker } from '../../ui/period-picker.tsx'
+import { PeriodPicker, usePeriod } from '../../ui/period-picker.tsx'
+import { SavedViews } from '../../ui/saved-views.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { usePeriod } from '../../ui/use-period.ts'
+import { useNow } from '../../ui/time-zone.ts'
 import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
+import { viewWords } from './breakdown.ts'
 import { intervalOf } from './chart-data.ts'
-import { monthsOf } from './months.ts'
-import { type AskedReport, downloadReport, type Report, type ReportQuestion, reportQuery } from './queries.ts'
-import { FALLBACK_RANGE } from './search.ts'
+import {
+  type AskedReport,
+  downloadReport,
+  optionsQuery,
+  type Report,
+  type ReportQuestion,
+  reportQuery,
+} from './queries.ts'
+import { FALLBACK_RANGE, readUsageView } from './search.ts'
 import { SpeedView } from './speed-view.tsx'
-import { UsageChart } from './usage-chart.tsx'
+import { UsageChart, UsageSummary } from './usage-chart.tsx'
 import { UsageControls } from './usage-controls.tsx'
-import { UsageSummary } from './usage-summary.tsx'
 import { UsageTable } from './usage-table.tsx'
-import { UsageViews } from './usage-views.tsx'
 
+const SAVED_VIEWS = createPageViews('usage', readUsageView)
 const RANGES = ['today', '24h', '7d', '30d', 'month', 'custom'] as const
 
 export function UsagePage() {
@@ -44,8 +51,8 @@ const VIEWS = [
 ] as const
 
 const DESCRIPTIONS = {
-  used: 'What this account has used, and what it cost. Days and months are those of UTC.',
-  speed: 'How fast this account’s requests were answered, and how many failed. Days and months are those of UTC.',
+  used: 'Usage and cost of this account. Days and months are UTC.',
+  speed: 'Speed and errors of this account’s requests. Days and months are UTC.',
 } as const
 
 function Usage() {
@@ -71,7 +78,7 @@ function Usage() {
       }
     >
       <Tabs
-        label="What of it"
+        label="Usage views"
         value={view}
         items={VIEWS}
         onChange={(next) => change({ show: next === 'speed' ? next : undefined, sort: undefined, dir: undefined })}
@@ -169,16 +176,16 @@ function NothingUsed({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
       <Empty
-        title="Nothing was used with these filters"
+        title="No matching usage"
         action={<Button onClick={() => change({ model: undefined, key_id: undefined })}>Clear filters</Button>}
       >
-        In this period, no request was made with this model and key.
+        No requests with this model and key in this period.
       </Empty>
     )
   }
   return (
     <Empty
-      title="Nothing was used in this period"
+      title="No usage in this period"
       action={
         canChat ? (
           <LinkButton variant="primary" to="/playground">
@@ -192,7 +199,7 @@ function NothingUsed({ isFiltered }: { readonly isFiltered: boolean }) {
       }
       command={'echo "Say hello." | turnpike chat'}
     >
-      A request is counted here within a second of its end.
+      Requests are counted within a second of their end.
     </Empty>
   )
 }
@@ -200,8 +207,8 @@ function NothingUsed({ isFiltered }: { readonly isFiltered: boolean }) {
 /** Only agents can be none of what was used. */
 function NoGroups({ group, requests }: { readonly group: Group; readonly requests: number }) {
   return (
-    <Empty title={`No ${GROUP_NAMES[group].toLowerCase()} has used anything in this period`}>
-      All {formatCount(requests)} requests were made outside agents.
+    <Empty title={`No ${GROUP_NAMES[group].toLowerCase()} has usage in this period`}>
+      All {formatCount(requests)} requests came from outside agents.
     </Empty>
   )
 }
@@ -234,5 +241,28 @@ function UsageSkeleton() {
       <Skeleton className="h-96 w-full" />
       <SkeletonRows rows={5} />
     </div>
+  )
+}
+
+/** Further back than this, one looks at Billing itself. */
+const MAX_MONTHS = 3
+
+/** The months that a period has a part of, the newest first: `2026-11`. */
+function monthsOf({ start, end }: Pick<Period, 'start' | 'end'>): readonly string[] {
+  const last = new Date(Date.parse(end) - 1)
+  const months = Array.from({ length: MAX_MONTHS }, (_, back) =>
+    new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  )
+  return months.filter((month) => month >= start.slice(0, 7))
+}
+
+function UsageViews() {
+  const { account } = useMe()
+  const search = useUsageSearch()
+  const { period } = usePeriod(search, FALLBACK_RANGE)
+  // the filters ask for the keys; for a name alone it is not worth asking
+  const keys = useQuery({ ...optionsQuery(period), enabled: false }).data?.report.groups ?? []
+  return (
+    <SavedViews accountId={account.id} views={SAVED_VIEWS} search={search} words={viewWords(search, keys, useNow())} />
   )
 }

@@ -6,7 +6,7 @@ import { GROUP_NAMES, type Group } from '../../lib/group-names.ts'
 import { METRIC_NAMES, type Metric } from '../../lib/measures.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { Change } from '../../ui/page.tsx'
-import { type Column, type Sort, Table } from '../../ui/table.tsx'
+import { type Column, type Sort, Table } from '../../ui/table/table.tsx'
 import { Dash, Tokens, Usd } from '../../ui/values.tsx'
 import { clippedSpan, periodSearch, requestsTarget, usageTarget, useUsageChange, useUsageSearch } from './address.ts'
 import { type BreakdownRow, breakdownOf, sortedRows, totalOf } from './breakdown.ts'
@@ -103,7 +103,7 @@ function columnsOf({ group, metric, canOpenAgents }: ColumnChoice): readonly Col
   }
   const deeper: Column<BreakdownRow> = {
     id: 'deeper',
-    header: <span className="sr-only">Look closer</span>,
+    header: <span className="sr-only">Details</span>,
     align: 'right',
     cell: (row) => <Deeper group={group} row={row} canOpenAgents={canOpenAgents} />,
   }
@@ -124,7 +124,7 @@ const SUMS: readonly Column<BreakdownRow>[] = [
 
 const CHANGE: Column<BreakdownRow> = {
   id: 'change',
-  header: 'Against the period before',
+  header: 'Change from the previous period',
   align: 'right',
   sortable: true,
   hideBelow: 'lg',

@@ -18,20 +18,20 @@ export function outcomeOf({ status_code: code, error, duration_ms: ms }: Attempt
 const GONE = 'status 410'
 
 const REASONS: Readonly<Record<string, string>> = {
-  redirect: 'The receiver sent it elsewhere. Redirects are not followed: give the address where they lead.',
-  timeout: 'No complete answer came within 10 seconds. Receivers answer first and work afterwards.',
-  'connection refused': 'Nothing listens at this address and port.',
-  'connection closed': 'The connection was closed before the answer was complete.',
-  'address unreachable': 'There is no way to this address from here.',
-  'address not allowed': 'The address is a private one, or of a kind that webhooks are not sent to.',
-  'name not found': 'The name of the host has no address.',
-  'invalid answer': 'What came back was not HTTP.',
-  'headers too large': 'The headers of the answer were too large.',
-  'secret unreadable': 'The secret of this endpoint cannot be read on this installation. Rotate it.',
-  'internal error': 'The gateway itself failed. Its log says why.',
-  'interrupted too often': 'The gateway was stopped in the middle of this too many times.',
-  endpoint_disabled: 'The endpoint was disabled when this was due.',
-  [GONE]: 'The receiver answered 410: it wants nothing more. The endpoint was disabled.',
+  redirect: 'The receiver redirected the request. Redirects are not followed: set their target as the endpoint URL.',
+  timeout: 'No complete response within 10 seconds. Respond first, and process the event afterwards.',
+  'connection refused': 'No server listens on this address and port.',
+  'connection closed': 'The connection closed before the response was complete.',
+  'address unreachable': 'No route to host.',
+  'address not allowed': 'The address is private or reserved.',
+  'name not found': 'Host not found.',
+  'invalid answer': 'The response was not HTTP.',
+  'headers too large': 'The response headers were too large.',
+  'secret unreadable': 'This installation cannot decrypt the secret of this endpoint. Rotate it.',
+  'internal error': 'The gateway failed. Its log has the cause.',
+  'interrupted too often': 'The gateway stopped too often during this delivery.',
+  endpoint_disabled: 'The endpoint was disabled when the attempt was due.',
+  [GONE]: 'The receiver answered 410 Gone. The endpoint was disabled.',
 }
 
 /** Why an attempt failed and what helps, as a sentence; a word that is new is shown as it is. */
@@ -41,6 +41,6 @@ export function reasonOf(error: string): string {
   const [, status] = /^status (\d{3})$/.exec(error) ?? []
   if (status !== undefined) return `The receiver answered ${status}. Only 2xx counts as delivered.`
   const [, fault] = /^TLS: (.+)$/.exec(error) ?? []
-  if (fault !== undefined) return `No secure connection could be made: ${fault}.`
+  if (fault !== undefined) return `TLS connection failed: ${fault}.`
   return error
 }

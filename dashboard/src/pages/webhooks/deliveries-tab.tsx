@@ -1,15 +1,31 @@
 /** What was sent to an endpoint, the newest first. */
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { History, RotateCw } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { lookAgainMs } from '../../lib/look-again.ts'
+import { formatCount, plural } from '../../lib/format.ts'
+import { refreshIntervalMs } from '../../lib/refresh-interval.ts'
+import { toast } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Segmented } from '../../ui/choices.tsx'
-import { LoadMore, type Pages, usePages } from '../../ui/paged.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
-import { DeliveriesTable } from './deliveries-table.tsx'
-import { type Delivery, deliveriesKey, loadDeliveries, type Webhook, webhookQuery } from './queries.ts'
-import { ResendFailedDialog } from './resend-failed-dialog.tsx'
+import { CopyableId } from '../../ui/copy.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Segmented } from '../../ui/form/segmented.tsx'
+import { RadioGroupField } from '../../ui/form/toggle-fields.tsx'
+import { Empty, Failed, Loaded } from '../../ui/states.tsx'
+import { DeliveryStatus } from '../../ui/status.tsx'
+import { LoadMore, type Pages, usePages } from '../../ui/table/paged.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
+import { Dash, Time } from '../../ui/values.tsx'
+import {
+  type Delivery,
+  deliveriesKey,
+  failedSinceQuery,
+  loadDeliveries,
+  redeliverFailed,
+  renewWebhooks,
+  type Webhook,
+  webhookQuery,
+} from './queries.ts'
 import type { StatusOfDelivery } from './search.ts'
 import { TestButton } from './webhook-actions.tsx'
 
@@ -42,7 +58,7 @@ export function DeliveriesTab({ webhook, status, onStatus, onTested }: Deliverie
         <Button
           icon={RotateCw}
           disabled={webhook.status === 'disabled'}
-          title={webhook.status === 'disabled' ? 'Enable it first' : undefined}
+          title={webhook.status === 'disabled' ? 'Enable the endpoint first' : undefined}
           onClick={() => setResending(true)}
         >
           Resend failed…
@@ -65,7 +81,7 @@ export function DeliveriesTab({ webhook, status, onStatus, onTested }: Deliverie
   )
 }
 
-/** Loaded anew while something is under way; when that has ended, the endpoint too, whose standing it may have changed. */
+/** Refreshes pending deliveries; when they end, also the endpoint, whose state may have changed. */
 function useDeliveries(webhookId: string, status: StatusOfDelivery | undefined): Pages<Delivery> {
   const client = useQueryClient()
   const [everyMs, setEveryMs] = useState<number | false>(false)
@@ -77,7 +93,7 @@ function useDeliveries(webhookId: string, status: StatusOfDelivery | undefined):
     if (states === undefined) return
     void client.invalidateQueries({ queryKey: webhookQuery(webhookId).queryKey, exact: true })
   }, [client, webhookId, states])
-  useEffect(() => setEveryMs(lookAgainMs(data ?? [], Date.now())), [data])
+  useEffect(() => setEveryMs(refreshIntervalMs(data ?? [], Date.now())), [data])
   return pages
 }
 
@@ -89,18 +105,129 @@ function NoDeliveries({ webhook, status, onStatus, onTested }: DeliveriesTabProp
         title={`No ${status} deliveries`}
         action={<Button onClick={() => onStatus(undefined)}>Show all</Button>}
       >
-        Nothing that was sent in the last 30 days is in this state.
+        No deliveries of the last 30 days have this status.
       </Empty>
     )
   }
   return (
     <Empty
       icon={History}
-      title="Nothing was sent yet"
+      title="No deliveries yet"
       action={<TestButton webhook={webhook} onTested={onTested} />}
       command="turnpike webhooks trigger agent.completed"
     >
-      Deliveries of the last 30 days are kept here, with every attempt.
+      Deliveries are kept for 30 days, with every attempt.
     </Empty>
   )
+}
+
+const COLUMNS: readonly Column<Delivery>[] = [
+  { id: 'type', header: 'Event', primary: true, cell: ({ type }) => type },
+  { id: 'status', header: 'Status', cell: ({ status }) => <DeliveryStatus status={status} /> },
+  { id: 'code', header: 'Answer', cell: (delivery) => <LastAnswer delivery={delivery} /> },
+  {
+    id: 'attempts',
+    header: 'Attempts',
+    align: 'right',
+    // (a list has the newest attempts alone, numbered through)
+    cell: ({ attempts }) => attempts.at(-1)?.number ?? 0,
+  },
+  { id: 'event', header: 'Event id', hideBelow: 'lg', cell: ({ event_id: id }) => <CopyableId id={id} /> },
+  { id: 'created', header: 'When', cell: ({ created_at: at }) => <Time iso={at} relative /> },
+  { id: 'next', header: 'Next attempt', cell: ({ next_attempt_at: at }) => <Time iso={at} relative /> },
+]
+
+interface DeliveriesTableProps {
+  readonly webhookId: string
+  readonly rows: readonly Delivery[]
+}
+
+function DeliveriesTable({ webhookId, rows }: DeliveriesTableProps) {
+  return (
+    <Table
+      label="Deliveries"
+      viewId="deliveries"
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ id }) => id}
+      rowHref={({ id }) => ({
+        to: '/webhooks/$webhookId',
+        params: { webhookId },
+        search: (previous) => ({ ...previous, delivery: id }),
+      })}
+    />
+  )
+}
+
+/** Of the last attempt: its status, or why there is none. */
+function LastAnswer({ delivery: { attempts, error } }: { readonly delivery: Delivery }) {
+  const last = attempts.at(-1)
+  if (last?.status_code != null) return <span className="tabular-nums">{last.status_code}</span>
+  const why = last?.error ?? error
+  return why === null ? <Dash /> : why.replaceAll('_', ' ')
+}
+
+interface ResendFailedDialogProps {
+  readonly webhook: Webhook
+  readonly open: boolean
+  readonly onOpenChange: (open: boolean) => void
+}
+
+/** Resends deliveries that failed since a time, after it has shown how many. */
+function ResendFailedDialog({ webhook, open, onOpenChange }: ResendFailedDialogProps) {
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Resend failed deliveries"
+      description="Sends the same events with the same IDs, oldest first, with a new series of attempts."
+    >
+      <ResendForm webhook={webhook} onDone={() => onOpenChange(false)} />
+    </Dialog>
+  )
+}
+
+const HOUR_MS = 3_600_000
+const SPANS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS, month: 30 * 24 * HOUR_MS } as const
+type Span = keyof typeof SPANS
+const OPTIONS = [
+  { value: 'hour', label: 'The last hour' },
+  { value: 'day', label: 'The last 24 hours' },
+  { value: 'week', label: 'The last 7 days' },
+  { value: 'month', label: 'The last 30 days (all)' },
+] as const
+/** In one call. */
+const MOST = 10_000
+
+function ResendForm({ webhook, onDone }: { readonly webhook: Webhook; readonly onDone: () => void }) {
+  const [openedAt] = useState(Date.now)
+  const [span, setSpan] = useState<Span>('day')
+  const client = useQueryClient()
+  const since = new Date(openedAt - SPANS[span]).toISOString()
+  const { data: count, error, refetch } = useQuery(failedSinceQuery(webhook.id, since))
+  const resend = async () => {
+    const sent = await redeliverFailed(webhook.id, since)
+    toast(`${plural(sent, 'delivery', 'deliveries')} queued again`)
+    onDone()
+    await renewWebhooks(client)
+  }
+  const label = count ? `Resend ${plural(count, 'delivery', 'deliveries')}` : 'Resend'
+  return (
+    <Form onSubmit={resend} submitLabel={label} onCancel={onDone} disabled={!count}>
+      <RadioGroupField label="Failed in" value={span} onChange={setSpan} options={OPTIONS} />
+      {error === null ? (
+        <p role="status" className="min-h-5 text-soft tabular-nums">
+          {count !== undefined && inWords(count)}
+        </p>
+      ) : (
+        <Failed error={error} what="the number of failed deliveries" onRetry={() => void refetch()} className="py-4" />
+      )}
+    </Form>
+  )
+}
+
+function inWords(count: number): string {
+  if (count === 0) return 'No failed deliveries in this period.'
+  if (count < MOST) return `${plural(count, 'delivery has', 'deliveries have')} failed in this period.`
+  return `${formatCount(MOST)} or more have failed in this period; the oldest ${formatCount(MOST)} go first.`
 }

@@ -1,24 +1,29 @@
 /** One delivery: the event, every attempt, and sending it again. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { RotateCw } from 'lucide-react'
+import { CircleCheck, CircleX, RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { problemOf } from '../../api/problem.ts'
-import { lookAgainMs } from '../../lib/look-again.ts'
+import { refreshIntervalMs } from '../../lib/refresh-interval.ts'
+import { visibleText } from '../../lib/visible-text.ts'
 import { toast } from '../../ui/announcer.tsx'
-import { Button } from '../../ui/button.tsx'
+import { Button, Spinner } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { CopyableId } from '../../ui/copy.tsx'
-import { Details } from '../../ui/details.tsx'
 import { Sheet } from '../../ui/dialog.tsx'
 import { Section } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { DeliveryStatus } from '../../ui/status.tsx'
-import { Time } from '../../ui/values.tsx'
-import { AttemptList } from './attempt-list.tsx'
-import { reasonOf } from './attempt-words.ts'
-import { type DeliveryWithPayload, deliveryQuery, renewWebhooks, type Webhook } from './queries.ts'
-import { SentHeaders } from './sent-headers.tsx'
+import { Details, Time } from '../../ui/values.tsx'
+import { outcomeOf, reasonOf } from './attempt-words.ts'
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryWithPayload,
+  deliveryQuery,
+  renewWebhooks,
+  type Webhook,
+} from './queries.ts'
 
 export interface DeliverySheetProps {
   readonly webhook: Webhook
@@ -34,7 +39,7 @@ export function DeliverySheet({ webhook, id, onClose }: DeliverySheetProps) {
   const query = useQuery({
     ...deliveryQuery(webhook.id, shownId ?? ''),
     enabled: id !== undefined,
-    refetchInterval: ({ state }) => (state.data === undefined ? false : lookAgainMs([state.data], Date.now())),
+    refetchInterval: ({ state }) => (state.data === undefined ? false : refreshIntervalMs([state.data], Date.now())),
   })
   const delivery = query.data
   return (
@@ -108,7 +113,7 @@ function ResendButton({ webhook, delivery }: ResendButtonProps) {
       return take(api.POST('/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver', { params: { path } }))
     },
     onSuccess: () => {
-      toast('On its way again', { tone: 'info' })
+      toast('Queued again', { tone: 'info' })
       return renewWebhooks(client)
     },
     onError: (error) => toast(problemOf(error).message, { tone: 'bad' }),
@@ -134,5 +139,76 @@ function ResendButton({ webhook, delivery }: ResendButtonProps) {
 /** Why it cannot be sent again now. */
 function hindranceOf(webhook: Webhook, delivery: DeliveryWithPayload): string | undefined {
   if (webhook.status === 'disabled') return 'The endpoint is disabled.'
-  return delivery.status === 'pending' ? 'It is still being tried.' : undefined
+  return delivery.status === 'pending' ? 'Attempts are still pending.' : undefined
+}
+
+/** The newest first, with what is to come above them. */
+function AttemptList({ delivery }: { readonly delivery: Delivery }) {
+  const { attempts, status, next_attempt_at: next } = delivery
+  if (attempts.length === 0 && status !== 'pending') return <p className="text-soft">No attempts.</p>
+  return (
+    <ol aria-label="Attempts, newest first" className="flex flex-col gap-4">
+      {status === 'pending' && (
+        <li className="flex items-center gap-2 text-soft">
+          <Spinner />
+          {attempts.length === 0 ? (
+            'The first attempt is in progress.'
+          ) : (
+            <span>
+              The next attempt is <Time iso={next} relative />.
+            </span>
+          )}
+        </li>
+      )}
+      {attempts.toReversed().map((attempt) => (
+        <AttemptItem key={attempt.number} attempt={attempt} />
+      ))}
+    </ol>
+  )
+}
+
+function AttemptItem({ attempt }: { readonly attempt: Attempt }) {
+  const { number, at, error, response_body: answer } = attempt
+  const Icon = error === null ? CircleCheck : CircleX
+  return (
+    <li className="flex items-start gap-2">
+      <Icon aria-hidden className={`mt-0.5 size-4 shrink-0 ${error === null ? 'text-good' : 'text-bad'}`} />
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap items-baseline justify-between gap-x-3">
+          <span className="font-medium text-ink tabular-nums">
+            {number}. {error === null ? 'Delivered' : 'Failed'}: {outcomeOf(attempt)}
+          </span>
+          <span className="text-sm text-soft">
+            <Time iso={at} />
+          </span>
+        </div>
+        {error !== null && <p className="break-words text-soft">{reasonOf(error)}</p>}
+        {answer !== null && answer !== '' && (
+          <CodeBlock
+            code={visibleText(answer)}
+            language="Response, first 4 KiB"
+            label={`Response to attempt ${number}`}
+            maxHeight="14rem"
+            className="mt-2"
+          />
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** Those of the newest attempt; the signatures, which are made for each, are not kept. */
+function SentHeaders({ delivery }: { readonly delivery: Delivery }) {
+  const last = delivery.attempts.at(-1)
+  if (last === undefined) return null
+  const lines = [
+    'content-type: application/json',
+    `webhook-id: ${delivery.event_id}`,
+    `webhook-timestamp: ${Math.floor(Date.parse(last.at) / 1000)}`,
+    'webhook-signature: v1,… (made for each attempt, not kept)',
+    'turnpike-signature: … (not kept)',
+  ]
+  return (
+    <CodeBlock code={lines.join('\n')} language="Headers of the last attempt" label="Headers of the last attempt" />
+  )
 }

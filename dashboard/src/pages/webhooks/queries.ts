@@ -2,6 +2,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
+import { plural } from '../../lib/format.ts'
 import type { StatusOfDelivery } from './search.ts'
 
 type Answer<Operation> = Operation extends { responses: { 200: { content: { 'application/json': infer Body } } } }
@@ -79,7 +80,7 @@ export async function redeliverFailed(id: string, since: string, options: { dry_
 export interface WebhookChanges {
   readonly url?: string
   /** null: all. */
-  readonly events?: string[] | null
+  readonly events?: EventType[] | null
   readonly description?: string
   readonly status?: 'enabled' | 'disabled'
 }
@@ -92,4 +93,32 @@ export async function changeWebhook(client: QueryClient, id: string, body: Webho
 /** After a change. Resolves when what is seen is as it is now. */
 export function renewWebhooks(client: QueryClient): Promise<void> {
   return client.invalidateQueries({ queryKey: [KEY] })
+}
+
+const MEANINGS: Readonly<Record<EventType, string>> = {
+  'agent.started': 'An agent starts a run, also after a follow-up.',
+  'agent.completed': 'An agent completed its run.',
+  'agent.failed': 'An agent failed, or reached a limit.',
+  'agent.cancelled': 'An agent was cancelled.',
+  'usage.alert': 'The month’s spending reached an alert threshold.',
+  'credit.exhausted': 'No credit left: completions are rejected until credit is added.',
+  'ledger.audit': 'The weekly ledger audit found a difference. Only for the first account.',
+  'webhook.test': 'A test event. Tests of this endpoint are always sent to it.',
+}
+
+export const EVENT_TYPES = Object.entries(MEANINGS).map(([value, description]) => ({
+  value,
+  label: value,
+  description,
+}))
+
+export function isEventType(name: string): name is EventType {
+  return Object.hasOwn(MEANINGS, name)
+}
+
+/** `All events`, `agent.failed`, `agent.failed and 2 more`. @param types null: all. */
+export function eventsInWords(types: readonly string[] | null): string {
+  if (types === null) return 'All events'
+  const [first = 'None', ...others] = types
+  return others.length === 0 ? first : `${first} and ${plural(others.length, 'more', 'more')}`
 }

@@ -4,7 +4,7 @@ import { present, readChoice, readText } from '../../lib/address.ts'
 export const TABS = ['deliveries', 'verification'] as const
 export type Tab = (typeof TABS)[number]
 
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
+const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
 export type StatusOfDelivery = (typeof DELIVERY_STATUSES)[number]
 
 export const LANGUAGES = ['typescript', 'python', 'go', 'ruby'] as const

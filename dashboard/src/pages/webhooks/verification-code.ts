@@ -4,7 +4,7 @@ import type { Language } from './search.ts'
 
 const TYPESCRIPT = `import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { verifyWebhook, WebhookVerificationError } from 'turnpike/webhooks'
+import { verifyWebhook, WebhookVerificationError } from 'turnpike-webhooks'
 
 const secret = process.env.TURNPIKE_WEBHOOK_SECRET ?? ''
 const options = { requireTimestamp: true }

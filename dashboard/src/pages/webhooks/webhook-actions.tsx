@@ -7,11 +7,13 @@ import { api, take } from '../../api/client.ts'
 import { problemOf } from '../../api/problem.ts'
 import { toast } from '../../ui/announcer.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
-import { Menu } from '../../ui/choices.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
-import { EditDialog } from './edit-dialog.tsx'
-import { changeWebhook, renewWebhooks, type Webhook } from './queries.ts'
-import { RotateDialog } from './rotate-dialog.tsx'
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { RadioGroupField } from '../../ui/form/toggle-fields.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Time } from '../../ui/values.tsx'
+import { changeWebhook, renewWebhooks, type Webhook, type WebhookWithSecret } from './queries.ts'
+import { bodyOf, isReady, NewSecret, SavedButton, type WebhookDraft, WebhookFields } from './webhook-fields.tsx'
 
 export interface WebhookActionsProps {
   readonly webhook: Webhook
@@ -69,7 +71,7 @@ export function TestButton({ webhook, onTested }: WebhookActionsProps) {
       icon={Send}
       pending={test.isPending}
       disabled={webhook.status === 'disabled'}
-      title={webhook.status === 'disabled' ? 'Enable it first' : undefined}
+      title={webhook.status === 'disabled' ? 'Enable the endpoint first' : undefined}
       onClick={() => test.mutate()}
     >
       Send test event
@@ -98,8 +100,8 @@ function DisableDialog({ webhook, open, onOpenChange }: OwnDialogProps) {
       }}
     >
       <p>
-        What happens from now on is not sent to it, also not later. What is pending fails at its next attempt, and can
-        be sent again once it is enabled.
+        It receives no further events. Pending deliveries fail at their next attempt; you can resend them after you
+        enable it.
       </p>
     </ConfirmDialog>
   )
@@ -126,8 +128,8 @@ function DeleteDialog({ webhook, open, onOpenChange }: OwnDialogProps) {
       onConfirm={remove}
     >
       <p>
-        <span className="break-all text-ink">{webhook.url}</span> gets nothing more, what is pending is never sent, and
-        the log of its deliveries goes with it. This cannot be undone.
+        <span className="break-all text-ink">{webhook.url}</span> receives no further events. Its pending deliveries and
+        its log are deleted. This cannot be undone.
       </p>
     </ConfirmDialog>
   )
@@ -141,4 +143,133 @@ function useEnable(webhook: Webhook): () => void {
     onError: (error) => toast(problemOf(error).message, { tone: 'bad' }),
   })
   return () => mutate()
+}
+
+interface EditDialogProps {
+  readonly webhook: Webhook
+  readonly open: boolean
+  readonly onOpenChange: (open: boolean) => void
+}
+
+function EditDialog({ webhook, open, onOpenChange }: EditDialogProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="Edit webhook">
+      <EditForm webhook={webhook} onDone={() => onOpenChange(false)} />
+    </Dialog>
+  )
+}
+
+function EditForm({ webhook, onDone }: { readonly webhook: Webhook; readonly onDone: () => void }) {
+  const [draft, setDraft] = useState(() => draftOf(webhook))
+  const client = useQueryClient()
+  const save = async () => {
+    const { url, ...others } = bodyOf(draft)
+    // (an address that is sent, also the same one, begins without failures)
+    await changeWebhook(client, webhook.id, url === webhook.url ? others : { url, ...others })
+    toast('Saved')
+    onDone()
+  }
+  return (
+    <Form onSubmit={save} submitLabel="Save" onCancel={onDone} disabled={!isReady(draft)}>
+      <WebhookFields draft={draft} onChange={setDraft} />
+      <p className="text-sm text-soft">Pending deliveries go to the new address.</p>
+    </Form>
+  )
+}
+
+function draftOf({ url, events, description }: Webhook): WebhookDraft {
+  return { url, scope: events === null ? 'all' : 'chosen', chosen: events ?? [], description }
+}
+
+interface RotateDialogProps {
+  readonly webhook: Webhook
+  readonly open: boolean
+  readonly onOpenChange: (open: boolean) => void
+}
+
+/** Rotates the secret: first the grace period of the old one, then the new one. */
+function RotateDialog({ webhook, open, onOpenChange }: RotateDialogProps) {
+  const [made, setMade] = useState<WebhookWithSecret>()
+  const close = () => {
+    setMade(undefined)
+    onOpenChange(false)
+  }
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={(next) => !next && close()}
+      persistent={made !== undefined}
+      title={made === undefined ? 'Rotate secret' : 'Secret rotated'}
+      description={made === undefined ? OVERLAP : undefined}
+      footer={made && <SavedButton onClick={close} />}
+    >
+      {made === undefined ? (
+        <RotateForm webhook={webhook} onMade={setMade} onCancel={close} />
+      ) : (
+        <Rotated made={made} />
+      )}
+    </Dialog>
+  )
+}
+
+const OVERLAP = 'While both secrets are valid, each request carries a signature of each.'
+
+/** Seconds. */
+const OVERLAPS = { day: 86_400, hour: 3_600, none: 0 } as const
+type Overlap = keyof typeof OVERLAPS
+
+const OPTIONS = [
+  { value: 'day', label: 'For 24 hours', description: 'Time to update all receivers.' },
+  { value: 'hour', label: 'For 1 hour' },
+  {
+    value: 'none',
+    label: 'Expire now',
+    description: 'If the secret leaked. Deliveries fail and are retried until receivers have the new one.',
+  },
+] as const
+
+interface RotateFormProps {
+  readonly webhook: Webhook
+  readonly onMade: (made: WebhookWithSecret) => void
+  readonly onCancel: () => void
+}
+
+function RotateForm({ webhook, onMade, onCancel }: RotateFormProps) {
+  const [overlap, setOverlap] = useState<Overlap>('day')
+  const client = useQueryClient()
+  const rotate = async () => {
+    const params = { path: { id: webhook.id } }
+    const body = { overlap: OVERLAPS[overlap] }
+    onMade(await take(api.POST('/v1/webhooks/{id}/rotate_secret', { params, body })))
+    void renewWebhooks(client)
+  }
+  return (
+    <Form onSubmit={rotate} submitLabel="Rotate secret" onCancel={onCancel} danger={overlap === 'none'}>
+      <RadioGroupField
+        label="Keep the old secret valid"
+        name="overlap"
+        value={overlap}
+        onChange={setOverlap}
+        options={OPTIONS}
+      />
+    </Form>
+  )
+}
+
+function Rotated({ made }: { readonly made: WebhookWithSecret }) {
+  const until = made.previous_secret_expires_at
+  return (
+    <div className="flex flex-col gap-4">
+      <NewSecret secret={made.secret} />
+      <p className="text-soft">
+        {until === null ? (
+          'The old secret is no longer valid.'
+        ) : (
+          <>
+            The old secret is valid until <Time iso={until} />.
+          </>
+        )}
+      </p>
+    </div>
+  )
 }

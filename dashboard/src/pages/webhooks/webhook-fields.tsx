@@ -1,7 +1,9 @@
 /** The form of an endpoint: the same when it is made and when it is changed. */
-import { CheckboxGroup, RadioGroupField, TextField } from '../../ui/field.tsx'
-import { EVENT_TYPES } from './event-types.ts'
-import type { WebhookChanges } from './queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
+import { TextField } from '../../ui/form/field.tsx'
+import { CheckboxGroup, RadioGroupField } from '../../ui/form/toggle-fields.tsx'
+import { EVENT_TYPES, isEventType, type WebhookChanges } from './queries.ts'
 
 export interface WebhookDraft {
   readonly url: string
@@ -20,7 +22,7 @@ export function isReady({ url, scope, chosen }: WebhookDraft): boolean {
 
 /** As the API takes it. */
 export function bodyOf({ url, scope, chosen, description }: WebhookDraft) {
-  const events = scope === 'all' ? null : [...chosen]
+  const events = scope === 'all' ? null : chosen.filter(isEventType)
   return { url: url.trim(), events, description } satisfies WebhookChanges
 }
 
@@ -51,13 +53,13 @@ export function WebhookFields({ draft, onChange }: WebhookFieldsProps) {
         value={draft.scope}
         onChange={(scope) => change({ scope })}
         options={[
-          { value: 'all', label: 'All events', description: 'Also those that are yet to come.' },
-          { value: 'chosen', label: 'Only some' },
+          { value: 'all', label: 'All events', description: 'Future types included.' },
+          { value: 'chosen', label: 'Selected events' },
         ]}
       />
       {draft.scope === 'chosen' && (
         <CheckboxGroup
-          label="Types of events"
+          label="Event types"
           hideLabel
           className="-mt-3 ml-7"
           options={EVENT_TYPES}
@@ -68,7 +70,7 @@ export function WebhookFields({ draft, onChange }: WebhookFieldsProps) {
       <TextField
         label="Description"
         name="description"
-        description="A note for people."
+        description="An optional note."
         value={draft.description}
         onChange={(description) => change({ description })}
         maxLength={MAX_DESCRIPTION_LENGTH}
@@ -76,4 +78,37 @@ export function WebhookFields({ draft, onChange }: WebhookFieldsProps) {
       />
     </>
   )
+}
+
+/** A new secret, which is available only here. Takes the focus, because its form is gone. */
+export function NewSecret({ secret }: { readonly secret: string }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: it is no fieldset
+    <div
+      ref={takeFocus}
+      role="group"
+      aria-label="New secret"
+      tabIndex={-1}
+      className="flex flex-col gap-3 outline-none"
+    >
+      <p className="text-soft">
+        This secret signs every delivery. It is shown only this once: store it like an API key.
+      </p>
+      <CodeBlock code={secret} language="Secret" label="Secret" />
+      <CodeBlock code={`TURNPIKE_WEBHOOK_SECRET=${secret}`} language=".env" label="Line for an .env file" />
+    </div>
+  )
+}
+
+/** The only way out of the dialog that shows it. */
+export function SavedButton({ onClick }: { readonly onClick: () => void }) {
+  return (
+    <Button variant="primary" onClick={onClick}>
+      I have saved it
+    </Button>
+  )
+}
+
+function takeFocus(element: HTMLElement | null): void {
+  element?.focus()
 }

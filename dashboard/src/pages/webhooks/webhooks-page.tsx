@@ -5,12 +5,15 @@ import { useCan } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Empty, Forbidden, Loaded } from '../../ui/states.tsx'
+import { DeliveryStatus } from '../../ui/status.tsx'
+import { type Column, Table } from '../../ui/table/table.tsx'
+import { Dash, Time } from '../../ui/values.tsx'
 import { CreateDialog } from './create-dialog.tsx'
-import { type Webhook, webhooksQuery } from './queries.ts'
-import { StandingNotice } from './standing-notice.tsx'
-import { WebhooksTable } from './webhooks-table.tsx'
+import { EndpointNotice } from './endpoint-notice.tsx'
+import { eventsInWords, type Webhook, webhooksQuery } from './queries.ts'
+import { SuccessRate, WebhookStatus } from './webhook-status.tsx'
 
-const DESCRIPTION = 'What happens in this account, posted to addresses of yours and signed.'
+const DESCRIPTION = 'Signed events of this account, posted to your endpoints.'
 
 export function WebhooksPage() {
   if (useCan('webhooks')) return <Webhooks />
@@ -49,11 +52,11 @@ function Webhooks() {
 }
 
 function List({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
-  const stopped = webhooks.filter(({ disabled_reason: reason }) => reason === 'failing' || reason === 'gone')
+  const stopped = webhooks.filter(({ disabled_reason: reason }) => reason !== null && reason !== 'by_request')
   return (
     <div className="flex flex-col gap-4">
       {stopped.map((webhook) => (
-        <StandingNotice key={webhook.id} webhook={webhook} named />
+        <EndpointNotice key={webhook.id} webhook={webhook} named />
       ))}
       <WebhooksTable webhooks={webhooks} />
     </div>
@@ -72,7 +75,69 @@ function NoWebhooks({ onAdd }: { readonly onAdd: () => void }) {
       }
       command="turnpike webhooks listen --forward localhost:8000"
     >
-      Your endpoint is told when agents end or credit runs out. On your own machine, a command receives it all.
+      Your endpoint receives an event when agents end or credit runs out. On your machine, this command receives all
+      events.
     </Empty>
+  )
+}
+
+const COLUMNS: readonly Column<Webhook>[] = [
+  { id: 'url', header: 'Endpoint', primary: true, cell: (webhook) => <Endpoint webhook={webhook} /> },
+  { id: 'status', header: 'Status', cell: (webhook) => <WebhookStatus webhook={webhook} /> },
+  {
+    id: 'events',
+    header: 'Events',
+    cell: ({ events }) => (
+      <span className="block md:max-w-36 md:truncate xl:max-w-none" title={events?.join(', ')}>
+        {eventsInWords(events)}
+      </span>
+    ),
+  },
+  {
+    id: 'success',
+    header: 'Delivered, 24 h',
+    align: 'right',
+    cell: ({ deliveries_24h: counts }) => <SuccessRate counts={counts} />,
+  },
+  { id: 'last', header: 'Last delivery', cell: ({ last_delivery: last }) => <LastDelivery last={last} /> },
+]
+
+function WebhooksTable({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
+  return (
+    <Table
+      label="Webhooks"
+      columns={COLUMNS}
+      rows={webhooks}
+      rowKey={({ id }) => id}
+      rowHref={({ id }) => ({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
+      density="comfortable"
+    />
+  )
+}
+
+function Endpoint({ webhook: { url, description } }: { readonly webhook: Webhook }) {
+  return (
+    <span className="block min-w-0 md:max-w-44 xl:max-w-96 2xl:max-w-[34rem]">
+      <span className="block break-all md:truncate" title={url}>
+        {url}
+      </span>
+      {description !== '' && (
+        <span className="block truncate text-sm font-normal text-soft" title={description}>
+          {description}
+        </span>
+      )}
+    </span>
+  )
+}
+
+function LastDelivery({ last }: { readonly last: Webhook['last_delivery'] }) {
+  if (last === null) return <Dash />
+  return (
+    <span className="inline-flex flex-wrap items-center justify-end gap-x-2 gap-y-0.5 md:justify-start">
+      <DeliveryStatus status={last.status} />
+      <span className="text-soft">
+        <Time iso={last.created_at} relative />
+      </span>
+    </span>
   )
 }

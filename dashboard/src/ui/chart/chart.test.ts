@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bandCenter, barsPath, barWidth, indexAt, labelWidth, linePath, placedLabels } from './geometry.ts'
+import {
+  bandCenter,
+  barsPath,
+  barWidth,
+  domainOf,
+  heightScale,
+  indexAt,
+  labelWidth,
+  linePath,
+  niceTicks,
+  placedLabels,
+} from './geometry.ts'
 import { movedTo, pointText, valuesAt } from './reading.ts'
-import { domainOf, heightScale, niceTicks } from './scale.ts'
 import {
   type ChartData,
   type ChartPoint,

@@ -1,15 +1,9 @@
 /** What bars and lines have in common: axes, the point that is being read, its tooltip, the legend. */
-import { type ReactNode, useId } from 'react'
-import { AXIS_HEIGHT, gutterOf, PointAxis, ValueAxis } from './axes.tsx'
-import type { Bands } from './geometry.ts'
-import { Legend } from './legend.tsx'
-import { PaintPatterns } from './paint.tsx'
-import { pointText } from './reading.ts'
-import { domainOf, heightScale } from './scale.ts'
+import { type ReactNode, type RefCallback, useCallback, useId, useState } from 'react'
+import { type Bands, bandCenter, domainOf, heightScale, labelWidth, placedLabels } from './geometry.ts'
+import { PaintPatterns, Swatch } from './paint.tsx'
+import { pointText, useReading, valuesAt } from './reading.ts'
 import type { ChartData, ChartPoint, ChartSeries } from './series.ts'
-import { PointTooltip } from './tooltip.tsx'
-import { useReading } from './use-reading.ts'
-import { useWidth } from './use-width.ts'
 
 export interface SeriesChartProps {
   /** Its accessible name. */
@@ -110,7 +104,7 @@ function howToRead(count: number, canSelect: boolean): string {
   return `${points}. The arrow keys read them${canSelect ? ', Enter opens one' : ''}.`
 }
 
-/** In the place of a chart that has nothing to show, as high as it. */
+/** Replaces a chart without data, at the same height. */
 export function NothingToPlot({
   label,
   height = DEFAULT_HEIGHT,
@@ -125,8 +119,153 @@ export function NothingToPlot({
     >
       <p>
         <span className="sr-only">{label}: </span>
-        Nothing in this period.
+        No data in this period.
       </p>
+    </div>
+  )
+}
+
+/** The width of an element in whole CSS pixels, as it changes; 0 until it is known. */
+function useWidth(): readonly [ref: RefCallback<HTMLElement>, width: number] {
+  const [width, setWidth] = useState(0)
+  const ref = useCallback((element: HTMLElement | null) => {
+    if (element === null) return
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setWidth(Math.floor(entry.contentRect.width))
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return [ref, width]
+}
+
+const AXIS_HEIGHT = 24
+const LABEL_GAP = 8
+
+/** The width that the labels of the value axis take, in CSS pixels. */
+function gutterOf(ticks: readonly number[], format: (value: number) => string): number {
+  return Math.ceil(Math.max(0, ...ticks.map((tick) => labelWidth(format(tick))))) + LABEL_GAP
+}
+
+interface ValueAxisProps {
+  readonly ticks: readonly number[]
+  readonly format: (value: number) => string
+  readonly height: (value: number) => number
+  readonly width: number
+}
+
+/** Lines across the plot at round values, the one at zero stronger, with labels to their left. */
+function ValueAxis({ ticks, format, height, width }: ValueAxisProps) {
+  return (
+    <g>
+      {ticks.map((tick) => {
+        const y = Math.round(height(tick)) + 0.5
+        return (
+          <g key={tick}>
+            <line x2={width} y1={y} y2={y} className={tick === 0 ? 'stroke-strong' : 'stroke-line'} />
+            <text x={-LABEL_GAP} y={y} dy="0.32em" textAnchor="end" className="fill-soft text-xs tabular-nums">
+              {format(tick)}
+            </text>
+          </g>
+        )
+      })}
+    </g>
+  )
+}
+
+interface PointAxisProps {
+  readonly points: readonly ChartPoint[]
+  readonly bands: Bands
+  readonly top: number
+}
+
+/** The names of the points, as many as have room. */
+function PointAxis({ points, bands, top }: PointAxisProps) {
+  const labels = placedLabels(
+    points.map(({ label }) => label),
+    bands,
+  )
+  return (
+    <g transform={`translate(0 ${top + 17})`}>
+      {labels.map(({ index, x, label }) => (
+        <text key={points[index]?.at ?? index} x={x} textAnchor="middle" className="fill-soft text-xs tabular-nums">
+          {label}
+        </text>
+      ))}
+    </g>
+  )
+}
+
+interface LegendProps {
+  readonly kind: 'bars' | 'lines'
+  readonly chartId: string
+  readonly series: readonly ChartSeries[]
+  /** What is written behind a name. */
+  readonly totalText?: ((key: string) => string) | undefined
+}
+
+/** Names for the samples. One series needs none: the chart's own name says what it is. */
+function Legend({ kind, chartId, series, totalText }: LegendProps) {
+  if (series.length < 2) return null
+  return (
+    <ul className="mt-3 flex flex-wrap gap-x-4 gap-y-1.5 text-sm text-soft">
+      {series.map(({ key, label }, index) => (
+        <li key={key} className="flex max-w-full min-w-0 items-center gap-1.5">
+          <Swatch kind={kind} chartId={chartId} seriesKey={key} index={index} />
+          <span className="truncate">{label}</span>
+          {totalText !== undefined && <span className="text-ink tabular-nums">{totalText(key)}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface PointTooltipProps {
+  readonly kind: 'bars' | 'lines'
+  readonly chartId: string
+  readonly point: ChartPoint
+  readonly index: number
+  readonly series: readonly ChartSeries[]
+  readonly bands: Bands
+  /** Where the bands begin in what the tooltip is placed in, in CSS pixels. */
+  readonly left: number
+  readonly format: (value: number) => string
+}
+
+const GAP = 8
+const MAX_WIDTH = 272
+
+/**
+ * All values of one point, beside it, on the side that has more room. It can be pointed at. What it says is also the text
+ * of the chart's slider, so that it is hidden from screen readers.
+ */
+function PointTooltip({ kind, chartId, point, index, series, bands, left, format }: PointTooltipProps) {
+  const center = bandCenter(bands, index)
+  const half = Math.min(bands.width / bands.count / 2, 24)
+  const isLeft = center > bands.width / 2
+  const edge = isLeft ? bands.width - center + half + GAP : left + center + half + GAP
+  const room = isLeft ? left + center - half - GAP : bands.width - center - half - GAP
+  const values = valuesAt(point, series).filter(({ value }) => kind === 'lines' || value !== 0)
+  const total = values.reduce((sum, { value }) => sum + value, 0)
+  return (
+    <div
+      aria-hidden="true"
+      style={{ [isLeft ? 'right' : 'left']: edge, maxWidth: Math.min(MAX_WIDTH, room) }}
+      className="absolute top-0 z-10 rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-popup"
+    >
+      <div className="flex justify-between gap-4 font-medium text-ink">
+        <span>{point.label}</span>
+        {kind === 'bars' && <span className="tabular-nums">{format(total)}</span>}
+      </div>
+      {kind === 'lines' && values.length === 0 && <div className="text-soft">No data</div>}
+      {(series.length > 1 || kind === 'lines') &&
+        values.map(({ key, label, index: at, value }) => (
+          <div key={key} className="mt-1 flex items-center gap-2 text-soft">
+            <Swatch kind={kind} chartId={chartId} seriesKey={key} index={at} />
+            <span className="min-w-0 flex-1 truncate">{label}</span>
+            <span className="pl-2 text-ink tabular-nums">{format(value)}</span>
+          </div>
+        ))}
     </div>
   )
 }

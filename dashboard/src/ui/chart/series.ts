@@ -1,5 +1,4 @@
 /** What a chart shows: series of values over the same points. */
-import type { Domain } from './scale.ts'
 
 export interface ChartSeries {
   readonly key: string
@@ -79,6 +78,12 @@ export function stackOf(point: ChartPoint, series: readonly ChartSeries[]): read
     else up += value
     return { from, to: from + value }
   })
+}
+
+export interface Domain {
+  /** 0, or less where values are negative. */
+  readonly min: number
+  readonly max: number
 }
 
 export function stackedDomain({ series, points }: ChartData): Domain {

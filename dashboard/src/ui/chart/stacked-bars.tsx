@@ -1,8 +1,7 @@
 import { useMemo } from 'react'
-import { bandCenter, barsPath, barWidth } from './geometry.ts'
+import { bandCenter, barsPath, barWidth, niceTicks } from './geometry.ts'
 import { fillOf } from './paint.tsx'
 import { NothingToPlot, Plot, type PlotArea, type SeriesChartProps } from './plot.tsx'
-import { niceTicks } from './scale.ts'
 import { type ChartData, isEmpty, isWholeNumbers, stackedDomain, topSeries, totalOf } from './series.ts'
 
 const TICKS = 4

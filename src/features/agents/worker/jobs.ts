@@ -1,12 +1,19 @@
-/** The kinds of background work that agents are. */
+/**
+ * Background jobs of agents: runs, the correction of their costs, and the end of runs that no worker ends. Any process may
+ * end overdue runs: a run ends once, and a worker that still has it finds it lost.
+ */
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Database } from '../../../db/schema/schema.ts'
+import type { AgentStatus, RunError } from '../../../domain/agent.ts'
 import { every, type JobKind } from '../../../jobs/job.ts'
-import { RUN_JOB } from '../begin.ts'
-import { costJobs } from './cost.ts'
+import { RUN_JOB } from '../lifecycle.ts'
+import { endRun, failure, START_DEADLINE_MS } from '../run.ts'
+import { listOverdueRuns, type Run } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
-import { endOverdueRuns, OVERDUE_EVERY_MS } from './overdue.ts'
+import { correctCostLater, costJobs } from './run-cost.ts'
 import { runHandler } from './run-job.ts'
 
-const TRY_AGAIN_MS = 1_000
+const RUN_RETRY_MS = 1_000
 
 /** A kind whose jobs a process begins to take, and ceases to, while it runs. */
 export interface RunKind extends JobKind {
@@ -17,7 +24,7 @@ export interface RunKind extends JobKind {
 /** Takes nothing as long as `concurrency` is 0. */
 export function runKind(deps: WorkerDeps): RunKind {
   // Many processes may begin and end between its start and its end; what ends it are its own deadlines.
-  return { handler: runHandler(deps), backoff: () => TRY_AGAIN_MS, maxAttempts: 1_000, concurrency: 0 }
+  return { handler: runHandler(deps), backoff: () => RUN_RETRY_MS, maxAttempts: 1_000, concurrency: 0 }
 }
 
 export function agentJobs(deps: WorkerDeps, runs: RunKind): Readonly<Record<string, JobKind>> {
@@ -26,4 +33,59 @@ export function agentJobs(deps: WorkerDeps, runs: RunKind): Readonly<Record<stri
     ...costJobs(deps),
     'agents.overdue': every(OVERDUE_EVERY_MS, () => endOverdueRuns(deps)),
   }
+}
+
+export const OVERDUE_EVERY_MS = 15_000
+export const DISOBEYED_EVERY_MS = 1_000
+/** A worker that can stop has stopped by then, with what it did kept; nobody waits for one that cannot. */
+const DISOBEYED_MS = 8_500
+const AT_ONCE = 100
+/** Longer than the deadline for a stalled run, which the worker itself watches: then the worker is gone. */
+const SILENT_MS = 300_000
+/** After the end of a lease (60 s): a worker that is there takes its job over within seconds. With `OVERDUE_EVERY_MS` at most 90 s in all. */
+const ABANDONED_MS = 12_000
+
+export async function endOverdueRuns(deps: WorkerDeps): Promise<void> {
+  const { db, now, limits } = deps
+  const before = now() - START_DEADLINE_MS
+  for (const run of await listOverdueRuns(db, { before, limit: AT_ONCE })) await end(deps, run, 'start_timeout')
+  const silent = running(deps).where('seen_at', '<', now() - limits.stalledMs - SILENT_MS)
+  for (const run of await silent.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+  const orphaned = running(deps).where(({ exists, selectFrom, ref }) =>
+    exists(
+      selectFrom('job')
+        .select('job.id')
+        .where('kind', '=', RUN_JOB)
+        .where('name', '=', sql<string>`${ref('run.id')}`)
+        .where('ended_at', 'is not', null),
+    ),
+  )
+  for (const run of await orphaned.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+  const abandoned = running(deps).where('id', 'in', (inner) =>
+    inner
+      .selectFrom('job')
+      .select(sql<Run['id']>`name`.as('name')) // jobs of runs are named by them
+      .where('kind', '=', RUN_JOB)
+      .where('ended_at', 'is', null)
+      .where('lease_until', '<', now() - ABANDONED_MS),
+  )
+  for (const run of await abandoned.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+}
+
+/** JOB-3: a run that was cancelled ends within 10 s, whatever becomes of its worker. */
+export async function endDisobeyed(deps: WorkerDeps): Promise<void> {
+  const disobeyed = running(deps).where('cancel_requested_at', '<', deps.now() - DISOBEYED_MS)
+  for (const run of await disobeyed.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
+}
+
+function running({ db }: WorkerDeps): SelectQueryBuilder<Database, 'run', Run> {
+  // a literal: the index is of open runs alone
+  return db.selectFrom('run').selectAll().where('status', '=', sql.lit<AgentStatus>('running'))
+}
+
+async function end(deps: WorkerDeps, run: Run, code: RunError): Promise<void> {
+  const claim = { accountId: run.account_id, agentId: run.agent_id, runId: run.id, attempt: run.attempt }
+  const isCancelled = run.cancel_requested_at !== null && code === 'worker_lost'
+  await endRun(deps.db, claim, { ...deps, ending: isCancelled ? { status: 'cancelled' } : failure(code) })
+  await correctCostLater(deps, claim)
 }

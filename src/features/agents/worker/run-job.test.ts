@@ -2,15 +2,21 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { finish, openWorker, shell, type Turn, withTransactions } from '../../../../test/support/agent-worker.ts'
-import { gitIn } from '../../../../test/support/git-repositories.ts'
-import { startGitServer } from '../../../../test/support/git-server.ts'
+import { finish, openWorker, shell, type Turn, withTransactions } from '../../../../test/support/agents/agent-worker.ts'
+import { gitIn } from '../../../../test/support/agents/git-repositories.ts'
+import { startGitServer } from '../../../../test/support/agents/git-server.ts'
+import { testIds } from '../../../../test/support/database.ts'
+import { comesTrue } from '../../../../test/support/limits.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import { JobInterrupted, TryAgainIn } from '../../../jobs/job.ts'
+import { createJobRunner } from '../../../jobs/runner.ts'
 import { SandboxFailedError } from '../../../runner/sandbox/confined.ts'
-import { tidyWorkspaces } from './janitor.ts'
-import { RUN_LIMITS } from './limits.ts'
-import { endDisobeyed, endOverdueRuns } from './overdue.ts'
+import { RUN_JOB } from '../lifecycle.ts'
+import { RUN_LIMITS } from './deps.ts'
+import { endDisobeyed, endOverdueRuns, runKind } from './jobs.ts'
+import { tidyWorkspaces } from './workspace.ts'
+
+const LEASE_MS = 2_000
 
 const never: Turn = (_, signal) =>
   new Promise((_resolve, reject) => {
@@ -85,7 +91,7 @@ test('JOB-1: a worker that lost its run writes nothing more, and the run is the 
     ],
   })
   const { id } = await worker.create()
-  await worker.work(id, { signal: lost.signal })
+  await assert.rejects(worker.work(id, { signal: lost.signal }), TryAgainIn)
   assert.equal((await worker.read(`/${id}`)).status, 'running')
   await worker.work(id, { attempt: 2 })
   const agent = await worker.read(`/${id}`)
@@ -182,11 +188,46 @@ test('JOB-2: a run whose job nobody takes over after the lease is failed, by wha
   const lease = (name: string, until: number) =>
     worker.deps.db.updateTable('job').set({ owner: 'ins_gone', lease_until: until }).where('name', '=', name).execute()
   const now = Date.now()
-  await lease(leftRun, now - 31_000)
-  await lease(heldRun, now - 29_000)
+  await lease(leftRun, now - 13_000)
+  await lease(heldRun, now - 11_000)
   await endOverdueRuns({ ...worker.deps, now: () => now })
   assert.equal((await worker.read(`/${left.id}`)).error.code, 'worker_lost')
   assert.equal((await worker.read(`/${held.id}`)).status, 'running')
+})
+
+test('JOB-2: a run whose process stood still for longer than its lease ends within seconds of its return', async (t) => {
+  const stall: Turn = (request, signal) => {
+    // As SIGSTOP does: nothing of this process goes on meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LEASE_MS)
+    return never(request, signal)
+  }
+  const worker = await openWorker(t, { turns: [shell('true'), stall] })
+  const { db, clock, log } = worker.deps
+  const runs = runKind(worker.deps)
+  const kinds = { [RUN_JOB]: { ...runs, concurrency: 1 } }
+  const runner = createJobRunner({ db, kinds, ids: testIds, owner: 'here', clock, log, pollMs: 50, leaseMs: LEASE_MS })
+  const { id } = await worker.create()
+  t.after(() => runner.stop())
+  runner.start()
+  await comesTrue(async () => (await worker.read(`/${id}`)).status === 'failed')
+  const agent = await worker.read(`/${id}`)
+  assert.equal(agent.error.code, 'worker_lost')
+  await comesTrue(() => runner.running() === 0)
+  const job = await db.selectFrom('job').select(['ended_at', 'attempt']).where('kind', '=', RUN_JOB).executeTakeFirst()
+  assert.notEqual(job?.ended_at, null)
+  assert.ok((job?.attempt ?? 0) >= 2, 'it was taken again')
+})
+
+test('JOB-2: a run that goes on though its job has ended is failed by whatever process looks', async (t) => {
+  const worker = await openWorker(t)
+  const [orphan, other] = [await worker.create(), await worker.create()]
+  for (const { id } of [orphan, other]) await worker.api.start(id)
+  const [{ id: run }] = (await worker.read(`/${orphan.id}/runs`)).data
+  const ended = { ended_at: Date.now(), outcome: 'done' } as const
+  await worker.deps.db.updateTable('job').set(ended).where('name', '=', run).execute()
+  await endOverdueRuns(worker.deps)
+  assert.equal((await worker.read(`/${orphan.id}`)).error.code, 'worker_lost')
+  assert.equal((await worker.read(`/${other.id}`)).status, 'running')
 })
 
 test('JOB-3: a run that was cancelled ends within 10 s, whatever its worker does', async (t) => {

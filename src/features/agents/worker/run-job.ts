@@ -1,10 +1,10 @@
 /**
  * One run, from the queue to its end. Start reading here.
  *
- *   1 start     run.ts: it is this worker's, and is told to be running
+ *   1 start     run.ts: claims the run, and sets it to running
  *   2 clone     workspace.ts: the repository, or where the last run of the agent left it
- *   3 work      runner/loop: asks the model and runs its commands, notes.ts writes it down
- *   4 keep      keep.ts: commit, diff, and the branch for follow-ups
+ *   3 work      runner/loop: calls the model and runs its tools, run-recorder.ts records it
+ *   4 save      commit, diff, and the branch for follow-ups
  *   5 push      where the operator gave a credential for it
  *   6 end       run.ts: with a message that came meanwhile it goes on at 3
  *
@@ -17,23 +17,22 @@ import { GatewayError } from '../../../domain/errors.ts'
 import { type JobContext, type JobHandler, TryAgainIn } from '../../../jobs/job.ts'
 import { reach } from '../../../lib/crash-point.ts'
 import { type RepositoryAddress, repositoryUrl } from '../../../runner/git/address.ts'
-import { type Checkout, sandboxView } from '../../../runner/git/checkout.ts'
-import { credentialFor, type GitCredential } from '../../../runner/git/credential.ts'
+import { bundle, changedFiles, diff } from '../../../runner/git/artifacts.ts'
+import { BASE, type Checkout, commitAt, sandboxView } from '../../../runner/git/checkout.ts'
+import { commitAll } from '../../../runner/git/commit.ts'
 import { GitError } from '../../../runner/git/error.ts'
-import { push } from '../../../runner/git/push.ts'
-import type { LoopEnding } from '../../../runner/loop/loop.ts'
+import { push } from '../../../runner/git/remote.ts'
+import { credentialFor, type GitCredential } from '../../../runner/git/settings.ts'
 import { runLoop } from '../../../runner/loop/run-loop.ts'
+import type { LoopEnding } from '../../../runner/ports.ts'
 import { SandboxFailedError } from '../../../runner/sandbox/confined.ts'
-import type { RunJob } from '../begin.ts'
-import { readCreator } from '../creator.ts'
-import { LostRun, type RunClaim } from '../progress.ts'
-import { endRun, failure, type RunEnd, type RunEnding, startRun } from '../run.ts'
-import { type Agent, findRun, type Run } from '../store.ts'
-import { correctCostLater } from './cost.ts'
+import type { RunJob } from '../lifecycle.ts'
+import { endRun, failure, LostRun, type RunClaim, type RunEnd, type RunEnding, saveArtifact, startRun } from '../run.ts'
+import { type Agent, findRun, type Run, readCreator } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
-import { keepWork } from './keep.ts'
-import { type Notes, takeNotes } from './notes.ts'
-import { RunStopped, type Stop, type Watch, watchRun } from './watch.ts'
+import { correctCostLater } from './run-cost.ts'
+import { RunStopped, type Stop, type Watch, watchRun } from './run-monitor.ts'
+import { type Notes, takeNotes } from './run-recorder.ts'
 import { openWorkspace } from './workspace.ts'
 
 export function runHandler(deps: WorkerDeps): JobHandler {
@@ -123,7 +122,8 @@ async function think(task: Task, checkout: Checkout): Promise<LoopEnding> {
   }
   const conversation = await notes.conversation()
   const { steps, cost_nano_usd: costNanoUsd } = (await findRun(deps.db, claim)) ?? run
-  const sandbox = deps.openSandbox({ workspace: checkout.workspace, ...sandboxView(checkout) })
+  const { user } = checkout.settings
+  const sandbox = deps.openSandbox({ workspace: checkout.workspace, user, ...sandboxView(checkout) })
   try {
     return await runLoop({
       ask: deps.modelFor({ ...claim, model: agent.model, creator: readCreator(agent) }),
@@ -164,7 +164,7 @@ async function breakOff(task: Task, error: unknown): Promise<void> {
   if (known === undefined || error instanceof SandboxFailedError) {
     deps.log.error({ run: claim.runId, ...detail }, 'a run of an agent broke')
   } else deps.log.warn({ run: claim.runId, code: known.code, ...detail }, 'a run of an agent failed')
-  await fail(task, known?.code ?? 'internal_error', known?.message ?? 'Something broke in Turnpike.')
+  await fail(task, known?.code ?? 'internal_error', known?.message ?? 'Internal error in Turnpike.')
 }
 
 function failureOf(error: unknown): { readonly code: RunError; readonly message: string } | undefined {
@@ -180,7 +180,8 @@ function failureOf(error: unknown): { readonly code: RunError; readonly message:
 
 async function stopFor(task: Task, stop: Stop): Promise<void> {
   const { deps } = task
-  if (stop.kind === 'lost') return
+  // Nobody may have taken it meanwhile: a job that ended well would leave the run without a worker.
+  if (stop.kind === 'lost') throw new TryAgainIn(0, 'The lease was lost; whoever takes the run ends it.')
   if (stop.kind === 'leaving') return await handBack(task)
   if (stop.kind === 'failed') return void (await fail(task, stop.code, failure(stop.code).error.message))
   const commit = await keepUnfinished(task, deps.limits.keepCancelledMs)
@@ -232,4 +233,50 @@ async function end({ deps, claim, watch }: Task, ending: RunEnding): Promise<Run
       await sleep(deps.limits.tryAgainMs)
     }
   }
+}
+
+const AUTHOR = { name: 'Turnpike', email: 'agents@turnpike.invalid' }
+
+interface Keeping {
+  readonly agent: Agent
+  readonly claim: RunClaim
+  readonly checkout: Checkout
+  readonly notes: Pick<Notes, 'write'>
+  /** What the model says it has done; undefined: it did not come to that. */
+  readonly summary: string | undefined
+}
+
+/** @returns The commit that the branch is at; undefined: nothing has changed since the work began. @throws GitError */
+async function keepWork({ db, now }: Pick<WorkerDeps, 'db' | 'now'>, keeping: Keeping): Promise<string | undefined> {
+  const { agent, claim, checkout, notes } = keeping
+  await commitAll(checkout, { message: messageOf(keeping), author: AUTHOR, at: now() })
+  const commit = await commitAt(checkout, 'HEAD')
+  if (commit === (await commitAt(checkout, BASE))) return undefined
+  const { text, isTruncated } = await diff(checkout, { base: BASE })
+  const { files } = await changedFiles(checkout, { base: BASE })
+  const branch = await bundleOf(checkout, branchOf(agent.id))
+  const changes = { kind: 'diff' as const, content: Buffer.from(text), isTruncated }
+  await saveArtifact(db, claim, { artifact: changes, now: now() })
+  if (branch !== undefined) {
+    const artifact = { kind: 'bundle' as const, content: branch, isTruncated: false }
+    await saveArtifact(db, claim, { artifact, now: now() })
+  }
+  const lines = (name: 'insertions' | 'deletions') => files.reduce((sum, file) => sum + (file[name] ?? 0), 0)
+  const data = { files: files.length, insertions: lines('insertions'), deletions: lines('deletions') }
+  await notes.write({ events: [{ type: 'diff', data }] })
+  return commit
+}
+
+async function bundleOf(checkout: Checkout, branch: string): Promise<Buffer | undefined> {
+  try {
+    return await bundle(checkout, branch)
+  } catch (error) {
+    if (error instanceof GitError && error.reason === 'bundle_too_large') return undefined
+    throw error
+  }
+}
+
+function messageOf({ agent, claim, summary }: Keeping): string {
+  const what = summary ?? 'Unfinished: the run was broken off here.'
+  return `${agent.name}\n\n${what}\n\nTurnpike-Agent: ${agent.id}\nTurnpike-Run: ${claim.runId}`
 }

@@ -1,14 +1,15 @@
 /**
- * Where an agent's repository is on this machine, run after run: `<folder>/<account>/<agent>`. A follow-up goes on in what
- * is there; where that is another machine's, older than the last run, or was broken off while it was made, it is made anew
- * from the repository and what the last run left.
+ * Workspaces of agents on this machine, `<folder>/<account>/<agent>`. A follow-up continues in one; where it is missing, older
+ * than the last run or incomplete, it is created again from the repository and the last run's bundle. Workspaces of agents
+ * that were deleted or ended long ago are removed, as are the oldest beyond the size limit.
  */
-import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { existsSync, lstatSync } from 'node:fs'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { branchOf } from '../../../domain/agent.ts'
+import { branchOf, isEnded } from '../../../domain/agent.ts'
+import type { AccountId, AgentId } from '../../../domain/ids.ts'
 import type { RepositoryAddress } from '../../../runner/git/address.ts'
-import { restore } from '../../../runner/git/bundle.ts'
+import { restore } from '../../../runner/git/artifacts.ts'
 import {
   type Checkout,
   checkoutAt,
@@ -17,16 +18,16 @@ import {
   isCheckout,
   releaseLocks,
 } from '../../../runner/git/checkout.ts'
-import { type CloneRequest, clone } from '../../../runner/git/clone.ts'
-import type { GitCredential } from '../../../runner/git/credential.ts'
 import { GitError } from '../../../runner/git/error.ts'
-import { handOver } from '../../../runner/sandbox/user.ts'
-import { findArtifact } from '../progress.ts'
-import type { Agent, AgentReference } from '../store.ts'
+import { type CloneRequest, clone } from '../../../runner/git/remote.ts'
+import type { GitCredential } from '../../../runner/git/settings.ts'
+import { makePrivateFolder, removeTree, sandboxUser, treeUse } from '../../../runner/sandbox/folders.ts'
+import { findArtifact } from '../run.ts'
+import { type Agent, type AgentReference, findAgent } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
 
-/** Is there when the rest is whole. */
-const READY = 'ready'
+/** Is there when the rest is whole. An older name was of workspaces that could hold files with set-id bits. */
+const READY = 'ready.2'
 
 export interface WorkspaceOrder {
   readonly agent: Agent
@@ -46,21 +47,27 @@ export async function openWorkspace(deps: Deps, order: WorkspaceOrder): Promise<
   const { agent, signal } = order
   const reference = { accountId: agent.account_id, agentId: agent.id }
   const directory = folderOf(deps, reference)
-  const there = checkoutAt(deps.git, directory, signal)
+  const settings = { ...deps.git, user: deps.git.confine ? sandboxUser(agent.account_id) : undefined }
+  const there = checkoutAt(settings, directory, signal)
   const left = await lastCommit(deps, reference)
   if (await canGoOn(there, join(directory, READY), left)) return there
-  await rm(directory, { recursive: true, force: true })
-  await mkdir(directory, { recursive: true })
-  const checkout = await make(deps, order, { directory, left })
-  await handOver(checkout.workspace)
+  await removeTree(directory)
+  for (const folder of [deps.folder, join(deps.folder, agent.account_id), directory]) makePrivateFolder(folder)
+  const checkout = await make({ ...deps, git: settings }, order, { directory, left })
   await writeFile(join(directory, READY), '')
   return checkout
 }
 
 async function canGoOn(checkout: Checkout, ready: string, left: string | undefined): Promise<boolean> {
-  if (!existsSync(ready) || !(await isCheckout(checkout))) return false
+  if (!existsSync(ready) || !isOwn(checkout) || !(await isCheckout(checkout))) return false
   await releaseLocks(checkout)
   return left === undefined || (await has(checkout, left))
+}
+
+/** One that another user's runs worked on, as before a change of users, is recreated. */
+function isOwn({ workspace, gitDirectory, settings: { user } }: Checkout): boolean {
+  const owners = [workspace, gitDirectory].map((path) => lstatSync(path, { throwIfNoEntry: false })?.uid)
+  return owners.every((uid) => uid === (user?.uid ?? process.getuid?.()))
 }
 
 async function has(checkout: Checkout, commit: string): Promise<boolean> {
@@ -101,7 +108,7 @@ function referenceOf({ account_id: accountId, id: agentId }: Agent): AgentRefere
 }
 
 /** The commit that a bundle is on top of, from its head (gitformat-bundle(5)). */
-export function baseOf(bundle: Uint8Array): string {
+function baseOf(bundle: Uint8Array): string {
   const head = Buffer.from(bundle.buffer, bundle.byteOffset, Math.min(bundle.length, 4_096)).toString('latin1')
   const base = /^-([0-9a-f]{40})/m.exec(head.split('\n\n', 1)[0] ?? '')?.[1]
   if (base !== undefined) return base
@@ -119,4 +126,70 @@ async function lastCommit({ db }: Deps, { accountId, agentId }: AgentReference):
     .limit(1)
     .executeTakeFirst()
   return row?.commit_id ?? undefined
+}
+
+type CleanupDeps = Pick<WorkerDeps, 'db' | 'folder' | 'limits' | 'now' | 'log'>
+
+interface Ended {
+  readonly reference: AgentReference
+  readonly endedAt: number
+}
+
+export async function tidyWorkspaces(deps: CleanupDeps): Promise<void> {
+  const { now, limits, folder } = deps
+  const ended: Ended[] = []
+  for (const reference of await workspacesIn(folder)) {
+    const endedAt = await endOf(deps, reference)
+    if (endedAt === undefined) continue
+    if (now() - endedAt >= limits.workspaceMs) await remove(deps, reference)
+    else ended.push({ reference, endedAt })
+  }
+  ended.sort((one, other) => one.endedAt - other.endedAt)
+  let excess = (await bytesOf(folder)) - limits.workspacesBytes
+  for (const { reference } of ended) {
+    if (excess <= 0) return
+    excess -= await bytesOf(folderOf(deps, reference))
+    // It may have been told more in the meantime.
+    if ((await endOf(deps, reference)) !== undefined) await remove(deps, reference)
+  }
+}
+
+/** Unix milliseconds; 0 for one that is there no more, undefined for one that waits or runs. */
+async function endOf({ db, now }: CleanupDeps, reference: AgentReference): Promise<number | undefined> {
+  const agent = await findAgent(db, reference)
+  if (agent === undefined) return 0
+  return isEnded(agent.status) ? (agent.ended_at ?? now()) : undefined
+}
+
+async function workspacesIn(folder: string): Promise<readonly AgentReference[]> {
+  const found: AgentReference[] = []
+  for (const accountId of await foldersIn(folder)) {
+    for (const agentId of await foldersIn(join(folder, accountId))) {
+      found.push({ accountId: accountId as AccountId, agentId: agentId as AgentId }) // made by `folderOf`
+    }
+  }
+  return found
+}
+
+async function foldersIn(folder: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  } catch {
+    return [] // nothing was made there yet
+  }
+}
+
+async function remove(deps: CleanupDeps, reference: AgentReference): Promise<void> {
+  try {
+    await removeTree(folderOf(deps, reference))
+  } catch (error) {
+    deps.log.warn({ err: error, agent: reference.agentId }, 'a workspace could not be removed')
+  }
+}
+
+/** 0 where there is no folder, or it cannot be measured in time: nothing is removed for that. */
+async function bytesOf(folder: string): Promise<number> {
+  const bytes = existsSync(folder) ? await treeUse(folder, '-B1') : 0
+  return Number.isFinite(bytes) ? bytes : 0
 }

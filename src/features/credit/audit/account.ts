@@ -4,11 +4,10 @@
  * plain data: an audit is stopped and continued anywhere.
  */
 import type { Kysely } from 'kysely'
-import type { Database } from '../../../db/schema.ts'
+import type { Database } from '../../../db/schema/schema.ts'
 import { type AccountId, completionIdFloor } from '../../../domain/ids.ts'
-import { type ChainState, compareEnd, LATE_NOTE, newChain, replayRow } from './chain.ts'
-import { checkCharge, checkCost, type PriceBook } from './charges.ts'
-import { checkCorrection, lateCorrections, linksOf } from './corrections.ts'
+import { type ChainState, compareEnd, LATE_NOTE, newChain, replayRow, type Snapshot, takeSnapshot } from './chain.ts'
+import { checkCharge, checkCorrection, checkCost, lateCorrections, linksOf, type PriceBook } from './charges.ts'
 import type { Finding, Report } from './finding.ts'
 import {
   type AuditedInvoice,
@@ -18,11 +17,27 @@ import {
   newInvoices,
   readInvoices,
 } from './invoices.ts'
-import { type AuditedRow, PAGE_NUMBERS, pageEnd, readPage } from './ledger-page.ts'
-import { checkSeal, createSealReader, type Seal } from './seals.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
-import { findUnmatched, firstSince, lastNumber } from './unmatched.ts'
-import { compareDays, compareHours, HOUR_MS, type Hours, hoursOf, nextWindow, unchargedRows } from './usage-sums.ts'
+import {
+  type AuditedRow,
+  checkSeal,
+  createSealReader,
+  PAGE_NUMBERS,
+  pageEnd,
+  readPage,
+  type Seal,
+} from './ledger-page.ts'
+import {
+  compareDays,
+  compareHours,
+  findUnmatched,
+  firstSince,
+  HOUR_MS,
+  type Hours,
+  hoursOf,
+  lastNumber,
+  nextWindow,
+  unchargedRows,
+} from './usage-sums.ts'
 
 /** How long a usage row is kept at least. */
 const KEPT_MS = 400 * 86_400_000

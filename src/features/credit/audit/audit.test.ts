@@ -6,11 +6,11 @@ import {
   DAY_MS,
   named,
   seedMonths,
-} from '../../../../test/support/audited-ledger.ts'
-import { termsOf } from '../../../../test/support/credit-desk.ts'
+} from '../../../../test/support/ledger/audited-ledger.ts'
+import { termsOf } from '../../../../test/support/ledger/credit-service.ts'
 import type { AccountId, CompletionId } from '../../../domain/ids.ts'
 import type { Account } from '../../accounts/queries.ts'
-import { retireUsage } from '../../retention/usage.ts'
+import { retireUsage } from '../../retention/jobs.ts'
 import type { FindingKind } from './finding.ts'
 import { renderAudit } from './outcome.ts'
 import { runAudit } from './run.ts'

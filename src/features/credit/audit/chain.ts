@@ -2,12 +2,16 @@
  * Replays an account's ledger row by row: numbers, books, running balance, what is left of the allowance, and what the
  * account and its keys have spent. Written from docs/credit.md; it shares nothing with the rules that write the rows.
  */
-import { monthNumber, monthStart } from '../../../lib/months.ts'
+
+import { type Kysely, sql } from 'kysely'
+import { readRows } from '../../../db/dialect.ts'
+import type { Database } from '../../../db/schema/schema.ts'
+import type { AccountId } from '../../../domain/ids.ts'
+import { monthNumber, monthStart } from '../../../lib/time.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'
-import type { Snapshot } from './snapshot.ts'
 
-export const ALLOWANCE_NOTE = 'monthly allowance'
+const ALLOWANCE_NOTE = 'monthly allowance'
 export const LATE_NOTE = 'late settlement'
 
 /** Where each kind takes from and gives to. */
@@ -39,9 +43,11 @@ export interface ChainState {
   month: number
   spent: bigint
   keys: Record<string, KeySum>
+  /** As the snapshot has them: what a key spends counts for those above it, too. An audit of an earlier release has none. */
+  readonly ancestors?: Snapshot['ancestors'] | undefined
 }
 
-export function newChain({ keys }: Snapshot, before: Pick<ChainState, 'number' | 'balance'>): ChainState {
+export function newChain({ keys, ancestors }: Snapshot, before: Pick<ChainState, 'number' | 'balance'>): ChainState {
   return {
     ...before,
     isWhole: before.number === 0,
@@ -50,6 +56,7 @@ export function newChain({ keys }: Snapshot, before: Pick<ChainState, 'number' |
     grantedMonth: -1,
     month: 0,
     spent: 0n,
+    ancestors,
     keys: Object.fromEntries(keys.map(({ id }) => [id, { month: 0, spent: 0n, loose: 0n }])),
   }
 }
@@ -74,8 +81,11 @@ export function replayRow(chain: ChainState, row: AuditedRow, facts: ReplayFacts
   chain.createdAt = Math.max(chain.createdAt, row.created_at)
   replayAllowance(chain, row, facts, report)
   replaySpending(chain, row, facts)
-  if (kind === 'charge' && row.key_id !== null) addToKey(chain.keys[row.key_id], row, amount)
-  if (isUnspent(row, facts) && row.key_id !== null) looseOfKey(chain.keys[row.key_id], row, amount)
+  if (row.key_id === null) return
+  for (const id of [row.key_id, ...(chain.ancestors?.[row.key_id] ?? [])]) {
+    if (kind === 'charge') addToKey(chain.keys[id], row, amount)
+    if (isUnspent(row, facts)) looseOfKey(chain.keys[id], row, amount)
+  }
 }
 
 /** As the customer's balance sees it, by the books: the kind may be wrong. */
@@ -156,4 +166,98 @@ export function compareEnd(chain: ChainState, snapshot: Snapshot, report: Report
     if (isLate || key.spent > most || key.spent < least)
       report('key_spent', key.id, isLate ? sum.spent : most, key.spent)
   }
+}
+
+interface KeySnapshot {
+  readonly id: string
+  readonly month: number
+  readonly spent: bigint
+}
+
+export interface Snapshot {
+  /** Rows of the ledger: it is audited up to this number. */
+  readonly entries: number
+  readonly balance: bigint
+  readonly allowance: bigint
+  readonly month: number
+  readonly grantedMonth: number
+  readonly spent: bigint
+  readonly retired: bigint
+  readonly keys: readonly KeySnapshot[]
+  /** By a key that another key created, the keys above it. */
+  readonly ancestors: Readonly<Record<string, readonly string[]>>
+}
+
+interface PartRow {
+  readonly part: 'credit' | 'key' | 'hold' | 'above' | 'parent' | 'ledger'
+  readonly name: string
+  readonly entries: number
+  readonly month: number
+  readonly granted_month: number
+  readonly first_nano_usd: bigint
+  readonly second_nano_usd: bigint
+  readonly third_nano_usd: bigint
+  readonly fourth_nano_usd: bigint
+  readonly fifth_nano_usd: bigint
+}
+
+/** One statement, so that what is committed meanwhile is in all parts or in none. */
+function parts(id: AccountId) {
+  return sql<PartRow>`
+    select 'credit' as part, '' as name, entries, month, granted_month, balance_nano_usd as first_nano_usd,
+      held_nano_usd as second_nano_usd, allowance_nano_usd as third_nano_usd, spent_nano_usd as fourth_nano_usd,
+      retired_nano_usd as fifth_nano_usd
+    from credit where account_id = ${id}
+    union all select 'key', key_id, 0, month, 0, spent_nano_usd, held_nano_usd, 0, 0, 0
+    from key_spending where account_id = ${id}
+    union all select 'hold', key_id, 0, 0, 0, sum(amount_nano_usd),
+      sum(case when of_key_budget = 1 then amount_nano_usd else 0 end), 0, 0, 0
+    from hold where account_id = ${id} group by key_id
+    union all select 'above', key_spending.key_id, 0, 0, 0, 0, sum(hold.amount_nano_usd), 0, 0, 0
+    from key_spending join hold on hold.account_id = key_spending.account_id and hold.ancestors is not null
+      and ' ' || hold.ancestors || ' ' like '% +' || key_spending.key_id || ' %'
+    where key_spending.account_id = ${id} group by key_spending.key_id
+    union all select 'parent', id || ' ' || parent_id, 0, 0, 0, 0, 0, 0, 0, 0
+    from api_key where account_id = ${id} and parent_id is not null
+    union all select 'ledger', '', coalesce(max(number), 0), 0, 0, 0, 0, 0, 0, 0
+    from ledger where account_id = ${id}`
+}
+
+/** Takes the snapshot, and compares in it what is compared at one moment: holds, and the number of rows. */
+export async function takeSnapshot(db: Kysely<Database>, id: AccountId, report: Report): Promise<Snapshot> {
+  const rows = await readRows(db, parts(id))
+  const credit = rows.find(({ part }) => part === 'credit')
+  const keys = rows.filter(({ part }) => part === 'key')
+  const holds = rows.filter(({ part }) => part === 'hold')
+  const last = rows.find(({ part }) => part === 'ledger')?.entries ?? 0
+  const held = holds.reduce((sum, hold) => sum + hold.first_nano_usd, 0n)
+  if (held !== (credit?.second_nano_usd ?? 0n)) report('held', 'credit', held, credit?.second_nano_usd)
+  if ((credit?.entries ?? 0) !== last) report('ledger_gap', 'last row', credit?.entries ?? 0, last)
+  for (const { name, second_nano_usd: keyHeld } of keys) {
+    const own = holds.find((hold) => hold.name === name)?.second_nano_usd ?? 0n
+    const below = rows.find((row) => row.part === 'above' && row.name === name)?.second_nano_usd ?? 0n
+    const expected = own + below
+    if (expected !== keyHeld) report('key_held', name, expected, keyHeld)
+  }
+  return {
+    entries: Math.max(credit?.entries ?? 0, last),
+    balance: credit?.first_nano_usd ?? 0n,
+    allowance: credit?.third_nano_usd ?? 0n,
+    month: credit?.month ?? 0,
+    grantedMonth: credit?.granted_month ?? 0,
+    spent: credit?.fourth_nano_usd ?? 0n,
+    retired: credit?.fifth_nano_usd ?? 0n,
+    keys: keys.map(({ name, month, first_nano_usd }) => ({ id: name, month, spent: first_nano_usd })),
+    ancestors: ancestorsOf(rows.filter(({ part }) => part === 'parent').map(({ name }) => name)),
+  }
+}
+
+/** @param pairs A key and its parent each. */
+function ancestorsOf(pairs: readonly string[]): Snapshot['ancestors'] {
+  const parents = new Map(pairs.map((pair): [string, string] => [pair.split(' ')[0] ?? '', pair.split(' ')[1] ?? '']))
+  const above = (id: string): readonly string[] => {
+    const parent = parents.get(id)
+    return parent === undefined ? [] : [parent, ...above(parent)]
+  }
+  return Object.fromEntries([...parents.keys()].map((id) => [id, above(id)]))
 }

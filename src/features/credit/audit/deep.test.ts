@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { auditedLedger, seedMonths } from '../../../../test/support/audited-ledger.ts'
-import { serveRoutes } from '../../../../test/support/credit-desk.ts'
+import { auditedLedger, seedMonths } from '../../../../test/support/ledger/audited-ledger.ts'
+import { serveRoutes } from '../../../../test/support/ledger/credit-service.ts'
 import { callerOf } from '../../../http/caller.ts'
-import { ledgerRoutes } from '../ledger-routes.ts'
+import { ledgerRoutes } from '../routes.ts'
 
 async function setUp(t: TestContext, deepBudgetMs: number) {
   const ledger = await auditedLedger(t)

@@ -3,7 +3,7 @@ import type { AccountId } from '../../../domain/ids.ts'
 
 export const FINDING_KINDS = {
   ledger_gap: 'Numbers of the ledger are missing, or there are more rows than the account says.',
-  ledger_sides: 'A row takes from, or gives to, a book that is not its kind’s.',
+  ledger_sides: 'A row debits or credits a book that does not match its kind.',
   ledger_time: 'A row is earlier than the one before it.',
   ledger_balance: 'The balance of a row is not the one before it and its amount.',
   ledger_altered: 'Rows are not what they were at the last audit.',
@@ -19,7 +19,7 @@ export const FINDING_KINDS = {
   charge: 'The charge of a completion is not its cost, or another key’s.',
   charge_missing: 'A completion that costs something was not charged.',
   charge_repeated: 'A completion was charged more than once.',
-  completion_missing: 'A charge is of a completion that is not there.',
+  completion_missing: 'A charge names a completion that does not exist.',
   correction: 'A price correction does not come to the price that it names.',
   retired: 'The cost of usage rows that retention deleted is not what the ledger and the sums have of them.',
   rollup_hour: 'A sum by hour is not the sum of its completions.',

@@ -1,6 +1,6 @@
 /** Invoices against the rows of the ledger that they say they are of. */
 import type { Kysely } from 'kysely'
-import type { Database } from '../../../db/schema.ts'
+import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'

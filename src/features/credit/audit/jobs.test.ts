@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { auditedLedger, seedMonths } from '../../../../test/support/audited-ledger.ts'
+import { auditedLedger, seedMonths } from '../../../../test/support/ledger/audited-ledger.ts'
 import { createIdSource } from '../../../domain/ids.ts'
-import { createMetrics } from '../../../http/metrics.ts'
+import { createMetrics } from '../../../telemetry/metrics.ts'
 import { eventRecorder } from '../../webhooks/record-event.ts'
-import { auditEverything, auditJobs } from './jobs.ts'
-import { auditStatus } from './status.ts'
+import { auditEverything, auditJobs } from './run.ts'
+import { auditStatus } from './store.ts'
 
 test('the weekly audit tells the first account what it finds, and every process shows it in its metrics', async (t) => {
   const ledger = await auditedLedger(t)

@@ -1,7 +1,7 @@
 /** An audit as it is shown: on the command line, over HTTP, and in the event that tells of it. */
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
-import type { Database } from '../../../db/schema.ts'
+import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { LedgerAuditData } from '../../../domain/webhook-event.ts'
 import type { RecordEvent } from '../../deps.ts'
@@ -11,7 +11,7 @@ import { countFindings, listFindings, type StoredAudit } from './store.ts'
 const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 const time = (description: string) => Type.String({ description: `ISO 8601 UTC. ${description}` })
 
-export const FindingView = Type.Object({
+const FindingView = Type.Object({
   account_id: Type.String(),
   kind: Type.Unsafe<FindingKind>({ type: 'string', description: Object.keys(FINDING_KINDS).join(', ') }),
   subject: Type.String({ description: 'A row of the ledger, a completion, a key, an hour or day, an invoice.' }),

@@ -8,15 +8,32 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import type { Database } from '../../../db/schema.ts'
+import type { Database } from '../../../db/schema/schema.ts'
+import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId } from '../../../domain/ids.ts'
+import { type JobKind, weekly } from '../../../jobs/job.ts'
+import type { RecordEvent } from '../../deps.ts'
 import { type AccountAudit, type AccountDeps, accountStepper, beginAccount } from './account.ts'
 import { createPriceBook } from './charges.ts'
 import type { Finding } from './finding.ts'
-import type { Seal } from './seals.ts'
-import { MAX_KEPT_OF_A_KIND, type StoredAudit, saveAudit } from './store.ts'
+import type { Seal } from './ledger-page.ts'
+import { tellFindings } from './outcome.ts'
+import {
+  type AuditScope,
+  countFindings,
+  createAudit,
+  deleteOpenAudits,
+  findAudit,
+  findLatestAudit,
+  knownAllowances,
+  MAX_KEPT_OF_A_KIND,
+  type StoredAudit,
+  saveAudit,
+} from './store.ts'
 
 const SAVE_EVERY_MS = 2_000
+/** The share of the time that an audit works in a process that serves: requests come first. */
+const SHARE = 0.5
 
 export interface RunInput {
   readonly db: Kysely<Database>
@@ -28,7 +45,7 @@ export interface RunInput {
   readonly signal?: AbortSignal | undefined
   /** The same when so many milliseconds are over. */
   readonly budgetMs?: number | undefined
-  /** Of the time, what it works at most: in a process that serves, chats come first. 1 unless said. */
+  /** Of the time, what it works at most: in a process that serves, chats come first. 1 by default. */
   readonly share?: number | undefined
   readonly onProgress?: ((audit: StoredAudit) => void) | undefined
 }
@@ -127,4 +144,93 @@ async function nextAccount(db: Kysely<Database>, { scope, progress }: StoredAudi
     .limit(1)
     .executeTakeFirst()
   return row?.id
+}
+
+/** How long one request audits. */
+const DEEP_BUDGET_MS = 2_000
+
+interface DeepInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly accountId: AccountId
+  /** Of a partial audit; undefined: a new one is begun, and what was left open of the account is dropped. */
+  readonly cursor: string | undefined
+  readonly budgetMs?: number | undefined
+}
+
+/** Rejects with 400 for a cursor that is not the account's, and with 409 where another request goes on with it. */
+export async function auditAccount(input: DeepInput): Promise<StoredAudit> {
+  const { db, now, budgetMs = DEEP_BUDGET_MS } = input
+  const audit = await beginOrContinue(input)
+  if (audit.endedAt !== undefined) return audit
+  const allowances = await knownAllowances(db)
+  const hasEnded = await runAudit({ db, now, allowances, budgetMs, share: SHARE }, audit)
+  return hasEnded ? { ...audit, endedAt: now() } : audit
+}
+
+async function beginOrContinue({ db, now, accountId, cursor }: DeepInput): Promise<StoredAudit> {
+  if (cursor === undefined) {
+    const scope = { accountId, since: undefined }
+    await deleteOpenAudits(db, scope)
+    return createAudit(db, scope, now())
+  }
+  const audit = await findAudit(db, cursor)
+  if (audit !== undefined && audit.scope.accountId === accountId) return audit
+  throw new GatewayError('invalid_value', "'cursor' does not name a stored audit of this account.", {
+    param: 'cursor',
+  })
+}
+
+/** Sundays, when there is the least to do. */
+const AUDIT_TIME = { weekday: 0, hour: 3, minute: 17 }
+/** What was left open for longer starts again: its snapshots are too old to be worth the rest. */
+const OPEN_FOR_MS = 8 * 86_400_000
+
+interface AuditJobsInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly recordEvent: RecordEvent
+  readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
+}
+
+/** Background work of audits, by the names of its kinds. */
+export function auditJobs(input: AuditJobsInput): Readonly<Record<string, JobKind>> {
+  return {
+    'ledger.audit': weekly(AUDIT_TIME, async (_job, { signal }) => {
+      await auditEverything(input, { signal, share: SHARE })
+    }),
+  }
+}
+
+const EVERYTHING: AuditScope = { accountId: undefined, since: undefined }
+
+/** @returns The audit, ended unless it was told to stop; the first account has been told of what it found. */
+export async function auditEverything(
+  input: AuditJobsInput,
+  how: Pick<RunInput, 'signal' | 'share' | 'onProgress'>,
+): Promise<StoredAudit> {
+  const { db, now, log } = input
+  const open = await findLatestAudit(db, EVERYTHING, 'open')
+  const isFresh = open !== undefined && now() - open.startedAt < OPEN_FOR_MS
+  const audit = isFresh ? open : await createAudit(db, EVERYTHING, now())
+  const hasEnded = await runAudit({ db, now, allowances: await knownAllowances(db), ...how }, audit)
+  if (!hasEnded) return audit
+  const ended = { ...audit, endedAt: now() }
+  const findings = countFindings(audit.progress)
+  const { accounts, rows, counts } = audit.progress
+  if (findings === 0) log.info({ accounts, rows }, 'the audit of the ledger has no findings')
+  else log.warn({ accounts, rows, findings, ...counts }, 'the audit of the ledger has findings')
+  const accountId = await firstAccount(db)
+  if (findings > 0 && accountId !== undefined) {
+    await db.transaction().execute((inside) => tellFindings(inside, ended, { ...input, accountId }))
+  }
+  return ended
+}
+
+/** The operator's; undefined: the installation has none yet. */
+async function firstAccount(db: Kysely<Database>): Promise<AccountId | undefined> {
+  const row = db.selectFrom('setting').select('value').where('key', '=', 'first_account')
+  return (await row.executeTakeFirst())?.value as AccountId | undefined
 }

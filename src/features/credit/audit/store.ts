@@ -1,13 +1,14 @@
 /** Audits as they are kept: how far each has come, and what it has found. */
 import { randomUUID } from 'node:crypto'
 import type { Kysely, Selectable } from 'kysely'
-import type { Database, LedgerAuditTable } from '../../../db/schema.ts'
+import type { Database, LedgerAuditTable } from '../../../db/schema/schema.ts'
+import type { LastAudit } from '../../../domain/completion.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId } from '../../../domain/ids.ts'
+import type { PlanTerms } from '../ledger/unit.ts'
 import type { AccountAudit } from './account.ts'
 import type { Finding, FindingKind } from './finding.ts'
-import type { Seal } from './seals.ts'
-import { readState, stateText } from './state.ts'
+import type { Seal } from './ledger-page.ts'
 
 /** Ended audits that are kept of each scope. */
 const KEPT_AUDITS = 20
@@ -204,4 +205,71 @@ export async function listFindings(db: Kysely<Database>, auditId: string, limit:
     .limit(limit)
     .execute()
   return rows.map(({ account_id: accountId, kind, ...rest }) => ({ accountId, kind: kind as FindingKind, ...rest }))
+}
+
+/** The state of an audit as text: JSON, with amounts as `n:…`. */
+function stateText(state: unknown): string {
+  return JSON.stringify(state, (_key, value: unknown) => (typeof value === 'bigint' ? `n:${value}` : value))
+}
+
+/** What `stateText` was given. */
+function readState<State>(text: string): State {
+  return JSON.parse(text, (_key, value: unknown) =>
+    typeof value === 'string' && /^n:-?\d+$/.test(value) ? BigInt(value.slice(2)) : value,
+  ) as State
+}
+
+/** To be called before a process grants anything by these terms. @param plans By name. @param now Unix milliseconds. */
+export async function recordPlanAllowances(
+  db: Kysely<Database>,
+  plans: ReadonlyMap<string, Pick<PlanTerms, 'monthlyCreditNanoUsd'>>,
+  now: number,
+): Promise<void> {
+  const known = new Set((await readAllowances(db)).map(({ plan, amount_nano_usd }) => `${plan} ${amount_nano_usd}`))
+  const rows = [...plans].flatMap(([plan, { monthlyCreditNanoUsd: amount }]) =>
+    amount === 0n || known.has(`${plan} ${amount}`) ? [] : [{ plan, amount_nano_usd: amount, first_seen_at: now }],
+  )
+  if (rows.length === 0) return
+  const insert = db.insertInto('plan_allowance').values(rows)
+  await insert.onConflict((conflict) => conflict.doNothing()).execute()
+}
+
+function readAllowances(db: Kysely<Database>) {
+  return db.selectFrom('plan_allowance').select(['plan', 'amount_nano_usd']).execute()
+}
+
+/** What any plan grants or has granted. */
+export async function knownAllowances(db: Kysely<Database>): Promise<ReadonlySet<bigint>> {
+  return new Set((await readAllowances(db)).map(({ amount_nano_usd }) => amount_nano_usd))
+}
+
+const FRESH_MS = 15_000
+
+/**
+ * The last whole audit that is known here; undefined: none has ended. Asking reads it anew in the background where it was
+ * last read a while ago: a scrape never waits for the database.
+ * @param clock Monotonic milliseconds.
+ */
+export function auditStatus(db: Kysely<Database>, clock: () => number): () => LastAudit | undefined {
+  let known: LastAudit | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  const read = async (): Promise<void> => {
+    const row = await db
+      .selectFrom('ledger_audit')
+      .select(['findings', 'ended_at'])
+      .where('account_id', 'is', null)
+      .where('since', 'is', null)
+      .where('ended_at', 'is not', null)
+      .orderBy('started_at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (row?.ended_at != null) known = { findings: row.findings, endedAt: row.ended_at }
+  }
+  return () => {
+    if (clock() - readAt >= FRESH_MS) {
+      readAt = clock()
+      read().catch(() => undefined) // the database is away: what is known stays
+    }
+    return known
+  }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chargeNanoUsd, type Price } from '../../../domain/price.ts'
+import { chargeNanoUsd } from '../../../domain/price/price.ts'
+import type { Price } from '../../../domain/price/tariff.ts'
 import { type AuditedUsage, costOf, dearestCost, type Tariff } from './tariff.ts'
 
 const rate = fc.option(fc.integer({ min: 0, max: 30_000_000 }), { nil: undefined })

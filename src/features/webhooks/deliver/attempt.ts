@@ -1,20 +1,28 @@
-/** One attempt of a delivery: the body as it is signed and sent, to an address that is allowed now. */
+/**
+ * One attempt of a delivery: signs the body, and posts it to an address that is allowed now, within one deadline over name
+ * resolution, connection, head and body. Responses are read up to a limit; redirects are not followed.
+ */
+import type { Agent, Dispatcher } from 'undici'
+import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId, WebhookId } from '../../../domain/ids.ts'
 import { renderWebhookBody, type WebhookEvent } from '../../../domain/webhook-event.ts'
 import { signWebhook } from '../../../domain/webhook-signature.ts'
-import { checkTarget } from '../../../http/guarded-agent.ts'
 import { JobInterrupted } from '../../../jobs/job.ts'
+import { carriable } from '../../../jobs/sql.ts'
+import {
+  checkTarget,
+  createGuardedAgent,
+  type GuardedAgentOptions,
+  TargetRefusedError,
+} from '../../../net/guarded-agent.ts'
 import type { WebhookSecrets } from '../secrets.ts'
-import type { Delivery } from './delivery.ts'
-import { attemptFailure } from './failure.ts'
-import { type Answer, DEADLINE_MS, post } from './post.ts'
-import type { WaysOut } from './ways-out.ts'
+import type { Answer, Attempt, Delivery } from './delivery.ts'
 
 /** What then has no answer is given back, and sent again by another process. */
 const STOP_GRACE_MS = 8_000
 
 export interface AttemptInput {
-  readonly waysOut: WaysOut
+  readonly outbound: Outbound
   readonly secrets: Pick<WebhookSecrets, 'open'>
   /** Of the program. */
   readonly version: string
@@ -27,12 +35,6 @@ export interface AttemptInput {
   readonly stopGraceMs?: number | undefined
   /** What failed that is neither the receiver's doing nor the network's. */
   readonly onError: (error: unknown, of: { readonly accountId: AccountId; readonly webhookId: WebhookId }) => void
-}
-
-export interface Attempt extends Answer {
-  /** Unix milliseconds. */
-  readonly startedAt: number
-  readonly durationMs: number
 }
 
 /** Rejects only with the reason of the signal: the attempt is then another's, or to be made again. */
@@ -56,7 +58,7 @@ interface Sending {
 
 async function send(input: AttemptInput, delivery: Delivery, sending: Sending): Promise<Answer> {
   const { startedAt, signal, deadlineMs } = sending
-  const { agent, allowPrivateNetworks } = input.waysOut.current()
+  const { agent, allowPrivateNetworks } = input.outbound.current()
   const url = checkTarget(delivery.webhook.url, { allowPrivateNetworks })
   const secrets = secretsOf(input, delivery, startedAt)
   if (secrets.length === 0) return { status: undefined, error: 'secret unreadable', text: undefined }
@@ -107,5 +109,211 @@ function untilGivenUp(signal: AbortSignal, stopGraceMs: number): { readonly sign
       clearTimeout(timer)
       signal.removeEventListener('abort', told)
     },
+  }
+}
+
+/** Of connection, head and body together. */
+export const DEADLINE_MS = 10_000
+/** Of an answer's body so much is read; then the connection is closed. */
+const READ_BYTES = 20_000
+/** And so much of it is kept. */
+const KEPT_BYTES = 4_096
+
+interface Outgoing {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+interface PostOptions {
+  /** Aborted: nothing is sent that is not yet on its way, and an answer is waited for no longer. */
+  readonly signal: AbortSignal
+  readonly deadlineMs: number
+}
+
+/** Rejects with the signal's reason, and with what is neither the receiver's doing nor the network's. */
+export function post(dispatcher: Dispatcher, outgoing: Outgoing, options: PostOptions): Promise<Answer> {
+  const { signal, deadlineMs } = options
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const exchange = createExchange(resolve, reject)
+  const interrupt = (): void => exchange.end(signal.reason)
+  const deadline = setTimeout(() => exchange.end(new DeadlineError('The answer was not complete in time.')), deadlineMs)
+  signal.addEventListener('abort', interrupt)
+  if (signal.aborted) interrupt()
+  else dispatch(dispatcher, outgoing, exchange)
+  return promise.finally(() => {
+    clearTimeout(deadline)
+    signal.removeEventListener('abort', interrupt)
+  })
+}
+
+function dispatch(dispatcher: Dispatcher, { url, headers, body }: Outgoing, { handler, end }: Exchange): void {
+  const { origin, pathname, search } = url
+  try {
+    dispatcher.dispatch({ origin, path: pathname + search, method: 'POST', headers, body }, handler)
+  } catch (error) {
+    end(error)
+  }
+}
+
+interface Exchange {
+  readonly handler: Dispatcher.DispatchHandler
+  /** For a reason of ours. */
+  end(reason: unknown): void
+}
+
+function createExchange(resolve: (answer: Answer) => void, reject: (error: unknown) => void): Exchange {
+  let controller: Dispatcher.DispatchController | undefined
+  let stopped: Error | undefined
+  let status: number | undefined
+  let read = 0
+  const kept: Uint8Array[] = []
+  const succeed = (): void => resolve({ status, error: failureOf(status), text: decodeText(kept) })
+  const fail = (error: unknown): void => {
+    const text = attemptFailure(error)
+    if (text === undefined) reject(error)
+    else resolve({ status, error: text, text: status === undefined ? undefined : decodeText(kept) })
+  }
+  const stop = (reason: unknown): void => {
+    stopped = reason instanceof Error ? reason : new Error(String(reason))
+    controller?.abort(stopped)
+  }
+  return {
+    end(reason) {
+      fail(reason)
+      stop(reason)
+    },
+    handler: {
+      onRequestStart(given) {
+        controller = given
+        if (stopped !== undefined) given.abort(stopped) // before a byte of it is written
+      },
+      onResponseStart(_controller, code) {
+        if (code >= 200) status = code // what comes before it only says that it is to come
+      },
+      onResponseData(_controller, chunk) {
+        if (read < KEPT_BYTES) kept.push(Uint8Array.from(chunk.subarray(0, KEPT_BYTES - read)))
+        read += chunk.length
+        if (read <= READ_BYTES) return
+        succeed()
+        stop(new Error('The answer is longer than what is read of it.'))
+      },
+      onResponseEnd: succeed,
+      onResponseError: (_controller, error) => fail(error),
+    },
+  }
+}
+
+function failureOf(status = 0): string | undefined {
+  if (status >= 200 && status < 300) return undefined
+  return status >= 300 && status < 400 ? 'redirect' : `status ${status}`
+}
+
+/** A character that is cut by the end is left out. */
+function decodeText(pieces: readonly Uint8Array[]): string {
+  return carriable(new TextDecoder().decode(Buffer.concat(pieces), { stream: true }))
+}
+
+/** The answer was not complete when its time was over. */
+class DeadlineError extends Error {
+  override readonly name = 'DeadlineError'
+}
+
+const UNREACHABLE = 'address unreachable'
+const CLOSED = 'connection closed'
+const INVALID = 'invalid answer'
+const UNKNOWN_NAME = 'name not found'
+
+/** By the code of the error. */
+const TEXTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  UND_ERR_CLOSED: CLOSED,
+  UND_ERR_DESTROYED: CLOSED,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  EADDRNOTAVAIL: UNREACHABLE,
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_OVERFLOW: 'headers too large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CLOSED,
+}
+const NAME_CODES = /^E(?:NOTFOUND|NODATA|AI_AGAIN|SERVFAIL|TIMEOUT|FORMERR|BADRESP|BADNAME|NONAME)$/
+const CERTIFICATE_CODES =
+  /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH|ERROR_IN_CERT|PATH_LENGTH)/
+/** An error, what it was made of, and so on. */
+const DEPTH = 3
+
+/** @returns Undefined for what is not the receiver's doing, nor the network's. */
+function attemptFailure(error: unknown): string | undefined {
+  for (let cause = error, depth = 0; depth < DEPTH && cause instanceof Error; cause = cause.cause, depth++) {
+    const text = textOf(cause)
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
+function textOf(error: Error): string | undefined {
+  if (error instanceof DeadlineError) return 'timeout'
+  if (error instanceof TargetRefusedError || isRefusal(error)) return 'address not allowed'
+  const code = codeOf(error)
+  // Whoever asks a name server gets the same codes as whoever connects.
+  if ('syscall' in error && /^(?:query|getaddrinfo)/.test(String(error.syscall))) return UNKNOWN_NAME
+  const known = TEXTS[code]
+  if (known !== undefined) return known
+  if (NAME_CODES.test(code)) return UNKNOWN_NAME
+  if (code.startsWith('ERR_TLS_') || CERTIFICATE_CODES.test(code)) return `TLS: ${certificateText(code)}`
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'TLS: handshake failed'
+  // undici's words for what is no HTTP; some of its errors have no code.
+  return code.startsWith('UND_ERR_') || error.name === 'HTTPParserError' ? INVALID : undefined
+}
+
+/** What `checkTarget` throws. */
+function isRefusal(error: Error): boolean {
+  return error instanceof GatewayError && error.code === 'invalid_value'
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : ''
+}
+
+function certificateText(code: string): string {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') return 'certificate of another name'
+  if (code === 'CERT_HAS_EXPIRED') return 'certificate expired'
+  if (code === 'CERT_NOT_YET_VALID') return 'certificate not yet valid'
+  if (code === 'CERT_REVOKED') return 'certificate revoked'
+  return code.startsWith('ERR_TLS_') ? 'handshake failed' : 'certificate not trusted'
+}
+
+interface OutboundOptions extends Omit<GuardedAgentOptions, 'allowPrivateNetworks' | 'connections'> {
+  /** As it is configured now. */
+  readonly allowPrivateNetworks: () => boolean
+}
+
+interface Outbound {
+  /** The agent of the rule that holds now. */
+  current(): { readonly agent: Agent; readonly allowPrivateNetworks: boolean }
+  close(): Promise<void>
+}
+
+/** When the rule changes, so does the agent: what is under way ends, and its connections with it. */
+export function createOutbound({ allowPrivateNetworks: allowed, ...options }: OutboundOptions): Outbound {
+  let rule = allowed()
+  let agent = createGuardedAgent({ ...options, allowPrivateNetworks: rule })
+  return {
+    current() {
+      const allowPrivateNetworks = allowed()
+      if (allowPrivateNetworks !== rule) {
+        agent.close().catch(() => undefined)
+        rule = allowPrivateNetworks
+        agent = createGuardedAgent({ ...options, allowPrivateNetworks })
+      }
+      return { agent, allowPrivateNetworks }
+    },
+    close: () => agent.destroy(),
   }
 }

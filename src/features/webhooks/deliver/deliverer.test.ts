@@ -5,8 +5,8 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { openDeliveryDesk, SECRETS, type WorkerOptions } from '../../../../test/support/deliveries.ts'
-import { createTestAuthority } from '../../../../test/support/test-authority.ts'
+import { createTestAuthority } from '../../../../test/support/identity/test-authority.ts'
+import { openDeliveryFixture, SECRETS, type WorkerOptions } from '../../../../test/support/webhooks/deliveries.ts'
 import { mintWebhookSecret } from '../../../domain/webhook-signature.ts'
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void
@@ -44,25 +44,25 @@ async function startReceiver(t: TestContext, answer: Answering): Promise<Receive
 
 /** Makes first attempts, one worker for all of a test. */
 async function attempting(t: TestContext, options: WorkerOptions = {}) {
-  const desk = await openDeliveryDesk(t)
-  desk.work(options)
+  const fixture = await openDeliveryFixture(t)
+  fixture.work(options)
   return async (url: string) => {
-    const endpoint = await desk.endpoint(url)
-    await desk.event(endpoint)
-    const delivery = await desk.tried(endpoint, 1)
-    const [attempt] = await desk.attempts(endpoint)
+    const endpoint = await fixture.endpoint(url)
+    await fixture.event(endpoint)
+    const delivery = await fixture.tried(endpoint, 1)
+    const [attempt] = await fixture.attempts(endpoint)
     assert.ok(attempt !== undefined)
-    return { delivery, attempt, webhook: await desk.webhook(endpoint) }
+    return { delivery, attempt, webhook: await fixture.webhook(endpoint) }
   }
 }
 
 test('WH-1: what arrives is verified by the stock verifier over the bytes that came, and is delivered', async (t) => {
   const receiver = await startReceiver(t, (_request, response) => response.writeHead(200).end('thank you'))
-  const desk = await openDeliveryDesk(t)
-  const endpoint = await desk.endpoint(`${receiver.url}/hooks?to=me`)
-  const eventId = await desk.event(endpoint, 1_700_000_000_123)
-  desk.work()
-  const delivery = await desk.tried(endpoint, 1)
+  const fixture = await openDeliveryFixture(t)
+  const endpoint = await fixture.endpoint(`${receiver.url}/hooks?to=me`)
+  const eventId = await fixture.event(endpoint, 1_700_000_000_123)
+  fixture.work()
+  const delivery = await fixture.tried(endpoint, 1)
   assert.deepEqual([delivery.status, delivery.attempts, delivery.error], ['delivered', 1, null])
   assert.equal(delivery.next_attempt_at, null)
   assert.ok(delivery.ended_at !== null)
@@ -75,22 +75,22 @@ test('WH-1: what arrives is verified by the stock verifier over the bytes that c
   assert.equal(request.headers['webhook-id'], eventId)
   assert.equal(request.headers['content-type'], 'application/json')
   assert.equal(request.headers['user-agent'], 'Turnpike-Webhooks/1.2.3')
-  const [attempt] = await desk.attempts(endpoint)
+  const [attempt] = await fixture.attempts(endpoint)
   assert.deepEqual([attempt?.number, attempt?.status, attempt?.error, attempt?.response], [1, 200, null, 'thank you'])
-  assert.equal((await desk.webhook(endpoint)).failing_since, null)
+  assert.equal((await fixture.webhook(endpoint)).failing_since, null)
 })
 
 test('WH-1: during a rotation both secrets sign, and after it the new one alone', async (t) => {
   const receiver = await startReceiver(t, (_request, response) => response.writeHead(204).end())
-  const desk = await openDeliveryDesk(t)
+  const fixture = await openDeliveryFixture(t)
   const old = mintWebhookSecret((size) => new Uint8Array(size).fill(7))
   for (const overlapsFor of [60_000, -1]) {
-    const endpoint = await desk.endpoint(receiver.url)
+    const endpoint = await fixture.endpoint(receiver.url)
     const previous = { previous_secret: SECRETS.seal(old, endpoint.id), previous_until: Date.now() + overlapsFor }
-    await desk.database.db.updateTable('webhook').set(previous).where('id', '=', endpoint.id).execute()
-    await desk.event(endpoint)
-    const { runner } = desk.work()
-    assert.equal((await desk.tried(endpoint, 1)).status, 'delivered')
+    await fixture.database.db.updateTable('webhook').set(previous).where('id', '=', endpoint.id).execute()
+    await fixture.event(endpoint)
+    const { runner } = fixture.work()
+    assert.equal((await fixture.tried(endpoint, 1)).status, 'delivered')
     await runner.stop()
     const { body = '', headers = {} } = receiver.requests.at(-1) ?? {}
     assert.ok(new Webhook(endpoint.secret).verify(body, headers))
@@ -190,43 +190,43 @@ test('TLS with a certificate that is not trusted, or of another name, fails and 
 
 test('WH-4: an address that the setting no longer allows gets no connection at the next attempt', async (t) => {
   const receiver = await startReceiver(t, (_request, response) => response.end())
-  const desk = await openDeliveryDesk(t)
+  const fixture = await openDeliveryFixture(t)
   let allowed = true
-  desk.work({ allowPrivateNetworks: () => allowed })
-  const first = await desk.endpoint(receiver.url)
-  await desk.event(first)
-  assert.equal((await desk.tried(first, 1)).status, 'delivered')
+  fixture.work({ allowPrivateNetworks: () => allowed })
+  const first = await fixture.endpoint(receiver.url)
+  await fixture.event(first)
+  assert.equal((await fixture.tried(first, 1)).status, 'delivered')
   allowed = false
-  const second = await desk.endpoint(receiver.url)
-  await desk.event(second)
-  assert.equal((await desk.tried(second, 1)).error, 'address not allowed')
-  const third = await desk.endpoint('https://inside.test/')
-  await desk.event(third)
-  desk.work({ allowPrivateNetworks: () => false, resolve: async () => ['127.0.0.1'] })
-  assert.match((await desk.tried(third, 1)).error ?? '', /^(?:address not allowed|name not found)$/)
+  const second = await fixture.endpoint(receiver.url)
+  await fixture.event(second)
+  assert.equal((await fixture.tried(second, 1)).error, 'address not allowed')
+  const third = await fixture.endpoint('https://inside.test/')
+  await fixture.event(third)
+  fixture.work({ allowPrivateNetworks: () => false, resolve: async () => ['127.0.0.1'] })
+  assert.match((await fixture.tried(third, 1)).error ?? '', /^(?:address not allowed|name not found)$/)
   assert.equal(receiver.requests.length, 1)
 })
 
 test('a secret that cannot be read sends nothing unsigned', async (t) => {
   const receiver = await startReceiver(t, (_request, response) => response.end())
-  const desk = await openDeliveryDesk(t)
-  const endpoint = await desk.endpoint(receiver.url, { secret: new Uint8Array(40) })
-  await desk.event(endpoint)
-  desk.work()
-  const delivery = await desk.tried(endpoint, 1)
+  const fixture = await openDeliveryFixture(t)
+  const endpoint = await fixture.endpoint(receiver.url, { secret: new Uint8Array(40) })
+  await fixture.event(endpoint)
+  fixture.work()
+  const delivery = await fixture.tried(endpoint, 1)
   assert.deepEqual([delivery.status, delivery.error], ['pending', 'secret unreadable'])
   assert.equal(receiver.requests.length, 0)
 })
 
 test('a delivery whose endpoint is gone, and one that has ended, end their jobs without a word', async (t) => {
-  const desk = await openDeliveryDesk(t)
-  const endpoint = await desk.endpoint('http://127.0.0.1:9/')
-  await desk.event(endpoint)
-  await desk.database.db.deleteFrom('webhook').execute()
-  const { runner, warnings, errors } = desk.work()
+  const fixture = await openDeliveryFixture(t)
+  const endpoint = await fixture.endpoint('http://127.0.0.1:9/')
+  await fixture.event(endpoint)
+  await fixture.database.db.deleteFrom('webhook').execute()
+  const { runner, warnings, errors } = fixture.work()
   await runner.looked()
   await runner.stop()
-  const job = await desk.database.db.selectFrom('job').selectAll().executeTakeFirstOrThrow()
+  const job = await fixture.database.db.selectFrom('job').selectAll().executeTakeFirstOrThrow()
   assert.equal(job.outcome, 'done')
   assert.deepEqual([warnings, errors], [[], []])
 })

@@ -3,19 +3,25 @@
  * process that dies in between leaves a job that finds this, and one that dies before leaves an attempt to be made again.
  */
 import type { Kysely } from 'kysely'
-import type { OpenedDatabase } from '../../../db/open.ts'
-import type { Database } from '../../../db/schema.ts'
-import type { ResolveAddresses } from '../../../http/guarded-agent.ts'
+import type { OpenedDatabase } from '../../../db/database.ts'
+import type { Database } from '../../../db/schema/schema.ts'
+import { createBatcher, mayPass } from '../../../jobs/batcher.ts'
+import type { JobLog } from '../../../jobs/execution.ts'
 import { afterDelays, type Job, type JobContext, type JobHandler, TryAgainIn } from '../../../jobs/job.ts'
-import type { JobLog } from '../../../jobs/start.ts'
 import { reach } from '../../../lib/crash-point.ts'
+import type { ResolveAddresses } from '../../../net/guarded-agent.ts'
 import type { WebhookSecrets } from '../secrets.ts'
-import { type Attempt, type AttemptInput, makeAttempt } from './attempt.ts'
-import { type Delivery, type DeliveryStart, deliveryStart, loadDeliveries } from './delivery.ts'
-import { type DeliveryEnd, writeEnds } from './ending.ts'
-import { grouped, mayPass } from './grouped.ts'
-import { GONE } from './standing.ts'
-import { createWaysOut } from './ways-out.ts'
+import { type AttemptInput, createOutbound, makeAttempt } from './attempt.ts'
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryEnd,
+  type DeliveryStart,
+  deliveryStart,
+  GONE,
+  loadDeliveries,
+  writeEnds,
+} from './delivery.ts'
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
 /** WH-2: after each failure in turn, lengthened by up to a fifth. */
@@ -73,7 +79,7 @@ export interface Deliverer {
   close(): Promise<void>
 }
 
-interface Workshop {
+interface DelivererState {
   readonly input: DelivererInput
   readonly attempt: AttemptInput
   readonly schedule: ReturnType<typeof afterDelays>
@@ -83,25 +89,25 @@ interface Workshop {
 
 export function createDeliverer(input: DelivererInput): Deliverer {
   const { db, allowPrivateNetworks, resolve, ca, log, random } = input
-  const waysOut = createWaysOut({ allowPrivateNetworks, ...(resolve && { resolve }), ...(ca && { ca }) })
+  const outbound = createOutbound({ allowPrivateNetworks, ...(resolve && { resolve }), ...(ca && { ca }) })
   const onError: AttemptInput['onError'] = (error, { accountId, webhookId }) =>
     log.error({ err: error, account: accountId, webhook: webhookId }, 'a webhook could not be sent')
-  const workshop: Workshop = {
+  const state: DelivererState = {
     input,
-    attempt: { ...input, waysOut, onError },
+    attempt: { ...input, outbound, onError },
     schedule: afterDelays(input.delaysMs ?? RETRY_DELAYS_MS, random),
-    load: grouped(LOADING, (starts) => loadDeliveries(db, starts)),
-    write: grouped({ size: WRITE_SIZE }, async (ends) => {
+    load: createBatcher(LOADING, (starts) => loadDeliveries(db, starts)),
+    write: createBatcher({ size: WRITE_SIZE }, async (ends) => {
       await writeEnds(input, ends)
       return ends.map(() => undefined)
     }),
   }
-  return { handler: (job, context) => deliver(workshop, job, context), close: waysOut.close }
+  return { handler: (job, context) => deliver(state, job, context), close: outbound.close }
 }
 
-async function deliver(workshop: Workshop, job: Job, { signal }: JobContext): Promise<void> {
-  const { input, attempt: attempting, write } = workshop
-  const delivery = await loadFresh(workshop, deliveryStart(job), signal)
+async function deliver(state: DelivererState, job: Job, { signal }: JobContext): Promise<void> {
+  const { input, attempt: attempting, write } = state
+  const delivery = await loadFresh(state, deliveryStart(job), signal)
   if (delivery === undefined) return
   const { attempts, waitMs, webhook } = delivery
   // The attempt before was written, and then the process died or was told to stop: the failure was not counted yet.
@@ -116,7 +122,7 @@ async function deliver(workshop: Workshop, job: Job, { signal }: JobContext): Pr
   const end: DeliveryEnd =
     attempt === undefined
       ? { delivery, attempt, status: 'failed', error: refusal, retryInMs: undefined, endedAt }
-      : { delivery, attempt, ...outcomeOf(workshop, delivery, attempt), error: attempt.error, endedAt }
+      : { delivery, attempt, ...outcomeOf(state, delivery, attempt), error: attempt.error, endedAt }
   await persistently(() => write(end), signal)
   if (end.retryInMs !== undefined) throw new TryAgainIn(end.retryInMs, end.error ?? '')
 }
@@ -128,7 +134,7 @@ function refusalOf({ disabled_at: disabledAt }: Delivery['webhook'], { attempt }
 }
 
 function outcomeOf(
-  { schedule }: Workshop,
+  { schedule }: DelivererState,
   { failures }: Delivery,
   { error, status }: Attempt,
 ): Pick<DeliveryEnd, 'status' | 'retryInMs'> {
@@ -139,7 +145,7 @@ function outcomeOf(
 }
 
 async function loadFresh(
-  { input, load }: Workshop,
+  { input, load }: DelivererState,
   start: DeliveryStart,
   signal: AbortSignal,
 ): Promise<Delivery | undefined> {

@@ -1,10 +1,20 @@
-/** What a start of a delivery's job works with, read for many at once. */
-import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+/**
+ * Loads the deliveries of started jobs, and writes their outcomes and the health of their endpoints, many in one transaction,
+ * each only if the job is still its own.
+ */
+import { type CompiledQuery, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { OpenedDatabase } from '../../../db/database.ts'
 import { dialectOf } from '../../../db/dialect.ts'
-import type { Database, DeliveryTable, EventTable, JobTable, WebhookTable } from '../../../db/schema.ts'
-import { databaseNow } from '../../../jobs/clock.ts'
+import type {
+  Database,
+  DeliveryStatus,
+  DeliveryTable,
+  EventTable,
+  JobTable,
+  WebhookTable,
+} from '../../../db/schema/schema.ts'
 import type { Job } from '../../../jobs/job.ts'
-import { listRows, numberAt, textAt } from '../../../jobs/lists.ts'
+import { databaseNow, isListed, listRows, numberAt, textAt } from '../../../jobs/sql.ts'
 import type { DeliveryJob } from '../record-event.ts'
 
 /** One start of a job: who asks. */
@@ -130,4 +140,159 @@ function joined(db: Kysely<Database>, { table, columns, where }: LookUp): RawBui
 function toDelivery(start: DeliveryStart, row: LoadedRow): Delivery {
   const { job_id: _, attempts, failures, wait_ms: waitMs, event_id: id, type, data, created_at, ...webhook } = row
   return { ...start, attempts, failures, waitMs, event: { id, type, data, created_at }, webhook }
+}
+
+/** The response to an attempt. */
+export interface Answer {
+  /** Undefined: there was none. */
+  readonly status: number | undefined
+  /** Undefined: it is a success. */
+  readonly error: string | undefined
+  /** The beginning of the body; undefined without an answer. */
+  readonly text: string | undefined
+}
+
+export interface Attempt extends Answer {
+  /** Unix milliseconds. */
+  readonly startedAt: number
+  readonly durationMs: number
+}
+
+export interface DeliveryEnd {
+  readonly delivery: Delivery
+  /** Undefined: there was none. */
+  readonly attempt: Attempt | undefined
+  readonly status: DeliveryStatus
+  readonly error: string | undefined
+  /** Milliseconds until the next attempt; undefined: there is none. */
+  readonly retryInMs: number | undefined
+  /** Unix milliseconds. */
+  readonly endedAt: number
+}
+
+interface EndWriter {
+  readonly db: Kysely<Database>
+  readonly batch: OpenedDatabase['batch']
+}
+
+/** Resolves when they are committed. What belongs to another start by now is left out, without a word. */
+export async function writeEnds({ db, batch }: EndWriter, ends: readonly DeliveryEnd[]): Promise<void> {
+  const rows = listRows(db, ends.map(rowOf))
+  const endpointUpdate = endpointStatement(db, ends)
+  const statements = [holdJobs(db, ends), endpointUpdate, insertAttempts(db, rows), updateDeliveries(db, rows)]
+  await batch(statements.filter((statement) => statement !== undefined))
+}
+
+/** PostgreSQL: nobody claims them until this is committed. SQLite's writers follow one another anyway. */
+function holdJobs(db: Kysely<Database>, ends: readonly DeliveryEnd[]) {
+  if (dialectOf(db) === 'sqlite') return undefined
+  const jobs = ends.map(({ delivery }) => delivery.job)
+  return db.selectFrom('job').select('id').where(isListed(db, jobs)).orderBy('id').forKeyShare().compile()
+}
+
+function rowOf({ delivery, attempt, status, error, retryInMs, endedAt }: DeliveryEnd) {
+  const { job, payload, round, attempts } = delivery
+  const isTried = attempt !== undefined
+  return [
+    ...[job.id, job.attempt, payload.accountId, payload.webhookId, payload.deliveryId, round],
+    ...[isTried ? attempts + 1 : attempts, status, error ?? null],
+    ...[retryInMs === undefined ? null : Math.round(retryInMs), status === 'pending' ? null : endedAt],
+    ...[isTried ? 1 : 0, attempt?.startedAt ?? null, attempt?.durationMs ?? null, attempt?.status ?? null],
+    attempt?.text ?? null,
+  ]
+}
+
+type Rows = ReturnType<typeof listRows>
+
+function heldRows(rows: Rows) {
+  return sql`(select ${textAt(0)} as job_id, ${numberAt(1)} as job_attempt, ${textAt(2)} as for_account,
+    ${textAt(3)} as for_webhook, ${textAt(4)} as for_delivery, ${numberAt(5)} as for_round,
+    ${numberAt(6)} as end_attempts, ${textAt(7)} as end_status, ${textAt(8)} as end_error,
+    ${numberAt(9)} as end_in_ms, ${numberAt(10)} as end_at, ${numberAt(11)} as is_tried, ${numberAt(12)} as began_at,
+    ${numberAt(13)} as took_ms, ${numberAt(14)} as answer_status, ${textAt(15)} as answer_text from ${rows})`
+}
+
+/** The delivery waits for just this attempt, and the job is this start's. */
+const IS_OURS = sql`delivery.account_id = for_account and delivery.webhook_id = for_webhook
+  and delivery.id = for_delivery and delivery.round = for_round and delivery.status = 'pending'
+  and exists (select 1 from job where job.id = job_id and job.attempt = job_attempt and job.owner is not null)`
+
+function insertAttempts(db: Kysely<Database>, rows: Rows) {
+  return sql`
+    insert into delivery_attempt (account_id, delivery_id, number, started_at, duration_ms, status, error, response)
+    select for_account, for_delivery, end_attempts, began_at, took_ms, answer_status, end_error, answer_text
+    from ${heldRows(rows)} as held, delivery where is_tried = 1 and ${IS_OURS}
+    on conflict (account_id, delivery_id, number) do nothing`.compile(db)
+}
+
+/** When the next one is due goes by the database's clock, as its job does. */
+function updateDeliveries(db: Kysely<Database>, rows: Rows) {
+  return sql`
+    update delivery set status = end_status, attempts = end_attempts, error = end_error, ended_at = end_at,
+      next_attempt_at = case when end_in_ms is null then null else ${databaseNow()} + end_in_ms end
+    from ${heldRows(rows)} as held where ${IS_OURS}`.compile(db)
+}
+
+/** The receiver's word that it is gone for good. */
+export const GONE = 410
+const DAY_MS = 24 * 3_600_000
+/** An endpoint that has failed for so long, and fails again, is disabled. */
+export const FAILING_MS = 5 * DAY_MS
+
+interface EndpointState {
+  readonly accountId: string
+  readonly webhookId: string
+  readonly url: string
+  hasSucceeded: boolean
+  /** The first failure that no success has followed. */
+  failedAt: number | undefined
+  lastFailedAt: number | undefined
+  goneAt: number | undefined
+}
+
+/** What attempts that ended in this order say of their endpoints, in the order of the endpoints' ids. */
+export function endpointStatesAfter(ends: readonly DeliveryEnd[]): readonly Readonly<EndpointState>[] {
+  const states = new Map<string, EndpointState>()
+  for (const { delivery, attempt } of ends) {
+    if (attempt === undefined) continue
+    const { accountId, webhookId } = delivery.payload
+    const { url } = delivery.webhook
+    const key = `${webhookId} ${url}`
+    const state = states.get(key) ?? { ...UNKNOWN, accountId, webhookId, url }
+    states.set(key, state)
+    if (attempt.error === undefined) Object.assign(state, SUCCEEDED)
+    else {
+      state.failedAt ??= attempt.startedAt
+      state.lastFailedAt = attempt.startedAt
+      if (attempt.status === GONE) state.goneAt = attempt.startedAt
+    }
+  }
+  return [...states.values()].sort((one, other) => (one.webhookId < other.webhookId ? -1 : 1))
+}
+
+const UNKNOWN = { hasSucceeded: false, failedAt: undefined, lastFailedAt: undefined, goneAt: undefined }
+const SUCCEEDED = { hasSucceeded: true, failedAt: undefined, lastFailedAt: undefined, goneAt: undefined }
+
+/**
+ * Undefined where there were no attempts. Touches no row that stays as it is: endpoints that are well, and those known to
+ * fail, are not written again and again. Says nothing of an endpoint that has another address by now, or is disabled.
+ */
+function endpointStatement(db: Kysely<Database>, ends: readonly DeliveryEnd[]): CompiledQuery | undefined {
+  const states = endpointStatesAfter(ends)
+  if (states.length === 0) return undefined
+  const rows = states.map(({ accountId, webhookId, url, hasSucceeded, failedAt, lastFailedAt, goneAt }) => [
+    ...[accountId, webhookId, url, hasSucceeded ? 1 : 0, failedAt ?? null, lastFailedAt ?? null, goneAt ?? null],
+  ])
+  const isOver = sql`(has_succeeded = 0 and failing_since <= last_failed_at - ${sql.lit(FAILING_MS)})`
+  return sql`
+    update webhook set
+      failing_since = case when has_succeeded = 1 then failed_at else coalesce(failing_since, failed_at) end,
+      disabled_at = case when gone_at is not null then gone_at when ${isOver} then last_failed_at end,
+      disabled_reason = case when gone_at is not null then 'gone' when ${isOver} then 'failing' end
+    from (select ${textAt(0)} as for_account, ${textAt(1)} as for_webhook, ${textAt(2)} as for_url,
+      ${numberAt(3)} as has_succeeded, ${numberAt(4)} as failed_at, ${numberAt(5)} as last_failed_at,
+      ${numberAt(6)} as gone_at from ${listRows(db, rows)}) as held
+    where account_id = for_account and id = for_webhook and url = for_url and disabled_at is null
+      and ((has_succeeded = 1 and failing_since is not null) or (failed_at is not null and failing_since is null)
+        or gone_at is not null or ${isOver})`.compile(db)
 }

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { currentPlace } from '../../../../test/support/database.ts'
-import { openDeliveryDesk, until } from '../../../../test/support/deliveries.ts'
+import { currentLocation } from '../../../../test/support/database.ts'
+import { openDeliveryFixture, until } from '../../../../test/support/webhooks/deliveries.ts'
 
 interface Receiver {
   readonly url: string
@@ -41,12 +41,12 @@ async function startReceiver(
 
 test('two workers on one database never make the same attempt: each event comes six times, and six are in its log', async (t) => {
   const receiver = await startReceiver(t, (response) => response.writeHead(500).end())
-  const desk = await openDeliveryDesk(t)
-  const endpoints = await Promise.all(['a', 'b', 'c'].map((name) => desk.endpoint(`${receiver.url}/${name}`)))
-  const events = await Promise.all(endpoints.flatMap((each) => [1, 2, 3, 4].map(() => desk.event(each))))
+  const fixture = await openDeliveryFixture(t)
+  const endpoints = await Promise.all(['a', 'b', 'c'].map((name) => fixture.endpoint(`${receiver.url}/${name}`)))
+  const events = await Promise.all(endpoints.flatMap((each) => [1, 2, 3, 4].map(() => fixture.event(each))))
   const delaysMs = [1, 1, 1, 1, 1]
-  for (let worker = 0; worker < 2; worker++) desk.work({ delaysMs, pollMs: 5 })
-  const { db } = desk.database
+  for (let worker = 0; worker < 2; worker++) fixture.work({ delaysMs, pollMs: 5 })
+  const { db } = fixture.database
   const failed = db.selectFrom('delivery').select(['id', 'attempts', 'event_id']).where('status', '=', 'failed')
   const rows = await until(async () => {
     const ended = await failed.execute()
@@ -67,94 +67,97 @@ test('WH-5 [limit: webhook-endpoint]: ten at once go to an endpoint that is slow
     if (path === '/slow') held.push(response)
     else response.writeHead(204).end()
   })
-  const desk = await openDeliveryDesk(t)
-  const [slow, quick] = [await desk.endpoint(`${receiver.url}/slow`), await desk.endpoint(`${receiver.url}/quick`)]
-  for (let events = 0; events < 25; events++) await desk.event(slow)
-  for (let worker = 0; worker < 2; worker++) desk.work()
+  const fixture = await openDeliveryFixture(t)
+  const [slow, quick] = [
+    await fixture.endpoint(`${receiver.url}/slow`),
+    await fixture.endpoint(`${receiver.url}/quick`),
+  ]
+  for (let events = 0; events < 25; events++) await fixture.event(slow)
+  for (let worker = 0; worker < 2; worker++) fixture.work()
   await until(async () => receiver.open('/slow') === 10)
-  for (let events = 0; events < 5; events++) await desk.event(quick)
-  await until(async () => (await desk.deliveries(quick)).every(({ status }) => status === 'delivered'))
+  for (let events = 0; events < 5; events++) await fixture.event(quick)
+  await until(async () => (await fixture.deliveries(quick)).every(({ status }) => status === 'delivered'))
   assert.equal(receiver.open('/slow'), 10)
   await until(async () => {
     for (const response of held.splice(0)) response.writeHead(204).end()
     assert.ok(receiver.open('/slow') <= 10)
-    return (await desk.deliveries(slow)).every(({ status }) => status === 'delivered')
+    return (await fixture.deliveries(slow)).every(({ status }) => status === 'delivered')
   })
   assert.equal(receiver.ids.length, 30)
 })
 
 test('an endpoint that is known to fail is asked at most so often by each of its ten attempts', async (t) => {
   const receiver = await startReceiver(t, (response) => response.writeHead(500).end())
-  const desk = await openDeliveryDesk(t)
-  const endpoint = await desk.endpoint(receiver.url, { failing_since: Date.now() })
-  for (let events = 0; events < 15; events++) await desk.event(endpoint)
-  const { runner } = desk.work({ failingAttemptMs: 60_000 })
+  const fixture = await openDeliveryFixture(t)
+  const endpoint = await fixture.endpoint(receiver.url, { failing_since: Date.now() })
+  for (let events = 0; events < 15; events++) await fixture.event(endpoint)
+  const { runner } = fixture.work({ failingAttemptMs: 60_000 })
   await until(async () => receiver.ids.length >= 10)
   await runner.looked()
   assert.equal(receiver.ids.length, 10)
   await runner.stop() // does not wait for the minute, and what was learnt is written
-  const rows = await desk.deliveries(endpoint)
+  const rows = await fixture.deliveries(endpoint)
   assert.equal(rows.filter(({ attempts }) => attempts === 1).length, 10)
 })
 
 test('JOB-1: what a worker learns after its job was taken over is not written', async (t) => {
   const held: ServerResponse[] = []
   const receiver = await startReceiver(t, (response) => void held.push(response))
-  const desk = await openDeliveryDesk(t)
-  const endpoint = await desk.endpoint(receiver.url)
-  await desk.event(endpoint)
-  const { runner, warnings } = desk.work()
+  const fixture = await openDeliveryFixture(t)
+  const endpoint = await fixture.endpoint(receiver.url)
+  await fixture.event(endpoint)
+  const { runner, warnings } = fixture.work()
   await until(async () => held.length === 1)
-  await desk.database.db.updateTable('job').set({ attempt: 9, owner: 'another' }).execute()
+  await fixture.database.db.updateTable('job').set({ attempt: 9, owner: 'another' }).execute()
   held[0]?.writeHead(500).end()
   await until(async () => runner.running() === 0)
-  const [delivery] = await desk.deliveries(endpoint)
+  const [delivery] = await fixture.deliveries(endpoint)
   assert.deepEqual([delivery?.status, delivery?.attempts, delivery?.error], ['pending', 0, null])
-  assert.deepEqual(await desk.attempts(endpoint), [])
+  assert.deepEqual(await fixture.attempts(endpoint), [])
   assert.ok(warnings.includes('job was taken over by another process'))
 })
 
 test('an attempt whose job is lost is given up at once', async (t) => {
   const receiver = await startReceiver(t, () => undefined)
-  const desk = await openDeliveryDesk(t)
-  const endpoint = await desk.endpoint(receiver.url)
-  await desk.event(endpoint)
-  const { runner } = desk.work({ leaseMs: 1_000 })
+  const fixture = await openDeliveryFixture(t)
+  const endpoint = await fixture.endpoint(receiver.url)
+  await fixture.event(endpoint)
+  const { runner } = fixture.work({ leaseMs: 1_000 })
   await until(async () => receiver.open('/') === 1)
-  await desk.database.db
+  await fixture.database.db
     .updateTable('job')
     .set({ attempt: 9, owner: 'another', lease_until: Date.now() + 60_000 })
     .execute()
   await until(async () => runner.running() === 0 && receiver.open('/') === 0)
-  assert.deepEqual(await desk.attempts(endpoint), [])
+  assert.deepEqual(await fixture.attempts(endpoint), [])
 })
 
 test('a stop lets attempts end that are about to, and gives back the others, which come again with the same id', async (t) => {
   const held: ServerResponse[] = []
   const receiver = await startReceiver(t, (response) => void held.push(response))
-  const desk = await openDeliveryDesk(t)
+  const fixture = await openDeliveryFixture(t)
   const [patient, never] = [
-    await desk.endpoint(`${receiver.url}/patient`),
-    await desk.endpoint(`${receiver.url}/never`),
+    await fixture.endpoint(`${receiver.url}/patient`),
+    await fixture.endpoint(`${receiver.url}/never`),
   ]
-  const first = desk.work({ stopGraceMs: 9_000 })
-  const begun = await desk.event(patient)
+  const first = fixture.work({ stopGraceMs: 9_000 })
+  const begun = await fixture.event(patient)
   await until(async () => held.length === 1)
   const stopped = first.runner.stop()
   held[0]?.writeHead(200).end()
   await stopped
-  assert.equal((await desk.deliveries(patient))[0]?.status, 'delivered')
-  const second = desk.work({ stopGraceMs: 150 })
-  const left = await desk.event(never)
+  assert.equal((await fixture.deliveries(patient))[0]?.status, 'delivered')
+  const second = fixture.work({ stopGraceMs: 150 })
+  const left = await fixture.event(never)
   await until(async () => held.length === 2)
   await second.runner.stop()
-  const [given] = await desk.deliveries(never)
+  const [given] = await fixture.deliveries(never)
   assert.deepEqual([given?.status, given?.attempts], ['pending', 0])
   for (const { warnings, errors } of [first, second]) assert.deepEqual([warnings, errors], [[], []])
-  desk.work()
+  fixture.work()
   await until(async () => held.length === 3)
   held[2]?.writeHead(200).end()
-  assert.equal((await desk.tried(never, 1)).attempts, 1)
+  assert.equal((await fixture.tried(never, 1)).attempts, 1)
   assert.deepEqual(receiver.ids, [begun, left, left])
 })
 
@@ -162,15 +165,15 @@ test('a stop lets attempts end that are about to, and gives back the others, whi
 function victim(t: TestContext, place: string) {
   const url = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href)
   const code = `
-    import { openPlace, testIds } from ${url('../../../../test/support/database.ts')}
-    import { SECRETS } from ${url('../../../../test/support/deliveries.ts')}
+    import { openLocation, testIds } from ${url('../../../../test/support/database.ts')}
+    import { SECRETS } from ${url('../../../../test/support/webhooks/deliveries.ts')}
     import { createJobRunner } from ${url('../../../jobs/runner.ts')}
     import { onReach } from ${url('../../../lib/crash-point.ts')}
     import { webhookJobs } from ${url('../jobs.ts')}
     import { eventRecorder } from ${url('../record-event.ts')}
     import { createDeliverer } from ${url('./deliverer.ts')}
     onReach((point) => point === 'after_webhook_post' && process.kill(process.pid, 'SIGKILL'))
-    const { db, batch } = await openPlace(${JSON.stringify(place)})
+    const { db, batch } = await openLocation(${JSON.stringify(place)})
     const [now, clock, log] = [Date.now, () => performance.now(), { warn() {}, error: console.error }]
     const usual = { db, batch, secrets: SECRETS, version: '1', now, clock, random: Math.random, log }
     const deliverer = createDeliverer({ ...usual, allowPrivateNetworks: () => true })
@@ -186,17 +189,17 @@ function victim(t: TestContext, place: string) {
 
 test('WH-3: killed between the answer and the commit, the event comes again with the same id, and is in the log once', async (t) => {
   const receiver = await startReceiver(t, (response) => response.writeHead(204).end())
-  const place = await currentPlace(t)
-  const desk = await openDeliveryDesk(t, { place })
-  const endpoint = await desk.endpoint(receiver.url)
-  const eventId = await desk.event(endpoint)
+  const place = await currentLocation(t)
+  const fixture = await openDeliveryFixture(t, { place })
+  const endpoint = await fixture.endpoint(receiver.url)
+  const eventId = await fixture.event(endpoint)
   assert.deepEqual(await victim(t, place), [null, 'SIGKILL'])
   assert.deepEqual(receiver.ids, [eventId])
-  assert.deepEqual(await desk.attempts(endpoint), [])
-  await desk.database.db.updateTable('job').set({ lease_until: 1 }).execute() // nobody renews it
-  desk.work()
-  const delivery = await desk.tried(endpoint, 1)
+  assert.deepEqual(await fixture.attempts(endpoint), [])
+  await fixture.database.db.updateTable('job').set({ lease_until: 1 }).execute() // nobody renews it
+  fixture.work()
+  const delivery = await fixture.tried(endpoint, 1)
   assert.deepEqual([delivery.status, delivery.attempts], ['delivered', 1])
   assert.deepEqual(receiver.ids, [eventId, eventId])
-  assert.equal((await desk.attempts(endpoint)).length, 1)
+  assert.equal((await fixture.attempts(endpoint)).length, 1)
 })

@@ -1,10 +1,9 @@
 /**
- * The checks that every field of a request is made of. Each returns the value with its type, or throws a `GatewayError`
- * that names the field as a path and says what is allowed. They know nothing of single fields.
+ * Validates single values of a request. Each function returns the value with its type, or throws a `GatewayError`
+ * that names the field as a path and says what is allowed.
  */
 import { type ErrorCode, GatewayError } from '../../../domain/errors.ts'
-
-export type JsonObject = Readonly<Record<string, unknown>>
+import { isRecord, type Json } from '../../../lib/json.ts'
 
 /** Both ends are allowed. */
 export interface Range {
@@ -24,17 +23,13 @@ export function refuseType(value: unknown, param: string, expected: string): nev
   refuse('invalid_type', param, `\`${param}\` must be ${expected}, not ${kindOf(value)}.`)
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Absent, or null, which OpenAI's API takes for absent. */
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
-export function objectAt(value: unknown, param: string): JsonObject {
-  return isObject(value) ? value : refuseType(value, param, 'an object')
+export function objectAt(value: unknown, param: string): Json {
+  return isRecord(value) ? value : refuseType(value, param, 'an object')
 }
 
 export function arrayAt(value: unknown, param: string): readonly unknown[] {
@@ -79,7 +74,7 @@ export function nameAt(value: unknown, param: string): string {
 }
 
 /** The object without those of `names` that are null; itself when none is. */
-export function withoutNulls(object: JsonObject, names: readonly string[]): JsonObject {
+export function withoutNulls(object: Json, names: readonly string[]): Json {
   if (!names.some((name) => object[name] === null)) return object
   return Object.fromEntries(Object.entries(object).filter(([name, value]) => value !== null || !names.includes(name)))
 }
@@ -107,4 +102,15 @@ function listText(allowed: readonly string[]): string {
   const quoted = allowed.map((value) => JSON.stringify(value))
   const last = quoted.at(-1) ?? 'nothing'
   return quoted.length > 1 ? `${quoted.slice(0, -1).join(', ')} or ${last}` : last
+}
+
+/** Applies each check to the field of its name, unless that is absent. */
+export function checkOptional(
+  object: Json,
+  path: string,
+  checks: Readonly<Record<string, (value: unknown, param: string) => unknown>>,
+): void {
+  for (const [name, check] of Object.entries(checks)) {
+    if (!isAbsent(object[name])) check(object[name], `${path}.${name}`)
+  }
 }

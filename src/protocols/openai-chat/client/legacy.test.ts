@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream'
 import type { ChatEvent } from '../../../domain/chat.ts'
-import { createAnswer } from './json.ts'
+import { createAnswer } from './answer.ts'
 import { parseChatRequest } from './request.ts'
 import { createStreamRenderer } from './stream.ts'
 

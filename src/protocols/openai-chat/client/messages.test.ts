@@ -144,3 +144,14 @@ test('a function result that answers nothing is refused', () => {
   const both = { role: 'assistant', function_call: { name: 'a', arguments: '' }, tool_calls: [call] }
   assertRefused([both], 'invalid_value', 'messages[0].function_call')
 })
+
+test('images of all messages together are counted [limit: images]', () => {
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+  const messages = (images: number) => [
+    { role: 'user', content: Array.from({ length: images - 1 }, () => image) },
+    { role: 'assistant', content: 'x' },
+    { role: 'user', content: [{ type: 'text', text: 'x' }, image] },
+  ]
+  assert.equal(readMessages(messages(500)).length, 3)
+  assertRefused(messages(501), 'out_of_range', 'messages')
+})

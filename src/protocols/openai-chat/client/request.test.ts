@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../domain/errors.ts'
-import { guardBody, parseJsonBody } from '../../../domain/json-body.ts'
+import { checkJsonBytes, parseJsonBody } from '../../../domain/json-body.ts'
 import { parseChatRequest } from './request.ts'
 
 function readChatRequest(text: string) {
-  const body = parseJsonBody(text)
-  guardBody(body)
-  return parseChatRequest(body)
+  checkJsonBytes(Buffer.from(text))
+  return parseChatRequest(parseJsonBody(text))
 }
 
 const user = { role: 'user', content: 'hi' }
@@ -187,6 +186,19 @@ test('usage in the stream is what stream_options asks for', () => {
   assert.equal(accepted({ stream: true, stream_options: {} }).includeUsage, false)
 })
 
+test('what stream_options ask for beyond usage is done or named, never dropped in silence', () => {
+  const read = (options: object) => {
+    const { plainChunks, unheeded } = accepted({ stream: true, stream_options: options })
+    return [plainChunks, unheeded]
+  }
+  assert.deepEqual(read({ include_obfuscation: false, include_usage: true }), [true, undefined])
+  assert.deepEqual(read({ include_obfuscation: true }), [undefined, ['stream_options.include_obfuscation']])
+  const continuous = { continuous_usage_stats: true, other: null }
+  assert.deepEqual(read(continuous), [undefined, ['stream_options.continuous_usage_stats']])
+  const faulty = { stream: true, stream_options: { include_obfuscation: 1 } }
+  assertRefused([faulty, 'invalid_type', 'stream_options.include_obfuscation'])
+})
+
 test('unknown top-level fields are kept untouched, and never reach a prototype', () => {
   const body = JSON.parse(JSON.stringify({ ...base, top_k: 5, verbosity: 'low', audio: null, toString: { a: [1] } }))
   const { extra } = parseChatRequest(body)
@@ -213,8 +225,6 @@ test('tools, their choice and their shape are checked [limit: tools]', () => {
     ],
     [{ tools: [{ type: 'function', function: { name: 'a', strict: 1 } }] }, 'invalid_type', 'tools[0].function.strict'],
     [{ tools: [{ type: 'custom', custom: {} }] }, 'missing_field', 'tools[0].custom.name'],
-    [{ tools: [{ type: 'web_search_20260209' }] }, 'unsupported_parameter', 'tools[0].type'],
-    [{ tools: [tool, { google_search: {} }] }, 'unsupported_parameter', 'tools[1]'],
     [{ tools: [{ type: 5 }] }, 'invalid_type', 'tools[0].type'],
     [{ tools: [tool], tool_choice: 'maybe' }, 'invalid_value', 'tool_choice'],
     [{ tools: [tool], tool_choice: 5 }, 'invalid_type', 'tool_choice'],
@@ -249,6 +259,18 @@ test('tools and a choice among them are kept as they came', () => {
   assert.equal(request.tools?.[0], tool)
   assert.equal(request.toolChoice, choice)
   assert.equal(request.parallelToolCalls, false)
+})
+
+test('tools that run at the provider are kept apart, by their names in prices', () => {
+  const search = { type: 'web_search_20260209', name: 'web_search', max_uses: 3 }
+  const request = accepted({ tools: [search, tool, { google_search: {} }, { type: 'code_execution_20250825' }] })
+  assert.deepEqual(request.tools, [tool])
+  assert.deepEqual(request.serverTools, [
+    { name: 'web_search', param: 'tools[0].type', wire: search, maxUses: 3 },
+    { name: 'web_search', param: 'tools[2]', wire: { google_search: {} } },
+    { name: 'code_execution', param: 'tools[3].type', wire: { type: 'code_execution_20250825' } },
+  ])
+  assert.equal(accepted({ tools: [search, tool], tool_choice: 'none' }).serverTools, undefined)
 })
 
 test('what says nothing without tools is left out', () => {
@@ -349,10 +371,10 @@ test('no JSON at all makes it throw anything but its own errors', () => {
   )
   fc.assert(
     fc.property(body, (value) => {
-      const parsed: unknown = JSON.parse(JSON.stringify(value) ?? 'null')
+      const text = JSON.stringify(value) ?? 'null'
       try {
-        guardBody(parsed)
-        parseChatRequest(parsed)
+        checkJsonBytes(Buffer.from(text))
+        parseChatRequest(JSON.parse(text))
       } catch (error) {
         assert.ok(error instanceof GatewayError, String(error))
         assert.equal(typeof error.message, 'string')

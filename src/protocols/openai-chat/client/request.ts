@@ -1,38 +1,41 @@
 /**
- * The chat-completions request as a client writes it, read into a `ChatRequest`. This is the one place where a request
+ * The chat-completions request as a client writes it, read into a `ChatRequest`. This is the one path where a request
  * is validated: everything behind it trusts the types. It knows no provider and no model.
  *
  * Source: the OpenAI chat-completions API reference; what differs is decided in `docs/`.
  */
-import type { ChatRequest, ReasoningEffort } from '../../../domain/chat.ts'
+
+import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../domain/chat.ts'
 import { GatewayError } from '../../../domain/errors.ts'
+import { isRecord, type Json } from '../../../lib/json.ts'
 import {
   arrayAt,
   booleanAt,
+  checkOptional,
   integerIn,
   isAbsent,
-  isObject,
-  type JsonObject,
+  nameAt,
   numberIn,
+  objectAt,
   oneOf,
   type Range,
   refuse,
   refuseType,
   shown,
   stringAt,
+  withoutNulls,
 } from './checks.ts'
-import { readPrediction, readResponseFormat } from './formats.ts'
 import { readMessages } from './messages.ts'
 import { readFunctionCall, readFunctions, readToolChoice, readTools } from './tools.ts'
 
 type Draft = { -readonly [Name in keyof ChatRequest]: ChatRequest[Name] }
-/** Reads a field that is present. What it needs of other fields stands before it in `FIELDS`. */
+/** Reads a field that is present. Fields that it depends on precede it in `FIELDS`. */
 type Read<Result> = (value: unknown, name: string, draft: Draft) => Result
 
 const TOKENS: Range = { min: 1, max: Number.MAX_SAFE_INTEGER }
 const ANY_INTEGER: Range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 const BIAS: Range = { min: -100, max: 100 }
-/** More than most providers take; each protocol knows what its hosts do. */
+/** More than most providers take; each protocol checks its hosts' own limit. */
 const MAX_STOPS = 64
 const MAX_METADATA_PAIRS = 16
 const MAX_METADATA_NAME = 64
@@ -50,7 +53,7 @@ const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.en
   stop: readStop,
   n: into('n', integerFrom({ min: 1, max: 16 })),
   max_completion_tokens: into('maxTokens', readMaxCompletionTokens),
-  stream_options: into('includeUsage', readStreamOptions),
+  stream_options: readStreamOptions,
   tools: readTools,
   functions: readFunctions,
   tool_choice: readToolChoice,
@@ -74,12 +77,12 @@ const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.en
 const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map(([name]) => name)])
 
 /**
- * Validates a body that `guardBody` has passed. Messages and tools are the client's own objects, not copies, except
+ * Validates a body that `checkJsonBytes` has passed. Messages and tools are the client's own objects, not copies, except
  * where an older form or a null had to be replaced. Null stands for absent in every optional field.
  * @throws GatewayError for the first fault: the body, `model`, `messages`, then the order of `FIELDS`.
  */
 export function parseChatRequest(body: unknown): ChatRequest {
-  if (!isObject(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+  if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
   const draft: Draft = {
     model: readModel(body['model']),
     messages: readMessages(body['messages']),
@@ -115,7 +118,7 @@ function readModel(value: unknown): string {
   return model === '' ? refuse('invalid_value', 'model', '`model` must not be empty.') : model
 }
 
-function readExtra(body: JsonObject): Readonly<Record<string, unknown>> {
+function readExtra(body: Json): Readonly<Record<string, unknown>> {
   let extra: Record<string, unknown> | undefined
   for (const name in body) {
     if (KNOWN.has(name)) continue
@@ -141,14 +144,23 @@ function readMaxCompletionTokens(value: unknown, name: string, draft: Draft): nu
   refuse('invalid_value', name, `\`${name}\` (${tokens}) and \`max_tokens\` (${draft.maxTokens}) differ; send one.`)
 }
 
-function readStreamOptions(value: unknown, name: string, draft: Draft): boolean {
-  if (!isObject(value)) refuseType(value, name, 'an object')
+/**
+ * Chunks are never padded here, so `include_obfuscation: false` is what happens anyway, and `true` is named in the warnings,
+ * as are members that nobody knows.
+ */
+function readStreamOptions(value: unknown, name: string, draft: Draft): void {
+  if (!isRecord(value)) refuseType(value, name, 'an object')
   if (!draft.stream) refuse('invalid_value', name, `\`${name}\` is only allowed with \`stream: true\`.`)
-  const asked = value['include_usage']
-  return isAbsent(asked) ? false : booleanAt(asked, `${name}.include_usage`)
+  const { include_usage: usage, include_obfuscation: obfuscation, ...others } = value
+  if (!isAbsent(usage)) draft.includeUsage = booleanAt(usage, `${name}.include_usage`)
+  const unheeded = Object.keys(others).filter((other) => !isAbsent(others[other]))
+  if (!isAbsent(obfuscation) && booleanAt(obfuscation, `${name}.include_obfuscation`))
+    unheeded.push('include_obfuscation')
+  else if (obfuscation === false) draft.plainChunks = true
+  if (unheeded.length > 0) draft.unheeded = unheeded.map((other) => `${name}.${other}`)
 }
 
-/** Says nothing where there are no tools, so it is left out there. */
+/** Without effect where there are no tools, so it is dropped there. */
 function readParallelToolCalls(value: unknown, name: string, draft: Draft): void {
   const parallel = booleanAt(value, name)
   if (draft.tools !== undefined) draft.parallelToolCalls = parallel
@@ -161,10 +173,10 @@ function readTopLogprobs(value: unknown, name: string, draft: Draft): number {
 }
 
 function readLogitBias(value: unknown, name: string): Readonly<Record<string, number>> {
-  if (!isObject(value)) refuseType(value, name, 'an object')
+  if (!isRecord(value)) refuseType(value, name, 'an object')
   for (const token in value) {
     if (!/^\d{1,16}$/.test(token)) {
-      refuse('invalid_value', name, `\`${name}\` maps token IDs to numbers; ${shown(token)} is no token ID.`)
+      refuse('invalid_value', name, `\`${name}\` maps token IDs to numbers; ${shown(token)} is not a token ID.`)
     }
     numberIn(value[token], `${name}.${token}`, BIAS)
   }
@@ -172,7 +184,7 @@ function readLogitBias(value: unknown, name: string): Readonly<Record<string, nu
 }
 
 function readMetadata(value: unknown, name: string): Readonly<Record<string, string>> {
-  if (!isObject(value)) refuseType(value, name, 'an object')
+  if (!isRecord(value)) refuseType(value, name, 'an object')
   const names = Object.keys(value)
   if (names.length > MAX_METADATA_PAIRS) {
     refuse('out_of_range', name, `\`${name}\` must have at most ${MAX_METADATA_PAIRS} pairs, not ${names.length}.`)
@@ -196,4 +208,33 @@ function readModalities(value: unknown, name: string): readonly string[] {
   const modalities = arrayAt(value, name)
   if (modalities.length === 0) refuse('invalid_value', name, `\`${name}\` must not be empty.`)
   return modalities.map((modality, at) => oneOf(modality, `${name}[${at}]`, MODALITIES))
+}
+
+const FORMATS = ['text', 'json_object', 'json_schema'] as const
+
+/** Does not validate the schema itself. */
+function readResponseFormat(value: unknown, name: string): ResponseFormat {
+  const format = objectAt(value, name)
+  if (oneOf(format['type'], `${name}.type`, FORMATS) !== 'json_schema') return format as unknown as ResponseFormat
+  const path = `${name}.json_schema`
+  const described = objectAt(format['json_schema'], path)
+  nameAt(described['name'], `${path}.name`)
+  checkOptional(described, path, { description: stringAt, schema: objectAt, strict: booleanAt })
+  const schema = withoutNulls(described, ['description', 'schema'])
+  return (schema === described ? format : { ...format, json_schema: schema }) as unknown as ResponseFormat
+}
+
+/** The text the answer will mostly repeat. */
+function readPrediction(value: unknown, name: string): unknown {
+  const prediction = objectAt(value, name)
+  oneOf(prediction['type'], `${name}.type`, ['content'])
+  const content = prediction['content']
+  if (typeof content === 'string') return prediction
+  arrayAt(content, `${name}.content`).forEach((part, at) => {
+    const path = `${name}.content[${at}]`
+    const text = objectAt(part, path)
+    oneOf(text['type'], `${path}.type`, ['text'])
+    stringAt(text['text'], `${path}.text`)
+  })
+  return prediction
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import type { ChatEvent, FinishReason } from '../../../domain/chat.ts'
-import { createAnswer } from './json.ts'
+import { createAnswer } from './answer.ts'
 import { createStreamRenderer } from './stream.ts'
 
 const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'm1' }

@@ -1,21 +1,28 @@
 /**
- * A streamed answer: each event becomes the text of its server-sent events. This is the hottest code of a stream, so
- * everything that chunks have in common is made once, and a piece of text costs one `JSON.stringify` of that piece.
+ * Renders a streamed answer: each event becomes the text of its server-sent events. On the hottest path, so the common
+ * part of chunks is rendered once, and a piece of text costs one `JSON.stringify` of that piece.
  *
  * The shapes are what the official SDKs and the common clients parse: role once per choice, id, type and name once per
  * tool call, one finish reason per choice, usage last. A finish reason is held back until `close`, because what follows
- * it upstream (usage, an error) decides what the client's last chunk says.
+ * it upstream (usage, an error) decides the client's last chunk.
  */
+
 import type { ChatEvent, ExtensionEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
-import { isObject } from './checks.ts'
-import { emptyArgumentsAreWhole, finishReason, isExtensionField, readLogprobs } from './choice.ts'
-import type { AnswerHead } from './json.ts'
-import { type Bill, renderUsage } from './usage.ts'
+import { isRecord } from '../../../lib/json.ts'
+import {
+  type AnswerHead,
+  type Bill,
+  emptyArgumentsAreWhole,
+  finishReason,
+  isExtensionField,
+  readLogprobs,
+  renderUsage,
+} from './answer.ts'
 
 export interface StreamHead extends AnswerHead {
-  /** Whether the client asked for usage as a chunk of its own (`stream_options.include_usage`). */
+  /** Whether the client requested usage as a separate chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean
-  /** A tool call is told as `function_call`, to clients that asked with `functions`. */
+  /** Renders a tool call as `function_call`, for clients that sent `functions`. */
   readonly legacyFunctions?: boolean | undefined
 }
 
@@ -28,13 +35,13 @@ export interface StreamFault {
 
 /** One per stream. Every method returns the text to send, which may be empty. */
 export interface StreamRenderer {
-  /** Finish reasons and extensions come out at `close`; usage events say nothing. */
+  /** Finish reasons and extensions follow at `close`; usage events are ignored. */
   push(event: ChatEvent): string
-  /** The end of a whole answer. Only right when every choice has finished: no finish reason is ever invented. */
+  /** Ends a complete answer. Every choice must have finished: no finish reason is ever invented. */
   close(bill: Bill): string
-  /** The end of a broken one. */
+  /** Ends a broken answer. */
   fail(fault: StreamFault): string
-  /** The choices that have finished, by index. `tool_calls` already wins over `stop`. */
+  /** The choices that have finished, by index. `tool_calls` takes precedence over `stop`. */
   finishReasons(): ReadonlyMap<number, FinishReason>
 }
 
@@ -122,7 +129,7 @@ function renderText(choice: ChoiceState, field: string, event: { text: string; l
   return role + choice.prefix + field + JSON.stringify(event.text) + end
 }
 
-/** A chunk of its own, so that no client has to find text beside the role. */
+/** A separate chunk, so that no client must expect text beside the role. */
 function renderRole(choice: ChoiceState, delta: string): string {
   choice.hasRole = true
   return choice.prefix + delta + UNFINISHED
@@ -145,7 +152,7 @@ function renderToolCall(choice: ChoiceState, event: ToolCallEvent): string {
   return `${role}${call}${identity}"function":{${name}"arguments":${JSON.stringify(event.arguments)}}}]${UNFINISHED}`
 }
 
-/** The call of a custom tool, behind its index. An empty input is one: nothing is to be added at the end. */
+/** The call of a custom tool, after its index. An empty input is valid: nothing is added at the end. */
 function renderCustomCall(
   choice: ChoiceState,
   event: ToolCallEvent,
@@ -156,7 +163,7 @@ function renderCustomCall(
   return `${identity}"custom":{${name}"input":${JSON.stringify(event.arguments)}}}]${UNFINISHED}`
 }
 
-/** The older form of a tool call, which has room for one. */
+/** The older form of a tool call, which holds one. */
 function renderFunctionCall(choice: ChoiceState, event: ToolCallEvent): string {
   if (event.toolIndex !== 0) return ''
   const role = choice.hasRole ? '' : renderRole(choice, NO_CONTENT)
@@ -185,7 +192,7 @@ function renderEnd(state: StreamState, bill: Bill): string {
   return text + (state.includeUsage ? `${state.prefix}]${usage}` : '') + DONE
 }
 
-/** What is left to say of a choice, up to the closing brace of its last chunk. */
+/** Renders the rest of a choice, up to the closing brace of its last chunk. */
 function renderFinish(choice: ChoiceState, legacyFunctions: boolean): string {
   const role = choice.hasRole ? '' : renderRole(choice, EMPTY_CONTENT)
   const reason = JSON.stringify(finishOf(choice))
@@ -222,8 +229,8 @@ function renderExtensions({ extensions, prefix }: ChoiceState): string {
  * @returns undefined for anything else: numbers would be added up, and other lists stop the Python SDK's helper.
  */
 function deltaValue(value: unknown): unknown {
-  if (typeof value === 'string' || isObject(value)) return value
-  if (!Array.isArray(value) || value.length === 0 || !value.every(isObject)) return undefined
+  if (typeof value === 'string' || isRecord(value)) return value
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isRecord)) return undefined
   return value.map((entry, index) => (Number.isInteger(entry['index']) ? entry : { ...entry, index }))
 }
 

@@ -1,13 +1,17 @@
 /**
  * `tools` and `tool_choice`, and their older names `functions` and `function_call`, which become the former.
- * A custom tool becomes a tool marked as such; a tool that runs at the provider is refused by name, never dropped.
+ * A custom tool becomes a tool marked as such; tools that run at the provider are kept apart, for the protocol to judge.
  */
-import type { Tool, ToolChoice } from '../../../domain/chat.ts'
+
+import type { ServerTool, Tool, ToolChoice } from '../../../domain/chat.ts'
+import type { Json } from '../../../lib/json.ts'
+import { serverToolName } from '../../server-tools.ts'
 import {
   arrayAt,
   booleanAt,
+  checkOptional,
+  integerIn,
   isAbsent,
-  type JsonObject,
   nameAt,
   objectAt,
   oneOf,
@@ -16,11 +20,11 @@ import {
   stringAt,
   withoutNulls,
 } from './checks.ts'
-import { checkOptional } from './formats.ts'
 
 /** The part of a request that this file fills. */
 interface ToolDraft {
   tools?: readonly Tool[]
+  serverTools?: readonly ServerTool[]
   toolChoice?: ToolChoice
   legacyFunctions?: boolean
 }
@@ -30,8 +34,17 @@ const CHOICES = ['none', 'auto', 'required'] as const
 
 /** An empty list says the same as none. */
 export function readTools(value: unknown, name: string, draft: ToolDraft): void {
-  const tools = listAt(value, name).map((tool, at) => readTool(tool, `${name}[${at}]`))
+  const tools: Tool[] = []
+  const serverTools: ServerTool[] = []
+  for (const [at, described] of listAt(value, name).entries()) {
+    const path = `${name}[${at}]`
+    const tool = objectAt(described, path)
+    const serverTool = readServerTool(tool, path)
+    if (serverTool === undefined) tools.push(readTool(tool, path))
+    else serverTools.push(serverTool)
+  }
   if (tools.length > 0) draft.tools = tools
+  if (serverTools.length > 0) draft.serverTools = serverTools
 }
 
 /** The older form of `tools`: bare functions. */
@@ -41,14 +54,15 @@ export function readFunctions(value: unknown, name: string, draft: ToolDraft): v
   if (draft.tools !== undefined) refuse('invalid_value', name, `Send \`tools\` or \`${name}\`, not both.`)
   draft.legacyFunctions = true
   draft.tools = functions.map((described, at) => {
-    const place = `${name}[${at}]`
-    return { type: 'function', function: readFunction(objectAt(described, place), place) }
+    const path = `${name}[${at}]`
+    return { type: 'function', function: readFunction(objectAt(described, path), path) }
   })
 }
 
-/** `none` and `auto` say nothing where there are no tools, so they are left out there. */
+/** `none` and `auto` say nothing where there are no tools, so they are left out there; `none` is of the provider's tools, too. */
 export function readToolChoice(value: unknown, name: string, draft: ToolDraft): void {
   const choice = choiceAt(value, name, draft.tools)
+  if (choice === 'none') delete draft.serverTools
   if (draft.tools !== undefined) {
     draft.toolChoice = choice
   } else if (choice !== 'none' && choice !== 'auto') {
@@ -75,33 +89,36 @@ function listAt(value: unknown, name: string): readonly unknown[] {
   refuse('out_of_range', name, `\`${name}\` must have at most ${MAX_TOOLS} entries, not ${list.length}.`)
 }
 
-function readTool(value: unknown, place: string): Tool {
-  const tool = objectAt(value, place)
-  refuseServerTool(tool, place)
-  if (toolTypeAt(tool, place) === 'custom') return readCustomTool(tool, `${place}.custom`)
-  const described = objectAt(tool['function'], `${place}.function`)
-  const usable = readFunction(described, `${place}.function`)
+function readTool(tool: Json, path: string): Tool {
+  if (toolTypeAt(tool, path) === 'custom') return readCustomTool(tool, `${path}.custom`)
+  const described = objectAt(tool['function'], `${path}.function`)
+  const usable = readFunction(described, `${path}.function`)
   return (usable === (described as unknown) ? tool : { ...tool, function: usable }) as unknown as Tool
 }
 
 /** Shared with the tool calls of messages. */
-export function toolTypeAt(object: JsonObject, place: string): 'function' | 'custom' {
-  return oneOf(object['type'], `${place}.type`, ['function', 'custom'])
+export function toolTypeAt(object: Json, path: string): 'function' | 'custom' {
+  return oneOf(object['type'], `${path}.type`, ['function', 'custom'])
 }
 
-/** A tool that runs at the provider (web search, code execution, …), which bills it apart. */
-function refuseServerTool({ type, function: described }: JsonObject, place: string): void {
-  if (type === 'function' || type === 'custom' || (isAbsent(type) && !isAbsent(described))) return
-  if (!isAbsent(type) && typeof type !== 'string') return
-  const param = isAbsent(type) ? place : `${place}.type`
-  const message = `\`${param}\` is a tool that runs at the provider and has no price; only "function" and "custom" tools are supported.`
-  refuse('unsupported_parameter', param, message)
+const USES = { min: 1, max: 1000 } as const
+
+/** A tool that runs at the provider (web search, code execution, …), which charges for it apart; undefined: it is none. */
+function readServerTool(tool: Json, path: string): ServerTool | undefined {
+  const { type, function: described, max_uses: limit } = tool
+  if (type === 'function' || type === 'custom' || (isAbsent(type) && !isAbsent(described))) return undefined
+  if (!isAbsent(type) && typeof type !== 'string') return undefined
+  const name = serverToolName(isAbsent(type) ? { ...tool, type: undefined } : tool)
+  if (name === undefined) return undefined
+  const param = isAbsent(type) ? path : `${path}.type`
+  if (isAbsent(limit)) return { name, param, wire: tool }
+  return { name, param, wire: tool, maxUses: integerIn(limit, `${path}.max_uses`, USES) }
 }
 
-function readCustomTool({ custom }: JsonObject, place: string): Tool {
-  const described = objectAt(custom, place)
-  const name = nameAt(described['name'], `${place}.name`)
-  checkOptional(described, place, { description: stringAt, format: objectAt })
+function readCustomTool({ custom }: Json, path: string): Tool {
+  const described = objectAt(custom, path)
+  const name = nameAt(described['name'], `${path}.name`)
+  checkOptional(described, path, { description: stringAt, format: objectAt })
   const { description, format } = described
   return {
     type: 'function',
@@ -110,9 +127,9 @@ function readCustomTool({ custom }: JsonObject, place: string): Tool {
   }
 }
 
-function readFunction(described: JsonObject, place: string): Tool['function'] {
-  nameAt(described['name'], `${place}.name`)
-  checkOptional(described, place, { description: stringAt, parameters: objectAt, strict: booleanAt })
+function readFunction(described: Json, path: string): Tool['function'] {
+  nameAt(described['name'], `${path}.name`)
+  checkOptional(described, path, { description: stringAt, parameters: objectAt, strict: booleanAt })
   return withoutNulls(described, ['description', 'parameters']) as unknown as Tool['function']
 }
 
@@ -131,22 +148,22 @@ interface NamedTool {
 }
 
 /** A custom tool is known by its name among the tools, as a function is. */
-function readNamed(choice: JsonObject, place: string, { type, tools }: NamedTool): Extract<ToolChoice, Tool> {
-  const param = `${place}.${type}`
+function readNamed(choice: Json, path: string, { type, tools }: NamedTool): Extract<ToolChoice, Tool> {
+  const param = `${path}.${type}`
   const name = stringAt(objectAt(choice[type], param)['name'], `${param}.name`)
   requireTool(name, tools, `${param}.name`)
   return type === 'function' ? (choice as unknown as Tool) : { type: 'function', function: { name } }
 }
 
-function readAllowed(choice: JsonObject, place: string, tools: readonly Tool[] | undefined): ToolChoice {
-  const param = `${place}.allowed_tools`
+function readAllowed(choice: Json, path: string, tools: readonly Tool[] | undefined): ToolChoice {
+  const param = `${path}.allowed_tools`
   const allowed = objectAt(choice['allowed_tools'], param)
   const mode = oneOf(allowed['mode'], `${param}.mode`, ['auto', 'required'])
   const entries = arrayAt(allowed['tools'], `${param}.tools`)
   const named = entries.map((entry, at) => {
-    const place = `${param}.tools[${at}]`
-    const tool = objectAt(entry, place)
-    return readNamed(tool, place, { type: toolTypeAt(tool, place), tools })
+    const path = `${param}.tools[${at}]`
+    const tool = objectAt(entry, path)
+    return readNamed(tool, path, { type: toolTypeAt(tool, path), tools })
   })
   if (named.every((tool, at) => tool === entries[at])) return choice as unknown as ToolChoice
   return { type: 'allowed_tools', allowed_tools: { mode, tools: named } }

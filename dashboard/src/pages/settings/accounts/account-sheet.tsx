@@ -1,14 +1,19 @@
 /** One account: its numbers, and the two things that its operator does with it. */
 import { useQuery } from '@tanstack/react-query'
-import { Tabs } from '../../../ui/choices.tsx'
+import { useState } from 'react'
+import { formatUsd } from '../../../lib/format.ts'
+import { sumUsd } from '../../../lib/money.ts'
+import { toast } from '../../../ui/announcer.tsx'
 import { CopyableId } from '../../../ui/copy.tsx'
-import { Details } from '../../../ui/details.tsx'
-import { Sheet } from '../../../ui/dialog.tsx'
+import { ConfirmDialog, Sheet } from '../../../ui/dialog.tsx'
+import { TextField } from '../../../ui/form/field.tsx'
+import { Form } from '../../../ui/form/form.tsx'
+import { RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { Loaded, Skeleton } from '../../../ui/states.tsx'
-import { Time, Tokens, Usd } from '../../../ui/values.tsx'
-import { ChangePlan } from './change-plan.tsx'
-import { GiveCredit } from './give-credit.tsx'
-import { type Account, accountQuery } from './queries.ts'
+import { Tabs } from '../../../ui/tabs.tsx'
+import { Details, Time, Tokens, Usd } from '../../../ui/values.tsx'
+import { effectOf, planText, readUsd } from './plan-words.ts'
+import { type Account, accountQuery, type CreditBody, type Plan, plansQuery, useAccountActions } from './queries.ts'
 
 interface AccountSheetProps {
   /** Undefined: closed. */
@@ -79,5 +84,170 @@ function Figures({ account }: { readonly account: Account }) {
         { label: 'Created', value: <Time iso={account.created_at} /> },
       ]}
     />
+  )
+}
+
+interface ChangePlanProps {
+  readonly account: Account
+}
+
+function ChangePlan({ account }: ChangePlanProps) {
+  return (
+    <Loaded query={useQuery(plansQuery)} what="plans">
+      {(plans) => <PlanForm account={account} plans={plans} />}
+    </Loaded>
+  )
+}
+
+function PlanForm({ account, plans }: ChangePlanProps & { readonly plans: readonly Plan[] }) {
+  const [plan, setPlan] = useState(account.plan)
+  const [asked, setAsked] = useState<Plan>()
+  const { changePlan } = useAccountActions()
+  const ask = async () => setAsked(plans.find(({ id }) => id === plan))
+  return (
+    <>
+      <Form onSubmit={ask} submitLabel="Continue" disabled={plan === account.plan}>
+        <RadioGroupField
+          label="Plan"
+          value={plan}
+          onChange={setPlan}
+          options={plans.map((each) => ({
+            value: each.id,
+            label: each.id === account.plan ? `${each.id} (now)` : each.id,
+            description: planText(each),
+          }))}
+        />
+      </Form>
+      <ConfirmDialog
+        open={asked !== undefined}
+        onOpenChange={(open) => {
+          if (!open) setAsked(undefined)
+        }}
+        title={`Change the plan of “${account.name}” to ${asked?.id ?? ''}?`}
+        confirmLabel="Change plan"
+        onConfirm={async () => {
+          if (asked === undefined) return
+          await changePlan(account.id, asked.id)
+          toast(`“${account.name}” has the plan ${asked.id}`)
+        }}
+      >
+        {asked !== undefined && <Effects before={plans.find(({ id }) => id === account.plan)} after={asked} />}
+      </ConfirmDialog>
+    </>
+  )
+}
+
+function Effects({ before, after }: { readonly before: Plan | undefined; readonly after: Plan }) {
+  return (
+    <ul className="flex list-disc flex-col gap-1 pl-5">
+      {effectOf(before, after).map((effect) => (
+        <li key={effect}>{effect}</li>
+      ))}
+    </ul>
+  )
+}
+
+type Kind = CreditBody['kind']
+
+const KINDS: readonly { readonly value: Kind; readonly label: string; readonly description: string }[] = [
+  { value: 'grant', label: 'Grant', description: 'Free credit' },
+  { value: 'purchase', label: 'Purchase', description: 'Paid for' },
+  { value: 'refund', label: 'Refund', description: 'Returned to the customer' },
+  { value: 'debit', label: 'Debit', description: 'A chargeback or a correction' },
+]
+const MAX_NOTE_LENGTH = 500
+
+function GiveCredit({ account }: { readonly account: Account }) {
+  const [kind, setKind] = useState<Kind>('grant')
+  const [amount, setAmount] = useState('')
+  const [note, setNote] = useState('')
+  const [asked, setAsked] = useState<Asked>()
+  const { usd, problem } = readUsd(amount)
+  const isDebit = kind === 'debit'
+  const lacksNote = isDebit && note.trim() === ''
+  const ask = async () => {
+    if (usd === undefined) return
+    const body = { kind, usd, ...(note.trim() !== '' && { note: note.trim() }) }
+    setAsked({ body, key: crypto.randomUUID() })
+  }
+  const done = () => {
+    setAmount('')
+    setNote('')
+  }
+  return (
+    <>
+      <Form onSubmit={ask} submitLabel="Continue" disabled={usd === undefined || lacksNote}>
+        <RadioGroupField label="Kind" value={kind} onChange={setKind} options={KINDS} />
+        <TextField
+          label="Amount"
+          description={`${isDebit ? 'Taken from' : 'Added to'} the balance. At most 9 decimals.`}
+          prefix="$"
+          suffix="USD"
+          inputMode="decimal"
+          autoComplete="off"
+          required
+          value={amount}
+          onChange={setAmount}
+          error={problem}
+        />
+        <TextField
+          label="Note"
+          description={`The reason. The customer sees it.${isDebit ? ' Required for a debit.' : ''}`}
+          required={isDebit}
+          maxLength={MAX_NOTE_LENGTH}
+          autoComplete="off"
+          value={note}
+          onChange={setNote}
+        />
+      </Form>
+      <ConfirmCredit account={account} asked={asked} onClose={() => setAsked(undefined)} onDone={done} />
+    </>
+  )
+}
+
+interface Asked {
+  readonly body: CreditBody
+  /** Sent with every try, so that one entry is made. */
+  readonly key: string
+}
+
+interface ConfirmCreditProps {
+  readonly account: Account
+  /** Undefined: nothing is asked. */
+  readonly asked: Asked | undefined
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+function ConfirmCredit({ account, asked, onClose, onDone }: ConfirmCreditProps) {
+  const { enterCredit } = useAccountActions()
+  const { kind = 'grant', usd = 0, note } = asked?.body ?? {}
+  const isDebit = kind === 'debit'
+  const give = async () => {
+    if (asked === undefined) return
+    const { amount_usd, balance_usd } = await enterCredit(account.id, asked.body, asked.key)
+    const moved = isDebit ? `lost ${formatUsd(-amount_usd)}` : `got ${formatUsd(amount_usd)}`
+    toast(`“${account.name}” ${moved}; its balance is ${formatUsd(balance_usd)}`)
+    onDone()
+  }
+  const after = sumUsd([account.balance_usd, isDebit ? -usd : usd])
+  const name = KINDS.find(({ value }) => value === kind)?.label ?? kind
+  return (
+    <ConfirmDialog
+      open={asked !== undefined}
+      onOpenChange={(open) => {
+        if (!open) onClose()
+      }}
+      title={`${name}: ${formatUsd(usd)} for “${account.name}”?`}
+      confirmLabel={`${isDebit ? 'Take' : 'Add'} ${formatUsd(usd)}`}
+      onConfirm={give}
+    >
+      <p>
+        The balance goes from {formatUsd(account.balance_usd)} to {formatUsd(after)}, unless other entries change it
+        meanwhile.
+      </p>
+      {note !== undefined && <p>Note for the customer: “{note}”</p>}
+      <p>Ledger entries cannot be deleted, only corrected by another entry.</p>
+    </ConfirmDialog>
   )
 }

@@ -1,22 +1,29 @@
 /** Every account of the installation: what it has, what it spends, and what its operator does for it. */
+import { useQuery } from '@tanstack/react-query'
 import { Plus, Wallet } from 'lucide-react'
-import { useRef } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { useCan } from '../../../api/me.ts'
 import { plural } from '../../../lib/format.ts'
+import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { TextField } from '../../../ui/form/field.tsx'
+import { Form } from '../../../ui/form/form.tsx'
+import { SearchBox } from '../../../ui/form/search-box.tsx'
+import { RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { LoadMore, type Pages } from '../../../ui/paged.tsx'
-import { SearchBox } from '../../../ui/search-box.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../../ui/states.tsx'
-import { useSearchChange, useSearchOf } from '../address.ts'
+import { LoadMore, type Pages } from '../../../ui/table/paged.tsx'
+import { type Column, Table } from '../../../ui/table/table.tsx'
+import { Tokens, Usd } from '../../../ui/values.tsx'
+import { targetWith, useSearchChange, useSearchOf } from '../address.ts'
 import { readAccountsSearch } from '../search.ts'
 import { AccountSheet } from './account-sheet.tsx'
-import { AccountsTable } from './accounts-table.tsx'
-import { CreateAccount } from './create-account.tsx'
-import { type Account, useAccounts, useIsSearching } from './queries.ts'
+import { planText } from './plan-words.ts'
+import { type Account, type Plan, plansQuery, useAccountActions, useAccounts, useIsSearching } from './queries.ts'
 
 const TITLE = 'Accounts'
-/** In the place of an account's id: one that is being made. */
+/** Value of the account id while the form creates one. */
 const NEW = 'new'
 const PAUSE_MS = 250
 
@@ -37,7 +44,7 @@ function Accounts() {
   return (
     <Page
       title={TITLE}
-      description="Who is served here. Amounts are US dollars; months are UTC."
+      description="All accounts of this installation. Amounts are in US dollars; months are UTC."
       actions={
         <Button variant="primary" icon={Plus} onClick={() => select(NEW)}>
           Create account
@@ -117,11 +124,119 @@ function NoAccounts({ search, onClear }: { readonly search: string; readonly onC
   return (
     <Empty
       icon={Wallet}
-      title={`No account is called “${search}”`}
+      title={`No accounts match “${search}”`}
       action={<Button onClick={onClear}>Clear search</Button>}
       command="turnpike accounts create --name research"
     >
-      Any part of a name finds an account, and its whole id.
+      Search by part of a name, or by the complete ID.
     </Empty>
   )
+}
+
+interface AccountsTableProps {
+  readonly accounts: readonly Account[]
+  readonly empty: ReactNode
+}
+
+function AccountsTable({ accounts, empty }: AccountsTableProps) {
+  return (
+    <Table
+      label="Accounts"
+      columns={COLUMNS}
+      rows={accounts}
+      rowKey={({ id }) => id}
+      rowHref={({ id }) => targetWith('/settings/accounts', { selected: id, tab: undefined })}
+      empty={empty}
+    />
+  )
+}
+
+const COLUMNS: readonly Column<Account>[] = [
+  {
+    id: 'name',
+    header: 'Account',
+    primary: true,
+    cell: ({ name }) => (
+      <span className="block max-w-64 truncate" title={name}>
+        {name}
+      </span>
+    ),
+  },
+  { id: 'plan', header: 'Plan', cell: ({ plan }) => plan },
+  {
+    id: 'balance',
+    header: 'Balance',
+    align: 'right',
+    cell: ({ balance_usd }) => <Usd value={balance_usd} style="total" />,
+  },
+  { id: 'held', header: 'Held', align: 'right', cell: ({ held_usd }) => <Usd value={held_usd} style="total" /> },
+  {
+    id: 'spent',
+    header: 'Spent this month',
+    align: 'right',
+    cell: ({ spent_this_month_usd }) => <Usd value={spent_this_month_usd} style="total" />,
+  },
+  { id: 'members', header: 'Members', align: 'right', cell: ({ members }) => <Tokens value={members} /> },
+]
+
+interface CreateAccountProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onCreated: (account: Account) => void
+}
+
+function CreateAccount({ open, onClose, onCreated }: CreateAccountProps) {
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={(next) => {
+        if (!next) onClose()
+      }}
+      title="Create account"
+      description="An account has its own members, keys, usage and credit. It receives the plan’s credit for this month at once."
+    >
+      <CreateForm onClose={onClose} onCreated={onCreated} />
+    </Dialog>
+  )
+}
+
+function CreateForm({ onClose, onCreated }: Omit<CreateAccountProps, 'open'>) {
+  const plans = useQuery(plansQuery)
+  const [name, setName] = useState('')
+  const [chosen, setChosen] = useState<string>()
+  const { create } = useAccountActions()
+  return (
+    <Loaded query={plans} what="plans">
+      {(all) => {
+        const plan = chosen ?? standardOf(all)
+        const submit = async () => {
+          const account = await create({ name: name.trim(), ...(plan !== undefined && { plan }) })
+          toast(`Account “${account.name}” created`)
+          onCreated(account)
+        }
+        return (
+          <Form onSubmit={submit} submitLabel="Create account" onCancel={onClose} disabled={name.trim() === ''}>
+            <TextField
+              label="Name"
+              name="name"
+              value={name}
+              onChange={setName}
+              maxLength={100}
+              autoComplete="off"
+              required
+            />
+            <RadioGroupField label="Plan" name="plan" value={plan} onChange={setChosen} options={all.map(optionOf)} />
+          </Form>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function standardOf(plans: readonly Plan[]): string | undefined {
+  return plans.find((plan) => plan.default)?.id
+}
+
+function optionOf(plan: Plan) {
+  return { value: plan.id, label: plan.default ? `${plan.id} (default)` : plan.id, description: planText(plan) }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { effectOf, planText } from './plan-words.ts'
+import { effectOf, planText, readUsd } from './plan-words.ts'
 import type { Plan } from './queries.ts'
 
 const FREE: Plan = {
@@ -27,25 +27,48 @@ const OPEN: Plan = {
 test('a plan says what it gives and what it limits', () => {
   assert.equal(
     planText(FREE),
-    '$5.00 of credit a month, prepaid; 20 requests and 40,000 tokens a minute, 8 requests at once',
+    '$5.00 of credit a month, prepaid; 20 requests and 40,000 tokens a minute, 8 concurrent requests',
   )
-  assert.equal(planText(OPEN), 'billed after the fact; no limit a minute, 5,000 requests at once')
+  assert.equal(planText(OPEN), 'postpaid; no rate limit, 5,000 concurrent requests')
 })
 
 test('another plan says what it changes, and nothing of what stays', () => {
   assert.deepEqual(effectOf(FREE, OPEN), [
-    'It is in force in every process within a second.',
-    'Requests need no credit any more: they are billed after the fact.',
-    'Limits: no limit a minute, 5,000 requests at once.',
-    'There is no monthly credit any more; what is left of this month’s expires with the month.',
+    'The change applies within a second.',
+    'Requests no longer need credit: they are postpaid.',
+    'Limits: no rate limit, 5,000 concurrent requests.',
+    'Monthly credit ends; the rest of this month’s expires at its end.',
   ])
   const more = { ...FREE, id: 'more', monthly_credit_usd: 9 }
   assert.deepEqual(effectOf(FREE, more).slice(1), [
-    'Limits: 20 requests and 40,000 tokens a minute, 8 requests at once.',
-    'Its credit of $9.00 a month is granted at once, unless this month’s was granted already.',
+    'Limits: 20 requests and 40,000 tokens a minute, 8 concurrent requests.',
+    'The credit of $9.00 a month is granted at once, unless it was granted for this month.',
   ])
 })
 
 test('from a plan that is gone everything is a change', () => {
   assert.equal(effectOf(undefined, FREE).length, 4)
+})
+
+test('an amount is read to the last digit', () => {
+  assert.equal(readUsd('25').usd, 25)
+  assert.equal(readUsd(' $1,234.50 ').usd, 1234.5)
+  assert.equal(readUsd('.000000001').usd, 1e-9)
+  assert.equal(readUsd('007.1000000000').usd, 7.1)
+  assert.deepEqual(readUsd(''), { usd: undefined, problem: undefined })
+})
+
+test('what is no amount, or would not arrive as it was typed, is refused with a reason', () => {
+  const problems = ['x', '-1', '1e3', '0', '0.0000000001', '100000000.01', '12345678.123456789'].map(
+    (text) => readUsd(text).problem,
+  )
+  assert.deepEqual(problems, [
+    'Enter an amount, such as 25 or 0.50.',
+    'Enter an amount, such as 25 or 0.50.',
+    'Enter an amount, such as 25 or 0.50.',
+    'Enter more than 0.',
+    'Enter at most 9 decimals.',
+    'Enter $100,000,000 or less.',
+    'Enter fewer digits.',
+  ])
 })

@@ -2,7 +2,7 @@
 import { type Query, type QueryKey, queryOptions, useIsFetching, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import type { paths } from '../../../api/schema.d.ts'
-import { type Pages, usePages } from '../../../ui/paged.tsx'
+import { type Pages, usePages } from '../../../ui/table/paged.tsx'
 
 const ACCOUNTS = '/v1/admin/accounts'
 const PAGE_SIZE = 100

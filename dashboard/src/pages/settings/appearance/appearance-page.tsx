@@ -3,16 +3,13 @@ import { readTheme, setTheme, type Theme } from '../../../lib/theme.ts'
 import { formatDateTime } from '../../../lib/time.ts'
 import { areLettersOn, setLetters } from '../../../shell/shortcuts.ts'
 import { announce } from '../../../ui/announcer.tsx'
-import { RadioGroupField, SwitchField } from '../../../ui/field.tsx'
+import { RadioGroupField, SwitchField } from '../../../ui/form/toggle-fields.tsx'
 import { Card, Page, Section } from '../../../ui/page.tsx'
 import { setTimeZone, type TimeZone, useNow, useTimeZone } from '../../../ui/time-zone.ts'
 
 export function AppearancePage() {
   return (
-    <Page
-      title="Appearance"
-      description="How this dashboard looks and listens in this browser. Nobody else is affected."
-    >
+    <Page title="Appearance" description="Display and keyboard settings of this browser.">
       <Section title="Theme">
         <ThemeChoice />
       </Section>
@@ -27,7 +24,7 @@ export function AppearancePage() {
 }
 
 const THEMES: readonly { readonly value: Theme; readonly label: string; readonly description?: string }[] = [
-  { value: 'system', label: 'As the system', description: 'Light or dark, whichever your system is in.' },
+  { value: 'system', label: 'System', description: 'Follows the system’s light or dark mode.' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ]
@@ -61,7 +58,7 @@ function ZoneChoice() {
     <Card>
       <RadioGroupField
         label="Time zone"
-        description="The other one is shown when you point at a time. Amounts are always booked by days of UTC."
+        description="Hover over a time to see the other zone. Billing always uses UTC days."
         value={zone}
         onChange={setTimeZone}
         options={options}
@@ -79,13 +76,13 @@ function LettersChoice() {
   return (
     <Card>
       <SwitchField
-        label="Shortcuts of single letters"
-        description="Such as G then M for models, and ? for the list of all. Ctrl K and Cmd K work either way."
+        label="Single-letter shortcuts"
+        description="For example G then M for models, and ? for the complete list. Ctrl K and Cmd K always work."
         checked={isOn}
         onChange={(next) => {
           setLetters(next)
           choose(next)
-          announce(next ? 'Shortcuts of single letters are on' : 'Shortcuts of single letters are off')
+          announce(next ? 'Single-letter shortcuts are on' : 'Single-letter shortcuts are off')
         }}
       />
     </Card>

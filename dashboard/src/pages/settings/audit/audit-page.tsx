@@ -2,16 +2,15 @@ import { ScrollText } from 'lucide-react'
 import { useCan } from '../../../api/me.ts'
 import { resolvePeriod } from '../../../lib/period.ts'
 import { Button } from '../../../ui/button.tsx'
-import { Combobox } from '../../../ui/choices.tsx'
+import { Combobox } from '../../../ui/form/combobox.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { LoadMore } from '../../../ui/paged.tsx'
 import { PeriodPicker } from '../../../ui/period-picker.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../../ui/states.tsx'
+import { LoadMore } from '../../../ui/table/paged.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { type AuditSearch, readAuditSearch } from '../search.ts'
-import { AuditTable } from './audit-table.tsx'
-import { EntrySheet } from './entry-sheet.tsx'
+import { AuditTable, EntrySheet } from './entry-sheet.tsx'
 import { type NamedOne, useAudit, useNames } from './queries.ts'
 import { actionName, KNOWN_ACTIONS } from './sentence.ts'
 
@@ -38,7 +37,7 @@ function Audit() {
   return (
     <Page
       title={TITLE}
-      description="Who did what in this account, from where, and whether it was allowed. Nothing here can be changed; it is kept for at least 400 days."
+      description="Who did what in this account, from where, and with which result. Entries cannot be changed and are kept for at least 400 days."
       wide
     >
       <div className="flex flex-col gap-4">
@@ -87,7 +86,7 @@ function Filters({ search, people }: FiltersProps) {
       <Combobox
         className="w-full sm:w-60"
         label="By"
-        placeholder="Anybody"
+        placeholder="Anyone"
         value={search.actor ?? ''}
         onChange={(actor) => change({ actor: actor === '' ? undefined : actor })}
         options={people.map(({ id, name, kind }) => ({ value: id, label: name, hint: kind }))}
@@ -110,16 +109,12 @@ interface NoEntriesProps {
 function NoEntries({ isFiltered, onClear }: NoEntriesProps) {
   if (!isFiltered) {
     return (
-      <Empty icon={ScrollText} title="Nothing happened in the last 30 days">
-        Sign-ins and changes of keys, members, devices and webhooks are noted here.
+      <Empty icon={ScrollText} title="No entries in the last 30 days">
+        Sign-ins and changes of keys, members, devices and webhooks appear here.
       </Empty>
     )
   }
   return (
-    <Empty
-      icon={ScrollText}
-      title="Nothing fits these filters"
-      action={<Button onClick={onClear}>Clear filters</Button>}
-    />
+    <Empty icon={ScrollText} title="No matching entries" action={<Button onClick={onClear}>Clear filters</Button>} />
   )
 }

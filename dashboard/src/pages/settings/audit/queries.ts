@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import { useCan } from '../../../api/me.ts'
 import type { paths } from '../../../api/schema.d.ts'
-import { type Pages, usePages } from '../../../ui/paged.tsx'
+import { type Pages, usePages } from '../../../ui/table/paged.tsx'
 import { type Member, nameOf } from '../members/queries.ts'
 import type { NameOf } from './sentence.ts'
 

@@ -48,10 +48,10 @@ test('who is not a person is told as what they are', () => {
 
 test('what was refused is told as tried', () => {
   const denied = { result: 'denied', action: 'key.created', subject: null, details: { param: 'scopes' } }
-  assert.equal(tell(denied), 'Ada tried to create a key, which asks for more than they have (scopes)')
+  assert.equal(tell(denied), 'Ada tried to create a key, which exceeds their rights (scopes)')
   assert.equal(
     tell({ action: 'member.role_changed', result: 'denied', subject: 'user_2', details: { role: 'owner' } }),
-    'Ada tried to make somebody owner, which was refused',
+    'Ada tried to make somebody owner, which was rejected',
   )
   const refused = {
     action: 'sign_in.refused',

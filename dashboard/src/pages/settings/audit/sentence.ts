@@ -13,7 +13,7 @@ export interface AuditEntry {
 /** What a person or a key is called; undefined where it is not known. */
 export type NameOf = (id: string) => string | undefined
 
-interface Told {
+interface EntryText {
   /** A detail that is text; empty when it is not there. */
   readonly text: (name: string) => string
   /** Such a one or, where the entry does not say it, what its subject is called, in quotes; the noun alone otherwise. */
@@ -22,27 +22,27 @@ interface Told {
 }
 
 /** In the past, for what was done; in the base form, for what was tried and refused; and what for. */
-type Phrase = readonly [past: string, base: string, rest: (told: Told) => string]
+type Phrase = readonly [past: string, base: string, rest: (text: EntryText) => string]
 
-const key = ({ named }: Told) => named('key', 'name')
-const person = ({ named }: Told) => named('', 'email') || 'somebody'
-const device = ({ text }: Told) => `the device of ${text('client') || 'a client'}`
-const webhook = ({ text }: Told) => `the webhook to ${text('host') || 'an address'}`
+const key = ({ named }: EntryText) => named('key', 'name')
+const person = ({ named }: EntryText) => named('', 'email') || 'somebody'
+const device = ({ text }: EntryText) => `the device of ${text('client') || 'a client'}`
+const webhook = ({ text }: EntryText) => `the webhook to ${text('host') || 'an address'}`
 const nothing = () => ''
 
 const PHRASES: Readonly<Record<string, Phrase>> = {
   'key.created': ['created', 'create', key],
   'key.changed': ['changed', 'change', key],
   'key.revoked': ['revoked', 'revoke', key],
-  'member.joined': ['joined', 'join', (told) => `as ${role(told)}${by(told)}`],
-  'member.role_changed': ['made', 'make', (told) => `${person(told)} ${role(told)}${was(told)}`],
+  'member.joined': ['joined', 'join', (text) => `as ${role(text)}${by(text)}`],
+  'member.role_changed': ['made', 'make', (text) => `${person(text)} ${role(text)}${was(text)}`],
   'member.removed': ['removed', 'remove', person],
   'member.left': ['left', 'leave', () => 'the account'],
-  'invitation.created': ['invited', 'invite', (told) => `${told.text('email') || 'somebody'} as ${role(told)}`],
+  'invitation.created': ['invited', 'invite', (text) => `${text.text('email') || 'somebody'} as ${role(text)}`],
   'invitation.revoked': ['withdrew', 'withdraw', () => 'an invitation'],
   'session.started': ['signed in', 'sign in', nothing],
   'session.ended': ['signed out', 'sign out', nothing],
-  'session.account_chosen': ['went over to', 'go over to', () => 'this account'],
+  'session.account_chosen': ['switched to', 'switch to', () => 'this account'],
   'sign_in_link.created': ['created', 'create', () => 'a sign-in link'],
   'device.approved': ['connected', 'connect', device],
   'device.denied': ['refused', 'refuse', device],
@@ -50,18 +50,18 @@ const PHRASES: Readonly<Record<string, Phrase>> = {
   'device.reuse_detected': [
     'disconnected',
     'disconnect',
-    (told) => `${device(told)}: one of its refresh tokens was used twice`,
+    (text) => `${device(text)}: one of its refresh tokens was used twice`,
   ],
   'account.created': ['created', 'create', () => 'the account'],
-  'account.changed': ['changed', 'change', (told) => `the account${changesOf(told)}`],
-  'credit.given': ['entered', 'enter', (told) => `${amount(told)} of credit${kindOf(told)}`],
+  'account.changed': ['changed', 'change', (text) => `the account${changesOf(text)}`],
+  'credit.given': ['entered', 'enter', (text) => `${amount(text)} of credit${kindOf(text)}`],
   'provider.tested': ['tested', 'test', ({ named }) => named('provider', 'provider')],
   'webhook.created': ['created', 'create', webhook],
   'webhook.changed': ['changed', 'change', webhook],
   'webhook.deleted': ['deleted', 'delete', webhook],
   'webhook.enabled': ['switched on', 'switch on', webhook],
   'webhook.disabled': ['switched off', 'switch off', webhook],
-  'webhook.secret_rotated': ['gave a new secret to', 'give a new secret to', webhook],
+  'webhook.secret_rotated': ['rotated the secret of', 'rotate the secret of', webhook],
 }
 
 /** What is done, for filters: `key.created` is "Key created". */
@@ -72,20 +72,20 @@ export function actionName(action: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
-/** "Ada revoked key “CI”", "ada@example.com tried to make bob@example.com owner, which was refused". Plain text. */
+/** "Ada revoked key “CI”", "ada@example.com tried to make bob@example.com owner, which was rejected". Plain text. */
 export function sentenceOf(entry: AuditEntry, nameOf: NameOf): string {
   const { action, result, details } = entry
-  const told = toldOf(entry, nameOf)
+  const text = entryTextOf(entry, nameOf)
   const actor = actorName(entry, nameOf)
-  if (action === 'sign_in.refused') return `${actor} could not sign in${because(told.text('reason'))}`
+  if (action === 'sign_in.refused') return `${actor} could not sign in${because(text.text('reason'))}`
   const phrase = Object.hasOwn(PHRASES, action) ? PHRASES[action] : undefined
   if (phrase === undefined) return `${actor}: ${actionName(action).toLowerCase()}`
   const [past, base, rest] = phrase
-  const what = rest(told)
+  const what = rest(text)
   const object = what === '' ? '' : ` ${what}`
   if (result !== 'denied') return `${actor} ${past}${object}`
   const param = details['param']
-  const why = typeof param === 'string' ? `, which asks for more than they have (${param})` : ', which was refused'
+  const why = typeof param === 'string' ? `, which exceeds their rights (${param})` : ', which was rejected'
   return `${actor} tried to ${base}${object}${why}`
 }
 
@@ -105,7 +105,7 @@ export function actorName({ actor: { kind, id, name } }: Pick<AuditEntry, 'actor
   }
 }
 
-function toldOf({ subject, details }: AuditEntry, nameOf: NameOf): Told {
+function entryTextOf({ subject, details }: AuditEntry, nameOf: NameOf): EntryText {
   const text = (name: string): string => {
     const value = Object.hasOwn(details, name) ? details[name] : undefined
     return typeof value === 'string' ? value : ''
@@ -121,32 +121,32 @@ function toldOf({ subject, details }: AuditEntry, nameOf: NameOf): Told {
   }
 }
 
-function role({ text }: Told): string {
+function role({ text }: EntryText): string {
   const given = text('role')
   return given === '' ? 'a member' : nameOfRole(given).toLowerCase()
 }
 
-function was({ text }: Told): string {
+function was({ text }: EntryText): string {
   const before = text('from')
   return before === '' ? '' : ` (was ${nameOfRole(before).toLowerCase()})`
 }
 
-function by({ text }: Told): string {
+function by({ text }: EntryText): string {
   const way = text('by')
   return way === '' ? '' : ` by ${way}`
 }
 
-function changesOf({ details }: Told): string {
+function changesOf({ details }: EntryText): string {
   const names = Object.keys(details).map((name) => name.replace(/_usd$/, '').replaceAll('_', ' '))
   return names.length === 0 ? '' : `: ${names.join(', ')}`
 }
 
-function amount({ details }: Told): string {
+function amount({ details }: EntryText): string {
   const { usd } = details
   return typeof usd === 'number' || typeof usd === 'string' ? `$${usd}` : 'an amount'
 }
 
-function kindOf({ text }: Told): string {
+function kindOf({ text }: EntryText): string {
   const kind = text('kind')
   return kind === '' ? '' : ` (${kind.replaceAll('_', ' ')})`
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newestReport, stateOf, versionsText } from './instance-state.ts'
-import type { Instance } from './queries.ts'
+import { type Instance, newestReport, stateOf, versionsText } from './instance-state.ts'
 
 const NEWEST = Date.UTC(2020, 0, 1)
 

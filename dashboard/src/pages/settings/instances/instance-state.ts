@@ -1,6 +1,10 @@
-/** What the list of processes says of each, and of all together. */
+/** The state of each process, and what the list says of all of them. */
+import type { paths } from '../../../api/schema.d.ts'
 import { plural } from '../../../lib/format.ts'
-import type { Instance } from './queries.ts'
+
+type Answer = paths['/v1/admin/instances']['get']['responses'][200]['content']['application/json']
+export type Instance = Answer['data'][number]
+export type AgentsState = paths['/v1/admin/agents']['get']['responses'][200]['content']['application/json']
 
 export type InstanceState = 'running' | 'draining' | 'silent'
 

@@ -1,9 +1,9 @@
 /** A key as it is being filled in, and what is sent of it. */
 import { formatDate } from '../../../lib/time.ts'
-import { readNumber, textOfNumber } from '../../../ui/number-text.ts'
-import { isScope, type Scope } from '../members/rights.ts'
+import { readNumber, textOfNumber } from '../../../ui/form/number-text.ts'
+import { DELEGATING_SCOPES, isScope, type Scope } from '../members/rights.ts'
 
-export const EXPIRIES = ['keep', 'never', '30', '90', '365', 'date'] as const
+const EXPIRIES = ['keep', 'never', '30', '90', '365', 'date'] as const
 export type Expiry = (typeof EXPIRIES)[number]
 
 export interface KeyDraft {
@@ -77,6 +77,17 @@ export function problemsOf(draft: KeyDraft): DraftProblems {
   }
 }
 
+/** Whether it has a budget, a rate, models or an expiry: such a key cannot manage keys or members. */
+export function isLimited(draft: KeyDraft): boolean {
+  const typed = [draft.budgetUsd, draft.requestsPerMinute].some((text) => text.trim() !== '')
+  return typed || !draft.allModels || draft.expiry !== 'never'
+}
+
+/** The chosen ones without those that its limits rule out. */
+export function scopesOf(draft: KeyDraft): Scope[] {
+  return draft.scopes.filter((scope) => !isLimited(draft) || !DELEGATING_SCOPES.includes(scope))
+}
+
 /** Whether everything is there that can be checked here. */
 export function isReady(draft: KeyDraft): boolean {
   const { budget, requests } = problemsOf(draft)
@@ -84,7 +95,7 @@ export function isReady(draft: KeyDraft): boolean {
     draft.name.trim() !== '' &&
     budget === undefined &&
     requests === undefined &&
-    (draft.access === 'full' || draft.scopes.length > 0) &&
+    (draft.access === 'full' || scopesOf(draft).length > 0) &&
     (draft.allModels || draft.models.length > 0) &&
     (draft.expiry !== 'date' || draft.lastDay !== '')
   )
@@ -107,7 +118,7 @@ export interface SentKey {
 export function bodyOf(draft: KeyDraft, now: number): SentKey {
   return {
     name: draft.name.trim(),
-    scopes: draft.access === 'full' ? [] : [...draft.scopes],
+    scopes: draft.access === 'full' ? [] : scopesOf(draft),
     ip_allowlist: addressesOf(draft),
     monthly_budget_usd: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).value ?? null,
     requests_per_minute: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).value ?? null,
@@ -123,7 +134,7 @@ export function bodyOf(draft: KeyDraft, now: number): SentKey {
 export function changesOf(key: KeyLimits, draft: KeyDraft, now: number): Partial<SentKey> {
   const before = draftOf(key)
   const sent = bodyOf(draft, now)
-  const isSameAccess = draft.access === before.access && (draft.access === 'full' || same(draft.scopes, before.scopes))
+  const isSameAccess = draft.access === before.access && (draft.access === 'full' || same(sent.scopes, before.scopes))
   return {
     ...(sent.name !== key.name && { name: sent.name }),
     ...(!isSameAccess && { scopes: sent.scopes }),
@@ -155,7 +166,7 @@ export function expiryChoices(
     { value: '30', label: 'In 30 days' },
     { value: '90', label: 'In 90 days' },
     { value: '365', label: 'In a year' },
-    { value: 'date', label: 'After a day I choose' },
+    { value: 'date', label: 'Custom date' },
   ]
 }
 

@@ -4,11 +4,10 @@ import { formatCount } from '../../../lib/format.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button, LinkButton } from '../../../ui/button.tsx'
 import { CopyableId } from '../../../ui/copy.tsx'
-import { Details, type DetailsItem } from '../../../ui/details.tsx'
 import { Sheet } from '../../../ui/dialog.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
-import { Time } from '../../../ui/values.tsx'
+import { Details, type DetailsItem, Time } from '../../../ui/values.tsx'
 import { labelOfRight } from '../members/rights.ts'
 import { changesOf, draftOf } from './draft.ts'
 import { KeyForm } from './key-form.tsx'
@@ -93,9 +92,10 @@ function useEnd(row: DetailedKey): readonly DetailsItem[] {
   return [{ label, value: row.expires_at === null ? 'Never' : <Time iso={row.expires_at} /> }]
 }
 
-function Creator({ row: { created_by: by } }: { readonly row: DetailedKey }): ReactNode {
-  if (by === null) return 'A program, or the command line'
-  return by.name === '' ? by.email : `${by.name} (${by.email})`
+function Creator({ row: { created_by: by, parent_id: parent } }: { readonly row: DetailedKey }): ReactNode {
+  const person = by === null ? undefined : by.name === '' ? by.email : `${by.name} (${by.email})`
+  if (parent === null) return person ?? 'The command line'
+  return person === undefined ? <CopyableId id={parent} /> : `${person}, with the key ${parent}`
 }
 
 /** What a key that is revoked could do: it is not edited any more. */
@@ -123,7 +123,7 @@ function Editing({ row, onClose }: { readonly row: DetailedKey; readonly onClose
         onSubmit={async (draft) => {
           const changes = changesOf(row, draft, Date.now())
           if (Object.keys(changes).length > 0) await change(row.id, changes)
-          toast(`“${draft.name.trim()}” is saved`)
+          toast(`Saved “${draft.name.trim()}”`)
           onClose()
         }}
       />

@@ -58,7 +58,7 @@ export function shortList(words: readonly string[]): string {
 
 type Budgeted = Pick<Key, 'monthly_budget_usd' | 'spent_usd' | 'resets_at'>
 
-/** Spent of the limit, as text and as a bar, and when it begins anew. */
+/** Spending against the limit, as text and bar, and when it resets. */
 export function Budget({ row }: { readonly row: Budgeted }) {
   const { monthly_budget_usd: limit, spent_usd: spent, resets_at: reset } = row
   if (limit === null) return <Dash />

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import type { paths } from '../../../api/schema.d.ts'
-import { type Pages, usePages } from '../../../ui/paged.tsx'
+import { type Pages, usePages } from '../../../ui/table/paged.tsx'
 import type { KeyTab } from '../search.ts'
 
 type ListAnswer = paths['/v1/keys']['get']['responses'][200]['content']['application/json']
@@ -50,8 +50,10 @@ export function useKeyActions() {
       await take(api.PATCH('/v1/keys/{id}', { params: { path: { id } }, body }))
       await changed()
     },
-    async revoke(id: string): Promise<void> {
-      await take(api.DELETE('/v1/keys/{id}', { params: { path: { id } } }))
+    /** @param cascade Whether the keys and webhooks that it created go with it. */
+    async revoke(id: string, cascade: boolean): Promise<void> {
+      const query = { cascade: cascade ? ('true' as const) : ('false' as const) }
+      await take(api.DELETE('/v1/keys/{id}', { params: { path: { id }, query } }))
       await changed()
     },
   }

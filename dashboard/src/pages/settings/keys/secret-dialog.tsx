@@ -2,12 +2,16 @@
 import { useBlocker } from '@tanstack/react-router'
 import { useState } from 'react'
 import { chatSamples } from '../../../lib/code-samples.ts'
+import { plural } from '../../../lib/format.ts'
+import { relativeTime } from '../../../lib/time.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { CodeBlock, CodeTabs } from '../../../ui/code.tsx'
 import { CopyButton } from '../../../ui/copy.tsx'
 import { ConfirmDialog, Dialog } from '../../../ui/dialog.tsx'
-import { type CreatedKey, useModelChoices } from './queries.ts'
+import { CheckboxField } from '../../../ui/form/toggle-fields.tsx'
+import { useNow } from '../../../ui/time-zone.ts'
+import { type CreatedKey, type Key, useKey, useKeyActions, useModelChoices } from './queries.ts'
 
 interface SecretDialogProps {
   /** Undefined: there is nothing to show. */
@@ -35,7 +39,7 @@ export function SecretDialog({ created, onClose }: SecretDialogProps) {
           if (!open) setAsking(true)
         }}
         title="Save your key now"
-        description={`This is the only time that the secret of “${created?.name ?? ''}” is shown.`}
+        description={`The secret of “${created?.name ?? ''}” is shown only this once.`}
         footer={
           <Button
             variant="primary"
@@ -65,7 +69,7 @@ export function SecretDialog({ created, onClose }: SecretDialogProps) {
           blocked.proceed?.()
         }}
       >
-        <p>Nobody can show it again, not even the gateway. If it is lost, revoke this key and create another.</p>
+        <p>The key cannot be shown again. If you lose it, revoke it and create another.</p>
       </ConfirmDialog>
     </>
   )
@@ -119,4 +123,90 @@ function TryIt({ created, root }: { readonly created: CreatedKey; readonly root:
       />
     </section>
   )
+}
+
+interface RevokeKeyProps {
+  /** Undefined: nothing is asked. */
+  readonly target: Key | undefined
+  readonly onClose: () => void
+}
+
+/** Says who is going to notice, before it is done. */
+export function RevokeKey({ target, onClose }: RevokeKeyProps) {
+  const { revoke } = useKeyActions()
+  const [kept, setKept] = useState<string>()
+  const cascade = kept !== target?.id
+  return (
+    <ConfirmDialog
+      open={target !== undefined}
+      onOpenChange={(open) => {
+        if (open) return
+        setKept(undefined) // each opening offers the cascade again
+        onClose()
+      }}
+      title={`Revoke “${target?.name ?? ''}”?`}
+      confirmLabel="Revoke key"
+      danger
+      onConfirm={async () => {
+        if (target === undefined) return
+        await revoke(target.id, cascade)
+        toast(`“${target.name}” is revoked`)
+      }}
+    >
+      {target !== undefined && (
+        <>
+          <Effect target={target} />
+          <Cascade target={target} checked={cascade} onChange={(all) => setKept(all ? undefined : target.id)} />
+        </>
+      )}
+    </ConfirmDialog>
+  )
+}
+
+function Effect({ target }: { readonly target: Key }) {
+  const { data } = useKey(target.id)
+  const now = useNow()
+  return (
+    <>
+      <p className="min-h-10">
+        {data === undefined ? usedAt(target, now) : usedBy(data.requests_last_24h, target, now)}
+      </p>
+      <p>This cannot be undone. Programs that use this key need another one.</p>
+    </>
+  )
+}
+
+interface CascadeProps {
+  readonly target: Key
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+}
+
+/** Only where the key created something that is still active. */
+function Cascade({ target, checked, onChange }: CascadeProps) {
+  const { data } = useKey(target.id)
+  if (data === undefined || data.created_keys + data.created_webhooks === 0) return null
+  const parts = [
+    ...(data.created_keys === 0 ? [] : [`revoke ${plural(data.created_keys, 'key')}`]),
+    ...(data.created_webhooks === 0 ? [] : [`disable ${plural(data.created_webhooks, 'webhook')}`]),
+  ]
+  return (
+    <CheckboxField
+      label={`Also ${parts.join(' and ')} created with this key`}
+      description="Includes everything that these keys created. If unchecked, they stay active, and the keys keep the limits of this key."
+      name="cascade"
+      checked={checked}
+      onChange={onChange}
+    />
+  )
+}
+
+function usedBy(count: number, target: Key, now: number): string {
+  if (count === 0) return usedAt(target, now)
+  return `${plural(count, 'request')} in the last 24 h used it. Their programs will fail within a second.`
+}
+
+function usedAt({ last_used_at: at }: Key, now: number): string {
+  if (at === null) return 'It was never used. It is rejected within a second.'
+  return `It was last used ${relativeTime(at, now)}. It is rejected within a second.`
 }

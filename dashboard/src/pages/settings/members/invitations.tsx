@@ -1,16 +1,29 @@
 import { MailPlus, UserPlus } from 'lucide-react'
 import { useState } from 'react'
+import { useMe } from '../../../api/me.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { ConfirmDialog } from '../../../ui/dialog.tsx'
+import { CopyButton } from '../../../ui/copy.tsx'
+import { ConfirmDialog, Dialog } from '../../../ui/dialog.tsx'
+import { TextField } from '../../../ui/form/field.tsx'
+import { Form } from '../../../ui/form/form.tsx'
+import { RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { Section } from '../../../ui/page.tsx'
-import { LoadMore } from '../../../ui/paged.tsx'
 import { Empty, Loaded } from '../../../ui/states.tsx'
-import { type Column, Table } from '../../../ui/table.tsx'
+import { LoadMore } from '../../../ui/table/paged.tsx'
+import { type Column, Table } from '../../../ui/table/table.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
 import { Time } from '../../../ui/values.tsx'
-import { type Invitation, isOpen, type Member, nameOf, useInvitations, useMemberActions } from './queries.ts'
-import { nameOfRole } from './rights.ts'
+import {
+  type CreatedInvitation,
+  type Invitation,
+  isOpen,
+  type Member,
+  nameOf,
+  useInvitations,
+  useMemberActions,
+} from './queries.ts'
+import { nameOfRole, ROLE_SUMMARIES, type Role, rolesToGive } from './rights.ts'
 
 interface InvitationsProps {
   /** Among whom the inviters are. */
@@ -25,7 +38,7 @@ export function Invitations({ members, onInvite }: InvitationsProps) {
   const [withdrawing, setWithdrawing] = useState<Invitation>()
   const columns = columnsFor(members, setWithdrawing)
   return (
-    <Section title="Open invitations" description="Each link is good for 7 days and for one person.">
+    <Section title="Open invitations" description="Each link is valid for 7 days and for one person.">
       <Loaded query={pages} what="invitations">
         {(rows) => (
           <>
@@ -51,7 +64,8 @@ function columnsFor(members: readonly Member[], withdraw: (row: Invitation) => v
   const nameBy = (row: Invitation) => {
     const inviter = by(row.created_by)
     if (inviter !== undefined) return nameOf(inviter)
-    return row.created_by === null ? 'An API key' : 'A former member'
+    if (row.created_by !== null) return 'A former member'
+    return 'An API key'
   }
   return [
     {
@@ -90,7 +104,7 @@ function columnsFor(members: readonly Member[], withdraw: (row: Invitation) => v
 }
 
 function meantFor({ email }: Invitation): string {
-  return email ?? 'Whoever has the link'
+  return email ?? 'Anyone with the link'
 }
 
 interface WithdrawProps {
@@ -112,12 +126,12 @@ function Withdraw({ invitation, onClose }: WithdrawProps) {
       onConfirm={async () => {
         if (invitation === undefined) return
         await withdraw(invitation.id)
-        toast('The invitation is withdrawn')
+        toast('Invitation withdrawn')
       }}
     >
       <p>
-        Its link stops working at once{invitation?.email ? `, also for ${invitation.email}` : ''}. You can make another
-        one at any time.
+        Its link stops working at once{invitation?.email ? `, also for ${invitation.email}` : ''}. You can create
+        another one at any time.
       </p>
     </ConfirmDialog>
   )
@@ -131,11 +145,114 @@ function NoInvitations({ onInvite }: { readonly onInvite: () => void }) {
       className="py-8"
       action={
         <Button icon={UserPlus} onClick={onInvite}>
-          Invite somebody
+          Invite a member
         </Button>
       }
     >
-      People join by a link that you send them.
+      People join with a link that you send them.
     </Empty>
+  )
+}
+
+interface InviteDialogProps {
+  readonly open: boolean
+  readonly onClose: () => void
+}
+
+export function InviteDialog({ open, onClose }: InviteDialogProps) {
+  const [created, setCreated] = useState<CreatedInvitation>()
+  const close = () => {
+    setCreated(undefined)
+    onClose()
+  }
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={(next) => {
+        if (!next) close()
+      }}
+      title={created === undefined ? 'Invite a member' : 'Invitation created'}
+      description={
+        created === undefined
+          ? 'Turnpike creates a link for you to send. It does not send email.'
+          : 'Send this link. It is shown only this once, and anyone who has it can use it.'
+      }
+    >
+      {created === undefined ? (
+        <Invite onCreated={setCreated} onCancel={close} />
+      ) : (
+        <Link created={created} onDone={close} />
+      )}
+    </Dialog>
+  )
+}
+
+interface InviteProps {
+  readonly onCreated: (created: CreatedInvitation) => void
+  readonly onCancel: () => void
+}
+
+function Invite({ onCreated, onCancel }: InviteProps) {
+  const { role: own } = useMe()
+  const { invite } = useMemberActions()
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('developer')
+  return (
+    <Form
+      submitLabel="Create link"
+      onCancel={onCancel}
+      onSubmit={async () => onCreated(await invite(role, email.trim()))}
+    >
+      <TextField
+        label="Email"
+        name="email"
+        description="Optional note: the person that the link is for."
+        placeholder="ada@example.com"
+        inputMode="email"
+        autoComplete="off"
+        spellCheck={false}
+        value={email}
+        onChange={setEmail}
+        autoFocus
+      />
+      <RadioGroupField
+        label="Role"
+        name="role"
+        value={role}
+        onChange={setRole}
+        options={rolesToGive(own).map((each) => ({
+          value: each,
+          label: nameOfRole(each),
+          description: ROLE_SUMMARIES[each],
+        }))}
+      />
+    </Form>
+  )
+}
+
+interface LinkProps {
+  readonly created: CreatedInvitation
+  readonly onDone: () => void
+}
+
+function Link({ created, onDone }: LinkProps) {
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-wrap items-center gap-2 rounded-lg border border-line bg-sunken py-2 pr-2 pl-3">
+        <code data-secret className="min-w-0 flex-1 font-mono text-sm break-all text-ink">
+          {created.url}
+        </code>
+        <CopyButton text={created.url} label="Copy link" variant="primary" />
+      </div>
+      <p className="text-soft">
+        For {created.email ?? 'anyone with the link'}, as {nameOfRole(created.role).toLowerCase()}. It expires{' '}
+        <Time iso={created.expires_at} relative />.
+      </p>
+      <div className="flex justify-end">
+        <Button variant="primary" onClick={onDone}>
+          Done
+        </Button>
+      </div>
+    </div>
   )
 }

@@ -1,13 +1,13 @@
 import { LogOut, UserMinus } from 'lucide-react'
 import { useState } from 'react'
 import { useMe } from '../../../api/me.ts'
+import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { SelectField } from '../../../ui/field.tsx'
-import { type Column, Table } from '../../../ui/table.tsx'
+import { ConfirmDialog } from '../../../ui/dialog.tsx'
+import { SelectField } from '../../../ui/form/select-field.tsx'
+import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
-import { ChangeRole, type RoleChange } from './change-role.tsx'
-import { type Member, nameOf } from './queries.ts'
-import { RemoveMember } from './remove-member.tsx'
+import { type Member, nameOf, useMemberActions } from './queries.ts'
 import { isRole, nameOfRole, ROLE_SUMMARIES, type Role, rolesToGive } from './rights.ts'
 
 export function MembersTable({ rows }: { readonly rows: readonly Member[] }) {
@@ -98,5 +98,93 @@ function Removal({ row, onRemove }: RemovalProps) {
     >
       Remove
     </Button>
+  )
+}
+
+interface RoleChange {
+  readonly member: Member
+  readonly role: Role
+}
+
+interface ChangeRoleProps {
+  readonly change: RoleChange | undefined
+  readonly onClose: () => void
+}
+
+function ChangeRole({ change, onClose }: ChangeRoleProps) {
+  const { changeRole } = useMemberActions()
+  return (
+    <ConfirmDialog
+      open={change !== undefined}
+      onOpenChange={(open) => {
+        if (!open) onClose()
+      }}
+      title={change === undefined ? '' : `Make ${nameOf(change.member)} ${articled(change.role)}?`}
+      confirmLabel="Change role"
+      onConfirm={async () => {
+        if (change === undefined) return
+        await changeRole(change.member.id, change.role)
+        toast(`${nameOf(change.member)} is now ${articled(change.role)}`)
+      }}
+    >
+      {change !== undefined && <Effect change={change} />}
+    </ConfirmDialog>
+  )
+}
+
+function Effect({ change: { member, role } }: { readonly change: RoleChange }) {
+  const { user } = useMe()
+  return (
+    <>
+      <p>
+        {nameOfRole(role)}: {ROLE_SUMMARIES[role]} Until now: {nameOfRole(member.role)}.
+      </p>
+      <p>
+        The change applies within a second, also to their devices and API keys.
+        {member.id === user.id && ' You may not be able to revert it yourself.'}
+      </p>
+    </>
+  )
+}
+
+/** "an owner", "a developer", "a billing member". */
+function articled(role: Role): string {
+  if (role === 'billing') return 'a billing member'
+  return role === 'developer' ? 'a developer' : `an ${role}`
+}
+
+interface RemoveMemberProps {
+  readonly member: Member | undefined
+  readonly onClose: () => void
+}
+
+/** Removes somebody, or oneself. */
+function RemoveMember({ member, onClose }: RemoveMemberProps) {
+  const { user, account } = useMe()
+  const { remove } = useMemberActions()
+  const isSelf = member?.id === user.id
+  const name = member === undefined ? '' : nameOf(member)
+  return (
+    <ConfirmDialog
+      open={member !== undefined}
+      onOpenChange={(open) => {
+        if (!open) onClose()
+      }}
+      title={isSelf ? `Leave ${account.name}?` : `Remove ${name}?`}
+      confirmLabel={isSelf ? 'Leave account' : 'Remove member'}
+      danger
+      onConfirm={async () => {
+        if (member === undefined) return
+        await remove(member.id)
+        if (isSelf) location.assign('/app/')
+        else toast(`Removed ${name}`)
+      }}
+    >
+      <p>
+        Within a second {isSelf ? 'your' : 'their'} sessions in this account end, {isSelf ? 'your' : 'their'} devices
+        are disconnected, and the API keys that {isSelf ? 'you' : 'they'} created are revoked.
+      </p>
+      <p>Another invitation does not restore them. Usage and payments stay on record.</p>
+    </ConfirmDialog>
   )
 }

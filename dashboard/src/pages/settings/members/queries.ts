@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import type { paths } from '../../../api/schema.d.ts'
-import { type Pages, usePages } from '../../../ui/paged.tsx'
+import { type Pages, usePages } from '../../../ui/table/paged.tsx'
 import type { Role } from './rights.ts'
 
 export type Member = paths['/v1/members']['get']['responses'][200]['content']['application/json']['data'][number]

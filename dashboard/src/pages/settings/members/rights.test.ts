@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as server from '../../../../../src/domain/rights.ts'
+import * as server from '../../../../../src/domain/identity/caller.ts'
 import { mayGiveAll, RIGHTS, ROLES, rightsOfRole, rolesToGive, SCOPES, sentenceOfRight } from './rights.ts'
 
 test('the words are those of the gateway’s own table of rights', () => {
@@ -26,6 +26,6 @@ test('admins give every role but owner, and who does not manage members gives no
 })
 
 test('a right that is not known is called by its name, also one that is on every object', () => {
-  assert.equal(sentenceOfRight('chat'), 'Ask models, at the cost of the account.')
+  assert.equal(sentenceOfRight('chat'), 'Call models, at the account’s cost.')
   assert.equal(sentenceOfRight('toString'), 'ToString.')
 })

@@ -12,6 +12,7 @@ export const SCOPES = [
   'agents:write',
   'webhooks',
   'keys',
+  'members',
   'billing',
 ] as const
 export type Scope = (typeof SCOPES)[number]
@@ -28,11 +29,11 @@ const BUILDERS = ['owner', 'admin', 'developer'] as const
 const MANAGERS = ['owner', 'admin'] as const
 
 export const RIGHTS: Readonly<Record<string, RightWords>> = {
-  chat: { label: 'Chat', may: 'ask models, at the cost of the account', roles: BUILDERS },
+  chat: { label: 'Chat', may: 'call models, at the account’s cost', roles: BUILDERS },
   'models:read': { label: 'Models', may: 'list models and prices', roles: ROLES },
   'usage:read': { label: 'Usage', may: 'read usage and requests', roles: ROLES },
-  'agents:read': { label: 'Read agents', may: 'read agents and what they did', roles: BUILDERS },
-  'agents:write': { label: 'Run agents', may: 'start and steer agents, at the cost of the account', roles: BUILDERS },
+  'agents:read': { label: 'Read agents', may: 'read agents and their work', roles: BUILDERS },
+  'agents:write': { label: 'Run agents', may: 'start and control agents, at the account’s cost', roles: BUILDERS },
   webhooks: { label: 'Webhooks', may: 'manage webhooks', roles: BUILDERS },
   keys: { label: 'API keys', may: 'create, change and revoke API keys', roles: BUILDERS },
   billing: { label: 'Billing', may: 'read credit and invoices, set budgets', roles: ['owner', 'admin', 'billing'] },
@@ -47,15 +48,18 @@ export const RIGHTS: Readonly<Record<string, RightWords>> = {
   },
 }
 
-/** Rights beyond the scopes: a key has them with full access alone. */
-const BEYOND_SCOPES = ['members:read', 'members', 'audit', 'devices']
+/** Rights beyond the scopes: a key has them with full access, the first and last with `members`, too. */
+const BEYOND_SCOPES = ['members:read', 'audit', 'devices']
+
+/** What a key with limits never has: whoever it let in, and what it created, would be without them. */
+export const DELEGATING_SCOPES: readonly Scope[] = ['keys', 'members']
 
 /** One that a newer gateway has and this page does not know is called by its own name. */
 export function labelOfRight(right: string): string {
   return wordsOf(right)?.label ?? right
 }
 
-/** "Ask models, at the cost of the account." */
+/** "Call models, at the account’s cost." */
 export function sentenceOfRight(right: string): string {
   const may = wordsOf(right)?.may ?? right
   return `${may.charAt(0).toUpperCase()}${may.slice(1)}.`
@@ -83,10 +87,10 @@ const ROLE_NAMES: Readonly<Record<Role, string>> = {
 }
 
 export const ROLE_SUMMARIES: Readonly<Record<Role, string>> = {
-  owner: 'Everything, also making and removing owners.',
-  admin: 'Everything but making, changing and removing owners.',
+  owner: 'Everything, including adding and removing owners.',
+  admin: 'Everything except adding, changing and removing owners.',
   developer: 'Models, agents, webhooks and API keys. No billing, and no members.',
-  billing: 'Credit, budgets, invoices and usage. Asks no models and makes no keys.',
+  billing: 'Credit, budgets, invoices and usage. No model calls and no keys.',
 }
 
 export function nameOfRole(role: string): string {

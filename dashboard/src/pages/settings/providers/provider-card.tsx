@@ -1,13 +1,24 @@
 /** One provider that was called: its state, what it is busy with, and each model by itself. */
-import { KeyRound } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { CircleCheck, CircleX, KeyRound, PlugZap } from 'lucide-react'
 import { useId } from 'react'
-import { formatCount, plural } from '../../../lib/format.ts'
+import { problemOf } from '../../../api/problem.ts'
+import { formatCount, formatUsd, plural } from '../../../lib/format.ts'
+import { toast } from '../../../ui/announcer.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Section } from '../../../ui/page.tsx'
 import { HealthStatus } from '../../../ui/status.tsx'
+import { type Column, Table } from '../../../ui/table/table.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
-import { DeploymentsTable } from './deployments-table.tsx'
-import { ProviderTest } from './provider-test.tsx'
-import { isCooling, untilText } from './provider-words.ts'
-import type { Credential, Provider } from './queries.ts'
+import { Dash, Ms, Time, Tokens } from '../../../ui/values.tsx'
+import { breakerText, failedText, isCooling, untilText } from './provider-words.ts'
+import {
+  type Credential,
+  type Deployment,
+  type Provider,
+  type ProviderTestResult,
+  providerTestQuery,
+} from './queries.ts'
 
 export function ProviderCard({ provider }: { readonly provider: Provider }) {
   const id = useId()
@@ -36,11 +47,12 @@ export function ProviderCard({ provider }: { readonly provider: Provider }) {
 }
 
 function Load({ provider }: { readonly provider: Provider }) {
-  const { in_flight: busy, max_in_flight: most, queued, credentials } = provider
+  const { in_flight: busy, max_in_flight: most, queued, credentials, cost_unbilled_usd: unbilled } = provider
   const facts = [
     ['In flight', most === null ? formatCount(busy) : `${formatCount(busy)} of ${formatCount(most)}`],
     ['Waiting', formatCount(queued)],
     ['Credentials', formatCount(credentials.length)],
+    ...(unbilled > 0 ? [['Cost of failed calls', formatUsd(unbilled)] as const] : []),
   ] as const
   return (
     <dl className="flex flex-wrap gap-x-6 gap-y-1 text-sm">
@@ -82,3 +94,134 @@ function Cooling({ credentials, count }: CoolingProps) {
     </div>
   )
 }
+
+/** The models that were called, each with its own breaker. */
+function DeploymentsTable({ provider }: { readonly provider: Provider }) {
+  return (
+    <Table
+      label={`Models of ${provider.name}`}
+      columns={COLUMNS}
+      rows={provider.deployments}
+      rowKey={({ model }) => model}
+      className="p-3 md:rounded-none md:border-x-0 md:border-b-0 md:p-0 [&_th]:static"
+    />
+  )
+}
+
+const COLUMNS: readonly Column<Deployment>[] = [
+  {
+    id: 'model',
+    header: 'Model',
+    primary: true,
+    cell: ({ model }) => <span className="block min-w-30 font-mono text-sm wrap-anywhere">{model}</span>,
+  },
+  { id: 'state', header: 'State', cell: (deployment) => <State deployment={deployment} /> },
+  { id: 'failure', header: 'Last failure', cell: (deployment) => <LastFailure deployment={deployment} /> },
+  { id: 'failed', header: 'Failed', align: 'right', cell: (deployment) => failedText(deployment) },
+  { id: 'first', header: 'First token', align: 'right', cell: ({ first_event_ms }) => <Ms value={first_event_ms} /> },
+  { id: 'whole', header: 'Answer', align: 'right', cell: ({ whole_answer_ms }) => <Ms value={whole_answer_ms} /> },
+  { id: 'busy', header: 'In flight', align: 'right', cell: ({ in_flight }) => <Tokens value={in_flight} /> },
+]
+
+function State({ deployment }: { readonly deployment: Deployment }) {
+  const now = useNow()
+  const why = breakerText(deployment, now)
+  return (
+    <span className="inline-flex min-w-32 flex-wrap items-center justify-end gap-x-2 gap-y-1 md:justify-start">
+      <HealthStatus status={deployment.breaker} />
+      {why !== undefined && <span className="text-sm text-soft">{why}</span>}
+    </span>
+  )
+}
+
+function LastFailure({ deployment: { last_failure: failure } }: { readonly deployment: Deployment }) {
+  if (failure === null) return <Dash />
+  return (
+    <span className="block min-w-32 md:max-w-96">
+      <span className="block break-words">{failure.message}</span>
+      <span className="text-xs text-soft">
+        <Time iso={failure.at} relative />
+      </span>
+    </span>
+  )
+}
+
+/** Sends one test call to a provider and shows its result. */
+function ProviderTest({ name }: { readonly name: string }) {
+  const { data: result, dataUpdatedAt, isFetching, refetch } = useQuery(providerTestQuery(name))
+  const test = async () => {
+    const { error } = await refetch()
+    if (error !== null) toast(problemOf(error).message, { tone: 'bad' })
+  }
+  return (
+    <div className="flex flex-wrap items-center justify-end gap-x-3 gap-y-1 md:justify-start">
+      <Button
+        size="sm"
+        icon={PlugZap}
+        aria-label={`Test ${name}`}
+        title="Requests its list of models, free of charge"
+        pending={isFetching}
+        onClick={() => void test()}
+      >
+        Test
+      </Button>
+      <div className="flex max-w-prose min-w-0 flex-col text-left text-sm">
+        <p role="status" aria-label={`Test of ${name}`} className="break-words text-ink">
+          {isFetching && <span className="text-soft">Testing…</span>}
+          {!isFetching && result !== undefined && <Outcome result={result} />}
+        </p>
+        {!isFetching && result !== undefined && (
+          // (outside of what is read out when it changes: the age changes by itself)
+          <p className="pl-6 text-xs text-soft">
+            <Ms value={result.duration_ms} />, <Time iso={new Date(dataUpdatedAt).toISOString()} relative />
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Outcome({ result: { ok, message } }: { readonly result: ProviderTestResult }) {
+  const Icon = ok ? CircleCheck : CircleX
+  return (
+    <span className="flex items-start gap-2">
+      <Icon aria-hidden className={`mt-0.5 size-4 shrink-0 ${ok ? 'text-good' : 'text-bad'}`} />
+      <span className="min-w-0">
+        <span className="sr-only">{ok ? 'Passed: ' : 'Failed: '}</span>
+        {message}
+      </span>
+    </span>
+  )
+}
+
+/** Those of which nothing is known yet, in few lines. */
+export function QuietProviders({ providers }: { readonly providers: readonly Provider[] }) {
+  return (
+    <Section title="Not called yet" description="Configured, but not called since this process started.">
+      <Table label="Providers not called yet" columns={QUIET_COLUMNS} rows={providers} rowKey={({ id }) => id} />
+    </Section>
+  )
+}
+
+const QUIET_COLUMNS: readonly Column<Provider>[] = [
+  { id: 'name', header: 'Provider', primary: true, cell: ({ name }) => <span className="font-medium">{name}</span> },
+  {
+    id: 'address',
+    header: 'Address',
+    cell: ({ base_url: address }) => <span className="font-mono text-sm break-all">{address}</span>,
+  },
+  {
+    id: 'credentials',
+    header: 'Credentials',
+    align: 'right',
+    cell: ({ credentials }) => formatCount(credentials.length),
+  },
+  {
+    id: 'limit',
+    header: 'Concurrency limit',
+    align: 'right',
+    cell: ({ max_in_flight: most }) => (most === null ? 'No limit' : formatCount(most)),
+  },
+  { id: 'state', header: 'State', cell: () => <HealthStatus status="unknown" /> },
+  { id: 'test', header: 'Test', cell: ({ name }) => <ProviderTest name={name} /> },
+]

@@ -23,8 +23,9 @@ function deployment(over: Partial<Deployment> = {}): Deployment {
 }
 
 function provider(name: string, status: Provider['status'], over: Partial<Provider> = {}): Provider {
-  const rest = { base_url: '', max_in_flight: null, in_flight: 0, queued: 0, credentials: [], deployments: [] }
-  return { id: name, object: 'provider', name, status, ...rest, ...over }
+  const busy = { max_in_flight: null, in_flight: 0, queued: 0 }
+  const rest = { base_url: '', cost_unbilled_usd: 0, credentials: [], deployments: [] }
+  return { id: name, object: 'provider', name, status, ...busy, ...rest, ...over }
 }
 
 test('what is down comes first, and counts leave out what there is none of', () => {
@@ -40,9 +41,9 @@ test('what is down comes first, and counts leave out what there is none of', () 
 test('a breaker says why it is open and when that ends', () => {
   assert.equal(breakerText(deployment(), NOW), undefined)
   const open = deployment({ breaker: 'open', failures: 5, open_until: at(23_400) })
-  assert.equal(breakerText(open, NOW), 'Breaker open after 5 failures in a row, tried again in 24 s')
+  assert.equal(breakerText(open, NOW), 'Breaker open after 5 failures in a row, probed in 24 s')
   const half = deployment({ breaker: 'half_open', failures: 1 })
-  assert.equal(breakerText(half, NOW), 'Breaker half-open: one request tries it after 1 failure in a row')
+  assert.equal(breakerText(half, NOW), 'Breaker half-open: one test request after 1 failure in a row')
 })
 
 test('a time that is over is the next request’s, a far one is told in minutes', () => {

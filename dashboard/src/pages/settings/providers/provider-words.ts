@@ -33,8 +33,8 @@ export function countsText(providers: readonly Provider[]): string {
 export function breakerText({ breaker, open_until: until, failures }: Deployment, now: number): string | undefined {
   if (breaker === 'closed') return undefined
   const why = `${plural(failures, 'failure')} in a row`
-  if (breaker === 'half_open') return `Breaker half-open: one request tries it after ${why}`
-  return `Breaker open after ${why}${until === null ? '' : `, tried again ${untilText(until, now)}`}`
+  if (breaker === 'half_open') return `Breaker half-open: one test request after ${why}`
+  return `Breaker open after ${why}${until === null ? '' : `, probed ${untilText(until, now)}`}`
 }
 
 /** `in 24 s`, `in 3 min`, `now`. */

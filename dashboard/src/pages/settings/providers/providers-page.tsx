@@ -1,14 +1,17 @@
 /** What the gateway's providers are doing: which are left alone, since what, and how fast the others answer. */
-import { Plug } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { CircleDollarSign, Plug } from 'lucide-react'
+import { useEffect, useRef } from 'react'
 import { useCan } from '../../../api/me.ts'
+import { formatDateTime } from '../../../lib/time.ts'
+import { announce } from '../../../ui/announcer.tsx'
+import { Notice } from '../../../ui/notice.tsx'
 import { Page, Section } from '../../../ui/page.tsx'
-import { LoadMore } from '../../../ui/paged.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../../ui/states.tsx'
-import { ProviderCard } from './provider-card.tsx'
+import { LoadMore } from '../../../ui/table/paged.tsx'
+import { ProviderCard, QuietProviders } from './provider-card.tsx'
 import { bySeverity, countsText, hasNews } from './provider-words.ts'
-import { type Provider, useProviders } from './queries.ts'
-import { QuietProviders } from './quiet-providers.tsx'
-import { useAnnouncedStates } from './use-announced-states.ts'
+import { type Provider, priceEndsQuery, useProviders } from './queries.ts'
 
 const TITLE = 'Providers'
 
@@ -26,9 +29,10 @@ function Providers() {
   return (
     <Page
       title={TITLE}
-      description="As the process that answers sees them, from its own calls since it started. Renewed every 5 s."
+      description="As seen by the process that answered, from its calls since it started. Refreshed every 5 s."
       wide
     >
+      <PriceEnds />
       <Loaded query={pages} what="providers" skeleton={<SkeletonRows rows={8} />}>
         {(providers) =>
           providers.length === 0 ? (
@@ -42,6 +46,27 @@ function Providers() {
         }
       </Loaded>
     </Page>
+  )
+}
+
+/** Renders nothing without such prices or without an answer: the page does not depend on it. */
+function PriceEnds() {
+  const { data: ends = [] } = useQuery(priceEndsQuery)
+  if (ends.length === 0) return null
+  return (
+    <Notice icon={CircleDollarSign} tone="bad" title="Prices without a successor">
+      <ul className="list-disc pl-5">
+        {ends.map(({ id, model, ends_at: at, ended }) => (
+          <li key={id}>
+            <span className="font-mono break-all">{model}</span> {ended ? 'ended' : 'ends'} {formatDateTime(at, 'utc')}
+          </li>
+        ))}
+      </ul>
+      <p className="mt-2">
+        Requests to a model without a price are rejected. Set its <code className="font-mono">pricing</code>, or the{' '}
+        <code className="font-mono">successors</code> of its price, in turnpike.yaml.
+      </p>
+    </Notice>
   )
 }
 
@@ -68,7 +93,18 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
 function NoProviders() {
   return (
     <Empty icon={Plug} title="No providers are configured" command="export OPENAI_API_KEY=sk-… && turnpike start">
-      A key in the environment, or <code className="font-mono">providers</code> in turnpike.yaml, adds one.
+      To add one, set a key in the environment, or <code className="font-mono">providers</code> in turnpike.yaml.
     </Empty>
   )
+}
+
+/** Says which providers have come into another state since the list was last there. */
+function useAnnouncedStates(providers: readonly Provider[]): void {
+  const before = useRef<ReadonlyMap<string, Provider['status']>>(new Map())
+  useEffect(() => {
+    const known = before.current
+    before.current = new Map(providers.map(({ id, status }) => [id, status]))
+    const changed = providers.filter(({ id, status }) => known.has(id) && known.get(id) !== status)
+    if (changed.length > 0) announce(changed.map(({ name, status }) => `${name} is ${status}`).join(', '))
+  }, [providers])
 }

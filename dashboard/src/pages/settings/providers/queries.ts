@@ -3,7 +3,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, take } from '../../../api/client.ts'
 import type { paths } from '../../../api/schema.d.ts'
-import { type Pages, usePages } from '../../../ui/paged.tsx'
+import { type Pages, usePages } from '../../../ui/table/paged.tsx'
 
 type Answer = paths['/v1/admin/providers']['get']['responses'][200]['content']['application/json']
 export type Provider = Answer['data'][number]
@@ -28,6 +28,16 @@ export function useProviders(): Pages<Provider> {
     { refetchInterval: REFRESH_MS },
   )
 }
+
+export type PriceEnd =
+  paths['/v1/admin/price_ends']['get']['responses'][200]['content']['application/json']['data'][number]
+
+/** Prices that end within a week, or have ended; few, so that one page has them. */
+export const priceEndsQuery = queryOptions({
+  queryKey: ['/v1/admin/price_ends'],
+  queryFn: async () => (await take(api.GET('/v1/admin/price_ends', { params: { query: { limit: PAGE_SIZE } } }))).data,
+  staleTime: 60_000,
+})
 
 /**
  * One call by the process that answers, which may take 10 s; made when it is asked for and never by itself. What came of it

@@ -1,18 +1,20 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Laptop, LogOut, Smartphone } from 'lucide-react'
 import { useState } from 'react'
+import { api, take } from '../../../api/client.ts'
+import type { paths } from '../../../api/schema.d.ts'
 import { signOut } from '../../../api/session.ts'
 import { plural } from '../../../lib/format.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { LoadMore } from '../../../ui/paged.tsx'
 import { Empty, Loaded } from '../../../ui/states.tsx'
 import { StatusChip } from '../../../ui/status.tsx'
-import { type Column, Table } from '../../../ui/table.tsx'
+import { LoadMore, type Pages, usePages } from '../../../ui/table/paged.tsx'
+import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Dash, Time } from '../../../ui/values.tsx'
 import { browserName, isHandheld } from './browser-name.ts'
-import { type Session, useEndSessions, useSessions } from './queries.ts'
 
 export function SessionsPage() {
   const pages = useSessions()
@@ -21,7 +23,7 @@ export function SessionsPage() {
   return (
     <Page
       title="Sessions"
-      description="Browsers that you are signed in with. If you do not know one, sign it out."
+      description="Browsers in which you are signed in. Sign out those that you do not recognize."
       actions={
         others.length > 0 && (
           <Button icon={LogOut} onClick={() => setEnding(others)}>
@@ -39,7 +41,7 @@ export function SessionsPage() {
               columns={columnsFor((session) => setEnding([session]))}
               rows={rows}
               rowKey={({ id }) => id}
-              empty={<Empty icon={Laptop} title="You are signed in with no browser" />}
+              empty={<Empty icon={Laptop} title="No sessions" />}
             />
             <LoadMore pages={pages} noun="session" />
           </div>
@@ -118,9 +120,37 @@ function EndSessions({ sessions, onClose }: EndSessionsProps) {
       }}
     >
       <p>
-        {isOne ? 'It is' : `${plural(sessions.length, 'browser')} are`} signed out within a second, and whoever is there
-        has to sign in again. API keys and connected devices go on working.
+        {isOne ? 'It is' : `${plural(sessions.length, 'browser')} are`} signed out within a second. API keys and
+        connected devices keep working.
       </p>
     </ConfirmDialog>
   )
+}
+
+type Session = paths['/v1/sessions']['get']['responses'][200]['content']['application/json']['data'][number]
+
+const SESSIONS = '/v1/sessions'
+const PAGE_SIZE = 50
+
+function useSessions(): Pages<Session> {
+  return usePages([SESSIONS], (cursor) =>
+    take(api.GET('/v1/sessions', { params: { query: { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) } } })),
+  )
+}
+
+/** Ends sessions one after the other; one that is over already is no failure. */
+function useEndSessions(): (ids: readonly string[]) => Promise<void> {
+  const queries = useQueryClient()
+  return async (ids) => {
+    try {
+      for (const id of ids) await endOne(id)
+    } finally {
+      await queries.invalidateQueries({ queryKey: [SESSIONS] })
+    }
+  }
+}
+
+async function endOne(id: string): Promise<void> {
+  const answer = await api.DELETE('/v1/sessions/{id}', { params: { path: { id } } })
+  if (answer.response.status !== 404) await take(Promise.resolve(answer))
 }

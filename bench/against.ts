@@ -1,0 +1,95 @@
+/**
+ * `npm run bench -- --against FOLDER`: the CPU time of this checkout against that of another one, second by second in
+ * turn before the same upstream. The noise of a machine lasts longer than a second and so meets both. Two processes of
+ * the same code differ, too, so both are started several times.
+ */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { startGateway } from '../test/support/gateway.ts'
+import { CHUNKS, configOf } from './bench-config.ts'
+import { type Measured, saturate, type Target, type Work } from './load.ts'
+import { type BenchProcess, percentile, start } from './processes.ts'
+
+const STARTS = 5
+const WARM_SECONDS = 6
+const ROUNDS = 10
+const BUDGET = 1.03
+
+const WORKS: ReadonlyArray<{ readonly figure: string; readonly work: Work; readonly inFlight: number }> = [
+  { figure: 'JSON, 64 in flight', work: { model: 'json', stream: false }, inFlight: 64 },
+  { figure: 'JSON, 1 in flight', work: { model: 'json', stream: false }, inFlight: 1 },
+  { figure: 'stream at full speed, 64 in flight', work: { model: `stream-${CHUNKS}`, stream: true }, inFlight: 64 },
+]
+
+/** CPU time of a request in one start of both, µs. */
+interface Compared {
+  readonly other: number
+  readonly own: number
+}
+
+type Start = typeof startGateway
+
+/** @returns whether no figure is worse by more than 3 %. */
+export async function benchAgainst(folder: string): Promise<boolean> {
+  const support = pathToFileURL(join(resolve(folder), 'test/support/gateway.ts')).href
+  const others = (await import(support)) as { startGateway: Start }
+  const upstream = await start('upstream.ts')
+  const results = WORKS.map((): Compared[] => [])
+  try {
+    for (let time = 0; time < STARTS; time++) {
+      const compared = await compareOnce([others.startGateway, startGateway], upstream)
+      for (const [index, each] of compared.entries()) results[index]?.push(each)
+    }
+  } finally {
+    upstream.stop()
+  }
+  return WORKS.map(({ figure }, index) => report(figure, results[index] ?? [])).every(Boolean)
+}
+
+async function compareOnce(starts: readonly [Start, Start], upstream: BenchProcess): Promise<Compared[]> {
+  const logFile = join(mkdtempSync(join(tmpdir(), 'turnpike-against-')), 'gateways.log')
+  const options = { config: configOf(upstream.port), logFile, env: { LOG_LEVEL: 'info' } }
+  const gateways = [await starts[0](options), await starts[1](options)] as const
+  try {
+    const [other, own] = await Promise.all(
+      gateways.map(async ({ port, pid, key }): Promise<Target> => ({ name: `${port}`, port, pid, key: await key() })),
+    )
+    const compared: Compared[] = []
+    if (other === undefined || own === undefined) return compared
+    for (const { work, inFlight } of WORKS) compared.push(await compareRounds([other, own], work, inFlight))
+    return compared
+  } finally {
+    for (const gateway of gateways) await gateway.stop()
+  }
+}
+
+/** Whose second comes first changes with the round. */
+async function compareRounds(targets: readonly [Target, Target], work: Work, inFlight: number): Promise<Compared> {
+  for (const target of targets) await saturate(target, work, { inFlight, seconds: WARM_SECONDS })
+  const measured: [Measured[], Measured[]] = [[], []]
+  for (let round = 0; round < ROUNDS; round++) {
+    const order = round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)
+    for (const index of order) measured[index].push(await saturate(targets[index], work, { inFlight, seconds: 1 }))
+  }
+  return { other: cpuOf(measured[0]), own: cpuOf(measured[1]) }
+}
+
+function cpuOf(rounds: readonly Measured[]): number {
+  const sum = (name: 'cpuUs' | 'requests') => rounds.reduce((total, round) => total + round[name], 0)
+  return sum('cpuUs') / sum('requests')
+}
+
+/** The median of the starts. */
+function report(figure: string, compared: readonly Compared[]): boolean {
+  const median = (values: readonly number[]) => percentile(values, 50)
+  const ratios = compared.map(({ other, own }) => own / other)
+  const before = median(compared.map(({ other }) => other)).toFixed(1)
+  const after = median(compared.map(({ own }) => own)).toFixed(1)
+  const single = ratios.map((ratio) => ratio.toFixed(3)).join(', ')
+  console.log(
+    `${figure}: CPU µs a request ${before} → ${after}, ratio ${median(ratios).toFixed(3)} (starts: ${single})`,
+  )
+  return median(ratios) <= BUDGET
+}

@@ -1,0 +1,67 @@
+/** Forms: under way, refused, and what was typed kept. */
+import { createContext, type FormEvent, type ReactNode, useContext, useState } from 'react'
+import { type ApiProblem, problemOf } from '../../api/problem.ts'
+import { Button } from '../button.tsx'
+import { classNames } from '../class-names.ts'
+import { ProblemSummary } from '../notice.tsx'
+
+export interface FormProps {
+  /** When it rejects, the form says why and keeps its input. */
+  readonly onSubmit: () => Promise<void>
+  readonly children: ReactNode
+  readonly submitLabel: string
+  readonly onCancel?: (() => void) | undefined
+  /** Not ready to be sent. */
+  readonly disabled?: boolean | undefined
+  readonly danger?: boolean | undefined
+  readonly className?: string
+}
+
+const FormProblem = createContext<ApiProblem | undefined>(undefined)
+
+export function Form(props: FormProps) {
+  const { onSubmit, children, submitLabel, onCancel, disabled = false, danger = false, className } = props
+  const { pending, problem, submit } = useSubmit(onSubmit)
+  const send = (event: FormEvent) => {
+    event.preventDefault()
+    event.stopPropagation() // a form in a dialog is, for React, within the form that opened it
+    if (!disabled) submit()
+  }
+  return (
+    <FormProblem value={problem}>
+      <form onSubmit={send} aria-busy={pending || undefined} className={classNames('flex flex-col gap-5', className)}>
+        {problem !== undefined && <ProblemSummary problem={problem} />}
+        {children}
+        <div className="flex flex-wrap justify-end gap-2">
+          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+          <Button type="submit" variant={danger ? 'danger' : 'primary'} pending={pending} disabled={disabled}>
+            {submitLabel}
+          </Button>
+        </div>
+      </form>
+    </FormProblem>
+  )
+}
+
+/**
+ * What the form's last answer said about a parameter.
+ * @param param As the API calls it; undefined: the field is no parameter.
+ */
+export function useFieldError(param: string | undefined): string | undefined {
+  const problem = useContext(FormProblem)
+  return param !== undefined && problem?.param === param ? problem.message : undefined
+}
+
+function useSubmit(onSubmit: () => Promise<void>) {
+  const [pending, setPending] = useState(false)
+  const [problem, setProblem] = useState<ApiProblem>()
+  const submit = () => {
+    if (pending) return
+    setPending(true)
+    setProblem(undefined)
+    onSubmit()
+      .catch((error: unknown) => setProblem(problemOf(error)))
+      .finally(() => setPending(false))
+  }
+  return { pending, problem, submit }
+}

@@ -1,0 +1,117 @@
+/**
+ * The events of webhooks. A body is `{event_id, type, created_at, data}`. Types and fields are added over time; none is changed
+ * or removed.
+ */
+export const WEBHOOK_EVENT_TYPES = [
+  'agent.started',
+  'agent.completed',
+  'agent.failed',
+  'agent.cancelled',
+  'usage.alert',
+  'credit.exhausted',
+  'ledger.audit',
+  'webhook.test',
+] as const
+
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
+export type AgentEventType = Extract<WebhookEventType, `agent.${string}`>
+
+/** What happened to an agent. */
+export interface AgentEventData {
+  /** As it was then. */
+  readonly agent: AgentData
+  /** The run that started or ended. */
+  readonly run_id: string
+  /** Of the agent's events, see `GET /v1/agents/{id}/events`: it rises, so what is lower is older. */
+  readonly sequence: number
+}
+
+/** In the shape of `GET /v1/agents/{id}`. */
+export interface AgentData {
+  readonly id: string
+  readonly object: 'agent'
+  readonly name: string
+  readonly status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
+  /** `organisation/repository` */
+  readonly repository: string
+  readonly model: string
+  /** What the work starts from; null: the repository's default branch. */
+  readonly base_branch: string | null
+  /** What is worked on and pushed. */
+  readonly branch: string
+  readonly summary: string | null
+  readonly error: { readonly code: string; readonly message: string } | null
+  /** Of all its runs. */
+  readonly usage: { readonly tokens: number; readonly cost_usd: number }
+  readonly runs: number
+  readonly created_at: string
+  readonly started_at: string | null
+  readonly ended_at: string | null
+}
+
+/** How far a calendar month (UTC) has been spent. */
+interface SpendingData {
+  readonly account_id: string
+  readonly period_start: string
+  /** Exclusive. */
+  readonly period_end: string
+  readonly spent_usd: number
+  /** Of the whole period: the budget, or all credit that there was to spend. */
+  readonly limit_usd: number
+}
+
+export interface UsageAlertData extends SpendingData {
+  /** What `limit_usd` is: the account's monthly budget or, without one, its credit. */
+  readonly basis: 'budget' | 'credit'
+  /** Of `limit_usd`; one of the account's `alert_thresholds`. */
+  readonly threshold_percent: number
+}
+
+export interface CreditExhaustedData extends SpendingData {
+  readonly credit_remaining_usd: number
+}
+
+/** An audit of the ledger of all accounts that found something; sent to the installation's first account. */
+export interface LedgerAuditData {
+  readonly audit_id: string
+  readonly started_at: string
+  readonly ended_at: string
+  /** Audited. */
+  readonly accounts: number
+  readonly rows: number
+  readonly findings_count: number
+  /** Findings by kind. */
+  readonly counts: Readonly<Record<string, number>>
+  /** The first 20. */
+  readonly findings: readonly {
+    readonly account_id: string
+    readonly kind: string
+    readonly subject: string
+    readonly expected: string
+    readonly actual: string
+  }[]
+}
+
+export interface WebhookTestData {
+  readonly webhook_id: string
+  readonly message: string
+}
+
+export interface DataOfEvents extends Record<AgentEventType, AgentEventData> {
+  readonly 'usage.alert': UsageAlertData
+  readonly 'credit.exhausted': CreditExhaustedData
+  readonly 'ledger.audit': LedgerAuditData
+  readonly 'webhook.test': WebhookTestData
+}
+
+export interface WebhookEventOf<Type extends WebhookEventType> {
+  /** The same in every delivery of one event. */
+  readonly event_id: string
+  readonly type: Type
+  /** When it happened, ISO 8601 UTC; not when it was delivered. */
+  readonly created_at: string
+  readonly data: DataOfEvents[Type]
+}
+
+/** Discriminated by `type`. */
+export type WebhookEvent = { [Type in WebhookEventType]: WebhookEventOf<Type> }[WebhookEventType]

@@ -1,0 +1,206 @@
+/**
+ * How agents ask models: as any client does, through the gateway, with the rights of whoever asked for the run, looked up
+ * anew for each call. Only that there is no connection: the answer is taken in memory.
+ */
+
+import type { Kysely } from 'kysely'
+import type { Database } from '../db/schema/schema.ts'
+import { agentReference } from '../domain/agent.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { type Caller, type Role, rightsOfRole } from '../domain/identity/caller.ts'
+import type { AccountId, DeviceId, IdSource, UserId } from '../domain/ids.ts'
+import { parseNanoUsd } from '../domain/money.ts'
+import type { Creator } from '../features/agents/store.ts'
+import type { ModelOrder } from '../features/agents/worker/deps.ts'
+import { checkAddress, loadKeyById } from '../features/keys/active-key.ts'
+import { findConnectedDevice } from '../features/oauth/devices.ts'
+import { inRole } from '../features/oauth/scopes.ts'
+import type { Gateway } from '../gateway/pipeline.ts'
+import type { ClientConnection } from '../gateway/ports.ts'
+import { isRecord, parseJson } from '../lib/json.ts'
+import type { AskModel, ModelAnswer, ModelRequest, ToolCallMessage } from '../runner/ports.ts'
+
+export interface AskModelInput {
+  readonly complete: Gateway['complete']
+  /** Rejects with `GatewayError` when they may no longer do anything here. */
+  readonly callerOf: (accountId: AccountId, creator: Creator) => Promise<Caller>
+  readonly ids: Pick<IdSource, 'request'>
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+}
+
+export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (order: ModelOrder) => AskModel {
+  return ({ accountId, agentId, runId, model, creator }) =>
+    async (request, signal) => {
+      const caller = await callerOf(accountId, creator)
+      if (!caller.scopes.has('agents:write')) {
+        throw new GatewayError(
+          'insufficient_scope',
+          "The requester of this run no longer has the right 'agents:write'.",
+        )
+      }
+      signal.throwIfAborted()
+      const asked = {
+        caller,
+        body: bodyOf(model, request),
+        requestId: ids.request(),
+        clientRequestId: agentReference(agentId, runId),
+        idempotencyKey: undefined,
+        receivedAt: clock(),
+      }
+      return readAnswer(await answered((client) => complete(asked, client), signal))
+    }
+}
+
+/**
+ * The body of a whole answer. The client leaves when the signal is aborted, and does not wait for what becomes of its call,
+ * which may be read to its end for the exact usage.
+ */
+async function answered(
+  complete: (client: ClientConnection) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  let body = ''
+  let leave = (): void => undefined
+  const abort = (): void => {
+    leave()
+    reject(signal.reason)
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  const client: ClientConnection = {
+    onLeave(listener) {
+      leave = listener
+      if (signal.aborted) listener()
+    },
+    streaming: () => false,
+    expectStream: () => undefined,
+    write: () => undefined,
+    endStream: () => undefined,
+    sendJson(text) {
+      body = text
+    },
+  }
+  complete(client).then(() => resolve(body), reject)
+  return promise.finally(() => signal.removeEventListener('abort', abort))
+}
+
+function bodyOf(model: string, { messages, tools, maxTokens }: ModelRequest): object {
+  return {
+    model,
+    messages,
+    ...(tools.length > 0 ? { tools } : {}),
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+  }
+}
+
+/** As `gateway/deliver.ts` has written it. */
+interface Answered {
+  readonly id: string
+  readonly choices: readonly {
+    readonly finish_reason: string
+    readonly message: { readonly content: string | null; readonly tool_calls?: readonly ToolCallMessage[] }
+  }[]
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly cost: number }
+}
+
+function readAnswer(text: string): ModelAnswer {
+  const json = parseJson(text)
+  if (!isRecord(json)) throw new Error('The gateway gave no answer.')
+  const { id, choices, usage } = json as unknown as Answered // our own
+  const [choice] = choices
+  if (choice === undefined) throw new Error('The gateway gave an answer without a choice.')
+  const { content, tool_calls: calls } = choice.message
+  const costNanoUsd = parseNanoUsd(usage.cost)
+  if (costNanoUsd === undefined) throw new Error('The gateway gave an answer without a cost.')
+  return {
+    message: { role: 'assistant', content, ...(calls === undefined ? {} : { tool_calls: calls }) },
+    finishReason: choice.finish_reason,
+    promptTokens: usage.prompt_tokens,
+    completionTokens: usage.completion_tokens,
+    costNanoUsd,
+    completionId: id,
+  }
+}
+
+interface CreatorInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** The result rejects with 401 when they are nobody here any more, and 403 for an address that is not theirs to use. */
+export function creatorCallers(input: CreatorInput): (accountId: AccountId, creator: Creator) => Promise<Caller> {
+  return async (accountId, creator) => {
+    switch (creator.kind) {
+      case 'key':
+        return callerOfKey(input, accountId, creator)
+      case 'token':
+        return callerOfDevice(input, accountId, creator)
+      case 'session':
+        return callerOfMember(input, accountId, creator)
+    }
+  }
+}
+
+async function callerOfKey(
+  { db, now }: CreatorInput,
+  accountId: AccountId,
+  { keyId, address }: Creator,
+): Promise<Caller> {
+  const key = await loadKeyById(db, { accountId, keyId })
+  if (key === undefined) throw gone('The API key that requested this run was revoked.')
+  if (key.expiresAt <= now()) throw gone('The API key that requested this run has expired.')
+  checkAddress(key, address)
+  return key.caller
+}
+
+async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyId }: Creator): Promise<Caller> {
+  const id = keyId as string as DeviceId // what usage of a device is booked on
+  const device = await findConnectedDevice(db, { accountId, id })
+  const plan = await planOf(db, accountId)
+  if (device === undefined || plan === undefined) throw gone('The device that requested this run was disconnected.')
+  const { userId, role } = device
+  return {
+    ...PERSON,
+    kind: 'token',
+    accountId,
+    keyId,
+    userId,
+    role,
+    plan,
+    scopes: new Set(inRole(device.scopes, role)),
+  }
+}
+
+async function callerOfMember({ db }: CreatorInput, accountId: AccountId, { keyId, userId }: Creator): Promise<Caller> {
+  const role = userId === undefined ? undefined : await roleOf(db, accountId, userId)
+  const plan = await planOf(db, accountId)
+  if (role === undefined || plan === undefined)
+    throw gone('The user who requested this run is no longer a member of the account.')
+  return { ...PERSON, kind: 'session', accountId, keyId, userId, role, plan, scopes: rightsOfRole(role) }
+}
+
+const PERSON = { models: undefined, requestsPerMinute: undefined, monthlyBudgetNanoUsd: undefined }
+
+async function roleOf(db: Kysely<Database>, accountId: AccountId, userId: UserId): Promise<Role | undefined> {
+  const row = await db
+    .selectFrom('member')
+    .innerJoin('person', 'person.id', 'member.user_id')
+    .select('member.role')
+    .where('member.account_id', '=', accountId)
+    .where('member.user_id', '=', userId)
+    .where('member.removed_at', 'is', null)
+    .where('person.disabled_at', 'is', null)
+    .executeTakeFirst()
+  return row?.role
+}
+
+async function planOf(db: Kysely<Database>, accountId: AccountId): Promise<string | undefined> {
+  const row = await db.selectFrom('account').select('plan').where('id', '=', accountId).executeTakeFirst()
+  return row?.plan
+}
+
+function gone(message: string): GatewayError {
+  return new GatewayError('invalid_credential', message)
+}

@@ -1,0 +1,86 @@
+/** Background work: the job runner with the jobs of all features. A process with role `api` runs none of them. */
+import type { OpenedDatabase } from '../db/database.ts'
+import type { Committer } from '../features/credit/commit/committer.ts'
+import { type RecoveryInput, recoverSpools } from '../features/credit/spool/recovery.ts'
+import { sweepHolds } from '../features/credit/sweeper.ts'
+import type { Idempotency } from '../features/idempotency/idempotency.ts'
+import { invoiceJobs } from '../features/invoices/close.ts'
+import { membersJobs } from '../features/members/invitations.ts'
+import { oauthJobs } from '../features/oauth/jobs.ts'
+import { retentionJobs } from '../features/retention/jobs.ts'
+import { sessionJobs } from '../features/sessions/queries.ts'
+import { every, type JobKind } from '../jobs/job.ts'
+import { createJobRunner } from '../jobs/runner.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Runtime } from './runtime.ts'
+
+const SWEEP_EVERY_MS = 10_000
+/** The jobs of a process that died are taken over after this. */
+const JOB_LEASE_MS = 15_000
+
+/** What a process does: `api` serves requests, `worker` runs background work, `all` both. */
+export type Role = 'all' | 'api' | 'worker'
+
+export interface BackgroundWorkInput {
+  readonly runtime: Runtime
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly log: Log
+  readonly role: Role
+  /** Jobs of features that need more than a database, by kind. */
+  readonly jobs: Readonly<Record<string, JobKind>>
+  readonly recovery: RecoveryInput
+  readonly committer: Committer
+  readonly idempotency: Idempotency
+}
+
+export interface BackgroundWork {
+  start(): void
+  /** Looks for waiting jobs now. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+export function createBackgroundWork(input: BackgroundWorkInput): BackgroundWork {
+  const { runtime, database, log, role, recovery } = input
+  const { ids, clock } = runtime
+  const owner = recovery.instanceId
+  const runner = createJobRunner({
+    db: database.db,
+    ids,
+    owner,
+    clock,
+    log,
+    kinds: jobKinds(input),
+    leaseMs: JOB_LEASE_MS,
+  })
+  return {
+    start() {
+      if (role !== 'api') runner.start()
+    },
+    wake() {
+      if (role !== 'api') runner.wake()
+    },
+    stop: runner.stop,
+  }
+}
+
+function jobKinds({ runtime, log, jobs, recovery, committer, idempotency }: BackgroundWorkInput) {
+  const { db, instanceId, steady } = recovery
+  const { now, termsOf: terms, ids, config } = runtime
+  const sweep = { db, committer, instanceId, steady, terms, now, log }
+  return {
+    'credit.sweep': every(SWEEP_EVERY_MS, async () => {
+      await sweepHolds({
+        ...sweep,
+        outcomeOf: (record) => idempotency.outcomeOf(record.accountId, record.id, record),
+        recover: () => recoverSpools(recovery),
+      })
+    }),
+    ...invoiceJobs({ db, ids, now }),
+    ...retentionJobs({ db, now, keepStreamMs: () => config().streams.keep_ms }),
+    ...membersJobs({ db, now }),
+    ...oauthJobs({ db, now }),
+    ...sessionJobs({ db, now }),
+    ...jobs,
+  }
+}

@@ -1,0 +1,127 @@
+/** What the data plane works with, and what a reload replaces of it: providers, models, plans, routing. */
+import { randomBytes } from 'node:crypto'
+import { CATALOGUE } from '../../catalogue/index.ts'
+import type { Config } from '../config/schema.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { createIdSource, type IdSource } from '../domain/ids.ts'
+import { endingPrices } from '../domain/model.ts'
+import { recordPlanAllowances } from '../features/credit/audit/store.ts'
+import { type PlanTerms, planTerms } from '../features/credit/ledger/unit.ts'
+import { buildModelBook } from '../features/models/book.ts'
+import { recordPriceVersions } from '../features/usage/queries.ts'
+import type { ModelBook } from '../gateway/ports.ts'
+import { createHealth, type Health, type RoutingSettings } from '../gateway/routing/health.ts'
+import { type ConfiguredProvider, createUpstreams, type Upstreams } from '../gateway/upstream/registry.ts'
+import { resolveProvider } from '../providers/index.ts'
+import type { Log } from '../telemetry/log.ts'
+
+export interface Runtime {
+  readonly ids: IdSource
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  readonly upstreams: Upstreams
+  /** How providers fare; a reload keeps what is known of those that stay. */
+  readonly health: Health
+  readonly models: () => ModelBook
+  readonly config: () => Config
+  /** What a plan says of money now. */
+  readonly termsOf: (plan: string) => PlanTerms
+  /** Rejects, and changes nothing, when the parts of the configuration do not fit together. */
+  reload(config: Config): Promise<void>
+}
+
+export interface RuntimeInput {
+  readonly config: Config
+  readonly database: OpenedDatabase
+  readonly log: Log
+}
+
+export async function createRuntime({ config, database, log }: RuntimeInput): Promise<Runtime> {
+  const { db } = database
+  let current = config
+  let routing = routingSettings(config)
+  const clock = (): number => performance.now()
+  const providers = configuredProviders(config, log)
+  const upstreams = createUpstreams(providers)
+  const health = createHealth({ clock, now: Date.now, random: Math.random, settings: () => routing })
+  health.use(providers)
+  let book = buildBook(config, upstreams.names)
+  let terms = termsOfPlans(config)
+  await recordPriceVersions(db, book.all, Date.now())
+  await recordPlanAllowances(db, terms, Date.now())
+  const warn = (): void => warnOfPriceEnds(book, log)
+  warn()
+  setInterval(warn, PRICE_WARNING_EVERY_MS).unref()
+  return {
+    ids: createIdSource(Date.now, randomBytes),
+    now: Date.now,
+    clock,
+    upstreams,
+    health,
+    models: () => book,
+    config: () => current,
+    termsOf: (plan) => terms.get(plan) ?? TERMS_OF_NO_PLAN,
+    async reload(next) {
+      const providers = configuredProviders(next, log)
+      const nextBook = buildBook(next, new Set(providers.map(({ name }) => name)))
+      const nextTerms = termsOfPlans(next)
+      await recordPriceVersions(db, nextBook.all, Date.now())
+      await recordPlanAllowances(db, nextTerms, Date.now())
+      upstreams.replace(providers)
+      routing = routingSettings(next)
+      health.use(providers)
+      book = nextBook
+      terms = nextTerms
+      current = next
+      warn()
+    },
+  }
+}
+
+const PRICE_WARNING_EVERY_MS = 86_400_000
+
+/** A model without a price answers 503: the operator hears of it a week before, once a day. */
+function warnOfPriceEnds(book: ModelBook, log: Log): void {
+  for (const end of endingPrices(book.all, Date.now())) {
+    const { model, endsAt, hasEnded } = end
+    const message = hasEnded ? 'the price of a model has ended' : 'the price of a model ends without a successor'
+    log.warn({ model, ends: new Date(endsAt).toISOString() }, message)
+  }
+}
+
+function routingSettings({ routing }: Config): RoutingSettings {
+  const { failures, open_ms: openMs } = routing.breaker
+  return { retryBudget: routing.retry_budget, breaker: { failures, openMs } }
+}
+
+const TERMS_OF_NO_PLAN = planTerms(undefined)
+
+function termsOfPlans({ plans }: Config): ReadonlyMap<string, PlanTerms> {
+  return new Map(Object.entries(plans).map(([name, plan]) => [name, planTerms(plan)]))
+}
+
+/** A provider that cannot be spoken to is left out, with a word in the log: the others must serve. */
+function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {
+  const providers: ConfiguredProvider[] = []
+  for (const [name, settings] of Object.entries({ simulator: SIMULATOR, ...config.providers })) {
+    try {
+      providers.push(resolveProvider(name, settings))
+    } catch (error) {
+      log.warn({ provider: name, reason: error instanceof Error ? error.message : String(error) }, 'provider left out')
+    }
+  }
+  return providers
+}
+
+/** Always there, so that the first request needs no account anywhere. */
+const SIMULATOR = {
+  protocol: 'simulator',
+  timeout_ms: { connect: 5_000, idle: 120_000, total: 1_800_000 },
+  on_disconnect: 'cancel',
+} as const
+
+function buildBook({ models }: Config, providers: ReadonlySet<string>): ModelBook {
+  return buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
+}

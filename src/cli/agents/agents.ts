@@ -1,0 +1,165 @@
+/** `turnpike agents list|show|cancel`: the account's agents. */
+
+import { styleText } from 'node:util'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import {
+  dollars,
+  itemsOf,
+  jsonLine,
+  note,
+  plainLine,
+  plainTable,
+  plainText,
+  print,
+  recordOf,
+  timeText,
+} from '../output.ts'
+import { type Client, createClient } from '../remote/client.ts'
+import { chooseTarget, type TargetOptions } from '../remote/target.ts'
+import { cut, failureText } from './events.ts'
+
+export interface AgentsOptions extends TargetOptions {
+  readonly json?: boolean
+}
+
+export interface ListOptions extends AgentsOptions {
+  readonly status?: string
+  readonly repository?: string
+  readonly all?: boolean
+}
+
+const NAME_CHARACTERS = 40
+
+export async function agentsList(options: ListOptions): Promise<void> {
+  const client = createClient(await chooseTarget(options))
+  const page = options.all === true ? await everyAgent(client, options) : await client.get(pathOf(options))
+  if (options.json === true) return print(jsonLine(page))
+  const rows = itemsOf(page).map((agent) => [
+    textOf(agent['id']),
+    statusOf(agent),
+    textOf(agent['repository']),
+    cut(plainLine(textOf(agent['name'])), NAME_CHARACTERS),
+    costOf(agent),
+    timeText(agent['created_at']),
+  ])
+  await print(plainTable(['ID', 'STATUS', 'REPOSITORY', 'NAME', 'COST', 'CREATED'], rows))
+  if (recordOf(page)['has_more'] === true) note('More agents exist: pass --all to list them.')
+}
+
+export async function agentsShow(id: string, options: AgentsOptions): Promise<void> {
+  const client = createClient(await chooseTarget(options))
+  const agent = recordOf(await client.get(`/agents/${id}`))
+  if (options.json === true) return print(jsonLine(agent))
+  const [run = {}] = itemsOf(await client.get(`/agents/${id}/runs?limit=1`))
+  const lines = describe(agent, run).map(([name, text]) => `${name.padEnd(11)} ${plainLine(text)}\n`)
+  const [summary, isOlder] = [summaryOf(agent), agent['status'] !== 'completed']
+  const heading = isOlder ? '\nSummary of the last completed run:\n' : '\n'
+  await print(`${lines.join('')}${summary === '' ? '' : `${heading}${summary}`}`)
+}
+
+export async function agentsCancel(id: string, options: AgentsOptions): Promise<void> {
+  const client = createClient(await chooseTarget(options))
+  const agent = recordOf(await client.send('POST', `/agents/${id}/cancel`))
+  if (options.json === true) return print(jsonLine(agent))
+  await print(
+    agent['status'] === 'cancelled' ? `Agent ${id} is cancelled.\n` : `Agent ${id} stops within 10 seconds.\n`,
+  )
+}
+
+/** Whether the agent is queued or running. */
+export function isActive(agent: unknown): boolean {
+  const { status } = recordOf(agent)
+  return status === 'queued' || status === 'running'
+}
+
+/** Returns the summary of the last completed run, or ''. */
+export function summaryOf(agent: Json): string {
+  const summary = plainText(textOf(agent['summary'])).trim()
+  return summary === '' ? '' : `${summary}\n`
+}
+
+/** Fetches all pages and returns them as one. */
+async function everyAgent(client: Client, options: ListOptions): Promise<object> {
+  const data: Json[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = recordOf(await client.get(pathOf(options, cursor)))
+    data.push(...itemsOf(page))
+    cursor = textOf(page['next_cursor'])
+    if (page['has_more'] !== true || cursor === '') return { data, has_more: false, next_cursor: null }
+  }
+}
+
+function pathOf({ status, repository, all }: ListOptions, cursor?: string): string {
+  const query = new URLSearchParams()
+  if (status !== undefined) query.set('status', status)
+  if (repository !== undefined) query.set('repository', repository)
+  if (all === true) query.set('limit', '100')
+  if (cursor !== undefined) query.set('cursor', cursor)
+  return `/agents${query.size === 0 ? '' : `?${query}`}`
+}
+
+function describe(agent: Json, run: Json): readonly (readonly [name: string, text: string])[] {
+  const { error } = agent
+  return [
+    ['agent', textOf(agent['id'])],
+    ['name', textOf(agent['name'])],
+    ['status', `${textOf(agent['status'])}${isRecord(error) ? `: ${failureText(error)}` : ''}`],
+    ['repository', `${textOf(agent['repository'])}, from ${textOf(agent['base_branch']) || 'its default branch'}`],
+    ['branch', `${textOf(agent['branch'])}${commitText(run)}`],
+    ['model', textOf(agent['model'])],
+    ['used', `${numberText(recordOf(agent['usage'])['tokens'])} tokens, ${costOf(agent)}`],
+    ['runs', `${numberText(agent['runs'])}, the last of ${numberText(run['steps'])} steps`],
+    ['created', timeText(agent['created_at'])],
+    ['started', timeText(agent['started_at'])],
+    ['ended', timeText(agent['ended_at'])],
+  ]
+}
+
+function commitText({ commit, pushed }: Json): string {
+  const id = textOf(commit).slice(0, 12)
+  return id === '' ? ', no commit yet' : `, commit ${id}, ${pushed === true ? 'pushed' : 'not pushed'}`
+}
+
+function statusOf(agent: Json): string {
+  const code = textOf(recordOf(agent['error'])['code'])
+  return `${textOf(agent['status'])}${code === '' ? '' : ` (${code})`}`
+}
+
+function costOf(agent: Json): string {
+  const { cost_usd: cost } = recordOf(agent['usage'])
+  return typeof cost === 'number' ? dollars(cost) : '-'
+}
+
+function numberText(value: unknown): string {
+  return typeof value === 'number' ? String(value) : '-'
+}
+
+/* `turnpike agents diff`: unchanged bytes for programs, escaped and coloured for a terminal. */
+
+export async function agentsDiff(id: string, options: TargetOptions): Promise<void> {
+  const { text, headers } = await createClient(await chooseTarget(options)).read(`/agents/${id}/diff`)
+  await print(process.stdout.isTTY ? colouredDiff(text, process.stdout) : text)
+  if (headers.get('x-turnpike-truncated') !== 'true') return
+  note('The diff is too large and was truncated.')
+  process.exitCode = 1 // a part of a diff must not be applied as if it were all of it
+}
+
+/** @param stream Colours are for terminals. */
+export function colouredDiff(diff: string, stream: NodeJS.WritableStream): string {
+  let isInHunk = false
+  const lines = plainText(diff).replace(/\n$/, '').split('\n')
+  const shown = lines.map((line) => {
+    if (line.startsWith('diff --git ')) isInHunk = false
+    if (line.startsWith('@@ ')) isInHunk = true
+    const style = isInHunk ? HUNK_STYLES[line.charAt(0)] : 'bold'
+    return style === undefined || line === '' ? line : styleText(style, line, { stream })
+  })
+  return diff === '' ? '' : `${shown.join('\n')}\n`
+}
+
+const HUNK_STYLES: Readonly<Record<string, 'cyan' | 'green' | 'red' | 'dim'>> = {
+  '@': 'cyan',
+  '+': 'green',
+  '-': 'red',
+  '\\': 'dim',
+}

@@ -1,0 +1,78 @@
+/** What requests are signed with: a key that stays, or tokens that are renewed when they have to be. */
+import { join } from 'node:path'
+import { type CredentialStore, ownerOf, type Tokens } from './credential-store.ts'
+import { type AuthorizationServer, discover, refreshTokens } from './oauth.ts'
+import { withLock } from './private-files.ts'
+import type { Profile } from './profiles.ts'
+
+export interface Bearer {
+  /** What the server has to know. Rejects, with what to do, when there is nothing. */
+  current(): Promise<string>
+  /** Another one after `refused` was answered with 401; undefined: there is no other. */
+  renewed(refused: string): Promise<string | undefined>
+}
+
+export function keyBearer(key: string): Bearer {
+  return { current: async () => key, renewed: async () => undefined }
+}
+
+export interface SignIn {
+  readonly profile: Profile
+  readonly store: CredentialStore
+  /** Of the person's configuration, for locks. */
+  readonly folder: string
+  readonly now?: () => number
+}
+
+/** A request takes a while, and clocks are not the same everywhere. */
+const EARLY_MS = 60_000
+
+export function profileBearer(signIn: SignIn): Bearer {
+  const { profile, store, now = Date.now } = signIn
+  const read = () => store.read(ownerOf(profile))
+  const isFresh = ({ expiresAt }: Tokens) => expiresAt - now() > EARLY_MS
+  const renew = (isGood: (tokens: Tokens) => boolean) => renewUnderLock(signIn, isGood)
+  return {
+    async current() {
+      const tokens = await read()
+      if (tokens === undefined) throw signedOut(profile, 'has no tokens on this machine')
+      if (isFresh(tokens)) return tokens.accessToken
+      const renewed = await renew(isFresh)
+      if (renewed === undefined) throw signedOut(profile, 'was revoked or has expired')
+      return renewed.accessToken
+    },
+    renewed: async (refused) => (await renew(({ accessToken }) => accessToken !== refused))?.accessToken,
+  }
+}
+
+/** The first of several concurrent commands renews the tokens; the others use them. `isGood` detects that. */
+async function renewUnderLock(
+  { profile, store, folder }: SignIn,
+  isGood: (tokens: Tokens) => boolean,
+): Promise<Tokens | undefined> {
+  return withTokenLock(folder, profile.name, async () => {
+    const tokens = await store.read(ownerOf(profile))
+    if (tokens === undefined || isGood(tokens)) return tokens
+    if (tokens.refreshToken === undefined) return undefined
+    const server: AuthorizationServer = await discover(profile.url)
+    const renewed = await refreshTokens(server, tokens.refreshToken)
+    if (renewed !== undefined) await store.write(ownerOf(profile), renewed)
+    return renewed
+  })
+}
+
+/** Runs an action under the lock on the tokens of a profile. */
+export function withTokenLock<Result>(folder: string, profile: string, action: () => Promise<Result>): Promise<Result> {
+  return withLock(join(folder, `${profile}.lock`), action)
+}
+
+/** @param why `was revoked or has expired` */
+export function signedOut({ name, url }: Pick<Profile, 'name' | 'url'>, why: string): Error {
+  return new Error(`The sign-in to ${url} ${why}. Run '${loginCommand(name, url)}' to sign in again.`)
+}
+
+/** @param url Of a server, for a command that a person can paste. */
+export function loginCommand(profile: string, url: string): string {
+  const flag = profile === 'default' ? '' : ` --profile ${profile}`
+  return `turnpike login${flag} --url ${url}`
+}

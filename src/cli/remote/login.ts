@@ -1,0 +1,242 @@
+/** `turnpike login` signs this machine in to a server with the device flow; `turnpike logout` ends the sign-in. */
+
+import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isRecord, textOf } from '../../lib/json.ts'
+import { loadCliConfig } from '../configuration.ts'
+import { isUnencrypted } from '../option-values.ts'
+import { plainLine } from '../output.ts'
+import { keyBearer, loginCommand, withTokenLock } from './auth/bearer.ts'
+import { credentialFile, openStore, ownerOf, type Tokens } from './auth/credential-store.ts'
+import {
+  type AuthorizationServer,
+  beginDeviceFlow,
+  CLIENT_ID,
+  discover,
+  type Outcome,
+  pollOnce,
+  revoke,
+  waitForApproval,
+} from './auth/oauth.ts'
+import { configFolder } from './auth/private-files.ts'
+import { FIRST_PROFILE, findProfile, openProfiles, type Profile, withoutProfile, withProfile } from './auth/profiles.ts'
+import { createScreen, type Screen } from './auth/sign-in-screen.ts'
+import { createClient } from './client.ts'
+import { knownNames, localUrl, type TargetOptions, urlOfEnvironment } from './target.ts'
+
+export interface LoginOptions extends TargetOptions {
+  readonly open?: boolean
+  readonly insecureFile?: boolean
+}
+
+export async function login(options: LoginOptions): Promise<void> {
+  const folder = configFolder()
+  const name = options.profile ?? FIRST_PROFILE
+  const before = findProfile(await openProfiles(folder).read(), name)
+  const url = options.url ?? urlOfEnvironment() ?? before?.url ?? localUrl(await loadCliConfig())
+  const kind = options.insecureFile === true ? 'file' : 'system'
+  const screen = createScreen()
+  await openStore(kind, folder, loginCommand(name, url)).check()
+  warn(screen, { url, file: kind === 'file' ? credentialFile(folder) : undefined })
+  const server = await discover(url)
+  const outcome = await untilStopped((signal) => authorize({ server, screen, signal, open: options.open === true }))
+  const tokens = approved(outcome, loginCommand(name, url))
+  const profile = { name, url, clientId: CLIENT_ID, store: kind, ...(await introduce(url, tokens)) } as const
+  await saveSignIn({ folder, server, profile, tokens })
+  screen.result(`Signed in to ${url}${whose(profile)}.`)
+  screen.note(`${SESSION_LIMITS} Run 'turnpike logout${name === FIRST_PROFILE ? '' : ` --profile ${name}`}' to end it.`)
+  screen.note(`Commands now use the profile '${name}' unless you pass --profile. Try 'turnpike chat'.`)
+}
+
+/** The session limits of a Turnpike server, which no response reports. */
+const SESSION_LIMITS = 'The sign-in expires after 180 days, or after 60 days without use.'
+
+function warn(screen: Screen, { url, file }: { readonly url: string; readonly file: string | undefined }): void {
+  if (isUnencrypted(url))
+    screen.note(`Warning: ${url} is not https, so that others on the network can read the tokens.`)
+  if (file !== undefined) screen.note(`Warning: the tokens are stored unencrypted in ${file}.`)
+}
+
+/** Aborts the work on Ctrl-C. */
+async function untilStopped(work: (signal: AbortSignal) => Promise<Outcome>): Promise<Outcome> {
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
+  process.once('SIGINT', stop)
+  try {
+    return await work(stopping.signal)
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error
+    throw new Error('Stopped before the sign-in was complete. The code is no longer valid.')
+  } finally {
+    process.off('SIGINT', stop)
+  }
+}
+
+interface Authorizing {
+  readonly server: AuthorizationServer
+  readonly screen: Screen
+  readonly signal: AbortSignal
+  /** Whether to open a browser. */
+  readonly open: boolean
+}
+
+const TICK_MS = 1_000
+
+async function authorize({ server, screen, signal, open }: Authorizing): Promise<Outcome> {
+  const grant = await beginDeviceFlow(server, signal)
+  screen.show(grant)
+  if (open && !(await openBrowser(grant.completePage))) screen.note('No browser found on this machine.')
+  const expiresAt = Date.now() + grant.lifetimeMs
+  const countDown = () => screen.countDown(expiresAt - Date.now())
+  countDown()
+  const ticking = setInterval(countDown, TICK_MS)
+  try {
+    return await waitForApproval({
+      poll: () => pollOnce(server, grant.deviceCode, signal),
+      sleep: (ms) => sleep(ms, undefined, { signal }),
+      now: Date.now,
+      intervalMs: grant.intervalMs,
+      expiresAt,
+      onProblem: (message) =>
+        screen.note(message === undefined ? 'The server responds again.' : `${message} Retrying.`),
+    })
+  } finally {
+    clearInterval(ticking)
+    screen.endCountDown()
+  }
+}
+
+function approved(outcome: Outcome, again: string): Tokens {
+  switch (outcome.kind) {
+    case 'approved':
+      return outcome.tokens
+    case 'denied':
+      throw new Error(`The request was denied. To try again, run '${again}'.`)
+    case 'expired': {
+      const why = outcome.problem ?? 'The code expired before it was approved.'
+      throw new Error(`${why} Run '${again}' for a new code.`)
+    }
+  }
+}
+
+/** Returns who is signed in, if the server responds. */
+async function introduce(url: string, { accessToken }: Tokens): Promise<Pick<Profile, 'email' | 'account'>> {
+  const client = createClient({ url, bearer: keyBearer(accessToken), profile: undefined })
+  const me = await client.get('/me').catch(() => undefined)
+  const name = (field: string, of: string) => {
+    const part = isRecord(me) ? me[field] : undefined
+    return (isRecord(part) && plainLine(textOf(part[of]))) || undefined
+  }
+  return { email: name('user', 'email'), account: name('account', 'name') }
+}
+
+function whose({ email, account }: Pick<Profile, 'email' | 'account'>): string {
+  return `${email === undefined ? '' : ` as ${email}`}${account === undefined ? '' : `, account ${account}`}`
+}
+
+interface Arrival {
+  readonly folder: string
+  readonly server: AuthorizationServer
+  readonly profile: Profile
+  readonly tokens: Tokens
+}
+
+/** Stores the tokens and revokes the previous ones of the profile. If storing fails, revokes the new ones. */
+async function saveSignIn({ folder, server, profile, tokens }: Arrival): Promise<void> {
+  await withTokenLock(folder, profile.name, async () => {
+    const book = openProfiles(folder)
+    const before = findProfile(await book.read(), profile.name)
+    const past = before === undefined ? undefined : await tokensOf(folder, before)
+    try {
+      await openStore(profile.store, folder).write(ownerOf(profile), tokens)
+      await book.change((profiles) => withProfile(profiles, profile))
+    } catch (error) {
+      await revoke(server, tokens)
+      throw error
+    }
+    if (before === undefined || past === undefined) return
+    if (before.store !== profile.store || before.url !== profile.url) await forget(folder, before)
+    await endAt(before, past)
+  })
+}
+
+// Failures concerning the previous sign-in are ignored: the new one has succeeded.
+
+async function tokensOf(folder: string, profile: Profile): Promise<Tokens | undefined> {
+  const store = openStore(profile.store, folder)
+  return store.read(ownerOf(profile)).catch(() => undefined)
+}
+
+async function forget(folder: string, profile: Profile): Promise<void> {
+  const store = openStore(profile.store, folder)
+  await store.remove(ownerOf(profile)).catch(() => undefined)
+}
+
+async function endAt({ url }: Profile, tokens: Tokens): Promise<void> {
+  const server = await discover(url).catch(() => undefined)
+  if (server !== undefined) await revoke(server, tokens)
+}
+
+export interface LogoutOptions {
+  readonly profile?: string
+  readonly all?: boolean
+}
+
+export async function logout(options: LogoutOptions): Promise<void> {
+  const folder = configFolder()
+  const profiles = await openProfiles(folder).read()
+  const name = options.profile ?? profiles.chosen
+  const named = findProfile(profiles, name)
+  const leaving = options.all === true ? profiles.all : named === undefined ? [] : [named]
+  if (leaving.length === 0 && options.all !== true) {
+    throw new Error(`You are not signed in${name === undefined ? '' : ` as profile '${name}'`}${knownNames(profiles)}.`)
+  }
+  for (const profile of leaving) await leave(folder, profile)
+  const { chosen } = await openProfiles(folder).read()
+  if (chosen !== undefined && chosen !== profiles.chosen) {
+    process.stderr.write(`Commands now use the profile '${chosen}'.\n`)
+  }
+}
+
+/** Deletes the sign-in from this machine in any case; the command fails if the server did not revoke it. */
+async function leave(folder: string, profile: Profile): Promise<void> {
+  const problem = await withTokenLock(folder, profile.name, async () => {
+    const store = openStore(profile.store, folder)
+    const tokens = await store.read(ownerOf(profile))
+    const problem = tokens === undefined ? undefined : await end(profile, tokens)
+    await store.remove(ownerOf(profile))
+    await openProfiles(folder).change((profiles) => withoutProfile(profiles, profile.name))
+    return problem
+  })
+  if (problem === undefined) return void process.stdout.write(`Signed out of ${profile.url}.\n`)
+  process.exitCode = 1
+  process.stderr.write(
+    `${problem} The sign-in was deleted from this machine but is still valid at the server: disconnect this device in the dashboard of ${profile.url}.\n`,
+  )
+}
+
+async function end({ url }: Profile, tokens: Tokens): Promise<string | undefined> {
+  try {
+    return await revoke(await discover(url), tokens)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [program: string, ...words: string[]]>>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** @param url http or https, as `URL` writes it. Returns false if no browser can be started. */
+function openBrowser(url: string): Promise<boolean> {
+  const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open']
+  return new Promise((resolve) => {
+    const child = spawn(program, [...words, url], { stdio: 'ignore', detached: true })
+    child.once('error', () => resolve(false))
+    child.once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
+}

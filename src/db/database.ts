@@ -1,0 +1,51 @@
+/** An open database, SQLite or PostgreSQL, as the rest of the program sees it. */
+import type { CompiledQuery, Kysely } from 'kysely'
+import type { DialectName } from './dialect.ts'
+import type { Postgres } from './postgres/client.ts'
+import type { Database } from './schema/schema.ts'
+
+export interface SqliteOptions {
+  /** The SQLite file. It and its folder (mode 0700) are created when they are missing. */
+  readonly path: string
+  /** Called when a database thread died: nothing works from here on. By default the error is thrown as uncaught. */
+  readonly onFatal?: (error: Error) => void
+  /** Modules for `run`, by name, see `ProgramModule`. Loaded when the database is open. */
+  readonly programs?: Readonly<Record<string, URL>>
+}
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`; as libpq's URLs. */
+  readonly url: string
+  /** How long to wait for an unreachable server, which may be starting. */
+  readonly startWithinMs?: number
+}
+
+export type OpenOptions = SqliteOptions | PostgresOptions
+
+/** A compiled query, or its SQL with other parameters. */
+export type BatchStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
+
+export interface OpenedDatabase {
+  readonly dialect: DialectName
+  readonly db: Kysely<Database>
+  /** Commits all in one transaction and one message to the database, or none. */
+  batch(statements: readonly BatchStatement[]): Promise<void>
+  /**
+   * Runs a program in SQLite's writer thread: one message there, one reply back. Rejects on PostgreSQL.
+   */
+  run(program: string, payload: unknown): Promise<unknown>
+  /** Undefined on SQLite. */
+  readonly postgres: Postgres | undefined
+  /**
+   * Calls `listener` when keys or accounts changed or may have, in any process: within about 250 ms on SQLite, at once on
+   * PostgreSQL, and after every reconnect.
+   * @returns Unsubscribes.
+   */
+  onChange(listener: () => void): () => void
+  /** Calls the listeners at once, after a write of this process. */
+  notifyChange(): void
+  /** Resolves when the database answers. */
+  ping(): Promise<void>
+  /** Closes after everything requested before. */
+  close(): Promise<void>
+}

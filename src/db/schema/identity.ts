@@ -1,0 +1,151 @@
+/** The tables of people and of what signs in for them, as queries see them; conventions as in `schema.ts`. */
+import type { Generated } from 'kysely'
+import type { Role } from '../../domain/identity/caller.ts'
+import type { AccountId, AuditId, DeviceId, InvitationId, KeyId, SessionId, UserId } from '../../domain/ids.ts'
+
+/** A person, who may be a member of several accounts. */
+export interface PersonTable {
+  id: UserId
+  /** A label, and where mail goes; not what a person is known by. */
+  email: string
+  name: string
+  created_at: number
+  disabled_at: number | null
+  changed_at: number
+}
+
+/** Under what an identity provider knows a person. */
+export interface IdentityTable {
+  issuer: string
+  subject: string
+  user_id: UserId
+  email: string | null
+  created_at: number
+  last_used_at: number
+}
+
+export interface MemberTable {
+  account_id: AccountId
+  user_id: UserId
+  role: Role
+  created_at: number
+  removed_at: number | null
+  changed_at: number
+}
+
+export interface InvitationTable {
+  account_id: AccountId
+  id: InvitationId
+  role: Role
+  /** Whom it was meant for; a label. */
+  email: string | null
+  /** The user, or the creator of the key that invited; null: nobody. */
+  created_by: UserId | null
+  /** The API key that invited; null: no key did. */
+  key_id: KeyId | null
+  created_at: number
+  expires_at: number
+  used_at: number | null
+  used_by: UserId | null
+  revoked_at: number | null
+}
+
+/** A browser that is signed in. */
+export interface SessionTable {
+  id: SessionId
+  /** SHA-256 of the cookie. */
+  secret_hash: Uint8Array
+  user_id: UserId
+  /** The account that it acts in at the moment. */
+  account_id: AccountId
+  created_at: number
+  renewed_at: number
+  expires_at: number
+  ended_at: number | null
+  address: string | null
+  user_agent: string | null
+  changed_at: number
+}
+
+/** A device flow under way (RFC 8628). */
+export interface DeviceCodeTable {
+  /** SHA-256 of the device code. */
+  hash: Uint8Array
+  /** 8 letters, upper case, without the dash. */
+  user_code: string
+  client_id: string
+  /** JSON list of what was asked for. */
+  scopes: string
+  address: string | null
+  user_agent: string | null
+  created_at: number
+  expires_at: number
+  interval_ms: number
+  polled_at: number | null
+  state: 'pending' | 'approved' | 'denied' | 'redeemed'
+  user_id: UserId | null
+  account_id: AccountId | null
+  /** Made by the approval. */
+  device_id: DeviceId | null
+  decided_at: number | null
+}
+
+/** A device that was connected by the device flow. */
+export interface DeviceTable {
+  account_id: AccountId
+  id: DeviceId
+  user_id: UserId
+  client_id: string
+  /** JSON list. */
+  scopes: string
+  address: string | null
+  user_agent: string | null
+  created_at: number
+  last_used_at: number | null
+  revoked_at: number | null
+  changed_at: number
+}
+
+export interface DeviceTokenTable {
+  account_id: AccountId
+  device_id: DeviceId
+  /** SHA-256 of the token. */
+  hash: Uint8Array
+  kind: 'access' | 'refresh'
+  /** Of the family, from 1. */
+  generation: number
+  /** JSON list, of an access token that was asked for with fewer scopes than its device has; null: the device's. */
+  scopes: string | null
+  created_at: number
+  expires_at: number
+  /** When a refresh token was exchanged for its successor. */
+  used_at: number | null
+}
+
+/** Wrong guesses under a name: an address, a session. */
+export interface GuessTable {
+  name: string
+  wrong: number
+  since: number
+  blocked_until: number
+}
+
+export interface AuditTable {
+  account_id: AccountId
+  id: AuditId
+  actor_kind: 'key' | 'token' | 'session' | 'command_line' | 'system'
+  actor_id: string | null
+  actor_name: string | null
+  action: string
+  subject: string | null
+  result: 'done' | 'denied'
+  address: string | null
+  user_agent: string | null
+  request_id: string | null
+  /** JSON object. */
+  details: string
+  created_at: number
+  /** More than one: attempts that were denied alike, from `created_at` to `last_at`. */
+  attempts: Generated<number>
+  last_at: number | null
+}

@@ -1,0 +1,140 @@
+/** The tables of money and of ledger audits, as queries see them; conventions as in `schema.ts`. */
+import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+
+/** What an account has. One row an account, made when it is first touched. */
+export interface CreditTable {
+  account_id: AccountId
+  /** The sum of the account's ledger. */
+  balance_nano_usd: NanoUsd
+  /** The sum of its open holds. */
+  held_nano_usd: NanoUsd
+  /** What of the balance is left of the monthly allowance, and expires with it. */
+  allowance_nano_usd: NanoUsd
+  /** Months since 1970-01 UTC that `spent` is of. */
+  month: number
+  /** The last month that an allowance was granted for; 0: none. */
+  granted_month: number
+  /** Charged in that month. */
+  spent_nano_usd: NanoUsd
+  /** Rows of its ledger: the number of the last one. */
+  entries: number
+  /** Time of its last ledger row; the next one is never earlier. */
+  entered_at: number
+  monthly_budget_nano_usd: NanoUsd | null
+  /** How far its balance may fall below zero; null: as its plan says. */
+  max_overrun_nano_usd: NanoUsd | null
+  /** JSON list of percentages. */
+  alert_thresholds: string
+  /** Cost of usage rows that retention has deleted. */
+  retired_nano_usd: NanoUsd
+}
+
+/** What a key with a monthly budget has spent. */
+export interface KeySpendingTable {
+  account_id: AccountId
+  key_id: KeyId
+  month: number
+  spent_nano_usd: NanoUsd
+  held_nano_usd: NanoUsd
+}
+
+/** Requests that are admitted and not settled. The row is also the intent: it is there before a provider is asked. */
+export interface HoldTable {
+  account_id: AccountId
+  id: CompletionId
+  key_id: KeyId
+  /** The process that runs the request. */
+  instance_id: string
+  amount_nano_usd: NanoUsd
+  /** Whether the key's budget holds the same amount. */
+  of_key_budget: 0 | 1
+  /** The keys above the key, see `ancestorsText`; null: there are none. */
+  ancestors: string | null
+  model: string
+  provider: string
+  stream: 0 | 1
+  price_version: string
+  /** The running estimate: what is charged when nobody is left to say better. */
+  prompt_tokens: number
+  completion_tokens: number
+  estimate_nano_usd: NanoUsd
+  created_at: number
+  client_request_id: string | null
+}
+
+export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'
+export type LedgerBook = 'credit' | 'revenue' | 'grants' | 'payments' | 'refunds' | 'debits'
+
+/** Double entry, append-only: each row takes an amount from one book and gives it to another. `credit` is the customer's. */
+export interface LedgerTable {
+  account_id: AccountId
+  /** From 1, without gaps. */
+  number: number
+  kind: LedgerKind
+  debit: LedgerBook
+  credit: LedgerBook
+  amount_nano_usd: NanoUsd
+  /** The customer's balance after it. */
+  balance_nano_usd: NanoUsd
+  completion_id: CompletionId | null
+  key_id: KeyId | null
+  price_version: string | null
+  /** The number of the row that this one corrects. */
+  adjusts: number | null
+  note: string | null
+  created_at: number
+}
+
+/** Idempotency keys of entries that operators make. */
+export interface LedgerEntryKeyTable {
+  account_id: AccountId
+  key: string
+  /** SHA-256 of what was asked for, in hexadecimal digits. */
+  fingerprint: string
+  /** The row of the ledger that was made. */
+  number: number
+}
+
+export interface LedgerAuditTable {
+  id: string
+  /** Null: of all accounts. */
+  account_id: AccountId | null
+  /** Only what was made since then. */
+  since: number | null
+  started_at: number
+  updated_at: number
+  ended_at: number | null
+  /** How many, those included that are not kept. */
+  findings: number
+  /** How far it has come, as JSON. */
+  state: string
+  /** Rises with every change. */
+  version: number
+}
+
+export interface LedgerAuditFindingTable {
+  audit_id: string
+  id: string
+  account_id: AccountId
+  kind: string
+  subject: string
+  expected: string
+  actual: string
+}
+
+/** SHA-256 of a page of the ledger, as the last audit read it. */
+export interface LedgerSealTable {
+  account_id: AccountId
+  page: number
+  last_number: number
+  hash: string
+  sealed_at: number
+}
+
+/** Amounts that plans grant for a month, or have granted. */
+export interface PlanAllowanceTable {
+  plan: string
+  amount_nano_usd: NanoUsd
+  first_seen_at: number
+}

@@ -1,0 +1,285 @@
+/**
+ * The tables, as queries see them. Times are Unix milliseconds, flags 0 or 1, lists JSON text, and columns ending in
+ * `_nano_usd` bigint; absent is null. A tenant's table has `account_id` first in its primary key and is stored in that
+ * order, so that the same schema can be sharded by account. Exempt are `credential`, `sign_in_link` and `device_code` (found
+ * by hash, before an account is known), `person`, `identity`, `session` and `guess` (people may belong to several accounts),
+ * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `setting`, `instance`, `job` and `schema_migration`
+ * (the same for all);
+ * `account` and `credit` are keyed by the account's id alone.
+ */
+import type { Generated } from 'kysely'
+import type { FinishReason } from '../../domain/chat.ts'
+import type { CompletionStatus, UsageSource } from '../../domain/completion.ts'
+import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, UserId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import type { AgentEventTable, AgentMessageTable, AgentTable, RunArtifactTable, RunTable } from './agents.ts'
+import type {
+  AuditTable,
+  DeviceCodeTable,
+  DeviceTable,
+  DeviceTokenTable,
+  GuessTable,
+  IdentityTable,
+  InvitationTable,
+  MemberTable,
+  PersonTable,
+  SessionTable,
+} from './identity.ts'
+import type {
+  CreditTable,
+  HoldTable,
+  KeySpendingTable,
+  LedgerAuditFindingTable,
+  LedgerAuditTable,
+  LedgerEntryKeyTable,
+  LedgerSealTable,
+  LedgerTable,
+  PlanAllowanceTable,
+} from './money.ts'
+import type { DeliveryAttemptTable, DeliveryTable, EventTable, UsageAlertTable, WebhookTable } from './webhooks.ts'
+
+export type * from './agents.ts'
+export type * from './identity.ts'
+export type * from './money.ts'
+export type * from './money.ts'
+export type * from './webhooks.ts'
+
+export interface Database {
+  readonly account: AccountTable
+  readonly api_key: ApiKeyTable
+  readonly credential: CredentialTable
+  readonly completion: CompletionTable
+  readonly usage_rollup: UsageRollupTable
+  readonly usage_hour: UsageHourTable
+  readonly price_version: PriceVersionTable
+  readonly sign_in_link: SignInLinkTable
+  readonly setting: SettingTable
+  readonly credit: CreditTable
+  readonly key_spending: KeySpendingTable
+  readonly hold: HoldTable
+  readonly ledger: LedgerTable
+  readonly ledger_entry_key: LedgerEntryKeyTable
+  readonly ledger_audit: LedgerAuditTable
+  readonly ledger_audit_finding: LedgerAuditFindingTable
+  readonly ledger_seal: LedgerSealTable
+  readonly plan_allowance: PlanAllowanceTable
+  readonly idempotency: IdempotencyTable
+  readonly invoice: InvoiceTable
+  readonly usage_alert: UsageAlertTable
+  readonly instance: InstanceTable
+  readonly job: JobTable
+  readonly person: PersonTable
+  readonly identity: IdentityTable
+  readonly member: MemberTable
+  readonly invitation: InvitationTable
+  readonly session: SessionTable
+  readonly device_code: DeviceCodeTable
+  readonly device: DeviceTable
+  readonly device_token: DeviceTokenTable
+  readonly guess: GuessTable
+  readonly audit: AuditTable
+  readonly webhook: WebhookTable
+  readonly event: EventTable
+  readonly delivery: DeliveryTable
+  readonly delivery_attempt: DeliveryAttemptTable
+  readonly agent: AgentTable
+  readonly run: RunTable
+  readonly agent_message: AgentMessageTable
+  readonly agent_event: AgentEventTable
+  readonly run_artifact: RunArtifactTable
+  readonly schema_migration: { name: string; applied_at: number }
+}
+
+export interface AccountTable {
+  id: AccountId
+  name: string
+  plan: string
+  created_at: number
+  /** Grows with every change of the row, see `nextChangedAt`. */
+  changed_at: number
+}
+
+export interface ApiKeyTable {
+  account_id: AccountId
+  id: KeyId
+  name: string
+  /** What a secret starts with, and its last four characters: enough to recognise it, nothing to use it. */
+  prefix: string
+  last4: string
+  /** JSON list; empty: full access. */
+  scopes: string
+  /** JSON list of addresses and CIDR blocks; empty: from anywhere. */
+  ip_allowlist: string
+  monthly_budget_nano_usd: NanoUsd | null
+  requests_per_minute: number | null
+  /** JSON list; empty: all. */
+  models: string
+  /** The person whose rights in the account bound its own; null where nobody's do. */
+  created_by: UserId | null
+  /** The key that created it, whose limits bound its own; null: no key did. */
+  parent_id: KeyId | null
+  created_at: number
+  last_used_at: number | null
+  expires_at: number | null
+  revoked_at: number | null
+  /** Grows with every change of the row but `last_used_at`, see `nextChangedAt`. */
+  changed_at: number
+}
+
+/** From a secret's SHA-256 to whose it is and what. */
+export interface CredentialTable {
+  hash: Uint8Array
+  account_id: AccountId
+  /** A refresh or access token's `id` is its device's; an invitation's is its own. */
+  kind: 'key' | 'access' | 'refresh' | 'invitation'
+  id: KeyId | DeviceId | InvitationId
+}
+
+export interface CompletionTable {
+  account_id: AccountId
+  id: CompletionId
+  key_id: KeyId
+  model: string
+  provider: string
+  status: CompletionStatus
+  stream: 0 | 1
+  finish_reason: FinishReason | null
+  prompt_tokens: number
+  completion_tokens: number
+  cached_tokens: number
+  cache_write_tokens: number
+  reasoning_tokens: number
+  cost_nano_usd: NanoUsd
+  price_version: string
+  usage_source: Exclude<UsageSource, 'bounded'>
+  created_at: number
+  duration_ms: number
+  first_byte_ms: number | null
+  attempts: number
+  client_request_id: string | null
+  usage_bounded: 1 | null // the provider's figures were outside what can be; the nearest possible ones are charged
+  unbilled_nano_usd: NanoUsd | null // of the cost, beyond hold, free credit and overrun cap: not charged
+  attempt_log: string | null // see `attemptLogText`; null: one call, which answered, or a row older than the column
+  usage_detail: string | null // see `usageDetailText`; null: no seldom class of usage, or a row older than the column
+  price_rule: string | null // see `priceUsage`; null: the price itself, or a row older than the column
+}
+
+/** Sums over `completion`, written in the same transaction. */
+interface UsageSumColumns {
+  account_id: AccountId
+  key_id: KeyId
+  model: string
+  requests: number
+  prompt_tokens: number
+  completion_tokens: number
+  cost_nano_usd: NanoUsd
+}
+
+export interface UsageRollupTable extends UsageSumColumns {
+  /** Days since 1970-01-01 UTC, of `completion.created_at`. */
+  day: number
+}
+
+/** For periods that begin or end within a day. */
+export interface UsageHourTable extends UsageSumColumns {
+  /** Hours since 1970-01-01 UTC, of `completion.created_at`. */
+  hour: number
+}
+
+/** Prices that were ever in force, in micro-dollars per million tokens. */
+export interface PriceVersionTable {
+  id: string
+  model: string
+  input_micro_usd: number
+  output_micro_usd: number
+  cached_input_micro_usd: number | null
+  cache_write_micro_usd: number | null
+  first_seen_at: number
+  tariff: string | null // see `storePrice`; null: these four rates are all
+}
+
+export interface SignInLinkTable {
+  hash: Uint8Array
+  account_id: AccountId
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}
+
+/** What the installation remembers about itself. */
+export interface SettingTable {
+  key: 'first_account' | 'first_key'
+  value: string
+}
+
+/** What was asked with an `Idempotency-Key`, and what was answered. */
+export interface IdempotencyTable {
+  account_id: AccountId
+  endpoint: string
+  key: string
+  /** SHA-256 of the canonical request. */
+  fingerprint: Uint8Array
+  state: 'running' | 'kept' | 'too_large' | 'freed'
+  /** The completion, agent or message that the request makes. */
+  subject_id: string
+  instance_id: string
+  lease_until: number
+  status: number | null
+  /** JSON object. */
+  headers: string | null
+  body: string | null
+  created_at: number
+  ended_at: number | null
+}
+
+/** Closed months. Numbers run per account. */
+export interface InvoiceTable {
+  account_id: AccountId
+  number: number
+  id: string
+  period_start: number
+  period_end: number
+  total_nano_usd: NanoUsd
+  /** The whole invoice as JSON, as it was closed. */
+  document: string
+  closed_at: number
+}
+
+/** Running processes. A lease: who was not seen for 30 s is gone. */
+export interface InstanceTable {
+  id: string
+  version: string
+  role: string
+  address: string | null
+  started_at: number
+  seen_at: number
+  /** What it last said: CPU time, in thousandths of a processor; how late its event loop is; completions under way. */
+  load_permille: number | null
+  lag_ms: number | null
+  active_requests: number | null
+}
+
+/** Background work. What has defaults here was not there in the first releases, which may still write rows. */
+export interface JobTable {
+  id: string
+  kind: string
+  /** Unique within its kind. */
+  name: string
+  payload: string
+  run_at: number
+  attempt: number
+  owner: string | null
+  lease_until: number | null
+  last_error: string | null
+  created_at: number
+  ended_at: number | null
+  outcome: 'done' | 'failed' | null
+  /** Lanes of a kind take turns. `*`: that of all jobs without one. */
+  lane: Generated<string>
+  /** 0 to 9; within a lane 0 comes first. */
+  priority: Generated<number>
+  /** Starts that ended in an error; others were lost or interrupted. */
+  failures: Generated<number>
+  /** 0: it waits for `run_at`, or for the end of its lease. 1: it was seen that its time has come. */
+  ready: Generated<0 | 1>
+}

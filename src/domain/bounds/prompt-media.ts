@@ -1,0 +1,285 @@
+/** The media of a prompt as far as any model's rules count them: sizes, seconds, pages; from the bytes and headers of files. */
+import { type ImageSize, imageSize } from '../../lib/image-size.ts'
+import { memoize } from '../../lib/lru-cache.ts'
+import type { ChatMessage, ContentPart } from '../chat.ts'
+import { textTokenBound } from './token-bound.ts'
+
+export type Media =
+  /** Size undefined: not known. */
+  | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly detail: Detail }
+  | { readonly kind: 'audio' | 'video'; readonly seconds: number }
+  /** Pages undefined: as many as a model reads. */
+  | { readonly kind: 'pages'; readonly pages: number | undefined }
+  | { readonly kind: 'text'; readonly tokens: number }
+  /** A file of unknown size. */
+  | { readonly kind: 'unknown' }
+
+/** Bytes of a file that are looked at. A longer file is taken for the most that it can be. */
+const LOOK_BYTES = 1024 * 1024
+const IMAGE_HEAD_BYTES = 96 * 1024
+
+const UNKNOWN_MEDIA: Media = { kind: 'unknown' }
+
+export function mediaOf(messages: readonly ChatMessage[]): readonly Media[] {
+  const media: Media[] = []
+  for (const message of messages) {
+    // An earlier answer in sound, by its id.
+    if ('audio' in message && message.audio !== null && message.audio !== undefined) media.push(UNKNOWN_MEDIA)
+    if (!Array.isArray(message.content)) continue
+    for (const part of message.content as readonly ContentPart[]) {
+      if (part.type === 'image_url') media.push(ofImageUrl(part.image_url.url, part.image_url.detail ?? 'auto'))
+      else if (part.type === 'file') media.push(ofFile(part.file))
+      else if (part.type === 'input_audio') media.push(ofAudio(part.input_audio))
+    }
+  }
+  return media
+}
+
+/** Addresses that say by their end that they are of a picture, or say nothing. */
+const OTHER_MEDIA =
+  /\.(?:pdf|txt|html?|csv|xml|json|mp4|mov|webm|mpeg|mpg|avi|wmv|flv|3gpp?|wav|mp3|ogg|flac|aac|aiff|m4a)(?:[?#]|$)/i
+const VIDEO_HOSTS = /^https:\/\/(?:(?:www\.)?youtube\.com\/|youtu\.be\/|generativelanguage\.googleapis\.com\/)/i
+
+function ofImageUrl(url: string, detail: Detail): Media {
+  const data = dataOf(url)
+  if (data !== undefined && !data.mediaType.startsWith('image/')) return ofData(data)
+  if (data === undefined && (VIDEO_HOSTS.test(url) || OTHER_MEDIA.test(url.slice(-300)))) return UNKNOWN_MEDIA
+  return { kind: 'image', size: data === undefined ? undefined : sizeOf(data), detail }
+}
+
+function sizeOf(data: Data): ImageSize | undefined {
+  return imageSize(bytesOf(data, 48)) ?? (data.isBase64 ? imageSize(bytesOf(data, IMAGE_HEAD_BYTES)) : undefined)
+}
+
+function ofFile({ file_data: url }: Extract<ContentPart, { type: 'file' }>['file']): Media {
+  const data = url === undefined ? undefined : dataOf(url)
+  return data === undefined ? UNKNOWN_MEDIA : ofData(data)
+}
+
+function ofAudio({ data, format }: Extract<ContentPart, { type: 'input_audio' }>['input_audio']): Media {
+  const head = Buffer.from(data.slice(0, 64), 'base64')
+  return { kind: 'audio', seconds: audioSeconds(head, format, (data.length * 3) / 4) }
+}
+
+/** What a `data:` URL carries, not yet read. */
+interface Data {
+  readonly mediaType: string
+  readonly isBase64: boolean
+  readonly body: string
+}
+
+function dataOf(url: string): Data | undefined {
+  const comma = /^data:/i.test(url.slice(0, 5)) ? url.indexOf(',') : -1
+  if (comma < 0) return undefined
+  const head = url.slice(5, comma).toLowerCase()
+  const [mediaType = ''] = head.split(';', 1)
+  return {
+    mediaType: mediaType.trim(),
+    isBase64: /;\s*base64\s*$|;\s*base64\s*;/.test(head),
+    body: url.slice(comma + 1),
+  }
+}
+
+function ofData(data: Data): Media {
+  const { mediaType, body } = data
+  const size = (body.length * (data.isBase64 ? 3 : 4)) / 4
+  if (mediaType.startsWith('image/')) return { kind: 'image', size: sizeOf(data), detail: 'high' }
+  if (mediaType === 'application/pdf') {
+    return { kind: 'pages', pages: size > LOOK_BYTES ? undefined : pdfPages(bytesOf(data, LOOK_BYTES)) }
+  }
+  if (mediaType.startsWith('audio/')) {
+    const format = mediaType.slice('audio/'.length)
+    return { kind: 'audio', seconds: audioSeconds(bytesOf(data, 48), format === 'mpeg' ? 'mp3' : format, size) }
+  }
+  if (mediaType.startsWith('video/')) {
+    return { kind: 'video', seconds: audioSeconds(bytesOf(data, 48), mediaType, size) }
+  }
+  if (!mediaType.startsWith('text/') && mediaType !== 'application/json') return UNKNOWN_MEDIA
+  const tokens = size > LOOK_BYTES ? size : textTokenBound(bytesOf(data, LOOK_BYTES).toString('utf8'))
+  return { kind: 'text', tokens }
+}
+
+/** The first bytes of what it carries. */
+function bytesOf({ isBase64, body }: Data, most: number): Buffer {
+  if (isBase64) return Buffer.from(body.slice(0, Math.ceil((most * 4) / 3)), 'base64')
+  const text = body.slice(0, most * 3)
+  try {
+    return Buffer.from(decodeURIComponent(text))
+  } catch {
+    return Buffer.from(text)
+  }
+}
+
+/*
+ * What media in a prompt count as at most, by the formula that each maker of models publishes. All formulas are here, each
+ * with its source. Pictures are counted by their size; where that is not known, as the largest that the maker makes of one.
+ */
+
+export type Detail = 'auto' | 'low' | 'high' | 'original'
+
+export interface MediaRules {
+  /** @param size Undefined: not known. */
+  readonly image: (size: ImageSize | undefined, detail: Detail) => number
+  /** Tokens of a second of sound. */
+  readonly audioSecond: number
+  /** Tokens of a second of video with its sound. */
+  readonly videoSecond: number
+  /** Tokens of a page of a document: as a picture, and its text where that is charged as well. */
+  readonly page: number
+  /** Pages that are read at most. */
+  readonly maxPages: number
+}
+
+/** Text of a dense page. Source: https://platform.claude.com/docs/en/build-with-claude/pdf-support (1,500 to 3,000). */
+const PAGE_TEXT = 3000
+/** Most that is known of any model, for those of which nothing is published. */
+const UNKNOWN_IMAGE = 16_384
+const UNKNOWN_AUDIO_SECOND = 50
+
+/** Squares of `side` pixels that cover a picture. */
+function squares({ width, height }: ImageSize, side: number): number {
+  return Math.ceil(width / side) * Math.ceil(height / side)
+}
+
+/** A rule by squares with a maximum; a picture that is scaled to fit may have a row and a column of squares more. */
+function patches(side: number, most: number, factor = 1): MediaRules['image'] {
+  return (size) => Math.ceil(factor * Math.min(most, size === undefined ? most : squares(size, side) + 2))
+}
+
+/**
+ * OpenAI's tiles: the picture is fitted into 2,048 × 2,048, its shorter side scaled to 768, and covered with tiles of 512.
+ * Source: https://platform.openai.com/docs/guides/images-vision (Calculating costs), read 2026-11-20.
+ */
+function tiles(base: number, tile: number): MediaRules['image'] {
+  return (size, detail) => {
+    if (detail === 'low') return base
+    const ratio = size === undefined ? 8 : Math.max(size.width / size.height, size.height / size.width)
+    return base + tile * 2 * Math.ceil(Math.min(2048, 768 * ratio) / 512)
+  }
+}
+
+interface PatchLimits {
+  /** Patches at most. */
+  readonly most: number
+  /** With `detail: original`. */
+  readonly original?: number
+  /** With `detail: auto`, or none. */
+  readonly auto?: number
+}
+
+/**
+ * Models whose pictures are patches of 32 pixels; `original` keeps the size. Same source ("Model sizing behavior"). Since
+ * GPT-5.5 `auto` is `original`, and since GPT-6 that has no limit of 10,000 patches any more: 4,032 × 3,024 pixels were
+ * measured at 11,868 and 14,364 tokens (Hugging Face, data set "Image input token cost by resolution", read 2026-11-23).
+ */
+function openaiPatches(factor: number, { most, original = 10_000, auto = most }: PatchLimits): MediaRules['image'] {
+  const limits = { low: most, high: most, original, auto }
+  return (size, detail) => patches(32, limits[detail], factor)(size, detail)
+}
+/** Pictures of more than 60 megapixels are refused (APIYI, "Vision: image too large", tried 2026-10-20). */
+const LARGEST_ORIGINAL = 60_000
+
+/** Source: https://platform.claude.com/docs/en/build-with-claude/vision (width × height ÷ 750, scaled to fit). */
+const claude = (most: number): MediaRules['image'] => {
+  return (size) =>
+    size === undefined
+      ? most
+      : Math.min(most, Math.max(Math.ceil((size.width * size.height) / 750), squares(size, 28)) + 8)
+}
+
+/**
+ * Up to 384 pixels a side 258 tokens, else 258 for each tile; since Gemini 3 1,120 at the default resolution.
+ * Source: https://ai.google.dev/gemini-api/docs/image-understanding and /docs/media-resolution, read 2026-11-20.
+ */
+function geminiTiles(size: ImageSize = { width: 3072, height: 3072 }): number {
+  const { width, height } = size
+  if (width <= 384 && height <= 384) return 258
+  const scale = Math.min(1, 3072 / Math.max(width, height))
+  const shorter = Math.min(width, height) * scale
+  const side = Math.min(768, Math.max(256, Math.floor(shorter / 1.5)))
+  return 258 * squares({ width: width * scale, height: height * scale }, side)
+}
+
+function openai(image: MediaRules['image']): MediaRules {
+  const page = image(undefined, 'high') + PAGE_TEXT
+  // A token is 100 ms of sound. Source: https://platform.openai.com/docs/guides/realtime-costs
+  return { image, audioSecond: 10, videoSecond: UNKNOWN_AUDIO_SECOND, page, maxPages: 1000 }
+}
+
+/** 32 tokens a second of sound, 263 of video (since Gemini 3: 70 a frame). Source: https://ai.google.dev/gemini-api/docs/tokens */
+const GEMINI = { audioSecond: 32, videoSecond: 300, maxPages: 1000 }
+
+function of(image: MediaRules['image']): MediaRules {
+  const page = image(undefined, 'high') + PAGE_TEXT
+  return { image, audioSecond: UNKNOWN_AUDIO_SECOND, videoSecond: 600, page, maxPages: 1000 }
+}
+
+/** The first row whose pattern fits the provider's name of the model counts. */
+const RULES: readonly (readonly [pattern: RegExp, rules: MediaRules])[] = [
+  [/gpt-4o-mini/, openai(tiles(2833, 5667))],
+  [/gpt-[456].*-nano/, openai(openaiPatches(2.46, { most: 1536 }))],
+  [/gpt-[456].*-mini|o4-mini/, openai(openaiPatches(1.72, { most: 1536 }))],
+  [/gpt-5\.4/, openai(openaiPatches(1.2, { most: 2500 }))],
+  [/gpt-5\.5/, openai(openaiPatches(1.2, { most: 2500, auto: 10_000 }))],
+  // Of GPT-5.6 nothing is measured: it is taken for what followed.
+  [
+    /gpt-5\.[6-9]|gpt-[6-9]/,
+    openai(openaiPatches(1.2, { most: 2500, original: LARGEST_ORIGINAL, auto: LARGEST_ORIGINAL })),
+  ],
+  [/gpt-5/, openai(tiles(70, 140))],
+  [/gpt-4|chatgpt/, openai(tiles(85, 170))],
+  [/(?:^|\/)o[1-9]/, openai(tiles(75, 150))],
+  // 2,576 pixels and 4,784 tokens since Opus 4.7, 1,568 pixels and about 1,600 tokens before.
+  [/claude-(?:3|opus-4-[0-6]|opus-4-20|sonnet-4-|haiku-[34])/, of(claude(1640))],
+  [/claude/, of(claude(4784))],
+  [/gemini-(?:1|2)/, { ...GEMINI, image: geminiTiles, page: 258 }],
+  [/gemini/, { ...GEMINI, image: () => 1120, page: 1120 }],
+  // Source: https://ai.google.dev/gemma/docs/capabilities/vision (256 a crop, with pan and scan)
+  [/gemma/, of(() => 2048)],
+  // Source: https://docs.mistral.ai/capabilities/vision/ (patches of 16 up to 1,024 pixels; of 28 up to 1,540)
+  [/pixtral|m(?:in|ag)?istral/, of(patches(14, 4160))],
+  // Source: https://huggingface.co/meta-llama (4 tiles of 1,601 tokens; Llama 4: at most 16 of 144 and separators)
+  [/llama/, of(() => 6404)],
+  // Source: https://docs.x.ai/docs/guides/image-understanding (at most 6 tiles of 448 pixels and one more, 256 each)
+  [/grok/, of(() => 1792)],
+  // Source: https://www.alibabacloud.com/help/en/model-studio/vision (28 or 32 pixels a token, at most 16,384)
+  [/qwen|qvq/, of(patches(28, 16_384))],
+  // Source: https://docs.aws.amazon.com/nova/latest/userguide/modalities-image.html (about 2,600 at most)
+  [/nova/, of(() => 3000)],
+]
+const UNKNOWN_RULES = of(patches(14, UNKNOWN_IMAGE))
+
+/** By the provider's own name of a model. */
+export const mediaRulesOf = memoize((model: string): MediaRules => {
+  const name = model.toLowerCase()
+  return RULES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN_RULES
+}, 1000)
+
+/** The lowest rates of common formats, in bytes a second: what lasts longer for its bytes is not sound. */
+const LEAST_BYTES_A_SECOND: Readonly<Record<string, number>> = { mp3: 1000, wav: 4000, pcm16: 16_000 }
+const LEAST_OF_ANY = 500
+
+/** Seconds of sound at most. WAV has its rate in the header; other formats count at the lowest bitrate. */
+function audioSeconds(head: Buffer, format: string, bytes: number): number {
+  const isWav =
+    head.length >= 36 && head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 16) === 'WAVEfmt '
+  const isPlain = isWav && (head.readUInt16LE(20) === 1 || head.readUInt16LE(20) === 3)
+  if (!isPlain) return Math.ceil(bytes / (isWav ? LEAST_OF_ANY : (LEAST_BYTES_A_SECOND[format] ?? LEAST_OF_ANY)))
+  // The player goes by samples, not by the rate of bytes that the header says beside them.
+  const rate = Math.min(head.readUInt32LE(28), head.readUInt32LE(24) * Math.max(1, head.readUInt16LE(32)))
+  return Math.ceil(bytes / Math.max(LEAST_OF_ANY, rate))
+}
+
+/** Objects that are packed, cannot be read, or have escapes in their names: their pages are not seen. */
+const HIDDEN_PAGES = ['/ObjStm', '/Encrypt', '#50', '#61', '#67', '#65']
+const PAGES_SEEN = 4096
+
+/** Pages of a PDF at most; undefined where its bytes do not show them. */
+function pdfPages(bytes: Buffer): number | undefined {
+  if (HIDDEN_PAGES.some((mark) => bytes.includes(mark))) return undefined
+  let pages = 0
+  for (let at = bytes.indexOf('/Page'); at >= 0 && pages < PAGES_SEEN; at = bytes.indexOf('/Page', at + 5)) {
+    if (bytes[at + 5] !== 0x73) pages += 1 // `/Pages` is the tree, `/Page` and names that begin with it count
+  }
+  return Math.max(1, pages)
+}

@@ -1,0 +1,205 @@
+/**
+ * What a request costs under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all whole
+ * numbers; a sum is rounded up to the next nano-dollar once. Only this file multiplies tokens by prices, for settlements,
+ * holds, corrections, audits and the arithmetic that customers see.
+ */
+import type { NanoUsd } from '../money.ts'
+import {
+  type AppliedRates,
+  applicableRates,
+  type ChargeableUsage,
+  type Price,
+  rateOf,
+  type TokenKind,
+} from './tariff.ts'
+
+export {
+  type ChargeableUsage,
+  type DiscountRates,
+  dearestRates,
+  type Price,
+  type PriceTier,
+  type RateOverrides,
+  type RequestFacts,
+  type ServiceTierRates,
+  type TokenKind,
+  type TokenRates,
+} from './tariff.ts'
+
+/** Tokens of one class at one rate. */
+export interface TokenLine {
+  readonly kind: TokenKind
+  readonly tokens: number
+  /** Per million tokens. */
+  readonly microUsd: number
+  /** The threshold above which these tokens are, of a tier that prices the excess. */
+  readonly abovePromptTokens?: number
+}
+/** Uses of one thing at a fee. */
+export interface FeeLine {
+  readonly kind: 'request' | 'image' | 'server_tool'
+  /** Of a server tool. */
+  readonly name?: string
+  readonly uses: number
+  /** Per use. */
+  readonly nanoUsd: number
+}
+export type ChargeLine = TokenLine | FeeLine
+
+export interface PricedUsage {
+  readonly nanoUsd: NanoUsd
+  /** `base`, or what applied besides: `flex`, `discount`, `above_200000`, `cache_write_1h`, joined by `+`. */
+  readonly rule: string
+  /** Of classes that were used; `input` and `output` always. */
+  readonly lines: readonly ChargeLine[]
+}
+
+const PICO_A_NANO = 1000n
+
+/** The charge, the rule that applied, and the arithmetic line by line. */
+export function priceUsage(usage: ChargeableUsage, price: Price): PricedUsage {
+  const applied = applicableRates(usage, price)
+  const lines = [...inputLines(usage, applied), ...outputLines(usage, applied), ...feeLines(usage, price)]
+  return { nanoUsd: sumOf(lines), rule: ruleOf(usage, applied), lines }
+}
+
+/** The charge only; cheap where the price has rates only, as most have. */
+export function chargeNanoUsd(usage: ChargeableUsage, price: Price): NanoUsd {
+  return chargePlain(usage, price) ?? priceUsage(usage, price).nanoUsd
+}
+
+/** The charge and the rule; cheap like `chargeNanoUsd`. */
+export function chargeByRule(usage: ChargeableUsage, price: Price): Pick<PricedUsage, 'nanoUsd' | 'rule'> {
+  const plain = chargePlain(usage, price)
+  return plain === undefined ? priceUsage(usage, price) : { nanoUsd: plain, rule: BASE_RULE }
+}
+
+/** The name of the price itself, where nothing else applied. */
+export const BASE_RULE = 'base'
+
+/** Undefined where the price or the usage has more to it than fresh, cached, written and generated tokens. */
+function chargePlain(usage: ChargeableUsage, price: Price): NanoUsd | undefined {
+  if (hasConditions(price) || hasSeldomClasses(usage)) return undefined
+  if (usage.reasoning && price.reasoningOutputMicroUsd !== undefined) return undefined
+  const { prompt, completion } = usage
+  const cached = Math.min(usage.cached ?? 0, prompt)
+  const written = Math.min(usage.cacheWrite ?? 0, prompt - cached)
+  const pico =
+    (prompt - cached - written) * price.inputMicroUsd +
+    cached * (price.cachedInputMicroUsd ?? price.inputMicroUsd) +
+    written * (price.cacheWriteMicroUsd ?? price.inputMicroUsd) +
+    completion * price.outputMicroUsd
+  return Number.isSafeInteger(pico) ? (BigInt(pico) + PICO_A_NANO - 1n) / PICO_A_NANO : undefined
+}
+
+function hasConditions(price: Price): boolean {
+  const fees = price.perRequestNanoUsd ?? price.perImageNanoUsd ?? price.serverToolNanoUsd
+  return (price.tiers ?? fees ?? price.serviceTiers ?? price.discounts) !== undefined
+}
+
+function hasSeldomClasses(usage: ChargeableUsage): boolean {
+  const input = usage.cacheWrite1h || usage.cacheWrite12h || usage.audioInput || usage.cachedAudio
+  return Boolean(input || usage.audioOutput || usage.imageOutput)
+}
+
+function sumOf(lines: readonly ChargeLine[]): NanoUsd {
+  let pico = 0n
+  for (const line of lines) {
+    pico +=
+      'tokens' in line
+        ? BigInt(line.tokens) * BigInt(line.microUsd)
+        : BigInt(line.uses) * BigInt(line.nanoUsd) * PICO_A_NANO
+  }
+  return (pico + PICO_A_NANO - 1n) / PICO_A_NANO
+}
+
+type ClassCount = readonly [kind: TokenKind, tokens: number]
+
+/** Prompt tokens by class, in the order in which they are above a threshold: fresh ones first, cached ones last. */
+function inputClasses(usage: ChargeableUsage): readonly ClassCount[] {
+  const { prompt } = usage
+  const cached = Math.min(usage.cached ?? 0, prompt)
+  const written = Math.min(usage.cacheWrite ?? 0, prompt - cached)
+  const fresh = prompt - cached - written
+  const written12h = Math.min(usage.cacheWrite12h ?? 0, written)
+  const written1h = Math.min(usage.cacheWrite1h ?? 0, written - written12h)
+  const cachedAudio = Math.min(usage.cachedAudio ?? 0, cached)
+  const audio = Math.min(Math.max(0, (usage.audioInput ?? 0) - cachedAudio), fresh)
+  return [
+    ['input', fresh - audio],
+    ['audio_input', audio],
+    ['cache_write', written - written1h - written12h],
+    ['cache_write_1h', written1h],
+    ['cache_write_12h', written12h],
+    ['cached_input', cached - cachedAudio],
+    ['cached_audio_input', cachedAudio],
+  ]
+}
+
+function inputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): readonly TokenLine[] {
+  const lines: TokenLine[] = []
+  const { prompt, calls = 1 } = usage
+  const thresholdOf = (at: number) => (excess[at]?.tier.abovePromptTokens ?? 0) * calls
+  let end = prompt
+  let next = 0
+  for (const [kind, tokens] of inputClasses(usage)) {
+    if (tokens === 0 && kind === 'input') lines.push({ kind, tokens, microUsd: rateOf(rates, kind) })
+    for (let left = tokens; left > 0; ) {
+      while (next < excess.length && end <= thresholdOf(next)) next++
+      const above = excess[next]
+      const count = Math.min(left, end - thresholdOf(next))
+      const line = { kind, tokens: count, microUsd: rateOf(above?.rates ?? rates, kind) }
+      lines.push(above === undefined ? line : { ...line, abovePromptTokens: above.tier.abovePromptTokens })
+      left -= count
+      end -= count
+    }
+  }
+  return lines.sort((one, other) => INPUT_ORDER.indexOf(one.kind) - INPUT_ORDER.indexOf(other.kind))
+}
+
+/** In which lines are shown. */
+const INPUT_ORDER: readonly TokenKind[] = [
+  'input',
+  'cached_input',
+  'cache_write',
+  'cache_write_1h',
+  'cache_write_12h',
+  'audio_input',
+  'cached_audio_input',
+]
+
+function outputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): readonly TokenLine[] {
+  const { completion } = usage
+  const audio = Math.min(usage.audioOutput ?? 0, completion)
+  const image = Math.min(usage.imageOutput ?? 0, completion - audio)
+  const applied = excess[0]?.rates ?? rates
+  // Without a rate of its own, reasoning is output like any other.
+  const priced = applied.reasoningOutputMicroUsd === undefined ? 0 : (usage.reasoning ?? 0)
+  const reasoning = Math.min(priced, completion - audio - image)
+  const classes: readonly ClassCount[] = [
+    ['output', completion - audio - image - reasoning],
+    ['reasoning_output', reasoning],
+    ['audio_output', audio],
+    ['image_output', image],
+  ]
+  return classes.flatMap(([kind, tokens]) =>
+    tokens > 0 || kind === 'output' ? [{ kind, tokens, microUsd: rateOf(applied, kind) }] : [],
+  )
+}
+
+function feeLines(usage: ChargeableUsage, { perRequestNanoUsd, perImageNanoUsd, serverToolNanoUsd = {} }: Price) {
+  const lines: FeeLine[] = []
+  const { calls = 1, images = 0, serverTools = {} } = usage
+  if (perRequestNanoUsd !== undefined) lines.push({ kind: 'request', uses: calls, nanoUsd: perRequestNanoUsd })
+  if (perImageNanoUsd !== undefined && images > 0) lines.push({ kind: 'image', uses: images, nanoUsd: perImageNanoUsd })
+  for (const [name, uses] of Object.entries(serverTools)) {
+    const nanoUsd = Object.hasOwn(serverToolNanoUsd, name) ? serverToolNanoUsd[name] : undefined
+    if (nanoUsd !== undefined && uses > 0) lines.push({ kind: 'server_tool', name, uses, nanoUsd })
+  }
+  return lines
+}
+
+function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0 }: ChargeableUsage, { names }: AppliedRates): string {
+  const lifetimes = [...(cacheWrite1h > 0 ? ['cache_write_1h'] : []), ...(cacheWrite12h > 0 ? ['cache_write_12h'] : [])]
+  return [...names, ...lifetimes].join('+') || BASE_RULE
+}

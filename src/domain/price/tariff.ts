@@ -1,0 +1,318 @@
+/** A model's tariff: which rates apply to a request, what each class of token costs, and the highest rates a hold needs. */
+
+/** Rates by class of token, in micro-dollars per million. An absent class costs what the class in brackets costs. */
+export interface TokenRates {
+  readonly inputMicroUsd: number
+  readonly outputMicroUsd: number
+  /** Prompt tokens read from the provider's cache [input]. */
+  readonly cachedInputMicroUsd?: number | undefined
+  /** Prompt tokens written to the provider's cache for 5 minutes, or its only lifetime [input]. */
+  readonly cacheWriteMicroUsd?: number | undefined
+  /** Written for an hour [cacheWrite]. */
+  readonly cacheWrite1hMicroUsd?: number | undefined
+  /** Written for 12 hours [cacheWrite1h]. */
+  readonly cacheWrite12hMicroUsd?: number | undefined
+  /** [input] */
+  readonly audioInputMicroUsd?: number | undefined
+  /** [cachedInput] */
+  readonly cachedAudioInputMicroUsd?: number | undefined
+  /** [output] */
+  readonly audioOutputMicroUsd?: number | undefined
+  /** [output] */
+  readonly imageOutputMicroUsd?: number | undefined
+  /** [output] */
+  readonly reasoningOutputMicroUsd?: number | undefined
+}
+
+/** Rates that replace others; absent ones stay as they are. */
+export type RateOverrides = { readonly [Name in keyof TokenRates]?: number | undefined }
+
+/** Rates of requests whose prompt is longer than a threshold. What it does not set stays as below the threshold. */
+export interface PriceTier extends RateOverrides {
+  /** Of one provider call; the prompt has to exceed it. */
+  readonly abovePromptTokens: number
+  /** `request`: prices the whole request. `excess`: the prompt's tokens above the threshold, and the output. */
+  readonly appliesTo: 'request' | 'excess'
+}
+
+export interface ServiceTierRates extends RateOverrides {
+  /** Absent: the price's own tiers apply. Empty: none do. */
+  readonly tiers?: readonly PriceTier[] | undefined
+}
+
+/** Rates of a time of day, in minutes since midnight UTC; wraps midnight where `fromMinute` is the larger one. */
+export interface DiscountRates extends RateOverrides {
+  readonly fromMinute: number
+  /** Exclusive. */
+  readonly untilMinute: number
+}
+
+/** Precedence where several set the same rate, the weakest first: the price, its discount, its service tier, the tier. */
+export interface Price extends TokenRates {
+  /** Ascending by threshold. The highest one that the prompt exceeds applies. */
+  readonly tiers?: readonly PriceTier[] | undefined
+  /** Fee of each provider call. */
+  readonly perRequestNanoUsd?: number | undefined
+  /** Fee of each image in the request. */
+  readonly perImageNanoUsd?: number | undefined
+  /** Fee of each use of a tool that the provider runs, by its name: `web_search`, … */
+  readonly serverToolNanoUsd?: Readonly<Record<string, number>> | undefined
+  /** By the name that the answer gives: `flex`, `priority`, … Any other name costs the price itself. */
+  readonly serviceTiers?: Readonly<Record<string, ServiceTierRates>> | undefined
+  /** The first one that the time of admission falls into applies. */
+  readonly discounts?: readonly DiscountRates[] | undefined
+}
+
+/**
+ * What is charged for; absent is none. `prompt` includes cached, written and audio input, `completion` includes
+ * reasoning, audio and image output. A part beyond its whole is cut to it: no token is charged twice.
+ */
+export interface ChargeableUsage {
+  readonly prompt: number
+  readonly completion: number
+  readonly cached?: number | undefined
+  /** All lifetimes together. */
+  readonly cacheWrite?: number | undefined
+  /** Part of `cacheWrite`. */
+  readonly cacheWrite1h?: number | undefined
+  /** Part of `cacheWrite`. */
+  readonly cacheWrite12h?: number | undefined
+  /** Includes `cachedAudio`. */
+  readonly audioInput?: number | undefined
+  /** Part of `cached` and of `audioInput`. */
+  readonly cachedAudio?: number | undefined
+  readonly audioOutput?: number | undefined
+  readonly imageOutput?: number | undefined
+  readonly reasoning?: number | undefined
+  /** In the request. */
+  readonly images?: number | undefined
+  /** Uses by name. */
+  readonly serverTools?: Readonly<Record<string, number>> | undefined
+  /** As the answer named it. */
+  readonly serviceTier?: string | undefined
+  /** Provider calls that the figures add up, 1 unless given: a prompt's length is that of one. */
+  readonly calls?: number | undefined
+  /** Of admission, Unix milliseconds: which discount applies. Absent: none. */
+  readonly at?: number | undefined
+}
+
+export type TokenKind =
+  | 'input'
+  | 'cached_input'
+  | 'cache_write'
+  | 'cache_write_1h'
+  | 'cache_write_12h'
+  | 'audio_input'
+  | 'cached_audio_input'
+  | 'output'
+  | 'reasoning_output'
+  | 'audio_output'
+  | 'image_output'
+
+/** The rates of a request: those of all its tokens, and those of prompt tokens above thresholds. */
+export interface AppliedRates {
+  readonly rates: TokenRates
+  /** Descending by threshold. */
+  readonly excess: readonly { readonly tier: PriceTier; readonly rates: TokenRates }[]
+  /** Names of what applied besides the price itself. */
+  readonly names: readonly string[]
+}
+
+export function applicableRates(usage: ChargeableUsage, price: Price): AppliedRates {
+  const { prompt, serviceTier, at, calls = 1 } = usage
+  const service = serviceTierOf(price, serviceTier)
+  const discount = discountAt(price, at)
+  const exceeded = tiersOf(price, service).filter((tier) => prompt > tier.abovePromptTokens * calls)
+  const highest = exceeded.at(-1)
+  const names = [
+    ...(service === undefined ? [] : [String(serviceTier)]),
+    ...(discount === undefined ? [] : ['discount']),
+    ...(highest === undefined ? [] : [`above_${highest.abovePromptTokens}`]),
+  ]
+  return { ...withTiers(override(override(price, discount), service), exceeded), names }
+}
+
+/** The tiers that a service tier's requests are under. */
+function tiersOf(price: Price, service: ServiceTierRates | undefined): readonly PriceTier[] {
+  return service?.tiers ?? price.tiers ?? []
+}
+
+/** @param exceeded Ascending. */
+export function withTiers(base: TokenRates, exceeded: readonly PriceTier[]): Omit<AppliedRates, 'names'> {
+  const whole = exceeded.findLastIndex(({ appliesTo }) => appliesTo === 'request')
+  const rates = override(base, exceeded[whole])
+  const above = exceeded.slice(whole + 1).map((tier) => ({ tier, rates: override(rates, tier) }))
+  return { rates, excess: above.reverse() }
+}
+
+/** Names are the provider's: one that every object has is none of the price's. */
+export function serviceTierOf({ serviceTiers }: Price, name: string | undefined): ServiceTierRates | undefined {
+  if (serviceTiers === undefined || name === undefined) return undefined
+  return Object.hasOwn(serviceTiers, name) ? serviceTiers[name] : undefined
+}
+
+function discountAt({ discounts }: Price, at: number | undefined): DiscountRates | undefined {
+  if (discounts === undefined || at === undefined) return undefined
+  const minute = Math.floor(at / 60_000) % 1440
+  return discounts.find(({ fromMinute, untilMinute }) =>
+    fromMinute <= untilMinute
+      ? fromMinute <= minute && minute < untilMinute
+      : fromMinute <= minute || minute < untilMinute,
+  )
+}
+
+/** The rates of `base` with those that `over` sets. */
+export function override(base: TokenRates, over: RateOverrides | undefined): TokenRates {
+  if (over === undefined) return base
+  return {
+    inputMicroUsd: over.inputMicroUsd ?? base.inputMicroUsd,
+    outputMicroUsd: over.outputMicroUsd ?? base.outputMicroUsd,
+    cachedInputMicroUsd: over.cachedInputMicroUsd ?? base.cachedInputMicroUsd,
+    cacheWriteMicroUsd: over.cacheWriteMicroUsd ?? base.cacheWriteMicroUsd,
+    cacheWrite1hMicroUsd: over.cacheWrite1hMicroUsd ?? base.cacheWrite1hMicroUsd,
+    cacheWrite12hMicroUsd: over.cacheWrite12hMicroUsd ?? base.cacheWrite12hMicroUsd,
+    audioInputMicroUsd: over.audioInputMicroUsd ?? base.audioInputMicroUsd,
+    cachedAudioInputMicroUsd: over.cachedAudioInputMicroUsd ?? base.cachedAudioInputMicroUsd,
+    audioOutputMicroUsd: over.audioOutputMicroUsd ?? base.audioOutputMicroUsd,
+    imageOutputMicroUsd: over.imageOutputMicroUsd ?? base.imageOutputMicroUsd,
+    reasoningOutputMicroUsd: over.reasoningOutputMicroUsd ?? base.reasoningOutputMicroUsd,
+  }
+}
+
+/** Rates of all classes, absent ones resolved. */
+export function rateOf(rates: TokenRates, kind: TokenKind): number {
+  const { inputMicroUsd: input, outputMicroUsd: output, cachedInputMicroUsd: cached = input } = rates
+  const { cacheWriteMicroUsd: written = input, cacheWrite1hMicroUsd: written1h = written } = rates
+  switch (kind) {
+    case 'input':
+      return input
+    case 'cached_input':
+      return cached
+    case 'cache_write':
+      return written
+    case 'cache_write_1h':
+      return written1h
+    case 'cache_write_12h':
+      return rates.cacheWrite12hMicroUsd ?? written1h
+    case 'audio_input':
+      return rates.audioInputMicroUsd ?? input
+    case 'cached_audio_input':
+      return rates.cachedAudioInputMicroUsd ?? cached
+    case 'output':
+      return output
+    case 'reasoning_output':
+      return rates.reasoningOutputMicroUsd ?? output
+    case 'audio_output':
+      return rates.audioOutputMicroUsd ?? output
+    case 'image_output':
+      return rates.imageOutputMicroUsd ?? output
+  }
+}
+
+/** What is known of a request before it is sent. */
+export interface RequestFacts {
+  /** Upper bound of one provider call. */
+  readonly promptTokens: number
+  /** As the request names it. Absent or `auto`: any of the price's that the provider may choose. */
+  readonly serviceTier?: string | undefined
+  /** Of admission, Unix milliseconds. Absent: at any time of day. */
+  readonly at?: number | undefined
+  /** Provider calls, 1 unless given. */
+  readonly calls?: number | undefined
+  /** Images in the request. */
+  readonly images?: number | undefined
+  /** Most uses of each tool that the provider runs. */
+  readonly serverTools?: Readonly<Record<string, number>> | undefined
+  /** Classes of token that the request may have; one that is not excluded by `false` is possible. */
+  readonly may?: {
+    readonly cacheWrite?: boolean
+    readonly cacheWrite1h?: boolean
+    readonly cacheWrite12h?: boolean
+    readonly audioInput?: boolean
+    readonly audioOutput?: boolean
+    readonly imageOutput?: boolean
+    readonly reasoning?: boolean
+  }
+}
+
+interface DearestRates {
+  /** Of any prompt token. */
+  readonly inputMicroUsd: number
+  /** Of any completion token. */
+  readonly outputMicroUsd: number
+  /** Fees, whatever the tokens come to. */
+  readonly fixedNanoUsd: number
+}
+
+/** No usage within the facts costs more than its prompt and completion at these rates and the fees. */
+export function dearestRates(price: Price, facts: RequestFacts): DearestRates {
+  const { may = ANY_CLASS } = facts
+  let inputMicroUsd = 0
+  let outputMicroUsd = 0
+  for (const rates of possibleRates(price, facts)) {
+    inputMicroUsd = Math.max(inputMicroUsd, dearestInput(rates, may))
+    outputMicroUsd = Math.max(outputMicroUsd, dearestOutput(rates, may))
+  }
+  return { inputMicroUsd, outputMicroUsd, fixedNanoUsd: feesOf(price, facts) }
+}
+
+type Possible = NonNullable<RequestFacts['may']>
+const ANY_CLASS: Possible = {}
+
+function dearestInput(rates: TokenRates, may: Possible): number {
+  let dearest = Math.max(rateOf(rates, 'input'), rateOf(rates, 'cached_input'))
+  if (may.cacheWrite !== false) dearest = Math.max(dearest, rateOf(rates, 'cache_write'))
+  if (may.cacheWrite1h !== false) dearest = Math.max(dearest, rateOf(rates, 'cache_write_1h'))
+  if (may.cacheWrite12h !== false) dearest = Math.max(dearest, rateOf(rates, 'cache_write_12h'))
+  if (may.audioInput === false) return dearest
+  return Math.max(dearest, rateOf(rates, 'audio_input'), rateOf(rates, 'cached_audio_input'))
+}
+
+function dearestOutput(rates: TokenRates, may: Possible): number {
+  let dearest = rateOf(rates, 'output')
+  if (may.reasoning !== false) dearest = Math.max(dearest, rateOf(rates, 'reasoning_output'))
+  if (may.audioOutput !== false) dearest = Math.max(dearest, rateOf(rates, 'audio_output'))
+  if (may.imageOutput !== false) dearest = Math.max(dearest, rateOf(rates, 'image_output'))
+  return dearest
+}
+
+/** Every set of rates that a token of the request can be under. */
+function possibleRates(price: Price, facts: RequestFacts): readonly TokenRates[] {
+  const { tiers, serviceTiers, discounts } = price
+  if ((tiers ?? serviceTiers ?? discounts) === undefined) return [price]
+  const sets: TokenRates[] = []
+  for (const base of ratesOfTime(price, facts.at)) {
+    for (const service of possibleServices(price, facts.serviceTier)) {
+      const rates = override(base, service)
+      const reachable = tiersOf(price, service).filter(
+        ({ abovePromptTokens }) => facts.promptTokens > abovePromptTokens,
+      )
+      for (let exceeded = 0; exceeded <= reachable.length; exceeded++) {
+        const applied = withTiers(rates, reachable.slice(0, exceeded))
+        sets.push(applied.rates, ...applied.excess.map((above) => above.rates))
+      }
+    }
+  }
+  return sets
+}
+
+function ratesOfTime(price: Price, at: number | undefined): readonly TokenRates[] {
+  if (at !== undefined) return [override(price, discountAt(price, at))]
+  return [price, ...(price.discounts ?? []).map((discount) => override(price, discount))]
+}
+
+/** A provider may always fall back to its standard service. No request is a batch. */
+function possibleServices(price: Price, name: string | undefined): readonly (ServiceTierRates | undefined)[] {
+  if (name !== undefined && name !== 'auto') return [undefined, serviceTierOf(price, name)]
+  const chosen = Object.entries(price.serviceTiers ?? {}).filter(([each]) => each !== 'batch')
+  return [undefined, ...chosen.map(([, service]) => service)]
+}
+
+function feesOf(price: Price, { calls = 1, images = 0, serverTools }: RequestFacts): number {
+  const { perRequestNanoUsd = 0, perImageNanoUsd = 0, serverToolNanoUsd = {} } = price
+  let fees = calls * perRequestNanoUsd + images * perImageNanoUsd
+  for (const name in serverTools) {
+    if (Object.hasOwn(serverToolNanoUsd, name)) fees += (serverTools[name] ?? 0) * (serverToolNanoUsd[name] ?? 0)
+  }
+  return fees
+}

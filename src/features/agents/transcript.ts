@@ -1,0 +1,260 @@
+/** The transcript of an agent: messages of people, the model and its tools, and the events of its work, numbered from 1. */
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
+import { agentMessageId, type RunId } from '../../domain/ids.ts'
+import type { AgentMessage } from '../../runner/ports.ts'
+import { isoTime } from './shapes.ts'
+import { type AgentReference, type Creator, type ListPage, readCreator } from './store.ts'
+
+export type MessageRow = Selectable<Database['agent_message']>
+
+/** `covers`: a summary stands for all messages up to this number. */
+export type NewMessage =
+  | { readonly kind: 'user' | 'assistant' | 'tool'; readonly message: AgentMessage }
+  | { readonly kind: 'summary'; readonly message: AgentMessage; readonly covers: number }
+
+interface NewMessages {
+  readonly messages: readonly NewMessage[]
+  /** Whose they are; undefined: the model's and its tools'. */
+  readonly author?: Creator | undefined
+}
+
+export interface NumberedMessage {
+  readonly number: number
+  readonly kind: MessageRow['kind']
+  readonly message: AgentMessage
+}
+
+export const MessageView = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('agent.message'),
+  number: Type.Integer({ description: 'From 1, in its agent.' }),
+  run_id: Type.String({ description: 'The run that was the last one when it was written.' }),
+  kind: Type.Unsafe<MessageRow['kind']>({
+    type: 'string',
+    enum: ['user', 'assistant', 'tool', 'summary'],
+    description: 'summary: what the model is given in place of older messages.',
+  }),
+  content: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+  tool_calls: Type.Unsafe<readonly object[] | null>({
+    type: ['array', 'null'],
+    items: { type: 'object', additionalProperties: true },
+    description: 'As in chat completions.',
+  }),
+  author: Type.Unsafe<{ readonly type: AuthorType; readonly id: string } | null>({
+    type: ['object', 'null'],
+    properties: { type: { type: 'string', enum: ['key', 'device', 'member'] }, id: { type: 'string' } },
+    required: ['type', 'id'],
+    description: 'Who wrote it. Null: the model or a tool, or it is older than this field.',
+  }),
+  tool_call_id: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'What a tool’s message answers.' }),
+  created_at: Type.String({ description: 'ISO 8601 UTC.' }),
+})
+
+export function renderMessage(row: MessageRow): Static<typeof MessageView> {
+  const { message } = readMessage(row)
+  return {
+    id: agentMessageId(row.agent_id, row.number, row.created_at),
+    object: 'agent.message',
+    number: row.number,
+    run_id: row.run_id,
+    kind: row.kind,
+    content: message.content,
+    tool_calls: message.role === 'assistant' ? (message.tool_calls ?? null) : null,
+    author: row.author === null ? null : renderAuthor(row.author),
+    tool_call_id: message.role === 'tool' ? message.tool_call_id : null,
+    created_at: isoTime(row.created_at),
+  }
+}
+
+type AuthorType = 'key' | 'device' | 'member'
+
+function renderAuthor(text: string): { readonly type: AuthorType; readonly id: string } {
+  const { kind, keyId } = readCreator({ creator: text })
+  return { type: kind === 'key' ? 'key' : kind === 'token' ? 'device' : 'member', id: keyId }
+}
+
+/** The numbers must have been taken from the agent's row in the same transaction. */
+export async function insertMessages(
+  inside: Transaction<Database>,
+  { accountId, agentId }: AgentReference,
+  { messages, author, runId, first, now }: Numbering & NewMessages,
+): Promise<void> {
+  if (messages.length === 0) return
+  const by = author === undefined ? {} : { author: JSON.stringify(author) }
+  const place = { account_id: accountId, agent_id: agentId, run_id: runId, created_at: now, ...by }
+  const rows = messages.map((one, at) => {
+    const covers = one.kind === 'summary' ? { covers: one.covers } : {}
+    return { ...place, number: first + at, kind: one.kind, content: JSON.stringify({ ...one.message, ...covers }) }
+  })
+  await inside.insertInto('agent_message').values(rows).execute()
+}
+
+export async function listMessages(
+  db: Kysely<Database>,
+  reference: AgentReference,
+  { limit, order, after }: ListPage<number>,
+): Promise<readonly MessageRow[]> {
+  return messagesOf(db, reference)
+    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', after as number))
+    .orderBy('number', order)
+    .limit(limit)
+    .execute()
+}
+
+/** What a model is given when a run begins: the last summary, where there is one, and what that does not stand for. */
+export async function loadConversation(
+  db: Kysely<Database>,
+  reference: AgentReference,
+): Promise<readonly NumberedMessage[]> {
+  const newest = messagesOf(db, reference).where('kind', '=', 'summary').orderBy('number', 'desc').limit(1)
+  const summary = await newest.executeTakeFirst()
+  const covered = summary === undefined ? 0 : readMessage(summary).covers
+  const rows = await messagesOf(db, reference)
+    .where('number', '>', covered)
+    .where('kind', '<>', 'summary')
+    .orderBy('number')
+    .execute()
+  return [...(summary === undefined ? [] : [summary]), ...rows].map(numbered)
+}
+
+/** What people have said since, the oldest first. @param after The number of the last one that is known. */
+export async function unseenUserMessages(
+  db: Kysely<Database>,
+  reference: AgentReference,
+  after: number,
+): Promise<readonly NumberedMessage[]> {
+  const query = messagesOf(db, reference).where('number', '>', after).where('kind', '=', 'user').orderBy('number')
+  return (await query.execute()).map(numbered)
+}
+
+/**
+ * The number up to which a new summary stands for messages: all that the worker knows of but the last `kept` of the
+ * model's and what came with and after them.
+ * @param last The number of the last message that the worker knows of.
+ */
+export async function coveredBySummary(
+  db: Kysely<Database>,
+  reference: AgentReference,
+  { kept, last }: { readonly kept: number; readonly last: number },
+): Promise<number> {
+  if (kept <= 0) return last
+  const rows = await messagesOf(db, reference)
+    .where('number', '<=', last)
+    .where('kind', '=', 'assistant')
+    .orderBy('number', 'desc')
+    .limit(kept)
+    .execute()
+  return (rows.at(-1)?.number ?? last + 1) - 1
+}
+
+/** Whether the newest `count` are all of people: nobody has answered them yet. */
+export async function areUnanswered(db: Kysely<Database>, reference: AgentReference, count: number): Promise<boolean> {
+  const newest = await messagesOf(db, reference).orderBy('number', 'desc').limit(count).execute()
+  return newest.length === count && newest.every(({ kind }) => kind === 'user')
+}
+
+/**
+ * The newest message that came after a run began, and that it has not taken in.
+ * @param seen The number of the last message that it has; undefined: nobody knows, what was answered counts.
+ */
+export async function missedMessage(
+  db: Kysely<Database>,
+  reference: AgentReference,
+  { runId, seen }: { readonly runId: RunId; readonly seen: number | undefined },
+): Promise<MessageRow | undefined> {
+  const ofRun = messagesOf(db, reference).where('run_id', '=', runId)
+  const known =
+    seen ?? (await ofRun.where('kind', '<>', 'user').orderBy('number', 'desc').limit(1).executeTakeFirst())?.number
+  const first = await ofRun.orderBy('number').limit(1).executeTakeFirst()
+  const after = Math.max(known ?? 0, first?.number ?? 0)
+  const missed = ofRun.where('kind', '=', 'user').where('number', '>', after)
+  return missed.orderBy('number', 'desc').limit(1).executeTakeFirst()
+}
+
+function messagesOf(db: Kysely<Database>, { accountId, agentId }: AgentReference) {
+  return db.selectFrom('agent_message').selectAll().where('account_id', '=', accountId).where('agent_id', '=', agentId)
+}
+
+function numbered(row: MessageRow): NumberedMessage {
+  return { number: row.number, kind: row.kind, message: readMessage(row).message }
+}
+
+function readMessage({ content, number }: MessageRow): { readonly message: AgentMessage; readonly covers: number } {
+  const { covers = number - 1, ...message } = JSON.parse(content) as AgentMessage & { covers?: number } // ours
+  return { message, covers }
+}
+
+export interface NewAgentEvent {
+  readonly type: AgentEventKind
+  /** Plain JSON; `AGENT_EVENT_TYPES` says what of each type. */
+  readonly data: object
+}
+
+type AgentEvent = Omit<Selectable<Database['agent_event']>, 'account_id' | 'agent_id'>
+
+/** What numbers are given out from. */
+interface Numbering {
+  readonly runId: RunId
+  /** The first to give out. */
+  readonly first: number
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** The numbers must have been taken from the agent's row in the same transaction. */
+export async function insertEvents(
+  inside: Transaction<Database>,
+  { accountId, agentId }: AgentReference,
+  { events, runId, first, now }: Numbering & { readonly events: readonly NewAgentEvent[] },
+): Promise<void> {
+  if (events.length === 0) return
+  const place = { account_id: accountId, agent_id: agentId, run_id: runId, created_at: now }
+  const rows = events.map(({ type, data }, at) => ({
+    ...place,
+    sequence: first + at,
+    type,
+    data: JSON.stringify(data),
+  }))
+  await inside.insertInto('agent_event').values(rows).execute()
+}
+
+/** The oldest first. */
+export async function readEvents(
+  db: Kysely<Database>,
+  { accountId, agentId }: AgentReference,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly AgentEvent[]> {
+  return db
+    .selectFrom('agent_event')
+    .select(['sequence', 'run_id', 'type', 'data', 'created_at'])
+    .where('account_id', '=', accountId)
+    .where('agent_id', '=', agentId)
+    .where('sequence', '>', after)
+    .orderBy('sequence')
+    .limit(limit)
+    .execute()
+}
+
+/** How far an agent is; undefined: there is none. */
+export async function readProgress(
+  db: Kysely<Database>,
+  { accountId, agentId }: AgentReference,
+): Promise<{ readonly status: AgentStatus; readonly events: number } | undefined> {
+  return db
+    .selectFrom('agent')
+    .select(['status', 'events'])
+    .where('account_id', '=', accountId)
+    .where('id', '=', agentId)
+    .executeTakeFirst()
+}
+
+/** As listeners are told of it. */
+export function renderEvent({ sequence, type, run_id, created_at, data }: AgentEvent): string {
+  return JSON.stringify({ sequence, type, run_id, created_at: isoTime(created_at), data: JSON.parse(data) })
+}
+
+/** Of `count` rows that are about to be written; adds nothing to a row that is gone. */
+export const plus = (column: 'events' | 'messages', count: number) => sql<number>`${sql.ref(column)} + ${count}`

@@ -1,0 +1,160 @@
+/** Records what happens in a run, in order, and reads the follow-ups that arrive meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError } from '../../../domain/errors.ts'
+import { usdNumber } from '../../../domain/money.ts'
+import type { AgentMessage, LoopEntry, LoopUsage } from '../../../runner/ports.ts'
+import { type Progress, type RunClaim, type RunUsage, recordProgress, type Written } from '../run.ts'
+import { findRun } from '../store.ts'
+import { coveredBySummary, loadConversation, type NewAgentEvent, unseenUserMessages } from '../transcript.ts'
+import type { WorkerDeps } from './deps.ts'
+import type { Watch } from './run-monitor.ts'
+
+export interface Notes {
+  /** What the model is given at first; read anew each time. */
+  conversation(): Promise<readonly AgentMessage[]>
+  record(entry: LoopEntry): Promise<void>
+  write(progress: Progress): Promise<void>
+  /** The user's messages since the last time. */
+  followUps(): Promise<readonly string[]>
+  /** The number of the last message of a user that the run has taken in. */
+  seen(): number
+}
+
+interface State {
+  /** The number of the last message that the model knows. */
+  last: number
+  seen: number
+  steps: number
+  /** Of the last write, Unix milliseconds: no two have the same. */
+  writtenAt: number
+}
+
+type Deps = Pick<WorkerDeps, 'db' | 'now' | 'limits'>
+
+/** @param steps That the run has made before. */
+export function takeNotes(deps: Deps, claim: RunClaim, { watch, steps }: { watch: Watch; steps: number }): Notes {
+  const { db } = deps
+  const state: State = { last: 0, seen: 0, steps, writtenAt: 0 }
+  const write = async (progress: Progress): Promise<void> => {
+    const { message } = await writePatiently(deps, claim, { progress, state, signal: watch.signal })
+    state.last = Math.max(state.last, message + (progress.messages?.length ?? 0) - 1)
+    watch.progressed()
+  }
+  return {
+    async conversation() {
+      const messages = await loadConversation(db, claim)
+      state.last = messages.reduce((last, { number }) => Math.max(last, number), state.last)
+      state.seen = Math.max(state.seen, state.last)
+      return messages.map(({ message }) => message)
+    },
+    async record(entry) {
+      const usage = 'usage' in entry ? usageOf(state, entry.usage) : undefined
+      const kept = entry.type === 'summary' ? { kept: entry.kept, last: state.last } : undefined
+      const covers = kept === undefined ? 0 : await coveredBySummary(db, claim, kept)
+      await write({ ...progressOf(entry, covers), usage })
+    },
+    write,
+    async followUps() {
+      const messages = await unseenUserMessages(db, claim, state.seen)
+      state.seen = messages.at(-1)?.number ?? state.seen
+      state.last = Math.max(state.last, state.seen)
+      return messages.flatMap(({ message: { content } }) => (content === null ? [] : [content]))
+    },
+    seen: () => state.seen,
+  }
+}
+
+interface Writing {
+  readonly progress: Progress
+  readonly state: State
+  readonly signal: AbortSignal
+}
+
+/**
+ * A database that is away for a moment costs no run. Whether a write whose answer was lost was committed is told by the
+ * time that it left in the run's row, which nobody else writes.
+ */
+async function writePatiently(
+  { db, now, limits }: Deps,
+  claim: RunClaim,
+  { progress, state, signal }: Writing,
+): Promise<Written> {
+  const time = Math.max(now(), state.writtenAt + 1)
+  state.writtenAt = time
+  for (;;) {
+    try {
+      return await recordProgress(db, claim, { progress, now: time })
+    } catch (error) {
+      if (!(error instanceof GatewayError && error.retryable)) throw error
+    }
+    do await sleep(limits.tryAgainMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    while (!(await isThere(db)))
+    const run = await findRun(db, claim)
+    if (run?.seen_at === time && run.attempt === claim.attempt) return { message: await lastOwn(db, claim), event: 0 }
+  }
+}
+
+async function isThere(db: Deps['db']): Promise<boolean> {
+  try {
+    await db.selectFrom('setting').select('key').limit(1).execute()
+    return true
+  } catch (error) {
+    if (error instanceof GatewayError && error.retryable) return false
+    throw error
+  }
+}
+
+/** The number of the newest message that is not a user's: a write has one at most. */
+async function lastOwn(db: Deps['db'], { accountId, agentId }: RunClaim): Promise<number> {
+  const row = await db
+    .selectFrom('agent_message')
+    .select(({ fn }) => fn.max('number').as('number'))
+    .where('account_id', '=', accountId)
+    .where('agent_id', '=', agentId)
+    .where('kind', '<>', 'user')
+    .executeTakeFirst()
+  return Number(row?.number ?? 0)
+}
+
+function usageOf(state: State, usage: LoopUsage | undefined): RunUsage | undefined {
+  if (usage === undefined) return undefined
+  const steps = usage.total.steps - state.steps
+  state.steps = usage.total.steps
+  const { promptTokens, completionTokens, costNanoUsd } = usage
+  return { steps, promptTokens, completionTokens, costNanoUsd }
+}
+
+function progressOf(entry: LoopEntry, covers: number): Progress {
+  switch (entry.type) {
+    case 'answer': {
+      const { content } = entry.message
+      const said: NewAgentEvent[] = content === null ? [] : [{ type: 'message', data: { role: 'assistant', content } }]
+      const messages = [{ kind: 'assistant' as const, message: entry.message }]
+      return { messages, events: [...said, usageEvent(entry.usage)] }
+    }
+    case 'usage':
+      return { events: [usageEvent(entry.usage)] }
+    case 'tool_call': {
+      const { callId, name, arguments: given } = entry
+      return { events: [{ type: 'tool_call', data: { call_id: callId, name, arguments: given } }] }
+    }
+    case 'tool_result':
+      return toolResult(entry)
+    case 'summary': {
+      const events = entry.usage === undefined ? [] : [usageEvent(entry.usage)]
+      return { messages: [{ kind: 'summary', message: entry.message, covers }], events }
+    }
+  }
+}
+
+function toolResult(entry: Extract<LoopEntry, { type: 'tool_result' }>): Progress {
+  const { message, name, output, exitCode, truncated } = entry
+  const code = exitCode === undefined ? {} : { exit_code: exitCode }
+  const data = { call_id: message.tool_call_id, name, output, ...code, truncated }
+  return { messages: [{ kind: 'tool', message }], events: [{ type: 'tool_result', data }] }
+}
+
+function usageEvent({ completionId, promptTokens, completionTokens, costNanoUsd, total }: LoopUsage): NewAgentEvent {
+  const cost = { cost_usd: usdNumber(costNanoUsd), total_cost_usd: usdNumber(total.costNanoUsd) }
+  return { type: 'usage', data: { completion_id: completionId, tokens: promptTokens + completionTokens, ...cost } }
+}

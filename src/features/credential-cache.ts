@@ -1,0 +1,171 @@
+/**
+ * Cache of credentials, by the hash or id that they are looked up with. An entry is valid until a row that it was computed
+ * from changes, in this or another process. Reading it is on the hot path and costs one map lookup.
+ */
+import { type Kysely, sql } from 'kysely'
+import { type ChangeFollower, createChangeFollower } from '../db/changed-at.ts'
+import { readRows } from '../db/dialect.ts'
+import type { Database } from '../db/schema/schema.ts'
+import type { Caller } from '../domain/identity/caller.ts'
+import { createLruCache } from '../lib/lru-cache.ts'
+
+/** Identifiers without a credential that the negative cache holds, so that repeating one costs no query. */
+export const MAX_NEGATIVE_ENTRIES = 10_000
+const NEGATIVE_LIFE_MS = 5_000
+
+/** Tables with rows that credentials depend on: how a row is identified, and since when it is not valid any more. */
+const TABLES = {
+  api_key: { id: sql`id`, endedAt: sql`revoked_at` },
+  device: { id: sql`id`, endedAt: sql`revoked_at` },
+  session: { id: sql`id`, endedAt: sql`ended_at` },
+  member: { id: sql`account_id || ' ' || user_id`, endedAt: sql`removed_at` },
+  person: { id: sql`id`, endedAt: sql`disabled_at` },
+  account: { id: sql`id`, endedAt: sql`null` },
+} as const
+type Table = keyof typeof TABLES
+
+/** Ids of rows by table. */
+export type RowIds = Readonly<Record<Table, ReadonlySet<string>>>
+
+export interface CredentialCacheInput<Credential> {
+  readonly db: Kysely<Database>
+  /** Calls back when another process may have changed rows; returns what unsubscribes. */
+  readonly onChange: (listener: () => void) => () => void
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Tables that are followed, `account` last. */
+  readonly tables: readonly Table[]
+  readonly capacity: number
+  /** Entries of the negative cache; 0: there is none. */
+  readonly negativeCapacity: number
+  /** Reads a credential; undefined when there is none that is valid. */
+  readonly load: (id: string) => Promise<Credential | undefined>
+  /** Whether a credential was computed from one of `rows`. */
+  readonly dependsOn: (credential: Credential, rows: RowIds) => boolean
+  /** Whether a caller's credential ends because `rows` are not valid any more. */
+  readonly isEndedBy: (caller: Caller, rows: RowIds) => boolean
+  /** Called when credentials may have ended, here or in another process. */
+  readonly onEnded: (isEnded: (caller: Caller) => boolean) => void
+}
+
+export interface CredentialCache<Credential> extends Pick<ChangeFollower, 'refresh'> {
+  /** Undefined when it is not cached. */
+  get(id: string): Credential | undefined
+  /** Whether the negative cache has `id`. */
+  isMissing(id: string): boolean
+  /** Reads a credential from the database: one query for concurrent calls. Rejects with `database_unavailable`. */
+  load(id: string): Promise<Credential | undefined>
+  close(): void
+}
+
+export function createCredentialCache<Credential>(
+  input: CredentialCacheInput<Credential>,
+): CredentialCache<Credential> {
+  const { now, negativeCapacity } = input
+  const entries = createLruCache<Credential>(input.capacity)
+  const missingUntil = negativeCapacity === 0 ? undefined : createLruCache<number>(negativeCapacity)
+  const loading = new Map<string, Promise<Credential | undefined>>()
+  let generation = 0
+
+  const follower = followRows(input, (changed, ended) => {
+    generation++
+    missingUntil?.clear()
+    for (const [id, credential] of entries.entries()) if (input.dependsOn(credential, changed)) entries.delete(id)
+    if (ended !== undefined) input.onEnded((caller) => input.isEndedBy(caller, ended))
+  })
+  const loadNow = async (id: string) => {
+    await follower.ready()
+    const startedIn = generation
+    const credential = await input.load(id)
+    if (startedIn !== generation) return credential // read before a change that may concern it: not cached
+    if (credential !== undefined) entries.set(id, credential)
+    else {
+      entries.delete(id)
+      missingUntil?.set(id, now() + NEGATIVE_LIFE_MS)
+    }
+    return credential
+  }
+  const unsubscribe = input.onChange(() => void follower.refresh())
+  void follower.refresh()
+  return {
+    get: entries.get,
+    isMissing: (id) => (missingUntil?.get(id) ?? 0) > now(),
+    load(id) {
+      const running = loading.get(id)
+      if (running !== undefined) return running
+      const promise = loadNow(id).finally(() => loading.delete(id))
+      loading.set(id, promise)
+      return promise
+    },
+    refresh: follower.refresh,
+    close() {
+      unsubscribe()
+      follower.close()
+    },
+  }
+}
+
+/** Whether the member, the person or the account of a caller is among `rows`. */
+export function includesOwner({ account, person, member }: RowIds, { accountId, userId }: Caller): boolean {
+  if (account.has(accountId)) return true
+  if (userId === undefined) return false
+  return person.has(userId) || (member.size > 0 && member.has(`${accountId} ${userId}`))
+}
+
+type Cursor = Readonly<Partial<Record<Table, number>>>
+
+interface ChangedRow {
+  readonly table: Table
+  readonly id: string
+  readonly endedAt: number | null
+  readonly changedAt: number
+}
+
+/** @param apply Called with every set of changes that is not empty. `ended` is undefined where all rows are valid. */
+function followRows(
+  { db, tables }: Pick<CredentialCacheInput<unknown>, 'db' | 'tables'>,
+  apply: (changed: RowIds, ended: RowIds | undefined) => void,
+): ChangeFollower {
+  return createChangeFollower<Cursor>({
+    latest: () => latestChanges(db, tables),
+    async applySince(cursor) {
+      const rows = await changedRows(db, tables, cursor)
+      const ended = rows.filter(({ endedAt }) => endedAt !== null)
+      if (rows.length > 0) apply(idsOf(rows), ended.length === 0 ? undefined : idsOf(ended))
+      const next: Partial<Record<Table, number>> = { ...cursor }
+      for (const { table, changedAt } of rows) next[table] = Math.max(next[table] ?? 0, changedAt)
+      return next
+    },
+  })
+}
+
+async function latestChanges(db: Kysely<Database>, tables: readonly Table[]): Promise<Cursor> {
+  const columns = tables.map(
+    (table) => sql`(select coalesce(max(changed_at), 0) from ${sql.table(table)}) as ${sql.ref(table)}`,
+  )
+  const [row] = await readRows(db, sql<Cursor>`select ${sql.join(columns)}`)
+  return row ?? {}
+}
+
+/** One query for all tables, since it follows every write. */
+function changedRows(db: Kysely<Database>, tables: readonly Table[], cursor: Cursor): Promise<readonly ChangedRow[]> {
+  const selects = tables.map((table) => {
+    const { id, endedAt } = TABLES[table]
+    const columns = sql`${sql.lit(table)} as "table", ${id} as "id", ${endedAt} as "endedAt", changed_at as "changedAt"`
+    return sql`select ${columns} from ${sql.table(table)} where changed_at > ${cursor[table] ?? 0}`
+  })
+  return readRows(db, sql<ChangedRow>`${sql.join(selects, sql` union all `)}`)
+}
+
+function idsOf(rows: readonly ChangedRow[]): RowIds {
+  const ids: Record<Table, Set<string>> = {
+    api_key: new Set(),
+    device: new Set(),
+    session: new Set(),
+    member: new Set(),
+    person: new Set(),
+    account: new Set(),
+  }
+  for (const { table, id } of rows) ids[table].add(id)
+  return ids
+}

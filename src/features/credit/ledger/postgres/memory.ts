@@ -1,0 +1,220 @@
+/** A batch's transaction in memory: what was read of the database before, and what is to be written to it afterwards. */
+import type { CompletionRecord } from '../../../../domain/completion.ts'
+import type { RunningEstimate, SavedResult } from '../../../../domain/credit.ts'
+import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
+import type { NanoUsd } from '../../../../domain/money.ts'
+import {
+  type AccountState,
+  type AlertRow,
+  type HoldState,
+  heldAncestors,
+  type KeyState,
+  type LedgerRow,
+  type PriorCharge,
+} from '../state.ts'
+import type { EntryRef, HoldKey, KeyRef, LedgerTransaction, RowRef } from '../transaction.ts'
+import type { EntryKey, HoldUnit, KeyedEntry } from '../unit.ts'
+import { addCorrection, addToHours, type UsageSums } from '../usage-sums.ts'
+
+/** All that the units of a batch will ask for. What is not in it is not in the database either. */
+export interface BatchData {
+  readonly now: number
+  readonly accounts: ReadonlyMap<AccountId, AccountState>
+  /** By `nameOf` account and key. */
+  readonly keys: ReadonlyMap<string, KeyState>
+  /** What keys without a row have come to this month, each with the keys below it, and which these are. */
+  readonly keyCosts: ReadonlyMap<string, KeyCost>
+  /** The keys above keys, of units without a hold that names them. */
+  readonly lineages: ReadonlyMap<string, readonly KeyId[]>
+  /** By `nameOf` account and completion. */
+  readonly holds: ReadonlyMap<string, OpenHold>
+  /** Completions of the batch's settlements that have no hold. */
+  readonly charged: ReadonlyMap<string, PriorCharge>
+  /** By `nameOf` account and key, of entries that were made under one. */
+  readonly entries: ReadonlyMap<string, KeyedEntry>
+  /** By `nameOf` account and number: rows that entries of the batch are to correct, and others have corrected. */
+  readonly correctedRows: ReadonlySet<string>
+}
+
+export interface KeyCost {
+  readonly nanoUsd: NanoUsd
+  /** The key, and the keys below it. */
+  readonly family: ReadonlySet<KeyId>
+}
+
+export interface OpenHold extends HoldState, HoldKey {
+  /** Undefined: its row is there. */
+  readonly unit: HoldUnit | undefined
+  readonly amount: NanoUsd
+}
+
+/** What is to be written, besides the accounts. */
+export interface BatchWrites {
+  /** Holds of this batch that are still open at its end. */
+  readonly made: Map<string, OpenHold>
+  /** Holds whose rows are to go. */
+  readonly taken: HoldKey[]
+  readonly raised: Map<string, OpenHold>
+  /** Of each hold the newest. */
+  readonly estimates: Map<string, RunningEstimate>
+  readonly completions: CompletionRecord[]
+  readonly hours: UsageSums
+  /** Completions whose rows make room for others among `completions`, and what that changes of the sums. */
+  readonly replaced: HoldKey[]
+  readonly corrections: UsageSums
+  readonly answers: { readonly kept: SavedResult; readonly subjectId: CompletionId }[]
+  readonly rows: OfAccount<LedgerRow>[]
+  readonly alerts: OfAccount<AlertRow>[]
+  /** By `nameOf` account and key. */
+  readonly entries: Map<string, KeyedEntry & EntryKey>
+}
+
+export interface OfAccount<Row> {
+  readonly accountId: AccountId
+  readonly row: Row
+}
+
+export interface MemoryTransaction extends LedgerTransaction {
+  readonly written: BatchWrites
+}
+
+/** A completion, or a key of either sort, among all accounts. */
+export function nameOf(accountId: AccountId, id: string): string {
+  return `${accountId} ${id}`
+}
+
+export function rowKey({ accountId, number }: RowRef): string {
+  return nameOf(accountId, String(number))
+}
+
+const DAY_MS = 86_400_000
+const NO_COST: KeyCost = { nanoUsd: 0n, family: new Set() }
+
+export function createMemoryTransaction(facts: BatchData): MemoryTransaction {
+  const written = emptyWrites()
+  return {
+    now: facts.now,
+    written,
+    readAccount: (id) => facts.accounts.get(id),
+    readKey: (accountId, keyId) => facts.keys.get(nameOf(accountId, keyId)),
+    costSince(ref, day) {
+      const { nanoUsd, family } = facts.keyCosts.get(nameOf(ref.accountId, ref.keyId)) ?? NO_COST
+      return nanoUsd + newCost(written, { ...ref, family }, day)
+    },
+    lineage: ({ accountId, keyId }) => facts.lineages.get(nameOf(accountId, keyId)) ?? [],
+    ...holdsOf(facts, written),
+    readCharged: (ref) => chargedInBatch(written, ref) ?? facts.charged.get(nameOf(ref.accountId, ref.id)),
+    insertCompletion(record) {
+      written.completions.push(record)
+      addToHours(written.hours, record)
+    },
+    correctCompletion: (record, charged) => correct(written, record, charged),
+    saveAnswer: (kept, subjectId) => void written.answers.push({ kept, subjectId }),
+    insertLedgerRow: (accountId, row) => void written.rows.push({ accountId, row }),
+    readEntry: ({ accountId, key }: EntryRef) => {
+      const name = nameOf(accountId, key)
+      return written.entries.get(name) ?? facts.entries.get(name)
+    },
+    isCorrected: (ref) => facts.correctedRows.has(rowKey(ref)) || isCorrectedInBatch(written, ref),
+    insertEntryKey: (once, entry) => void written.entries.set(nameOf(entry.accountId, once.key), { ...once, entry }),
+    insertAlert: (accountId, row) => void written.alerts.push({ accountId, row }),
+  }
+}
+
+function emptyWrites(): BatchWrites {
+  return {
+    made: new Map(),
+    taken: [],
+    raised: new Map(),
+    estimates: new Map(),
+    completions: [],
+    hours: new Map(),
+    replaced: [],
+    corrections: new Map(),
+    answers: [],
+    rows: [],
+    alerts: [],
+    entries: new Map(),
+  }
+}
+
+/** What this batch itself has charged a completion. */
+function chargedInBatch({ completions, rows }: BatchWrites, { accountId, id }: HoldKey): PriorCharge | undefined {
+  const record = completions.find((each) => each.id === id && each.accountId === accountId)
+  if (record === undefined) return undefined
+  const entries = rows.filter(({ accountId: whose, row }) => whose === accountId && row.completionId === id)
+  const [charge, last] = [entries[0]?.row, entries.at(-1)?.row]
+  return { ...record, entry: charge && last && { number: last.number, createdAt: charge.createdAt } }
+}
+
+function isCorrectedInBatch({ rows }: BatchWrites, { accountId, number }: RowRef): boolean {
+  return rows.some(({ accountId: whose, row }) => row.adjusts === number && whose === accountId)
+}
+
+function correct(written: BatchWrites, record: CompletionRecord, charged: PriorCharge): void {
+  const { completions, replaced, corrections } = written
+  const at = completions.findIndex(({ id, accountId }) => id === record.id && accountId === record.accountId)
+  if (at >= 0) completions.splice(at, 1)
+  else replaced.push(record)
+  const corrected = { ...record, createdAt: charged.createdAt }
+  completions.push(corrected)
+  addCorrection(corrections, corrected, charged)
+}
+
+/** What this batch has charged a key, and those below it, since a day. */
+function newCost(
+  { completions }: BatchWrites,
+  { accountId, keyId, family }: KeyRef & Pick<KeyCost, 'family'>,
+  day: number,
+): NanoUsd {
+  let cost = 0n
+  for (const record of completions) {
+    if (
+      (record.keyId !== keyId && !family.has(record.keyId)) ||
+      record.accountId !== accountId ||
+      record.createdAt < day * DAY_MS
+    )
+      continue
+    cost += record.costNanoUsd
+  }
+  return cost
+}
+
+type HoldMethods = 'readHold' | 'takeHold' | 'insertHold' | 'raiseHold' | 'setEstimate'
+
+function holdsOf(
+  facts: BatchData,
+  { made, taken, raised, estimates }: BatchWrites,
+): Pick<LedgerTransaction, HoldMethods> {
+  const gone = new Set<string>()
+  const find = (name: string) =>
+    made.get(name) ?? (gone.has(name) ? undefined : (raised.get(name) ?? facts.holds.get(name)))
+  return {
+    readHold: ({ accountId, id }) => find(nameOf(accountId, id)),
+    takeHold({ accountId, id }) {
+      const name = nameOf(accountId, id)
+      const hold = find(name)
+      if (hold === undefined || made.delete(name)) return hold
+      gone.add(name)
+      raised.delete(name)
+      taken.push(hold)
+      return hold
+    },
+    insertHold(unit, amount) {
+      const name = nameOf(unit.accountId, unit.id)
+      if (find(name) !== undefined) return false
+      estimates.delete(name) // of the one before
+      const ofKeyBudget = unit.keyBudgetNanoUsd !== undefined
+      const { accountId, id, keyId } = unit
+      const ancestors = heldAncestors(unit.ancestors)
+      made.set(name, { accountId, id, keyId, amount, ofKeyBudget, ancestors, unit })
+      return true
+    },
+    raiseHold({ accountId, id }, amount) {
+      const name = nameOf(accountId, id)
+      const hold = find(name)
+      if (hold !== undefined) (hold.unit === undefined ? raised : made).set(name, { ...hold, amount })
+    },
+    setEstimate: (estimate) => void estimates.set(nameOf(estimate.accountId, estimate.id), estimate),
+  }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { completionRecord } from '../../../../../test/support/ledger/completions.ts'
+import { holdUnit, POSTPAID, PREPAID } from '../../../../../test/support/ledger/credit-model.ts'
+import type { CompletionRecord } from '../../../../domain/completion.ts'
+import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
+import type { SettleUnit, Unit } from '../unit.ts'
+import { toWire, unitsOf } from './wire.ts'
+
+/** Every field of its own, so that two that are swapped are seen. */
+const hold = holdUnit({
+  promptTokens: 1,
+  outputTokens: 2,
+  choices: 3,
+  inputPrice: 4,
+  outputPrice: 5,
+  fixedNanoUsd: 8,
+  createdAt: 6,
+  keyBudgetNanoUsd: 7n,
+  ancestors: [
+    { keyId: 'key_2' as KeyId, nanoUsd: 14n },
+    { keyId: 'key_3' as KeyId, nanoUsd: undefined },
+  ],
+})
+const counts = {
+  promptTokens: 1,
+  completionTokens: 2,
+  cachedTokens: 3,
+  cacheWriteTokens: 4,
+  reasoningTokens: 5,
+  costNanoUsd: 6n,
+}
+const times = { createdAt: 7, durationMs: 8.5, firstByteMs: 9, attempts: 10 }
+const attemptLog: CompletionRecord['attemptLog'] = [
+  { provider: 'p', model: 'm', outcome: 'cut', status: 200, startedMs: 11, durationMs: 12 },
+]
+const usageDetail = { cacheWrite1h: 13, serverTools: { web_search: 14 }, serviceTier: 'flex' }
+const detailed = { usageDetail, priceRule: 'flex', clientRequestId: 'mine' }
+const record = completionRecord({ ...counts, ...times, attemptLog, ...detailed })
+const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
+const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
+const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, promisedNanoUsd: 13n, kept }
+
+test('every unit arrives in the other thread as it was sent', () => {
+  const units: readonly Unit[] = [
+    hold,
+    {
+      ...hold,
+      flexible: true,
+      tentative: true,
+      stream: true,
+      keyBudgetNanoUsd: undefined,
+      ancestors: undefined,
+      clientRequestId: 'mine',
+      terms: PREPAID,
+    },
+    settle,
+    {
+      ...settle,
+      unrecorded: false,
+      promisedNanoUsd: undefined,
+      kept: undefined,
+      record: { ...record, finishReason: undefined, stream: true, attemptLog: undefined, usageDetail: undefined },
+    },
+    { kind: 'release', accountId: 'acc_a' as AccountId, id: 'chatcmpl-1' as CompletionId },
+    { kind: 'touch', accountId: 'acc_a' as AccountId, terms: PREPAID },
+  ]
+  const wire = structuredClone(toWire({ units, now: 5 }))
+  assert.deepEqual(unitsOf(wire), units)
+  assert.equal(wire.now, 5)
+})

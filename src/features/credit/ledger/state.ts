@@ -1,0 +1,160 @@
+import type { LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
+import type { CompletionRecord } from '../../../domain/completion.ts'
+import type { KeyBudget } from '../../../domain/identity/caller.ts'
+import type { CompletionId, KeyId } from '../../../domain/ids.ts'
+import type { NanoUsd } from '../../../domain/money.ts'
+import type { Outcome } from './unit.ts'
+
+/** A row of `credit`. */
+export interface AccountState {
+  readonly balance: NanoUsd
+  readonly held: NanoUsd
+  /** What of the balance is left of the allowance. */
+  readonly allowance: NanoUsd
+  readonly month: number
+  readonly grantedMonth: number
+  readonly spent: NanoUsd
+  readonly entries: number
+  readonly enteredAt: number
+  readonly monthlyBudget: NanoUsd | undefined
+  /** How far the balance may fall below zero; undefined: as the plan says. */
+  readonly maxOverrun: NanoUsd | undefined
+  /** Percentages, ascending. */
+  readonly thresholds: readonly number[]
+}
+
+/** A row of `key_spending`. */
+export interface KeyState {
+  readonly month: number
+  readonly spent: NanoUsd
+  readonly held: NanoUsd
+}
+
+/** An open hold. */
+export interface HoldState {
+  readonly keyId: KeyId
+  readonly amount: NanoUsd
+  readonly ofKeyBudget: boolean
+  /** The keys above its key, the nearest first; undefined: none. */
+  readonly ancestors?: readonly HeldAncestor[] | undefined
+}
+
+/** A key above the unit's key, or its hold's key. */
+export interface AncestorState {
+  /** Undefined: there is no row, or the unit does not need it. */
+  readonly state: KeyState | undefined
+  /** As `keySpentBefore`, of this key. */
+  readonly spentBefore: NanoUsd
+}
+
+/** What the store knows before a unit is applied. */
+export interface Snapshot {
+  /** Undefined: the account was never touched. */
+  readonly account: AccountState | undefined
+  /** Of the unit's key, or of its hold's key; undefined: there is no row. */
+  readonly key: KeyState | undefined
+  /** The keys above that one, as the unit or its hold names them; undefined: none. */
+  readonly ancestors?: readonly AncestorState[] | undefined
+  /** The unit's hold; undefined: there is none. */
+  readonly hold: HoldState | undefined
+  /** What the unit's completion was charged already; looked up only where a settlement finds no hold. */
+  readonly charged: PriorCharge | undefined
+  /** Charged this month by a key that has a budget but no row yet, and by the keys below it; looked up only for a hold in that case. */
+  readonly keySpentBefore: NanoUsd
+}
+
+/** What a completion was charged before, as its row says. */
+export interface PriorCharge
+  extends Pick<
+    CompletionRecord,
+    | 'keyId'
+    | 'model'
+    | 'createdAt'
+    | 'promptTokens'
+    | 'completionTokens'
+    | 'costNanoUsd'
+    | 'unbilledNanoUsd'
+    | 'status'
+    | 'usageSource'
+  > {
+  /**
+   * The number of its charge in the ledger, or of the last correction of that, and when it was charged; undefined: it cost
+   * nothing, or is exact.
+   */
+  readonly entry: { readonly number: number; readonly createdAt: number } | undefined
+}
+
+/** A row of `ledger` without its account. */
+export interface LedgerRow {
+  readonly number: number
+  readonly kind: LedgerKind
+  readonly debit: LedgerBook
+  readonly credit: LedgerBook
+  readonly amount: NanoUsd
+  readonly balance: NanoUsd
+  readonly completionId: CompletionId | undefined
+  readonly keyId: KeyId | undefined
+  readonly priceVersion: string | undefined
+  readonly adjusts: number | undefined
+  readonly note: string | undefined
+  readonly createdAt: number
+}
+
+/** A row of `usage_alert` without its account. BatchWrites once: a second one with the same key is ignored. */
+export interface AlertRow {
+  readonly month: number
+  readonly event: 'usage.alert' | 'credit.exhausted'
+  readonly basis: 'budget' | 'credit'
+  readonly threshold: number
+  readonly spent: NanoUsd
+  readonly limit: NanoUsd
+  readonly createdAt: number
+}
+
+/** What a unit comes to. States are whole new states; undefined: unchanged. */
+export interface Applied {
+  readonly account: AccountState | undefined
+  readonly key: KeyState | undefined
+  /** In the order of the snapshot's; undefined: none changed. */
+  readonly ancestors?: readonly (KeyState | undefined)[] | undefined
+  /** `ended`: the row is deleted. An amount: the hold's new amount (`hold` and `extend`). */
+  readonly hold: HoldState | 'ended' | undefined
+  readonly rows: readonly LedgerRow[]
+  readonly alerts: readonly AlertRow[]
+  /** The unit's completion as it is to be written, or to replace the row that is there; undefined: none is. */
+  readonly completion: CompletionRecord | undefined
+  /** What the completion row that is there is to be replaced for; undefined: it stays. */
+  readonly corrects: PriorCharge | undefined
+  readonly outcome: Outcome
+}
+
+export interface HeldAncestor {
+  readonly keyId: KeyId
+  /** Whether its budget holds the same amount as the hold. */
+  readonly ofBudget: boolean
+}
+
+/** Undefined where no key created the hold's key. */
+export function heldAncestors(above: readonly KeyBudget[] | undefined): readonly HeldAncestor[] | undefined {
+  return above?.map(({ keyId, nanoUsd }) => ({ keyId, ofBudget: nanoUsd !== undefined }))
+}
+
+/** To be spread under what does move. */
+export const NOTHING: Applied = {
+  account: undefined,
+  key: undefined,
+  hold: undefined,
+  rows: [],
+  alerts: [],
+  completion: undefined,
+  corrects: undefined,
+  outcome: { kind: 'done' },
+}
+
+/** The hold was resolved before, or is there already. */
+export const ALREADY: Applied = { ...NOTHING, outcome: { kind: 'already' } }
+
+/** Undefined where the account is as the store has it. */
+export function changed(account: AccountState, snapshot: Snapshot): AccountState | undefined {
+  return account === snapshot.account ? undefined : account
+}

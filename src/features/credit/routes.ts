@@ -1,0 +1,217 @@
+/** `/ledger`, its statements, and `/usage/reconcile`: every movement of an account's credit, and the proof that they add up. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Kysely } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AuditEvent } from '../../domain/audit.ts'
+import {
+  type CreditedAccount,
+  ENTERED_KINDS,
+  type EnteredKind,
+  MAX_ENTRY_USD,
+  MAX_NOTE_LENGTH,
+} from '../../domain/credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { parseNanoUsd } from '../../domain/money.ts'
+import { byNumber, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { ALL_TIME, parsePeriod } from '../../http/period.ts'
+import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
+import { auditOfOperator } from '../../http/request-origin.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { CreditService } from './account-credit.ts'
+import { AuditView, renderAudit } from './audit/outcome.ts'
+import { auditAccount } from './audit/run.ts'
+import { countFindings } from './audit/store.ts'
+import { LedgerEntryView, LedgerQuery, listLedger, renderEntry } from './entries.ts'
+import type { NewEntry } from './ledger/unit.ts'
+import { ReconciledView, reconcile, renderReconciled } from './reconcile.ts'
+import { parseStatementPeriod, readStatement, renderStatement, StatementQuery, StatementView } from './statement.ts'
+
+export interface LedgerRoutesDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+  /** How long one request with `deep` audits, in milliseconds. */
+  readonly deepBudgetMs?: number
+}
+
+const listSchema = {
+  summary: 'List the ledger',
+  description: 'Every movement of credit, the newest first. Rows are never changed; the balance is their sum.',
+  tags: ['Credit'],
+  querystring: Type.Object({ ...LedgerQuery, ...PAGE_QUERY }),
+  response: { 200: pageSchema(LedgerEntryView) },
+}
+const statementSchema = {
+  summary: 'Statement of a period',
+  description:
+    'The balance before and after, the sum of every kind of movement between them, and the usage by model. Periods are ' +
+    'whole days in UTC.',
+  tags: ['Credit'],
+  querystring: StatementQuery,
+  response: { 200: StatementView },
+}
+/** Nothing, `null`, or the UUID of an audit. */
+const AUDIT_CURSOR_PATTERN = '^(?:null|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$'
+const reconcileSchema = {
+  summary: 'Check that usage, ledger and balance agree',
+  description:
+    'Adds up the completions, the sums kept of them, the ledger and the open holds, from one look at the database, ' +
+    'and compares. With `deep=true` the account is also audited: every charge recomputed from tokens and tariff, and ' +
+    'everything kept of it, for about 2 seconds a request. While `audit.status` is `partial`, send its `cursor` to go on.',
+  tags: ['Usage'],
+  querystring: Type.Object({
+    deep: Type.Optional(
+      Type.Unsafe<'true' | 'false'>({
+        type: 'string',
+        enum: ['true', 'false'],
+        description: 'Audits the account as well.',
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        pattern: AUDIT_CURSOR_PATTERN,
+        description: 'Of a partial audit: goes on with it. Only with `deep`.',
+        examples: ['00000000-0000-4000-8000-000000000000'],
+      }),
+    ),
+  }),
+  response: { 200: Type.Object({ ...ReconciledView.properties, audit: Type.Optional(AuditView) }) },
+}
+
+/** `GET /ledger`, `GET /ledger/statement` and `GET /usage/reconcile`. */
+export function ledgerRoutes({
+  db,
+  now,
+  callerOf,
+  cursorKey,
+  deepBudgetMs,
+}: LedgerRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/ledger', { config: { scope: 'billing' }, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const filter = { kind: request.query.kind, period: parsePeriod(request.query, ALL_TIME) }
+      const binding: PageBinding = {
+        key: cursorKey,
+        account: accountId,
+        list: 'ledger',
+        filter: JSON.stringify(filter),
+      }
+      const read = ({ order, limit, after }: PageRequest) =>
+        listLedger(db, { accountId, filter, order, limit, after: after === undefined ? undefined : Number(after) })
+      return listPage({ query: request.query, binding, read, position: byNumber, render: renderEntry })
+    })
+    app.get('/ledger/statement', { config: { scope: 'billing' }, schema: statementSchema }, async (request) => {
+      const period = parseStatementPeriod(request.query, now())
+      return renderStatement(await readStatement(db, callerOf(request).accountId, period), period)
+    })
+    app.get('/usage/reconcile', { config: { scope: 'usage:read' }, schema: reconcileSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const { deep, cursor } = request.query
+      const sums = renderReconciled(await reconcile(db, accountId))
+      if (deep !== 'true') return sums
+      const next = cursor === '' || cursor === 'null' ? undefined : cursor
+      const audit = await auditAccount({ db, now, accountId, cursor: next, budgetMs: deepBudgetMs })
+      return { ...sums, ok: sums.ok && countFindings(audit.progress) === 0, audit: await renderAudit(db, audit) }
+    })
+  }
+}
+
+interface CreditAdminDeps {
+  readonly db: Kysely<Database>
+  readonly credit: Pick<CreditService, 'enter'>
+  readonly callerOf: (request: FastifyRequest) => Caller
+  readonly writeAudit: WriteAudit
+}
+
+const CreditEntry = Type.Object(
+  {
+    kind: Type.Unsafe<EnteredKind>({
+      type: 'string',
+      enum: [...ENTERED_KINDS],
+      description:
+        'grant: for nothing. purchase: paid for. refund: given back to the customer. debit: taken away, such as a ' +
+        'chargeback or a correction; the balance may go below zero.',
+    }),
+    usd: Type.Number({
+      minimum: 1e-9,
+      maximum: MAX_ENTRY_USD,
+      description: 'USD, at most 9 decimals. Added to the balance; a debit is taken from it.',
+    }),
+    note: Type.Optional(
+      Type.String({ maxLength: MAX_NOTE_LENGTH, description: 'Why; the customer sees it. Required for a debit.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+const EntryHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      ...IDEMPOTENCY_KEY_FORMAT,
+      description:
+        'At most one entry of the account is made under a key, however often and however late it is sent; a repeat ' +
+        'gets the same answer, with `idempotent-replayed: true`. With another body: 409 `idempotency_key_reused`.',
+    }),
+  ),
+})
+const schema = {
+  summary: 'Add or remove credit of an account',
+  description: 'Returns the new row of its ledger. Rows are never changed: a mistake is corrected by another row.',
+  tags: ['Operators'],
+  params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
+  headers: EntryHeaders,
+  body: CreditEntry,
+  response: { 201: LedgerEntryView },
+}
+
+/** `POST /admin/accounts/{id}/credits`. */
+export function creditAdminRoutes(deps: CreditAdminDeps): FastifyPluginAsyncTypebox {
+  const { db, credit, callerOf, writeAudit } = deps
+  return async (app) => {
+    app.post('/admin/accounts/:id/credits', { config: { scope: 'operator' }, schema }, async (request, reply) => {
+      const key = parseIdempotencyKey(request.headers['idempotency-key'])
+      const account = await findCreditedAccount(db, request.params.id)
+      if (account === undefined) throw new GatewayError('not_found', 'No account has this id.')
+      const newEntry = parseEntry(request.body)
+      const { entry, isReplay } = await credit.enter(account, newEntry, key)
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      // The ledger's writer has transactions of its own. Its row is there, whatever becomes of this one.
+      else await auditEntry(request, account.id)
+      return reply.code(201).send(renderEntry({ ...entry, adjustedAt: undefined }))
+    })
+  }
+
+  async function auditEntry(
+    request: FastifyRequest<{ Body: Static<typeof CreditEntry> }>,
+    id: AccountId,
+  ): Promise<void> {
+    for (const audited of auditOfOperator(request, callerOf(request), id)) {
+      await writeAudit(db, { ...audited, ...creditedEvent(id, request.body) })
+    }
+  }
+}
+
+function creditedEvent(
+  id: AccountId,
+  { kind, usd, note }: Static<typeof CreditEntry>,
+): Pick<AuditEvent, 'action' | 'subject' | 'result' | 'details'> {
+  const action = kind === 'debit' ? 'credit.taken' : 'credit.given'
+  return { action, subject: id, result: 'done', details: { kind, usd, note: note ?? null } }
+}
+
+/** Undefined when there is no such account. */
+async function findCreditedAccount(db: Kysely<Database>, id: AccountId): Promise<CreditedAccount | undefined> {
+  return db.selectFrom('account').select(['id', 'plan']).where('id', '=', id).executeTakeFirst()
+}
+
+function parseEntry({ kind, usd, note }: Static<typeof CreditEntry>): NewEntry {
+  const nanoUsd = parseNanoUsd(usd)
+  if (nanoUsd === undefined)
+    throw new GatewayError('invalid_value', "'usd' has more than 9 decimals.", { param: 'usd' })
+  if (kind === 'debit' && (note === undefined || note.trim() === '')) {
+    throw new GatewayError('invalid_value', "A debit needs a 'note' that says why.", { param: 'note' })
+  }
+  return { kind, nanoUsd, note: note === '' ? undefined : note, adjusts: undefined }
+}

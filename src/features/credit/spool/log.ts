@@ -1,0 +1,306 @@
+/**
+ * An append-only log in files of limited size. A file is deleted when all that was appended to it is resolved, whatever
+ * the order: what lives long keeps its own file and no other. Appending is one `write(2)`, which outlives the process;
+ * `sync` makes it outlive the machine.
+ */
+import { close, fdatasync, openSync, rm, writeSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createLineWriter, type LineWriter } from '../../../lib/checked-line.ts'
+import { chainNext, chainStart, type LogState, sealText } from './seal.ts'
+
+export interface SpoolLogOptions {
+  readonly directory: string
+  /** What file names start with. */
+  readonly name: string
+  /** A file that has grown to this size is followed by the next. */
+  readonly segmentBytes: number
+  /** Whether it is ever synced. If not, full files need not stay open for it. */
+  readonly synced: boolean
+  /** Makes the directory; called before a file is made. Throws when it cannot. */
+  readonly prepare: () => void
+  readonly onError: (error: unknown) => void
+  /** Whose log it is; undefined: nobody's, in tests. */
+  readonly instanceId?: string
+  /** Something was appended. */
+  readonly onAppend?: () => void
+  /** A segment is about to be deleted, and is not among those of `state` any more. */
+  readonly onRemove?: () => void
+  readonly write?: WriteBytes | undefined
+}
+
+export interface SpoolLog {
+  /** Throws when it cannot be written: then nothing was appended. */
+  append(text: string): Segment
+  /** Appends what is of use only as long as something in `before` is. Throws like `append`. */
+  appendAfter(text: string, before: Segment): void
+  /** One thing that was appended there is of no use any more. */
+  resolve(segment: Segment): void
+  /** Resolves when everything appended before is on the disk. */
+  sync(): Promise<void>
+  /** What was appended and is not resolved. */
+  open(): number
+  /** Of all files. */
+  bytes(): number
+  state(): LogState
+  /** Leaves the files. */
+  close(): Promise<void>
+}
+
+export function createSpoolLog(options: SpoolLogOptions): SpoolLog {
+  const files = createFiles(options)
+  const syncer = createSyncer(files.list, options.directory)
+  let open = 0
+  return {
+    append(text) {
+      const segment = files.add(text)
+      open += 1
+      return segment
+    },
+    appendAfter(text, before) {
+      const segment = files.add(text)
+      if (segment === before || before.removed) return files.lower(segment)
+      before.dependents ??= []
+      before.dependents.push(segment)
+    },
+    resolve(segment) {
+      open -= 1
+      files.lower(segment)
+    },
+    sync: syncer.sync,
+    open: () => open,
+    bytes: files.bytes,
+    state: files.state,
+    async close() {
+      await syncer.idle()
+      for (const segment of files.list) closeIfIdle(segment)
+    },
+  }
+}
+
+function createFiles(options: SpoolLogOptions) {
+  const { directory, name, segmentBytes, write = writeAt, instanceId = '', onAppend } = options
+  const lines = createLineWriter()
+  const list: Segment[] = []
+  let current: Segment | undefined
+  let made = 0
+  let bytes = 0
+  const remove = (segment: Segment) => {
+    segment.removed = true
+    bytes -= segment.bytes
+    list.splice(list.indexOf(segment), 1)
+    closeIfIdle(segment)
+    options.onRemove?.()
+    rm(segment.path, { force: true }, (error) => error !== null && options.onError(error))
+    for (const dependent of segment.dependents ?? []) lower(dependent)
+  }
+  const lower = (segment: Segment) => {
+    segment.open -= 1
+    if (segment.open === 0 && segment.full) remove(segment)
+  }
+  const finish = (segment: Segment) => {
+    if (segment.open > 0) bytes += writeEnd(segment, { lines, write, onError: options.onError })
+    segment.full = true
+    if (!options.synced) closeIfIdle(segment)
+    if (segment.open === 0) remove(segment)
+  }
+  const next = () => {
+    options.prepare()
+    const segment = createSegment(made + 1, { directory, name, instanceId })
+    made += 1
+    list.push(segment)
+    const before = current
+    current = segment
+    if (before !== undefined) finish(before)
+    return segment
+  }
+  const add = (text: string) => {
+    const segment = current === undefined || current.bytes >= segmentBytes ? next() : current
+    bytes += writeLine(segment, { lines, write, text })
+    segment.open += 1
+    onAppend?.()
+    return segment
+  }
+  return { list, add, lower, state: () => stateOf(list, current), bytes: () => bytes }
+}
+
+function stateOf(list: readonly Segment[], current: Segment | undefined): LogState {
+  const seal = { count: current?.count ?? 0, chain: current?.chain ?? 0 }
+  return { segments: list.map(({ number }) => number), seal }
+}
+
+interface Numbered {
+  readonly directory: string
+  readonly name: string
+  readonly instanceId: string
+}
+
+function createSegment(number: number, { directory, name, instanceId }: Numbered): Segment {
+  const file = `${name}-${String(number).padStart(8, '0')}.log`
+  return openSegment(join(directory, file), number, chainStart(instanceId, file))
+}
+
+/** Without it the segment counts as damaged. @returns The line's bytes. */
+function writeEnd(
+  segment: Segment,
+  { lines, write, onError }: { lines: LineWriter; write: WriteBytes; onError: (error: unknown) => void },
+): number {
+  try {
+    return writeLine(segment, { lines, write, text: sealText(segment) })
+  } catch (error) {
+    onError(error)
+    return 0
+  }
+}
+
+export interface Segment {
+  readonly path: string
+  readonly number: number
+  /** Lines, and their checksum; see `seal.ts`. */
+  count: number
+  chain: number
+  /** Undefined: nothing is written to it any more, and nothing of it waits to be synced. */
+  fd: number | undefined
+  bytes: number
+  /** What was appended and is still of use. */
+  open: number
+  /** Whether anything was appended since it was last synced. */
+  dirty: boolean
+  /** Another file has followed it. */
+  full: boolean
+  syncing: boolean
+  removed: boolean
+  /** Files with something that must not go before this one; most have none. */
+  dependents: Segment[] | undefined
+}
+
+/** Like `fs.writeSync`. */
+export type WriteBytes = (fd: number, bytes: Uint8Array, range: ByteRange) => number
+
+export interface ByteRange {
+  readonly offset: number
+  readonly length: number
+  /** Where in the file. */
+  readonly position: number
+}
+
+/** Throws when the file is there already. @param chain See `chainStart`. */
+function openSegment(path: string, number: number, chain: number): Segment {
+  return {
+    path,
+    number,
+    count: 0,
+    chain,
+    fd: openSync(path, 'wx', 0o600),
+    bytes: 0,
+    open: 0,
+    dirty: false,
+    full: false,
+    syncing: false,
+    removed: false,
+    dependents: undefined,
+  }
+}
+
+/**
+ * Throws when the whole line cannot be written. What was written of it is as good as not there: the next line is written
+ * over it.
+ * @returns The line's bytes.
+ */
+function writeLine(
+  segment: Segment,
+  { lines, write, text }: { readonly lines: LineWriter; readonly write: WriteBytes; readonly text: string },
+): number {
+  if (segment.fd === undefined) throw new Error('The spool is closed.')
+  const length = lines.encode(text)
+  const bytes = lines.bytes()
+  for (let offset = 0; offset < length; ) {
+    const written = write(segment.fd, bytes, { offset, length: length - offset, position: segment.bytes + offset })
+    if (written === 0) throw new Error('Nothing was written to the spool.')
+    offset += written
+  }
+  segment.bytes += length
+  segment.count += 1
+  segment.chain = chainNext(segment.chain, lines.sum())
+  segment.dirty = true
+  return length
+}
+
+export function writeAt(fd: number, bytes: Uint8Array, { offset, length, position }: ByteRange): number {
+  return writeSync(fd, bytes, offset, length, position)
+}
+
+function closeIfIdle(segment: Segment): void {
+  const { fd, syncing } = segment
+  if (fd === undefined || syncing) return
+  segment.fd = undefined
+  close(fd, () => undefined) // a descriptor is gone whatever the answer is
+}
+
+const syncFile = promisify(fdatasync)
+
+interface Syncer {
+  /** Resolves when everything written before is on the disk. */
+  sync(): Promise<void>
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>
+}
+
+/** @param segments The files that are there now, oldest first. */
+function createSyncer(segments: readonly Segment[], directory: string): Syncer {
+  let running: Promise<void> | undefined
+  let queued: Promise<void> | undefined
+  let newestKnown: string | undefined
+  const run = async () => {
+    for (const segment of segments.filter(({ dirty }) => dirty)) await syncSegment(segment)
+    const newest = segments.at(-1)?.path
+    if (newest === newestKnown) return
+    await syncDirectory(directory)
+    newestKnown = newest
+  }
+  const start = (): Promise<void> => {
+    running = run().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const startQueued = () => {
+    queued = undefined
+    return running ?? start()
+  }
+  return {
+    sync() {
+      if (running === undefined) return start()
+      queued ??= running.then(startQueued, startQueued)
+      return queued
+    },
+    async idle() {
+      while (running !== undefined) await running.catch(() => undefined)
+    },
+  }
+}
+
+async function syncSegment(segment: Segment): Promise<void> {
+  if (segment.fd === undefined || segment.removed) return
+  segment.syncing = true
+  segment.dirty = false
+  try {
+    await syncFile(segment.fd)
+  } catch (error) {
+    segment.dirty = true
+    throw error
+  } finally {
+    segment.syncing = false
+    if (segment.removed || (segment.full && !segment.dirty)) closeIfIdle(segment)
+  }
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

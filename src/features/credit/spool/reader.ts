@@ -1,0 +1,166 @@
+/** Reads what another process has left in its spool. */
+import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { AccountId, CompletionId } from '../../../domain/ids.ts'
+import { readLine, splitLines } from '../../../lib/checked-line.ts'
+import { parseJson } from '../../../lib/json.ts'
+import {
+  CHECKPOINT_FILE,
+  COMPLETE_FILE,
+  DISPATCH_LOG,
+  MONEY_LOG,
+  OWNER_FILE,
+  readOwner,
+  type SpoolOwner,
+  spoolRoot,
+} from './directory.ts'
+import { parseRecord, type SpoolRecord } from './records.ts'
+import { chainStart, isSameSeal, type LogState, parseCheckpoint, readSegment } from './seal.ts'
+
+export interface SpoolContent {
+  /** Undefined: it cannot be read. */
+  readonly owner: SpoolOwner | undefined
+  /** Whether every request that left for a provider was noted. */
+  readonly complete: boolean
+  /** Paths, in the order in which they were written. */
+  readonly dispatchFiles: readonly string[]
+  readonly moneyFiles: readonly string[]
+}
+
+export interface ReadLine {
+  /** Undefined: the line is damaged. */
+  readonly record: SpoolRecord | undefined
+  readonly line: Uint8Array
+}
+
+/** Rejects with `ENOENT` when the directory is gone. */
+export async function listSpool(directory: string): Promise<SpoolContent> {
+  const names = (await readdir(directory)).sort()
+  const logFiles = (log: string) =>
+    names.filter((name) => name.startsWith(`${log}-`)).map((name) => join(directory, name))
+  return {
+    owner: names.includes(OWNER_FILE) ? await readOwner(directory) : undefined,
+    complete: names.includes(COMPLETE_FILE),
+    dispatchFiles: logFiles(DISPATCH_LOG),
+    moneyFiles: logFiles(MONEY_LOG),
+  }
+}
+
+/** One file after the other: all of them may be more than fits in memory. A last line that was cut off is left out. */
+export async function* readRecords(files: readonly string[]): AsyncGenerator<ReadLine> {
+  for (const file of files) {
+    for (const line of splitLines(await readFile(file))) {
+      const text = readLine(line)
+      yield { record: text === undefined ? undefined : parseRecord(text), line }
+    }
+  }
+}
+
+/** Keeps lines that could not be used, for whoever wants to look at them. */
+export async function quarantineLines(path: string, lines: readonly Uint8Array[]): Promise<void> {
+  const parts = lines.flatMap((line) => [line, Buffer.from('\n')])
+  await appendFile(path, Buffer.concat(parts), { mode: 0o600 })
+}
+
+/** What is wrong with each log, in words; none: nothing is missing of it. */
+interface Damage {
+  readonly dispatched: readonly string[]
+  readonly settled: readonly string[]
+}
+
+const NONE: Damage = { dispatched: [], settled: [] }
+
+/** Of a release without checkpoints nothing can be said. */
+export async function findDamage(directory: string, content: SpoolContent, instanceId: string): Promise<Damage> {
+  if (content.owner?.checkpoint !== true) return NONE
+  const checkpoint = parseCheckpoint(await readIfThere(join(directory, CHECKPOINT_FILE)))
+  if (checkpoint === undefined) {
+    const lost = ['the checkpoint is missing or damaged']
+    return { dispatched: lost, settled: lost }
+  }
+  const look = (log: string, files: readonly string[]) =>
+    findLogDamage({ log, files, instanceId, state: checkpoint[log] })
+  const [dispatched, settled] = await Promise.all([
+    look(DISPATCH_LOG, content.dispatchFiles),
+    look(MONEY_LOG, content.moneyFiles),
+  ])
+  return { dispatched, settled }
+}
+
+async function readIfThere(path: string): Promise<Uint8Array> {
+  return readFile(path).catch(() => new Uint8Array(0))
+}
+
+interface FoundLog {
+  readonly log: string
+  readonly instanceId: string
+  /** Paths, in the order in which they were written. */
+  readonly files: readonly string[]
+  /** Undefined: the checkpoint does not know it. */
+  readonly state: LogState | undefined
+}
+
+async function findLogDamage({ log, instanceId, files, state }: FoundLog): Promise<readonly string[]> {
+  if (state === undefined) return [`the checkpoint does not say what ${log} has`]
+  const numbers = new Map(files.map((path) => [Number(/-(\d+)\.log$/.exec(path)?.[1]), path]))
+  const newest = state.segments.at(-1)
+  const problems: string[] = []
+  for (const number of state.segments) if (!numbers.has(number)) problems.push(`${log}: segment ${number} is missing`)
+  for (const [number, path] of numbers) {
+    const name = basename(path)
+    const count = number === newest ? state.seal.count : -1
+    const { seal, atCheckpoint, end, damaged } = readSegment(await readFile(path), chainStart(instanceId, name), count)
+    if (damaged > 0) problems.push(`${name}: ${damaged} damaged lines`)
+    if (end !== undefined && !isSameSeal(seal, end)) problems.push(`${name}: not the ${end.count} lines of its seal`)
+    if (number === newest && !isSameSeal(atCheckpoint, state.seal))
+      problems.push(`${name}: not the ${state.seal.count} lines of the checkpoint`)
+    else if (number !== newest && end === undefined && state.segments.includes(number))
+      problems.push(`${name}: its end is missing`)
+  }
+  return problems
+}
+
+const REPORT_FILE = 'report.json'
+const DAMAGED_NAME = /\.damaged(?:\.\d+)?$/
+
+export interface DamageReport {
+  readonly instance: string
+  readonly found_at: string
+  readonly problems: readonly string[]
+  /** Completions whose end it did not tell. */
+  readonly undecided: readonly { readonly account: AccountId; readonly completion: CompletionId }[]
+}
+
+/** @returns Where it is kept. */
+export async function quarantineSpool(dataDirectory: string, directory: string, report: DamageReport): Promise<string> {
+  await writeFile(join(directory, REPORT_FILE), JSON.stringify(report), { mode: 0o600, flush: true })
+  await rm(join(directory, COMPLETE_FILE), { force: true })
+  const root = spoolRoot(dataDirectory)
+  const names = new Set(await readdir(root))
+  let name = `${report.instance}.damaged`
+  for (let count = 2; names.has(name); count++) name = `${report.instance}.damaged.${count}`
+  await rename(directory, join(root, name))
+  return join(root, name)
+}
+
+export interface DamagedSpool {
+  readonly path: string
+  /** Undefined: lines alone were kept, as they could not be read or the ledger refused them. */
+  readonly report: DamageReport | undefined
+}
+
+export async function damagedSpools(dataDirectory: string): Promise<readonly DamagedSpool[]> {
+  const root = spoolRoot(dataDirectory)
+  const names = await readdir(root).catch(() => [])
+  return Promise.all(
+    names
+      .filter((name) => DAMAGED_NAME.test(name))
+      .sort()
+      .map(async (name) => ({ path: join(root, name), report: await readReport(join(root, name, REPORT_FILE)) })),
+  )
+}
+
+async function readReport(path: string): Promise<DamageReport | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (parseJson(text) as DamageReport | undefined) // written above
+}

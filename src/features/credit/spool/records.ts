@@ -1,0 +1,105 @@
+/** What the lines of a spool say, as JSON. A spool is read by the release that comes after, so fields are only ever added. */
+import type { CompletionRecord } from '../../../domain/completion.ts'
+import type { SavedResult } from '../../../domain/credit.ts'
+import type { CompletionId } from '../../../domain/ids.ts'
+import { isRecord, parseJson, textOf } from '../../../lib/json.ts'
+import type { PlanTerms, SettleUnit } from '../ledger/unit.ts'
+
+/** Grows when an older release could misread what is written. */
+export const SPOOL_VERSION = 1
+
+export type SpoolRecord =
+  /** The request leaves for a provider. */
+  | { readonly kind: 'dispatched'; readonly id: CompletionId }
+  /** Its hold is given back. */
+  | { readonly kind: 'released'; readonly id: CompletionId }
+  | { readonly kind: 'settled'; readonly unit: SettleUnit }
+  /** It was admitted without the database: what to charge for it when nothing says better. */
+  | { readonly kind: 'intent'; readonly unit: SettleUnit }
+  /** The end of a segment. */
+  | { readonly kind: 'end' }
+
+interface StoredUnit {
+  readonly record: Omit<CompletionRecord, 'costNanoUsd'> & { readonly costNanoUsd: string }
+  readonly terms: {
+    readonly billing: PlanTerms['billing']
+    readonly monthlyCreditNanoUsd: string
+    readonly maxOverrunNanoUsd?: string
+  }
+  readonly unrecorded: boolean
+  readonly promisedNanoUsd?: string
+  readonly kept?: SavedResult
+}
+
+/** Ids need no escaping. */
+export function dispatchedText(id: CompletionId): string {
+  return `["D","${id}"]`
+}
+
+export function releasedText(id: CompletionId): string {
+  return `["R","${id}"]`
+}
+
+export function unitText(kind: 'settled' | 'intent', unit: SettleUnit): string {
+  const { terms } = unit
+  const stored = {
+    record: { ...unit.record, costNanoUsd: String(unit.record.costNanoUsd) },
+    terms: {
+      billing: terms.billing,
+      monthlyCreditNanoUsd: String(terms.monthlyCreditNanoUsd),
+      maxOverrunNanoUsd: textOfAmount(terms.maxOverrunNanoUsd),
+    },
+    unrecorded: unit.unrecorded,
+    promisedNanoUsd: textOfAmount(unit.promisedNanoUsd),
+    kept: unit.kept,
+  }
+  return JSON.stringify([kind === 'settled' ? 'S' : 'I', stored])
+}
+
+/** @returns undefined for what no release up to this one has written. */
+export function parseRecord(text: string): SpoolRecord | undefined {
+  const line = parseJson(text)
+  if (!Array.isArray(line)) return undefined
+  const [letter, content]: unknown[] = line
+  const id = textOf(content) as CompletionId // its checksum says that it was written as one
+  if (letter === 'E') return { kind: 'end' }
+  if (letter === 'D') return { kind: 'dispatched', id }
+  if (letter === 'R') return { kind: 'released', id }
+  const unit = parseUnit(content)
+  if (unit === undefined) return undefined
+  if (letter === 'S') return { kind: 'settled', unit }
+  return letter === 'I' ? { kind: 'intent', unit: { ...unit, provisional: true } } : undefined
+}
+
+function textOfAmount(amount: bigint | undefined): string | undefined {
+  return amount === undefined ? undefined : String(amount)
+}
+
+/** Releases before the field wrote none. */
+function amountOf<Name extends string>(name: Name, text: string | undefined): { readonly [Key in Name]?: bigint } {
+  return text === undefined ? {} : ({ [name]: BigInt(text) } as { readonly [Key in Name]: bigint })
+}
+
+function parseUnit(content: unknown): SettleUnit | undefined {
+  if (!isRecord(content) || !isRecord(content['record']) || !isRecord(content['terms'])) return undefined
+  const { record, terms, unrecorded, promisedNanoUsd, kept } = content as unknown as StoredUnit // its checksum says that it was written so
+  return {
+    kind: 'settle',
+    record: {
+      ...record,
+      finishReason: record.finishReason,
+      firstByteMs: record.firstByteMs,
+      attemptLog: record.attemptLog, // releases before the field wrote none
+      clientRequestId: record.clientRequestId,
+      costNanoUsd: BigInt(record.costNanoUsd),
+    },
+    terms: {
+      billing: terms.billing,
+      monthlyCreditNanoUsd: BigInt(terms.monthlyCreditNanoUsd),
+      ...amountOf('maxOverrunNanoUsd', terms.maxOverrunNanoUsd),
+    },
+    unrecorded,
+    ...amountOf('promisedNanoUsd', promisedNanoUsd),
+    kept: kept === undefined ? undefined : { ...kept, answer: kept.answer },
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Begins a request with an idempotency key, among all processes on the database: one statement claims the key if it is
+ * free, then its row is read. A request that does not own the key polls the row until it ends.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { databaseUnavailable } from '../../db/failure.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { IdempotentRequest, SavedAnswer } from '../../domain/credit.ts'
+import type { AccountId, CompletionId } from '../../domain/ids.ts'
+import { isEventStream } from '../../domain/kept-events.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import {
+  keyReused,
+  lostAnswer,
+  lostStream,
+  outcomeUnknown,
+  resultExpired,
+  resultTooLarge,
+  shuttingDown,
+} from './refusals.ts'
+import {
+  type Claim,
+  claimStatement,
+  endStatement,
+  findKey,
+  type KeyRow,
+  type LapsedLease,
+  type Lease,
+  type StatementQueue,
+  withdrawStatement,
+} from './rows.ts'
+
+/** Poll intervals for the row of another process: the first and the longest. */
+const FIRST_POLL_MS = 50
+const LAST_POLL_MS = 250
+/** The part of a lease that is certainly left: the database's clock, which others read, may run faster than ours. */
+const CERTAIN_SHARE = 0.95
+
+export interface BeginContext extends Lease {
+  readonly db: Kysely<Database>
+  readonly queue: StatementQueue
+  /** How long the database may take to write a claim. */
+  readonly claimTimeoutMs: number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly isClosed: () => boolean
+  /** How long an ended stream is kept, in milliseconds. */
+  readonly keepStreamMs: () => number
+}
+
+export type BeginRequest = Pick<IdempotentRequest, 'stream' | 'goneSubjectId'> & {
+  /** Until when it waits for another request, in monotonic milliseconds. */
+  readonly deadline: number
+}
+
+/** `run`: the claim owns the key, certainly while `owned`. `timed_out`: another request still runs. */
+export type BeginResult =
+  | { readonly kind: 'run'; readonly owned: () => boolean }
+  | { readonly kind: 'answer'; readonly answer: SavedAnswer }
+  /** A stream that another process runs. */
+  | { readonly kind: 'elsewhere'; readonly subjectId: string; readonly instanceId: string }
+  | { readonly kind: 'timed_out' }
+
+type KeyState =
+  | Extract<BeginResult, { kind: 'answer' | 'elsewhere' }>
+  | { readonly kind: 'mine' }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'free'; readonly lapsed: LapsedLease | undefined }
+
+/**
+ * Rejects with 409 for a key that another body has, whose outcome is unknown or was too large, and with
+ * `database_unavailable`.
+ */
+export async function beginIdempotent(
+  context: BeginContext,
+  claim: Claim,
+  request: BeginRequest,
+): Promise<BeginResult> {
+  let owned = await writeClaim(context, claim, undefined)
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(LAST_POLL_MS, pollMs * 1.5)) {
+    const state = await inspectKey(context, claim, request)
+    if (state.kind === 'mine') return { kind: 'run', owned }
+    if (state.kind === 'answer' || state.kind === 'elsewhere') return state
+    if (context.isClosed()) throw shuttingDown()
+    if (state.kind === 'free') {
+      owned = await writeClaim(context, claim, state.lapsed)
+      continue
+    }
+    const left = request.deadline - context.clock()
+    if (left <= 0) return { kind: 'timed_out' }
+    await pause(Math.min(pollMs, left))
+  }
+}
+
+async function inspectKey(context: BeginContext, claim: Claim, request: BeginRequest): Promise<KeyState> {
+  const row = await findKey(context.db, claim)
+  if (row === undefined) return { kind: 'free', lapsed: undefined }
+  if (row.subject_id === claim.subjectId) return { kind: 'mine' }
+  const answer = answerOf(row)
+  const isRepeat = Buffer.compare(row.fingerprint, claim.fingerprint) === 0
+  if (row.state === 'freed' && (answer === undefined || !isRepeat)) return { kind: 'free', lapsed: undefined }
+  if (!isRepeat) throw keyReused()
+  if (row.state === 'kept') return { kind: 'answer', answer: savedAnswer(context, row) }
+  if (answer !== undefined) return { kind: 'answer', answer }
+  if (row.state !== 'running') throw resultTooLarge()
+  const isOver = row.lease_until <= row.looked_at
+  if (request.stream !== true) return isOver ? resolveLapsedKey(context, claim, { row, request }) : { kind: 'running' }
+  // The process may be alive although its lease is over: the stream is requested from it.
+  const { subject_id: subjectId, instance_id: instanceId } = row
+  const isElsewhere = instanceId !== context.instanceId && subjectId !== request.goneSubjectId
+  if (isElsewhere && (await isInFlight(context, claim, row))) return { kind: 'elsewhere', subjectId, instanceId }
+  if (isOver) return resolveLapsedKey(context, claim, { row, request })
+  if (subjectId !== request.goneSubjectId || !(await isInFlight(context, claim, row))) return { kind: 'running' }
+  return { kind: 'answer', answer: lostStream(subjectId, undefined) }
+}
+
+/** A stream without a hold has no events, so nothing of it can be lost. */
+async function isInFlight({ db }: BeginContext, { accountId }: Claim, row: KeyRow): Promise<boolean> {
+  return (await subjectState(db, accountId, row.subject_id)).kind === 'in_flight'
+}
+
+/** Streams are kept for a shorter time than whole answers. */
+function savedAnswer(context: BeginContext, row: KeyRow): SavedAnswer {
+  const headers = headersOf(row)
+  const isStream = isEventStream({ headers })
+  if (isStream && row.looked_at - (row.ended_at ?? 0) >= context.keepStreamMs()) throw resultExpired()
+  const answer = answerOf(row)
+  if (answer !== undefined) return answer
+  throw isStream ? resultExpired() : resultTooLarge()
+}
+
+interface LapsedKey {
+  readonly row: KeyRow
+  readonly request: BeginRequest
+}
+
+/** Decides by the ledger what became of a request whose process died, or stalled for as long as its lease. */
+async function resolveLapsedKey(context: BeginContext, claim: Claim, { row, request }: LapsedKey): Promise<KeyState> {
+  const { db, queue } = context
+  const subjectId = row.subject_id
+  const subject = await subjectState(db, claim.accountId, subjectId)
+  const isStream = request.stream === true
+  if (subject.kind === 'in_flight') {
+    if (!isStream) throw outcomeUnknown(subjectId)
+    return { kind: 'answer', answer: lostStream(subjectId, undefined) }
+  }
+  if (subject.kind === 'nothing') return { kind: 'free', lapsed: row }
+  const answer = (isStream ? lostStream : lostAnswer)(subjectId, subject.costNanoUsd)
+  await queue(endStatement(db, { ...claim, subjectId }, { state: 'kept', answer }))
+  return inspectKey(context, claim, request)
+}
+
+function answerOf(row: KeyRow): SavedAnswer | undefined {
+  const { status, body } = row
+  if (status === null || row.headers === null || body === null) return undefined
+  return { status, headers: headersOf(row), body }
+}
+
+function headersOf({ headers }: KeyRow): Readonly<Record<string, string>> {
+  return headers === null ? {} : (JSON.parse(headers) as Record<string, string>) // as `endStatement` wrote it
+}
+
+/** @returns Whether the claim, if it was granted, certainly still owns the key. */
+async function writeClaim(
+  context: BeginContext,
+  claim: Claim,
+  lapsed: LapsedLease | undefined,
+): Promise<() => boolean> {
+  const { db, queue, claimTimeoutMs } = context
+  const owned = ownsUntilExpiry(context)
+  const written = queue(claimStatement(db, claim, { ...context, lapsed }))
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.reject(databaseUnavailable(new Error('A claim was not written in time.')))
+    written.then(() => queue(withdrawStatement(db, claim))).catch(() => undefined) // its lease ends by itself
+  }, claimTimeoutMs)
+  try {
+    await Promise.race([written, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+  return owned
+}
+
+/**
+ * Whether a lease that begins after this call cannot have expired. Reads two clocks: the monotonic one stops while the
+ * machine sleeps, the other can be set back.
+ */
+function ownsUntilExpiry({ leaseMs, clock, now }: BeginContext): () => boolean {
+  const [tick, time] = [clock(), now()]
+  const certainMs = leaseMs * CERTAIN_SHARE
+  return () => clock() - tick < certainMs && now() - time < certainMs
+}
+
+/**
+ * `in_flight`: it may have been done, and is still to be settled. `charged`: it was done. `nothing`: it charged
+ * nothing, most often because it never came as far as a provider.
+ */
+type SubjectState =
+  | { readonly kind: 'in_flight' }
+  | { readonly kind: 'charged'; readonly costNanoUsd: NanoUsd }
+  | { readonly kind: 'nothing' }
+
+/**
+ * Of a completion: a provider is asked only after the hold is committed, and the hold goes in the transaction that
+ * writes the completion. Hence one statement, which sees both at one moment.
+ */
+async function subjectState(db: Kysely<Database>, accountId: AccountId, subjectId: string): Promise<SubjectState> {
+  const id = subjectId as CompletionId // ids of anything else are simply not found
+  const row = await db
+    .selectNoFrom(({ selectFrom }) => [
+      selectFrom('hold').select('id').where('account_id', '=', accountId).where('id', '=', id).as('hold_id'),
+      selectFrom('completion')
+        .select('cost_nano_usd')
+        .where('account_id', '=', accountId)
+        .where('id', '=', id)
+        .as('charged_nano_usd'),
+    ])
+    .executeTakeFirstOrThrow()
+  if (row.hold_id !== null) return { kind: 'in_flight' }
+  const costNanoUsd = row.charged_nano_usd ?? 0n
+  return costNanoUsd > 0n ? { kind: 'charged', costNanoUsd } : { kind: 'nothing' }
+}

@@ -1,0 +1,201 @@
+/** API keys in force, prepared for checks on every request. */
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
+import type { ApiKeyTable, Database } from '../../db/schema/schema.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import {
+  type Caller,
+  type KeyBudget,
+  type Right,
+  type Role,
+  rightsOfRole,
+  type Scope,
+} from '../../domain/identity/caller.ts'
+import { invalidCredential } from '../../domain/identity/credential.ts'
+import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
+import { type AddressRange, includesAddress, parseAddressRange } from '../../lib/ip-address.ts'
+import { isLimited, rightsOfScopes, withoutDelegation } from './key.ts'
+
+/** What is known of a key without its secret. */
+export interface ActiveKey {
+  /** One frozen object, the same for every request of this key. */
+  readonly caller: Caller
+  /** Unix milliseconds; infinite when it never expires. */
+  readonly expiresAt: number
+  /** Its own list and those of its ancestors; an address must be in each. Empty lists allow nothing. */
+  readonly allowed: readonly (readonly AddressRange[])[]
+}
+
+export interface CachedKey extends ActiveKey {
+  readonly digest: Buffer
+  /** Unix milliseconds of the last use that is not written yet; undefined: none. */
+  unwrittenUseAt: number | undefined
+}
+
+/** SHA-256 of a secret as text of 32 Latin-1 characters: a map's key, and what `digest` is compared with. */
+export function digestText(secret: string): string {
+  return hash('sha256', secret, 'latin1')
+}
+
+/** Undefined when no active key has this digest. One query, whatever the answer. */
+export async function loadKey(db: Kysely<Database>, digest: string): Promise<CachedKey | undefined> {
+  const bytes = Uint8Array.from(Buffer.from(digest, 'latin1'))
+  const row = await keyRows(db)
+    .innerJoin('credential', (join) =>
+      join.onRef('credential.account_id', '=', 'api_key.account_id').onRef('credential.id', '=', 'api_key.id'),
+    )
+    .where('credential.hash', '=', bytes)
+    .where('credential.kind', '=', 'key')
+    .select('credential.hash')
+    .executeTakeFirst()
+  const key = row && (await activeKeyOf(db, row))
+  return row && key && { ...key, digest: Buffer.from(row.hash), unwrittenUseAt: undefined }
+}
+
+/** The same by the key's id, for background work. */
+export async function loadKeyById(
+  db: Kysely<Database>,
+  { accountId, keyId }: { readonly accountId: AccountId; readonly keyId: KeyId },
+): Promise<ActiveKey | undefined> {
+  const row = await keyRows(db)
+    .where('api_key.account_id', '=', accountId)
+    .where('api_key.id', '=', keyId)
+    .executeTakeFirst()
+  return row && activeKeyOf(db, row)
+}
+
+function keyRows(db: Kysely<Database>) {
+  return db
+    .selectFrom('api_key')
+    .innerJoin('account', 'account.id', 'api_key.account_id')
+    .leftJoin('member', (join) =>
+      join.onRef('member.account_id', '=', 'api_key.account_id').onRef('member.user_id', '=', 'api_key.created_by'),
+    )
+    .leftJoin('setting', (join) => join.on('setting.key', '=', 'first_account'))
+    .select(['api_key.account_id', 'api_key.id', 'account.plan'])
+    .select(['scopes', 'ip_allowlist', 'models', 'requests_per_minute', 'expires_at', 'revoked_at'])
+    .select(['monthly_budget_nano_usd', 'parent_id', 'created_by', 'member.role', 'member.removed_at'])
+    .select('setting.value as first_account')
+}
+
+interface KeyRow extends CreatorColumns, Pick<AncestorRow, LimitColumn>, Pick<ApiKeyTable, 'parent_id'> {
+  readonly id: KeyId
+  readonly plan: string
+}
+
+type LimitColumn = Exclude<keyof AncestorRow, 'id'>
+
+/** Undefined when it is revoked, or its creator is no member any more. The limits of a revoked ancestor still apply. */
+async function activeKeyOf(db: Kysely<Database>, row: KeyRow): Promise<ActiveKey | undefined> {
+  if (row.revoked_at !== null) return undefined
+  const bounds = boundsOf(row)
+  if (bounds === 'gone') return undefined
+  const { account_id: accountId, id: keyId } = row
+  const above = row.parent_id === null ? [] : await ancestorsOf(db, { accountId, keyId })
+  return toActiveKey(row, { above, bounds })
+}
+
+interface Bounds {
+  readonly above: readonly AncestorRow[]
+  readonly bounds: ReadonlySet<Right> | undefined
+}
+
+/** Combines the key with its ancestors: the lowest of each limit, and the rights that all of them have. */
+function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
+  const chain = [row, ...above].map(limitsOfRow)
+  const limited = chain.some(isLimited)
+  const rights = chain.map(({ scopes }) => rightsOfScopes(scopes)).reduce((all, one) => within(all, one))
+  const rated = [row, ...above].findLast(({ requests_per_minute }) => requests_per_minute !== null)
+  const caller: Caller = Object.freeze({
+    kind: 'key',
+    accountId: row.account_id,
+    keyId: row.id,
+    userId: undefined,
+    role: undefined,
+    plan: row.plan,
+    models: modelsOfAll(chain),
+    requestsPerMinute: least(chain.map(({ requestsPerMinute }) => requestsPerMinute)),
+    rateKeyId: rated?.id,
+    monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
+    ancestors: above.length === 0 ? undefined : above.map(budgetOf),
+    isLimited: limited,
+    scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
+  })
+  return {
+    caller,
+    expiresAt: least(chain.map(({ expiresAt }) => expiresAt)) ?? Number.POSITIVE_INFINITY,
+    allowed: [row, ...above].map((one) => parseAllowlist(one.ip_allowlist)).filter((list) => list !== undefined),
+  }
+}
+
+function limitsOfRow(row: Pick<AncestorRow, LimitColumn>) {
+  return {
+    scopes: JSON.parse(row.scopes) as Scope[],
+    models: JSON.parse(row.models) as string[],
+    requestsPerMinute: row.requests_per_minute ?? undefined,
+    monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
+    expiresAt: row.expires_at ?? undefined,
+  }
+}
+
+/** Intersection of the models. Undefined: all. */
+function modelsOfAll(chain: readonly { readonly models: readonly string[] }[]): ReadonlySet<string> | undefined {
+  const limited = chain
+    .filter(({ models }) => models.length > 0)
+    .map(({ models }): ReadonlySet<string> => new Set(models))
+  return limited.length === 0 ? undefined : limited.reduce((common, models) => within(common, models))
+}
+
+function least(limits: readonly (number | undefined)[]): number | undefined {
+  const set = limits.filter((limit) => limit !== undefined)
+  return set.length === 0 ? undefined : Math.min(...set)
+}
+
+function budgetOf({ id, monthly_budget_nano_usd }: AncestorRow): KeyBudget {
+  return { keyId: id, nanoUsd: monthly_budget_nano_usd ?? undefined }
+}
+
+interface CreatorColumns {
+  readonly created_by: UserId | null
+  readonly role: Role | null
+  readonly removed_at: number | null
+  readonly account_id: AccountId
+  readonly first_account: string | null
+}
+
+/** The creator's current rights; `gone`: no member any more. Undefined: no person created it. */
+function boundsOf(row: CreatorColumns): ReadonlySet<Right> | 'gone' | undefined {
+  if (row.created_by === null) return undefined
+  if (row.role === null || row.removed_at !== null) return 'gone'
+  return rightsOfRole(row.role, { operator: row.role === 'owner' && row.first_account === row.account_id })
+}
+
+function within<Item>(items: ReadonlySet<Item>, bounds: ReadonlySet<Item> | undefined): ReadonlySet<Item> {
+  return bounds === undefined ? items : new Set([...items].filter((item) => bounds.has(item)))
+}
+
+/** Throws one `invalid_credential` for every fault of the key, and `address_not_allowed` for the address. */
+export function checkKey(key: CachedKey, digest: string, { address, now }: { address: string; now: number }): void {
+  if (!timingSafeEqual(key.digest, Buffer.from(digest, 'latin1')) || key.expiresAt <= now) throw invalidCredential()
+  checkAddress(key, address)
+}
+
+export function checkAddress({ allowed }: Pick<CachedKey, 'allowed'>, address: string): void {
+  if (allowed.every((ranges) => includesAddress(ranges, address))) return
+  throw new GatewayError('address_not_allowed', 'This key may not be used from this address.')
+}
+
+/** Undefined: any address. Empty: none, which is the result for a list that cannot be read. */
+function parseAllowlist(text: string): readonly AddressRange[] | undefined {
+  let entries: unknown
+  try {
+    entries = JSON.parse(text)
+  } catch {
+    return []
+  }
+  if (!Array.isArray(entries)) return []
+  if (entries.length === 0) return undefined
+  const ranges = entries.map((entry) => parseAddressRange(String(entry)))
+  return ranges.includes(undefined) ? [] : ranges.filter((range) => range !== undefined)
+}

@@ -1,0 +1,180 @@
+/** Changes of API keys: each is decided in one transaction, with the account's keys locked, and recorded in the audit log. */
+import type { Kysely, Transaction } from 'kysely'
+import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { MAX_ANCESTORS } from '../../db/lineage.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AuditEvent } from '../../domain/audit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
+import { invalidCredential } from '../../domain/identity/credential.ts'
+import type { AccountId, KeyId, WebhookId } from '../../domain/ids.ts'
+import { limitedKey } from '../../http/caller.ts'
+import type { AuditedRequest } from '../../http/request-origin.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import { loadKeyById } from './active-key.ts'
+import type { ApiKey, KeyRights } from './key.ts'
+import { createKey, findKey, type KeyReference, revokeKeys, updateKey } from './queries.ts'
+import { assertAddressList, assertConsistent, assertGrantable, type Granter, grantRights } from './rules.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+export interface ManageDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
+  readonly writeAudit: WriteAudit
+  /** Keys that an account may have. */
+  readonly maxKeys: () => number
+}
+
+/** Who requests a change, and what the audit log records of the request. */
+export interface Requester {
+  readonly caller: Caller
+  readonly audited: AuditedRequest
+}
+
+/** Creates a key with the requested rights, or where none are requested the requester's. Throws 403 for more than those. */
+export function issueKey(
+  deps: ManageDeps,
+  requester: Requester,
+  { name, rights: requested }: { readonly name: string; readonly rights: Partial<KeyRights> },
+): Promise<{ readonly key: ApiKey; readonly secret: string }> {
+  const { now, ids, writeAudit, maxKeys } = deps
+  const { accountId, userId } = requester.caller
+  assertAddressList(requested.ipAllowlist ?? [])
+  return decide(deps, requester, { action: 'key.created', id: undefined }, async (inside) => {
+    await assertKeyQuota(inside, { accountId, maxKeys: maxKeys(), now: now() })
+    const granter = await granterOf(inside, requester.caller, now())
+    const rights = grantRights(requested, granter)
+    assertGrantable(rights, granter)
+    assertConsistent(rights)
+    const createdBy = userId ?? granter.key?.createdBy // a key that a person's key creates is that person's, too
+    const key = { accountId, name, createdBy, parentId: granter.key?.id, ...rights }
+    const created = await createKey(inside, key, { now, ids })
+    await writeAudit(inside, keyEvent('key.created', requester, created.key))
+    return created
+  })
+}
+
+interface Change extends Pick<KeyReference, 'id'> {
+  readonly name: string | undefined
+  readonly rights: Partial<KeyRights>
+}
+
+/** Changes name and rights of a key; what is absent stays. Throws 403 for rights beyond the requester's. */
+export async function changeKey(deps: ManageDeps, requester: Requester, { id, name, rights }: Change): Promise<ApiKey> {
+  const { now, writeAudit } = deps
+  const { accountId } = requester.caller
+  assertAddressList(rights.ipAllowlist ?? [])
+  return decide(deps, requester, { action: 'key.changed', id }, async (inside) => {
+    const before = await findKey(inside, { accountId, id })
+    if (before === undefined || before.revokedAt !== undefined) throw unknownKey()
+    const changed = { ...before, ...rights }
+    if (Object.keys(rights).length > 0) {
+      assertGrantable(changed, await granterOf(inside, requester.caller, now()))
+      assertConsistent(changed)
+    }
+    const after = await updateKey(inside, { accountId, id, name: name ?? before.name, rights: changed }, now())
+    if (after === undefined) throw unknownKey()
+    await writeAudit(inside, keyEvent('key.changed', requester, after))
+    return after
+  })
+}
+
+/** @param cascade Whether the keys that it created are revoked, too. */
+export async function revokeKey(
+  { db, now, writeAudit }: ManageDeps,
+  requester: Requester,
+  { id, cascade }: { readonly id: KeyId; readonly cascade: boolean },
+): Promise<void> {
+  const { accountId } = requester.caller
+  await db.transaction().execute(async (inside) => {
+    await acquireAdvisoryLock(inside, `keys of ${accountId}`)
+    const { keys, webhooks } = await revokeKeys(inside, { accountId, id, cascade }, now())
+    if (keys.length === 0) throw unknownKey()
+    for (const key of keys) await writeAudit(inside, revokedEvent(requester, key, id))
+    for (const webhook of webhooks) await writeAudit(inside, webhookDisabled(requester, webhook))
+  })
+}
+
+/** Runs a decision in a transaction with the account's keys locked. A 403 is written to the audit log, too. */
+async function decide<Result>(
+  { db, writeAudit }: ManageDeps,
+  { caller, audited }: Requester,
+  { action, id }: { readonly action: KeyAction; readonly id: KeyId | undefined },
+  decision: (inside: Transaction<Database>) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await db.transaction().execute(async (inside) => {
+      await acquireAdvisoryLock(inside, `keys of ${caller.accountId}`)
+      return decision(inside)
+    })
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 403) {
+      const details = { param: error.param ?? null }
+      await writeAudit(db, { ...audited, action, subject: id, result: 'denied', details })
+    }
+    throw error
+  }
+}
+
+/** Reads the limits of a calling key. Rejects with 401 or 403 where it was revoked or limited meanwhile. */
+async function granterOf(db: Kysely<Database>, caller: Caller, now: number): Promise<Granter> {
+  if (caller.kind !== 'key') return { caller, key: undefined }
+  const reference = { accountId: caller.accountId, keyId: caller.keyId }
+  const known = await loadKeyById(db, reference)
+  const key = await findKey(db, { accountId: caller.accountId, id: caller.keyId })
+  if (known === undefined || key === undefined || known.expiresAt <= now) throw invalidCredential()
+  if (known.caller.isLimited === true) throw limitedKey()
+  if ((known.caller.ancestors?.length ?? 0) >= MAX_ANCESTORS) throw tooDeep()
+  return { caller: known.caller, key }
+}
+
+function tooDeep(): GatewayError {
+  const message = `Keys that create keys can be nested ${MAX_ANCESTORS} deep. Create this one with a key further up, or sign in.`
+  return new GatewayError('conflict', message)
+}
+
+/** The same for another account's key and for an unknown id. */
+function unknownKey(): GatewayError {
+  return new GatewayError('not_found', 'No active key has this id.')
+}
+
+type KeyAction = 'key.created' | 'key.changed'
+
+function keyEvent(action: KeyAction, { audited }: Requester, { id, name, scopes, last4 }: ApiKey): AuditEvent {
+  return { ...audited, action, subject: id, result: 'done', details: { name, scopes, last4 } }
+}
+
+/** @param requested The key whose revocation was requested: `id` itself, or an ancestor. */
+function revokedEvent({ audited }: Requester, id: KeyId, requested: KeyId): AuditEvent {
+  const details: Record<string, string> = id === requested ? {} : { with: requested }
+  return { ...audited, action: 'key.revoked', subject: id, result: 'done', details }
+}
+
+/** A webhook that a revoked key had created. */
+function webhookDisabled({ audited }: Requester, id: WebhookId): AuditEvent {
+  return { ...audited, action: 'webhook.disabled', subject: id, result: 'done', details: { reason: 'key_revoked' } }
+}
+
+interface KeyQuota {
+  readonly accountId: AccountId
+  readonly maxKeys: number
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** Throws `conflict` at the account's limit. Keys of the last 24 hours count even when revoked, since their rows stay. */
+async function assertKeyQuota(inside: Transaction<Database>, { accountId, maxKeys, now }: KeyQuota): Promise<void> {
+  const { count } = await inside
+    .selectFrom('api_key')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .where((is) =>
+      is.or([
+        is('created_at', '>', now - DAY_MS),
+        is.and([is('revoked_at', 'is', null), is.or([is('expires_at', 'is', null), is('expires_at', '>', now)])]),
+      ]),
+    )
+    .executeTakeFirstOrThrow()
+  if (Number(count) < maxKeys) return
+  const message = `An account has at most ${maxKeys} API keys, those of the last 24 hours counted even when revoked; revoke those that are not used.`
+  throw new GatewayError('conflict', message)
+}

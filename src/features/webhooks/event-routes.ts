@@ -1,0 +1,119 @@
+/** `/events`: what happened in an account, whether or not an endpoint receives it. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId, AgentId, EventId } from '../../domain/ids.ts'
+import { exampleWebhookEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
+import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { spend } from '../../lib/gcra.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import type { FeatureDeps, RecordEvent } from '../deps.ts'
+import { deliveriesOfEvents, type EventRow, findEvent, listEvents, listEventsOfAgent } from './events.ts'
+import { EventView, ListedEventView, renderEvent, renderListedEvent, Trigger } from './shapes.ts'
+
+export interface EventsDeps extends FeatureDeps {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+  readonly recordEvent: RecordEvent
+  /** Throws 429 for who has too much sent by hand. */
+  readonly pace: (accountId: AccountId) => void
+}
+
+const config = { scope: 'webhooks' } as const
+const tags = ['Events']
+const listSchema = {
+  summary: 'List events',
+  description: 'What happened in the last 30 days.',
+  tags,
+  querystring: Type.Object({
+    type: Type.Optional(
+      Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENT_TYPES], description: 'Only this type.' }),
+    ),
+    agent_id: Type.Optional(
+      Type.Unsafe<AgentId>({
+        type: 'string',
+        description: 'Only what is told of this agent: its last 1 000 runs. Nothing, once it is deleted.',
+      }),
+    ),
+    include: Type.Optional(
+      Type.Unsafe<'deliveries'>({
+        type: 'string',
+        enum: ['deliveries'],
+        description: 'deliveries: also to which endpoints each event went, and what became of that.',
+      }),
+    ),
+    ...PAGE_QUERY,
+  }),
+  response: { 200: pageSchema(ListedEventView) },
+}
+const triggerSchema = {
+  summary: 'Trigger an event',
+  description:
+    'An event with made-up contents, to try receivers with: it goes to every endpoint that asks for its type. Its `data` has `test: true`.',
+  tags,
+  body: Trigger,
+  response: { 202: EventView },
+}
+
+export function eventsRoutes(deps: EventsDeps): FastifyPluginAsyncTypebox {
+  const { db, callerOf, pace } = deps
+  return async (app) => {
+    app.get('/events', { config, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const { type, agent_id: agentId, include } = request.query
+      const filter = agentId === undefined ? type : JSON.stringify([agentId, type])
+      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'events', filter }
+      const page = readPageRequest(request.query, binding)
+      const after = page.after as EventId | undefined // a cursor is signed: it is what we gave
+      const asked = { order: page.order, limit: page.limit + 1, after }
+      const rows =
+        agentId === undefined
+          ? await listEvents(db, { accountId, type }, asked)
+          : await listEventsOfAgent(db, { accountId, agentId, type }, asked)
+      const ids = rows.slice(0, page.limit).map(({ id }) => id)
+      const deliveriesOf = include === undefined ? undefined : await deliveriesOfEvents(db, accountId, ids)
+      const render = (row: EventRow) => renderListedEvent(row, deliveriesOf?.(row.id))
+      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render })
+    })
+    app.post('/events/trigger', { config, schema: triggerSchema }, async (request, reply) => {
+      const { accountId } = callerOf(request)
+      const { type } = request.body
+      pace(accountId)
+      return reply.code(202).send(renderEvent(await trigger(deps, accountId, type)))
+    })
+  }
+}
+
+/** An endpoint that there is not: a test that was triggered is for all of them. */
+const EXAMPLE = { eventId: 'evt_00000000exampleexample', webhookId: 'whk_00000000exampleexample' }
+
+async function trigger(
+  { db, now, recordEvent }: EventsDeps,
+  accountId: AccountId,
+  type: WebhookEventType,
+): Promise<EventRow> {
+  const createdAt = now()
+  const example = exampleWebhookEvent(type, { ...EXAMPLE, accountId, createdAt })
+  const data = { ...example.data, test: true }
+  return db.transaction().execute(async (inside) => {
+    const id = await recordEvent(inside, { accountId, type, data, createdAt })
+    const row = await findEvent(inside, { accountId, id })
+    if (row === undefined) throw new Error('An event that was just recorded is not there.')
+    return row
+  })
+}
+
+const PER_MINUTE = { limit: 600, windowMs: 60_000, cost: 1 }
+const MAX_ACCOUNTS = 10_000
+
+/** @returns throws 429 for a request beyond the limit. @param clock Monotonic or Unix milliseconds. */
+export function createPace(clock: () => number): (accountId: AccountId) => void {
+  const rested = createLruCache<number>(MAX_ACCOUNTS)
+  return (accountId) => {
+    const { allowed, restedAt, retryAfterMs } = spend(PER_MINUTE, rested.get(accountId), clock())
+    rested.set(accountId, restedAt)
+    if (allowed) return
+    const message = `At most ${PER_MINUTE.limit} events a minute are sent by hand; try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
+    throw new GatewayError('rate_limit_exceeded', message, { retryAfterMs })
+  }
+}

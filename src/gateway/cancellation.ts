@@ -1,0 +1,57 @@
+/** Whether a request may still go on: its client can disconnect, and the gateway can interrupt it. */
+import type { GatewayError } from '../domain/errors.ts'
+
+/** Assigned by this file, `disconnect` and `interrupt` (completion.ts) only. */
+export interface Cancellation {
+  /** The client has disconnected: nothing more is written to it. */
+  disconnected: boolean
+  /** The client has disconnected, and no repeat of its request waits for the answer. */
+  abandoned: boolean
+  /** Why the gateway itself ends the request early. */
+  interruption: GatewayError | undefined
+  /** Ends early whatever the request waits for, other than a provider. */
+  wake: (() => void) | undefined
+  /** Ends a call that is drained after its client disconnected. */
+  drain: NodeJS.Timeout | undefined
+}
+
+export function createCancellation(): Cancellation {
+  return { disconnected: false, abandoned: false, interruption: undefined, wake: undefined, drain: undefined }
+}
+
+/** Whether nothing new may be started for the request. */
+export function isCancelled({ abandoned, interruption }: Cancellation): boolean {
+  return abandoned || interruption !== undefined
+}
+
+/** Waits, unless the request is cancelled. */
+export function pause(cancellation: Cancellation, milliseconds: number): Promise<void> {
+  if (isCancelled(cancellation)) return Promise.resolve()
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      cancellation.wake = undefined
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    cancellation.wake = end
+  })
+}
+
+/** Resolves with the result of `pending`, or with undefined as soon as the request is cancelled. */
+export async function unlessCancelled<T>(cancellation: Cancellation, pending: Promise<T>): Promise<T | undefined> {
+  if (isCancelled(cancellation)) return undefined
+  const cancelled = Promise.withResolvers<undefined>()
+  const wake = (): void => cancelled.resolve(undefined)
+  return await withWake(cancellation, wake, () => Promise.race([pending, cancelled.promise]))
+}
+
+/** Runs `wait`; a cancellation meanwhile calls `wake`. */
+export async function withWake<T>(cancellation: Cancellation, wake: () => void, wait: () => Promise<T>): Promise<T> {
+  cancellation.wake = wake
+  try {
+    return await wait()
+  } finally {
+    cancellation.wake = undefined
+  }
+}

@@ -1,0 +1,171 @@
+/** Delivers an answer that has begun: whole, or as an event stream while it arrives; and the error of a stream that broke off. */
+import type { ChatEvent } from '../domain/chat.ts'
+import type { GatewayError } from '../domain/errors.ts'
+import { usdNumber, usdText } from '../domain/money.ts'
+import { reach } from '../lib/crash-point.ts'
+import { type Answer, createAnswer } from '../protocols/openai-chat/client/answer.ts'
+import { createStreamRenderer, type StreamRenderer } from '../protocols/openai-chat/client/stream.ts'
+import type { AdmittedRequest, Answering, Completion } from './completion.ts'
+import { completionHeaders } from './headers.ts'
+import type { ClientConnection, GatewayPorts } from './ports.ts'
+import { commitAnswer, commitStream, lastWords, wholeAnswer } from './resumable/idempotency.ts'
+import { noteFirstByte, priceAnswer, settle } from './settle.ts'
+import { type Coverage, checkCoverage, createCoverage, isCheckDue } from './top-up.ts'
+import type { Call } from './upstream/call.ts'
+import { createCallUsage, meter } from './usage/meter.ts'
+
+interface Surroundings {
+  readonly ports: GatewayPorts
+  readonly client: ClientConnection
+}
+
+/** Charges for an answer and sends it in one piece, with its cost. */
+export async function deliverWhole(
+  completion: Completion,
+  { ports, client }: Surroundings,
+  answering: Answering,
+): Promise<void> {
+  const { admitted, cancellation, idempotent } = completion
+  const answer = await gather(completion, answering)
+  const priced = priceAnswer(completion, ports)
+  const settlement = priced instanceof Promise ? await priced : priced
+  const ending = { settlement, status: cancellation.abandoned ? 'client_left' : 'completed' } as const
+  if (cancellation.disconnected && idempotent === undefined) return void settle(completion, ports, ending)
+  const { usage, costNanoUsd } = settlement
+  const { id, createdAt, request } = admitted
+  const created = Math.floor(createdAt / 1000)
+  const body = answer.render({ id, created, model: request.model, usage, costUsd: usdNumber(costNanoUsd) })
+  if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
+  const headers = completionHeaders(completion, ports)
+  headers['x-turnpike-cost-usd'] = usdText(costNanoUsd)
+  if (idempotent === undefined) void settle(completion, ports, ending)
+  else await commitAnswer(completion, ports, { ending, answer: wholeAnswer(body, headers) })
+  if (cancellation.disconnected) return
+  client.sendJson(body, headers)
+  reach('after_last_byte')
+}
+
+async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<Answer> {
+  const answer = createAnswer(admitted.request.n, admitted.request)
+  const events: ChatEvent[] = []
+  for (let position = 0; position < calls.length; position++) {
+    const call = calls[position]
+    const usage = attempt.usages[position]
+    if (call === undefined || usage === undefined) continue
+    do {
+      call.arrived(events)
+      for (const event of events) {
+        meter(usage, event)
+        answer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
+      }
+      events.length = 0
+    } while (!call.complete() && (await call.next(events)))
+  }
+  return answer
+}
+
+export interface StreamDelivery extends Surroundings {
+  readonly completion: Completion
+  readonly renderer: StreamRenderer
+}
+
+export function createDelivery(completion: Completion, ports: GatewayPorts, client: ClientConnection): StreamDelivery {
+  const { id, createdAt, request } = completion.admitted
+  const renderer = createStreamRenderer({
+    id,
+    created: Math.floor(createdAt / 1000),
+    model: request.model,
+    includeUsage: request.includeUsage,
+    legacyFunctions: request.legacyFunctions,
+  })
+  return { completion, ports, client, renderer }
+}
+
+/**
+ * Relays an answer while it arrives. Resolves when it is charged for and all of it is written; rejects when it breaks off.
+ * A disconnected client does not stop it here: `disconnect` decides whether the calls go on.
+ */
+export async function deliverStream(delivery: StreamDelivery, answering: Answering): Promise<void> {
+  const { completion, ports, client, renderer } = delivery
+  const { cancellation } = completion
+  const { calls, spread } = answering
+  const coverage = createCoverage(completion)
+  try {
+    const [only] = calls
+    if (calls.length === 1 && only !== undefined) await relay(delivery, { call: only, position: 0, spread, coverage })
+    else await Promise.all(calls.map((call, position) => relay(delivery, { call, position, spread, coverage })))
+  } catch (error) {
+    answering.abort()
+    throw error
+  }
+  const priced = priceAnswer(completion, ports)
+  const settlement = priced instanceof Promise ? await priced : priced
+  if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
+  const ending = { settlement, status: cancellation.disconnected ? 'client_left' : 'completed' } as const
+  const last = renderer.close({ usage: settlement.usage, costUsd: usdNumber(settlement.costNanoUsd) })
+  if (completion.idempotent?.stream === undefined) void settle(completion, ports, ending)
+  else commitStream(completion, ports, { ending, last })
+  write(delivery, last)
+  if (isWritten(completion)) client.endStream()
+  reach('after_last_byte')
+}
+
+interface Relay {
+  readonly call: Call
+  readonly position: number
+  readonly spread: boolean
+  readonly coverage: Coverage
+}
+
+/** One write, and at most one wait, for each network read. */
+async function relay(delivery: StreamDelivery, { call, position, spread, coverage }: Relay): Promise<void> {
+  const { renderer, completion, ports } = delivery
+  const { usages } = completion.attempt
+  const usage = usages[position] ?? createCallUsage()
+  const events: ChatEvent[] = []
+  while (await call.next(events)) {
+    const { length: before, usage: reported } = usage
+    let text = ''
+    for (const event of events) {
+      meter(usage, event)
+      text += renderer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
+    }
+    events.length = 0
+    if (before === 0 && usage.length > 0) usage.begunAt = ports.clock()
+    // Where figures come with each chunk, they come before the text that they cover.
+    if (usage.lastUsageCounts && usage.usage !== reported) usage.usageLength = usage.length
+    if (isCheckDue(coverage, usage, usages)) checkCoverage(completion, ports, coverage)
+    reach('mid_stream')
+    if (text === '') continue
+    const slow = write(delivery, text)
+    if (slow === undefined) continue
+    call.suspend()
+    usage.slowed = true
+    await slow
+  }
+}
+
+function write({ completion, ports, client }: StreamDelivery, text: string): Promise<void> | undefined {
+  if (!isWritten(completion)) return undefined
+  noteFirstByte(completion.outcome, ports.clock)
+  return client.write(text)
+}
+
+/** A resumable stream is written also while nobody reads it. */
+function isWritten({ cancellation, idempotent }: Completion): boolean {
+  return !cancellation.disconnected || idempotent?.stream !== undefined
+}
+
+/** Ends a stream with an error: in the stream once its head is out; as a rejection, with a status of its own, before. */
+export function failStream({ completion, client }: StreamDelivery, error: GatewayError): void {
+  const { admitted, cancellation, idempotent } = completion
+  if (idempotent?.stream !== undefined) idempotent.stream.fail(error, lastWords(error, admitted))
+  else if (!cancellation.disconnected) failClient(admitted, client, error)
+}
+
+/** Throws as long as the client can get a status. */
+export function failClient(admitted: AdmittedRequest, client: ClientConnection, error: GatewayError): void {
+  if (!client.streaming()) throw error
+  client.write(lastWords(error, admitted))
+  client.endStream()
+}

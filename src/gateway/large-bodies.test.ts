@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { promptContent } from '../domain/bounds/reservation.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { fingerprintOf, type LargeBody, MAX_BODY_VALUES } from '../domain/json-body.ts'
+import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
+import { createLargeBodies } from './large-bodies.ts'
+
+const bodies = createLargeBodies()
+after(() => bodies.close())
+
+function large(text: string, over: Partial<LargeBody> = {}): LargeBody {
+  const bytes = Buffer.from(text)
+  return { bytes, owner: 'acc', isChat: true, endpoint: undefined, isAbandoned: () => false, ...over }
+}
+
+const image = `data:image/png;base64,${Buffer.alloc(600_000, 'abc').toString('base64')}`
+const CHAT = JSON.stringify({
+  model: 'm',
+  messages: [
+    { role: 'system', content: 'Grüße, 世界 — "quoted"\n'.repeat(20_000) },
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: image } }] },
+  ],
+  tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
+})
+
+test('a large chat completion is what JSON.parse makes of it, with its prompt and fingerprint', async () => {
+  const endpoint = 'POST /v1/chat/completions'
+  const { body, findings } = await bodies.parse(large(CHAT, { endpoint }))
+  const expected: unknown = JSON.parse(CHAT)
+  assert.deepEqual(body, expected)
+  assert.deepEqual(findings.prompt, promptContent(parseChatRequest(expected)))
+  assert.deepEqual(findings.fingerprint, fingerprintOf({ endpoint, body: expected }))
+  assert.equal(findings.bytes, Buffer.byteLength(CHAT))
+})
+
+test('what is no chat completion has no findings, whether or not it was meant to be one', async () => {
+  for (const isChat of [true, false]) {
+    const { body, findings } = await bodies.parse(large('{"messages":5}', { isChat }))
+    assert.deepEqual([body, findings.prompt, findings.fingerprint], [{ messages: 5 }, undefined, undefined])
+  }
+})
+
+test('faults are those of bodies that are parsed at once, and the next body is parsed', async () => {
+  const items = '[],'.repeat(9_000)
+  const many = `{"a":[${Array.from({ length: Math.ceil(MAX_BODY_VALUES / 9_000) }, () => `[${items}0]`)}]}`
+  for (const [text, code] of [
+    ['{"a":', 'invalid_json'],
+    ['[1]', 'invalid_type'],
+    [`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`, 'invalid_value'],
+    ['{"__proto__":1}', 'invalid_value'],
+    [many, 'invalid_value'],
+  ] as const) {
+    await assert.rejects(bodies.parse(large(text)), (error) => error instanceof GatewayError && error.code === code)
+  }
+  assert.deepEqual((await bodies.parse(large('{}'))).body, {})
+})
+
+test('owners are served in rotation, and a body whose client has left is not parsed', async () => {
+  const ended: string[] = []
+  const ask = (name: string, over: Partial<LargeBody> = {}) =>
+    bodies.parse(large('{"a":1}', { owner: name.slice(0, 1), ...over })).then(
+      () => void ended.push(name),
+      (error: GatewayError) => void ended.push(`${name}: ${error.code}`),
+    )
+  await Promise.all([
+    ...['x1', 'a1', 'a2', 'a3'].map((name) => ask(name)),
+    ask('b1'),
+    ask('c1', { isAbandoned: () => true }),
+  ])
+  assert.deepEqual(ended, ['x1', 'a1', 'b1', 'c1: client_left', 'a2', 'a3'])
+})
+
+test('bytes that are part of others are copied: the others stay', async () => {
+  const all = Buffer.from('xx{"a":1}xx')
+  assert.deepEqual((await bodies.parse(large('', { bytes: all.subarray(2, 9) }))).body, { a: 1 })
+  assert.equal(all.toString(), 'xx{"a":1}xx')
+})

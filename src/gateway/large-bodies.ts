@@ -1,0 +1,113 @@
+/**
+ * Parses large request bodies on a thread of their own, one at a time, in rotation over their owners: an account with many
+ * delays no other. The thread starts with the first body, and ends when idle for a minute.
+ */
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { type ErrorCode, GatewayError } from '../domain/errors.ts'
+import type { LargeBody, ParsedBody, ParseLargeBody } from '../domain/json-body.ts'
+import { createRotation, type Rotation } from '../lib/rotation.ts'
+
+/** Memory that the thread has used comes back with its end. */
+const IDLE_MS = 60_000
+
+export interface BodyRequest {
+  readonly bytes: Uint8Array
+  readonly isChat: boolean
+  readonly endpoint: string | undefined
+}
+
+export type BodyReply =
+  | { readonly parsed: ParsedBody }
+  | { readonly fault: { readonly code: ErrorCode; readonly message: string } }
+
+export interface LargeBodies {
+  readonly parse: ParseLargeBody
+  close(): Promise<void>
+}
+
+interface Job extends LargeBody {
+  readonly resolve: (parsed: ParsedBody) => void
+  readonly reject: (error: GatewayError) => void
+}
+
+interface State {
+  readonly waiting: Rotation<Job>
+  worker: Worker | undefined
+  running: Job | undefined
+  idle: NodeJS.Timeout | undefined
+}
+
+export function createLargeBodies(): LargeBodies {
+  const state: State = { waiting: createRotation(), worker: undefined, running: undefined, idle: undefined }
+  return {
+    parse(body) {
+      const { promise, resolve, reject } = Promise.withResolvers<ParsedBody>()
+      state.waiting.add(body.owner, { ...body, resolve, reject })
+      if (state.running === undefined) startNext(state)
+      return promise
+    },
+    async close() {
+      clearTimeout(state.idle)
+      await state.worker?.terminate()
+    },
+  }
+}
+
+function startNext(state: State): void {
+  clearTimeout(state.idle)
+  state.running = undefined
+  let job = state.waiting.take()
+  while (job?.isAbandoned()) {
+    job.reject(new GatewayError('client_left', 'The client left before its request was read.'))
+    job = state.waiting.take()
+  }
+  if (job === undefined) {
+    state.idle = setTimeout(() => void state.worker?.terminate(), IDLE_MS)
+    state.idle.unref()
+    return
+  }
+  state.running = job
+  state.worker ??= startWorker(state)
+  const { bytes, isChat, endpoint } = job
+  const own = ownBytes(bytes)
+  state.worker.postMessage({ bytes: own, isChat, endpoint } satisfies BodyRequest, [own.buffer])
+}
+
+/** Bytes that can be handed to another thread without a copy. */
+function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes)
+}
+
+/** Database drivers want a `Buffer`, which arrives as a plain array of bytes. */
+function withBuffer({ body, findings }: ParsedBody): ParsedBody {
+  const { fingerprint } = findings
+  return { body, findings: { ...findings, fingerprint: fingerprint && Buffer.from(fingerprint) } }
+}
+
+function startWorker(state: State): Worker {
+  const worker = new Worker(new URL(`./body-worker${extname(import.meta.url)}`, import.meta.url), {
+    execArgv: [], // the process's own flags may be about its entry point
+    name: 'request bodies',
+  })
+  worker.unref()
+  worker.on('message', (reply: BodyReply) => {
+    if ('parsed' in reply) state.running?.resolve(withBuffer(reply.parsed))
+    else state.running?.reject(new GatewayError(reply.fault.code, reply.fault.message))
+    // The resolved request goes on, and other connections are read, before the next body.
+    setImmediate(startNext, state)
+  })
+  let cause: unknown
+  worker.once('error', (error) => {
+    cause = error
+  })
+  worker.once('exit', () => {
+    if (state.worker === worker) state.worker = undefined
+    if (state.running === undefined) return
+    state.running.reject(new GatewayError('overloaded', 'The request body could not be read.', { cause }))
+    startNext(state)
+  })
+  return worker
+}

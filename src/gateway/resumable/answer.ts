@@ -1,0 +1,241 @@
+/**
+ * Answers a stream with an `Idempotency-Key`: the first request runs it, its repeats follow it, in this process or another,
+ * and those that come after its end get what is kept. No client's disconnect ends it before its grace.
+ */
+import type { IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { isEventStream } from '../../domain/kept-events.ts'
+import { limitHeaders } from '../../domain/limits.ts'
+import { isRecord, parseJson, textOf } from '../../lib/json.ts'
+import { pause, withWake } from '../cancellation.ts'
+import { type AdmittedRequest, type Completion, disconnect } from '../completion.ts'
+import { failClient } from '../deliver.ts'
+import { clientError } from '../headers.ts'
+import type { ClientConnection, GatewayPorts } from '../ports.ts'
+import { beginIdempotent, keptHeaders, lastWords, maxWaitOf, replayed } from './idempotency.ts'
+import type { KeptStreams, RelayEnd } from './registry.ts'
+import type { KeptStream, Listening } from './stream.ts'
+
+/** Intervals at which a stream is looked up that its process no longer knows: the first, and the longest. */
+const FIRST_LOOK_MS = 20
+const LAST_LOOK_MS = 250
+const UNREACHABLE_RETRY_MS = 5_000
+
+export interface ResumableSurroundings {
+  readonly ports: GatewayPorts
+  readonly client: ClientConnection
+  readonly streams: KeptStreams
+  /** Runs the completion, writing to the stream. */
+  readonly run: (stream: ClientConnection) => Promise<void>
+}
+
+export interface ResumableRequest {
+  readonly key: string
+  readonly body: unknown
+  readonly fingerprint?: Uint8Array | undefined
+  /** The last event that the client has; undefined: none. */
+  readonly lastEventId: number | undefined
+}
+
+/** @returns the answer of an earlier request with the same key; undefined: it is answered. */
+export async function answerResumable(
+  completion: Completion,
+  surroundings: ResumableSurroundings,
+  request: ResumableRequest,
+): Promise<SavedAnswer | undefined> {
+  const { ports, client } = surroundings
+  const { admitted, cancellation } = completion
+  const deadline = ports.clock() + maxWaitOf(admitted)
+  let goneSubjectId: string | undefined
+  for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(LAST_LOOK_MS, lookMs * 1.5)) {
+    const begun = await begin(completion, ports, { ...request, goneSubjectId })
+    const end = await follow(completion, surroundings, { begun, after: request.lastEventId })
+    if (end.kind === 'whole') return undefined
+    if (end.kind === 'answer') return give(admitted, client, end.answer)
+    if (end.kind === 'gone') goneSubjectId = end.subjectId
+    else if (ports.clock() >= deadline) throw stillRunning()
+    else await pause(cancellation, lookMs)
+  }
+}
+
+/** `unknown`: it ended in the moment when it was looked up. */
+type Followed =
+  | { readonly kind: 'whole' | 'unknown' }
+  | { readonly kind: 'answer'; readonly answer: SavedAnswer }
+  | { readonly kind: 'gone'; readonly subjectId: string }
+
+interface Following<Begun = IdempotentStart> {
+  readonly begun: Begun
+  readonly after: number | undefined
+}
+
+async function begin(
+  completion: Completion,
+  ports: GatewayPorts,
+  { key, body, fingerprint, goneSubjectId }: ResumableRequest & { readonly goneSubjectId: string | undefined },
+): Promise<IdempotentStart> {
+  try {
+    return await beginIdempotent(completion, ports, { key, body, fingerprint, stream: true, goneSubjectId })
+  } catch (error) {
+    throw clientError(completion, ports, error)
+  }
+}
+
+async function follow(
+  completion: Completion,
+  surroundings: ResumableSurroundings,
+  { begun, after }: Following,
+): Promise<Followed> {
+  const { admitted } = completion
+  if (begun.kind === 'run') return await runStream(completion, surroundings, begun.run)
+  if (begun.kind === 'replay') return { kind: 'answer', answer: replayed(admitted, begun.answer, after) }
+  if (begun.kind === 'elsewhere') return await followElsewhere(completion, surroundings, { begun, after })
+  const stream = surroundings.streams.find({ accountId: admitted.caller.accountId, id: begun.subjectId })
+  if (stream === undefined) return { kind: 'unknown' }
+  await listenTo(stream, completion, { client: surroundings.client, after })
+  return { kind: 'whole' }
+}
+
+/** The first request: it makes the stream, for itself and for all repeats. */
+async function runStream(
+  completion: Completion,
+  { client, streams, run: runCompletion }: ResumableSurroundings,
+  run: IdempotentRun,
+): Promise<Followed> {
+  const { admitted } = completion
+  const id = { accountId: admitted.caller.accountId, id: admitted.id }
+  const stream = streams.open(id)
+  completion.idempotent = { stream, run: withEnd(run, () => streams.forget(id)) }
+  stream.onLeave(() => disconnect(completion))
+  const listening = stream.listen({ client, after: undefined, headers: (own) => own })
+  run.shared()
+  await runCompletion(stream)
+  await heard(completion, listening)
+  return { kind: 'whole' }
+}
+
+/** The run; `atEnd` is called once its outcome is kept or freed. */
+function withEnd(run: IdempotentRun, atEnd: () => void): IdempotentRun {
+  return {
+    ...run,
+    committed(answer) {
+      run.committed(answer)
+      atEnd()
+    },
+    freed(answer) {
+      run.freed(answer)
+      atEnd()
+    },
+  }
+}
+
+async function listenTo(
+  stream: KeptStream,
+  completion: Completion,
+  { client, after }: { readonly client: ClientConnection; readonly after: number | undefined },
+): Promise<void> {
+  const { admitted } = completion
+  admitted.limits.settle(0) // it reads what another request uses
+  try {
+    const headers = (own: Readonly<Record<string, string>>) => headersOf(admitted, own)
+    await heard(completion, stream.listen({ client, after, headers }))
+  } catch (error) {
+    throw withHeaders(admitted, GatewayError.from(error))
+  }
+}
+
+/** Waits until all is written, or the gateway interrupts the request. */
+async function heard({ admitted, cancellation }: Completion, listening: Listening): Promise<void> {
+  const wake = (): void => {
+    const { interruption } = cancellation
+    if (interruption !== undefined) listening.cut(interruption, lastWords(interruption, admitted))
+  }
+  await withWake(cancellation, wake, () => listening.done)
+}
+
+/** The response head of an answer that another request produced, with the limits of this one. */
+function headersOf({ limits }: AdmittedRequest, ofStream: Readonly<Record<string, string>>): Record<string, string> {
+  const { 'content-type': _, ...headers } = keptHeaders(ofStream)
+  return { ...limitHeaders(limits), ...headers, 'idempotent-replayed': 'true' }
+}
+
+function withHeaders(admitted: AdmittedRequest, error: GatewayError): GatewayError {
+  return error.with({ headers: headersOf(admitted, error.headers ?? {}) })
+}
+
+async function followElsewhere(
+  completion: Completion,
+  surroundings: ResumableSurroundings,
+  following: Following<Extract<IdempotentStart, { kind: 'elsewhere' }>>,
+): Promise<Followed> {
+  const { client } = surroundings
+  const { admitted, cancellation } = completion
+  const { subjectId } = following.begun
+  const end = await relay(completion, surroundings, following)
+  if (cancellation.disconnected) return { kind: 'whole' }
+  if (cancellation.interruption !== undefined) {
+    failClient(admitted, client, cancellation.interruption)
+    return { kind: 'whole' }
+  }
+  if (end.kind === 'answer') return { kind: 'answer', answer: replayed(admitted, end.answer) }
+  if (end.kind === 'unreachable') throw withHeaders(admitted, unreachable())
+  if (end.kind === 'cut') {
+    if (!client.streaming()) return { kind: 'gone', subjectId }
+    failClient(admitted, client, lost(subjectId))
+    return { kind: 'whole' }
+  }
+  return end.kind === 'gone' ? { kind: 'gone', subjectId } : { kind: end.kind }
+}
+
+async function relay(
+  { admitted, cancellation }: Completion,
+  { client, streams }: ResumableSurroundings,
+  { begun, after }: Following<Extract<IdempotentStart, { kind: 'elsewhere' }>>,
+): Promise<RelayEnd> {
+  const over = new AbortController()
+  const { subjectId: id, instanceId } = begun
+  const { accountId } = admitted.caller
+  const headers = (own: Readonly<Record<string, string>>) => {
+    admitted.limits.settle(0) // from here on it reads what another request uses
+    return headersOf(admitted, own)
+  }
+  const relayed = { accountId, id, instanceId, after, headers, signal: over.signal }
+  return await withWake(
+    cancellation,
+    () => over.abort(),
+    () => streams.relay(relayed, client),
+  )
+}
+
+/** Gives a kept answer also to a client whose response head is out already. */
+function give(admitted: AdmittedRequest, client: ClientConnection, answer: SavedAnswer): SavedAnswer | undefined {
+  if (!client.streaming()) return answer
+  client.write(isEventStream(answer) ? answer.body : lastWords(errorIn(answer.body), admitted))
+  client.endStream()
+  return undefined
+}
+
+function errorIn(body: string): { readonly code: string; readonly message: string } {
+  const answer = parseJson(body)
+  const error = isRecord(answer) && isRecord(answer['error']) ? answer['error'] : {}
+  return { code: textOf(error['code']), message: textOf(error['message']) }
+}
+
+function stillRunning(): GatewayError {
+  const message = 'Another request with this Idempotency-Key is still running. Repeat it with the same key.'
+  return new GatewayError('overloaded', message, { retryAfterMs: UNREACHABLE_RETRY_MS })
+}
+
+function unreachable(): GatewayError {
+  const message =
+    'The stream with this Idempotency-Key runs in another process, which cannot be reached at the moment. It goes on ' +
+    'there. Repeat the request with the same key.'
+  return new GatewayError('overloaded', message, { retryAfterMs: UNREACHABLE_RETRY_MS })
+}
+
+function lost(subjectId: string): GatewayError {
+  const message =
+    'The process that ran the request with this Idempotency-Key stopped. What was generated until then is charged as ' +
+    `${subjectId}, within a minute. To run the request again, send it with a new key.`
+  return new GatewayError('idempotency_outcome_unknown', message, { details: { completion_id: subjectId } })
+}

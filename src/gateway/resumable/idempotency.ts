@@ -1,0 +1,181 @@
+/**
+ * Requests with an `Idempotency-Key`: the first one runs, and its outcome is kept for repeats. Where repeats wait and
+ * answers are kept is up to the port; this file decides what an outcome means for the key.
+ */
+import type { Hold, IdempotentRequest, IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
+import { GatewayError, renderErrorBody, retryAfterSeconds } from '../../domain/errors.ts'
+import { brokenEnd, EVENT_STREAM_TYPE, eventsAfter, isEventStream } from '../../domain/kept-events.ts'
+import { limitHeaders } from '../../domain/limits.ts'
+import { usdText } from '../../domain/money.ts'
+import { reach } from '../../lib/crash-point.ts'
+import { isCancelled, unlessCancelled } from '../cancellation.ts'
+import type { AdmittedRequest, Completion } from '../completion.ts'
+import type { GatewayPorts } from '../ports.ts'
+import { brokenStatus, type Outcome, type Settlement, settle } from '../settle.ts'
+
+/** What keys are used for. */
+export const ENDPOINT = 'POST /v1/chat/completions'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A request with its key, as the port takes it. */
+export type KeyedRequest = Pick<IdempotentRequest, 'key' | 'body' | 'fingerprint' | 'stream' | 'goneSubjectId'>
+
+/** How long a request waits for another with its key. */
+export function maxWaitOf({ route }: AdmittedRequest): number {
+  return Math.max(...route.candidates.map(({ upstream }) => upstream.timeouts.total))
+}
+
+/** Resolves when this request may run, or with the answer of an earlier one. Rejects when the key is refused. */
+export async function beginIdempotent(
+  { admitted, cancellation }: Completion,
+  { idempotency }: GatewayPorts,
+  request: KeyedRequest,
+): Promise<IdempotentStart> {
+  if (isCancelled(cancellation)) throw new Error('The request was cancelled before its key was looked up.')
+  const patienceMs = maxWaitOf(admitted)
+  const { accountId } = admitted.caller
+  const pending = idempotency.begin({ accountId, endpoint: ENDPOINT, ...request, subjectId: admitted.id, patienceMs })
+  const begun = await unlessCancelled(cancellation, pending)
+  if (begun !== undefined) return begun
+  pending.then(
+    (late) => (late.kind === 'run' ? late.run.freed(errorAnswer(GIVEN_UP, admitted)) : undefined),
+    () => {}, // its client has disconnected
+  )
+  throw new Error('The request was cancelled while another one with its key ran.')
+}
+
+/** Throws where another process may believe by now that this one is gone: it must not be sent twice. */
+export function requireKey(run: IdempotentRun, hold: Hold): void {
+  if (hold.unrecorded) {
+    const message = 'Requests with an Idempotency-Key need the database, which is not there at the moment.'
+    throw new GatewayError('database_unavailable', message)
+  }
+  if (!run.owned()) {
+    const message = 'The gateway stalled before it could send this request; nothing was sent.'
+    throw new GatewayError('overloaded', message)
+  }
+}
+
+/** A kept answer as this request gets it: with its own limits, and of a stream the events that it does not have yet. */
+export function replayed({ limits }: AdmittedRequest, kept: SavedAnswer, after?: number): SavedAnswer {
+  const { status, body } = kept
+  const headers = { ...limitHeaders(limits), ...kept.headers, 'idempotent-replayed': 'true' }
+  if (!isEventStream(kept)) return { status, headers, body }
+  return { status, headers: { ...headers, ...STREAM_HEADERS }, body: eventsAfter(body, after) }
+}
+
+const STREAM_HEADERS = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' } as const
+
+/** Commits the answer with its charge. Resolves when both are committed, or when the request is cancelled meanwhile. */
+export async function commitAnswer(
+  completion: Completion,
+  ports: GatewayPorts,
+  { ending, answer }: { readonly ending: Omit<Outcome, 'kept'>; readonly answer: SavedAnswer },
+): Promise<void> {
+  const { idempotent, cancellation } = completion
+  if (idempotent === undefined) return
+  const { run } = idempotent
+  reach('before_idem_store')
+  const committed = settle(completion, ports, { ...ending, kept: run.result(answer) })
+  if (committed === undefined) return
+  void committed.then(() => run.committed(answer))
+  await unlessCancelled(cancellation, committed)
+}
+
+/**
+ * Commits a whole stream with its charge; `last` is its end, which is written next. Its readers need not wait for the
+ * commit: the charge is safe when this returns.
+ */
+export function commitStream(
+  completion: Completion,
+  ports: GatewayPorts,
+  { ending, last }: { readonly ending: Omit<Outcome, 'kept'>; readonly last: string },
+): void {
+  const { run, stream } = completion.idempotent ?? {}
+  if (run === undefined || stream === undefined) return
+  const body = stream.textWith(last)
+  const headers = keptHeaders(stream.headers(), EVENT_STREAM_TYPE)
+  const answer: SavedAnswer | undefined = body === undefined ? undefined : { status: 200, headers, body }
+  reach('before_idem_store')
+  void settle(completion, ports, { ...ending, kept: run.result(answer) })?.then(() => run.committed(answer))
+}
+
+/** The end of a stream that broke off. */
+export function lastWords(
+  { code, message }: { readonly code: string; readonly message: string },
+  { requestId }: Pick<AdmittedRequest, 'requestId'>,
+): string {
+  return brokenEnd({ code, message: `${message} The partial response may be incomplete.`, requestId })
+}
+
+export function wholeAnswer(body: string, headers: Readonly<Record<string, string>>): SavedAnswer {
+  return { status: 200, headers: keptHeaders(headers), body }
+}
+
+interface BrokenRun {
+  readonly reason: GatewayError
+  /** Undefined: no provider was called. */
+  readonly settlement: Settlement | undefined
+}
+
+/** Keeps an outcome that charged something; any other frees the key. @returns the error for the client. */
+export async function endRun(
+  completion: Completion,
+  ports: GatewayPorts,
+  { reason, settlement }: BrokenRun,
+): Promise<GatewayError> {
+  const { admitted, idempotent, outcome, cancellation } = completion
+  if (idempotent === undefined || outcome.record !== undefined) return reason
+  const { run, stream } = idempotent
+  const { abandoned } = cancellation
+  if (settlement !== undefined && settlement.costNanoUsd > 0n) {
+    const final = lasting(abandoned ? clientLeft(admitted, settlement) : reason)
+    const ending = { settlement, status: brokenStatus(completion) }
+    // A stream that has begun cannot have a status any more: it is kept with its end.
+    if (stream?.silent() === false) commitStream(completion, ports, { ending, last: lastWords(final, admitted) })
+    else await commitAnswer(completion, ports, { ending, answer: errorAnswer(final, admitted) })
+    return final
+  }
+  if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
+  run.freed(errorAnswer(abandoned ? GIVEN_UP : reason, admitted))
+  return reason
+}
+
+/** For repeats that began to wait in the moment when the first client disconnected. */
+const GIVEN_UP = new GatewayError(
+  'overloaded',
+  'The request that ran with this Idempotency-Key was given up by its client. Nothing was charged.',
+)
+
+function clientLeft({ id }: AdmittedRequest, { costNanoUsd }: Settlement): GatewayError {
+  const message =
+    `The client that first sent this Idempotency-Key left before its answer was whole. What was generated until then ` +
+    `was charged: $${usdText(costNanoUsd)} for ${id}. Send the request with a new key to run it again.`
+  return new GatewayError('client_left', message, { details: { completion_id: id } })
+}
+
+/** A repeat gets the same answer: retries are useless. */
+function lasting(error: GatewayError): GatewayError {
+  return error.with({ headers: { ...error.headers, 'x-should-retry': 'false' } })
+}
+
+function errorAnswer(error: GatewayError, { requestId }: AdmittedRequest): SavedAnswer {
+  const headers = keptHeaders(error.headers ?? {})
+  if (!error.retryable) headers['x-should-retry'] = 'false'
+  const seconds = retryAfterSeconds(error)
+  if (seconds !== undefined) {
+    headers['retry-after'] = String(seconds)
+    headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs ?? seconds * 1000))
+  }
+  return { status: error.status, headers, body: renderErrorBody(error, requestId) }
+}
+
+/** What belongs to the answer; limits and ids are of the request. */
+export function keptHeaders(headers: Readonly<Record<string, string>>, type = JSON_TYPE): Record<string, string> {
+  const kept: Record<string, string> = { 'content-type': type }
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined && (name.startsWith('x-turnpike-') || name === 'x-should-retry')) kept[name] = value
+  }
+  return kept
+}

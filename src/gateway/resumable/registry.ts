@@ -1,0 +1,93 @@
+/** The streams with an `Idempotency-Key` that run in this process, and the relay to those of other processes. */
+import type { SavedAnswer } from '../../domain/credit.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import type { ClientConnection } from '../ports.ts'
+import { createKeptStream, type KeptStream } from './stream.ts'
+
+/** Bytes of all streams of a process that are kept while they run. */
+const MAX_KEPT_STREAMS_BYTES = 256 * 1024 * 1024
+
+/** Share of these bytes that the streams of one account may take. */
+const ACCOUNT_SHARE = 0.25
+
+/** Identifies a stream: by the id of its completion. */
+export interface StreamReference {
+  readonly accountId: AccountId
+  readonly id: string
+}
+
+export interface RelayRequest extends StreamReference {
+  /** The process that runs it. */
+  readonly instanceId: string
+  /** The last event that the client has; undefined: none. */
+  readonly after: number | undefined
+  /** The head of its answer, from that of the stream. */
+  readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
+  readonly signal: AbortSignal
+}
+
+/**
+ * `whole`: it was written to its end. `answer`: an answer to send instead. `unknown`: its process does not have it, so it has
+ * ended. `gone`: its process has ended. `cut`: it broke off after it had begun. `unreachable`: its process runs.
+ */
+export type RelayEnd =
+  | { readonly kind: 'whole' | 'unknown' | 'gone' | 'cut' | 'unreachable' }
+  | { readonly kind: 'answer'; readonly answer: SavedAnswer }
+
+/** Passes a stream of another process on to a client. Never rejects; resolves with `cut` once `signal` is aborted. */
+export type Relay = (ask: RelayRequest, client: ClientConnection) => Promise<RelayEnd>
+
+export interface KeptStreams {
+  /** @param id Of the completion. */
+  open(place: StreamReference): KeptStream
+  find(place: StreamReference): KeptStream | undefined
+  /** What is kept of it is in its row, or nowhere. */
+  forget(place: StreamReference): void
+  readonly relay: Relay
+}
+
+export interface KeptStreamsInput {
+  readonly graceMs: () => number
+  /** Undefined: there are no other processes. */
+  readonly relay?: Relay
+  readonly maxBytes?: number
+}
+
+export function createKeptStreams({
+  graceMs,
+  relay,
+  maxBytes = MAX_KEPT_STREAMS_BYTES,
+}: KeptStreamsInput): KeptStreams {
+  const streams = new Map<string, KeptStream>()
+  const ofAccounts = new Map<AccountId, number>()
+  let bytes = 0
+  const count = (accountId: AccountId, more: number): number => {
+    bytes += more
+    const own = (ofAccounts.get(accountId) ?? 0) + more
+    if (own === 0) ofAccounts.delete(accountId)
+    else ofAccounts.set(accountId, own)
+    return own
+  }
+  return {
+    open(place) {
+      const stream = createKeptStream({
+        grow: (more) => count(place.accountId, more) <= maxBytes * ACCOUNT_SHARE && bytes <= maxBytes,
+        shrink: (fewer) => void count(place.accountId, -fewer),
+        graceMs: graceMs(),
+      })
+      streams.set(nameOf(place), stream)
+      return stream
+    },
+    find: (place) => streams.get(nameOf(place)),
+    forget(place) {
+      streams.get(nameOf(place))?.forget()
+      streams.delete(nameOf(place))
+    },
+    relay: relay ?? (async () => ({ kind: 'gone' })),
+  }
+}
+
+/** With the account: an id alone gives no access. */
+function nameOf({ accountId, id }: StreamReference): string {
+  return `${accountId} ${id}`
+}

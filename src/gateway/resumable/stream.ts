@@ -1,0 +1,372 @@
+/**
+ * A stream with an `Idempotency-Key`: to the pipeline one client that takes everything at once, to its listeners a log
+ * of numbered events that each of them reads at its own pace. It knows no key, no money and no provider.
+ *
+ * It is kept as long as it fits. What outgrows that goes on for those who listen, at the pace of the slowest.
+ */
+import { GatewayError } from '../../domain/errors.ts'
+import { numberedEvents } from '../../domain/kept-events.ts'
+import { createInFlight, type InFlight } from '../../lib/in-flight.ts'
+import type { ClientConnection } from '../ports.ts'
+
+/** A comment, which clients ignore. */
+const KEEP_ALIVE = ': keep-alive\n\n'
+
+export interface KeptStreamInput extends KeptBytes {
+  /** How long it continues without a reader, in milliseconds. */
+  readonly graceMs: number
+}
+
+export interface ListenRequest {
+  readonly client: ClientConnection
+  /** The last event that the client has; undefined: none. */
+  readonly after: number | undefined
+  /** The head of its answer, from that of the stream. */
+  readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
+}
+
+/** A listener. */
+export interface Listening {
+  /** Resolves when all is written, or the client has left. Rejects with what is to be its status. */
+  readonly done: Promise<void>
+  /** Ends this listener only: with `lastWords` where its response head is out, else by rejecting with `reason`. */
+  cut(reason: GatewayError, lastWords: string): void
+}
+
+export interface KeptStream extends ClientConnection {
+  /** @throws GatewayError `idempotency_result_too_large` when earlier events are no longer kept. */
+  listen(request: ListenRequest): Listening
+  /** The head of its answer as far as it is known. */
+  headers(): Record<string, string>
+  /** The whole text, for the row of its key, once `last` is written next; undefined: it is not kept. */
+  textWith(last: string): string | undefined
+  /** No event was written yet. */
+  silent(): boolean
+  /** It broke off: `lastWords` for listeners that have received events, `reason` for the others. */
+  fail(reason: GatewayError, lastWords: string): void
+  /** It is kept elsewhere from now on: its events stay for current listeners only. */
+  forget(): void
+}
+
+interface Listener {
+  readonly client: ClientConnection
+  /** Events that were written to it. */
+  position: number
+  /** It is slow: it takes more later. */
+  busy: boolean
+  readonly done: PromiseWithResolvers<void>
+  remove: () => void
+  /** It was removed: nothing more is written to it. */
+  over: boolean
+}
+
+interface StreamState {
+  readonly graceMs: number
+  readonly log: EventLog
+  ended: boolean
+  forgotten: boolean
+  failure: GatewayError | undefined
+  head: (() => Record<string, string>) | undefined
+  /** As it was when the first event was written. */
+  sealedHead: Record<string, string> | undefined
+  readonly listeners: InFlight<Listener>
+  grace: NodeJS.Timeout | undefined
+  left: boolean
+  leave: (() => void) | undefined
+  /** The pipeline waits until all listeners have taken what was written. */
+  taken: PromiseWithResolvers<void> | undefined
+}
+
+export function createKeptStream(input: KeptStreamInput): KeptStream {
+  const log = createEventLog(input)
+  const state: StreamState = {
+    graceMs: input.graceMs,
+    log,
+    ended: false,
+    forgotten: false,
+    failure: undefined,
+    head: undefined,
+    sealedHead: undefined,
+    listeners: createInFlight(),
+    grace: undefined,
+    left: false,
+    leave: undefined,
+    taken: undefined,
+  }
+  return {
+    onLeave(listener) {
+      state.leave = listener
+      if (state.left) listener()
+    },
+    streaming: () => log.count() > 0,
+    expectStream(headers) {
+      state.head = headers
+    },
+    write: (text) => write(state, text),
+    endStream: () => end(state),
+    sendJson() {
+      throw new Error('a stream that is kept was answered as a whole')
+    },
+    listen: (request) => listen(state, request),
+    headers: () => headOf(state),
+    textWith: log.textWith,
+    silent: () => log.count() === 0,
+    fail: (reason, lastWords) => fail(state, reason, lastWords),
+    forget() {
+      state.forgotten = true
+      releaseLog(state)
+    },
+  }
+}
+
+function headOf(state: StreamState): Record<string, string> {
+  return state.sealedHead ?? state.head?.() ?? {}
+}
+
+/** @returns undefined, or what is to be awaited because the log is not kept, and a listener reads more slowly than we write. */
+function write(state: StreamState, text: string): Promise<void> | undefined {
+  if (state.ended) return undefined
+  const { log, listeners } = state
+  state.sealedHead ??= headOf(state)
+  log.append(text)
+  if (listeners.size > 0) for (const listener of listeners.items()) pump(state, listener)
+  if (log.kept()) return undefined
+  if (listeners.size === 0) leaveNow(state) // no listener can join any more
+  if (dropTaken(state)) return undefined
+  state.taken ??= Promise.withResolvers()
+  return state.taken.promise
+}
+
+/** Writes the events that a listener does not have yet, until it is busy. */
+function pump(state: StreamState, listener: Listener): void {
+  const { log } = state
+  if (listener.over) return
+  while (!listener.busy && listener.position < log.count()) {
+    const { text, next } = log.pieceAfter(listener.position)
+    listener.position = next
+    const slow = listener.client.write(text)
+    if (slow === undefined) continue
+    listener.busy = true
+    void slow.then(() => resume(state, listener))
+  }
+  if (state.ended && !listener.busy) finish(state, listener)
+}
+
+function resume(state: StreamState, listener: Listener): void {
+  listener.busy = false
+  pump(state, listener)
+  if (!state.log.kept()) dropTaken(state)
+}
+
+/** Drops the events of a stream that is not kept, once all listeners were given them. @returns whether all have taken them. */
+function dropTaken(state: StreamState): boolean {
+  let taken = state.log.count()
+  let busy = false
+  for (const listener of state.listeners.items()) {
+    taken = Math.min(taken, listener.position)
+    busy ||= listener.busy
+  }
+  state.log.dropUntil(taken)
+  if (busy) return false
+  state.taken?.resolve()
+  state.taken = undefined
+  return true
+}
+
+function listen(state: StreamState, { client, after = 0, headers }: ListenRequest): Listening {
+  if (!state.log.kept()) throw tooLarge()
+  const count = state.log.count()
+  const listener: Listener = {
+    client,
+    // The last event is sent again to those who have it.
+    position: Math.min(after, state.ended ? Math.max(0, count - 1) : count),
+    busy: false,
+    done: Promise.withResolvers(),
+    remove: () => {},
+    over: false,
+  }
+  listener.done.promise.catch(() => {}) // it may be awaited later
+  if (state.failure !== undefined) {
+    listener.done.reject(state.failure)
+    return { done: listener.done.promise, cut: () => {} }
+  }
+  clearTimeout(state.grace)
+  listener.remove = state.listeners.add(listener)
+  client.expectStream(() => headers(headOf(state)))
+  client.onLeave(() => drop(state, listener))
+  // The response head need not wait for the next event.
+  if (count > 0 && listener.position === count && !listener.over) client.write(KEEP_ALIVE)
+  pump(state, listener)
+  return {
+    done: listener.done.promise,
+    cut(reason, lastWords) {
+      tell(listener, reason, lastWords)
+      drop(state, listener)
+    },
+  }
+}
+
+function tooLarge(): GatewayError {
+  const message =
+    'The stream with this Idempotency-Key is still running, but has become too large to be kept for others. ' +
+    'To run it again, send it with a new key.'
+  return new GatewayError('idempotency_result_too_large', message)
+}
+
+function tell({ client, done }: Listener, reason: GatewayError, lastWords: string): void {
+  if (client.streaming()) {
+    client.write(lastWords)
+    client.endStream()
+  } else {
+    done.reject(reason)
+  }
+}
+
+function finish(state: StreamState, listener: Listener): void {
+  listener.client.endStream()
+  drop(state, listener)
+}
+
+/** Removes a listener. */
+function drop(state: StreamState, listener: Listener): void {
+  if (listener.over) return
+  listener.over = true
+  listener.remove()
+  listener.done.resolve()
+  releaseLog(state)
+  if (!state.log.kept()) dropTaken(state)
+  if (state.listeners.size > 0 || state.ended) return
+  const { graceMs } = state
+  if (!state.log.kept() || graceMs <= 0) leaveNow(state)
+  else state.grace = setTimeout(leaveNow, graceMs, state)
+}
+
+/** Stops counting a log that is kept elsewhere, once no listener reads it here. */
+function releaseLog({ forgotten, listeners, log }: StreamState): void {
+  if (forgotten && listeners.size === 0) log.release()
+}
+
+function leaveNow(state: StreamState): void {
+  if (state.left || state.ended || state.listeners.size > 0) return
+  state.left = true
+  state.leave?.()
+}
+
+function end(state: StreamState): void {
+  state.ended = true
+  clearTimeout(state.grace)
+  for (const listener of state.listeners.items()) pump(state, listener)
+}
+
+function fail(state: StreamState, reason: GatewayError, lastWords: string): void {
+  if (state.ended) return
+  if (state.log.count() > 0) {
+    write(state, lastWords)
+    end(state)
+    return
+  }
+  state.failure = reason
+  state.ended = true
+  clearTimeout(state.grace)
+  for (const listener of state.listeners.items()) {
+    tell(listener, reason, lastWords)
+    drop(state, listener)
+  }
+}
+
+/** As for answers that are not streamed. */
+export const MAX_KEPT_STREAM_BYTES = 8 * 1024 * 1024
+/** Of what a reader has missed, handed out at once. */
+const PIECE_CHARACTERS = 64 * 1024
+
+interface KeptBytes {
+  /** Counts so many bytes as kept. False: all logs together have become too much. */
+  readonly grow: (bytes: number) => boolean
+  /** Takes them off the count again. */
+  readonly shrink: (bytes: number) => void
+}
+
+interface EventLog {
+  /** Events so far. */
+  count(): number
+  /** Whether all of them are there. */
+  kept(): boolean
+  append(text: string): void
+  /** The events after the first `position`, or so many of them as one takes at once, and the position behind them. */
+  pieceAfter(position: number): { readonly text: string; readonly next: number }
+  /** Drops the first `position` events of a log that is not kept. */
+  dropUntil(position: number): void
+  /** The whole text, for the row of its key, once `last` is appended next; undefined: it is not kept. */
+  textWith(last: string): string | undefined
+  /** Stops counting its bytes. */
+  release(): void
+}
+
+interface LogState {
+  readonly counting: KeptBytes
+  /** Those from number `dropped + 1` on, as text with their numbers. */
+  events: string[]
+  dropped: number
+  bytes: number
+  kept: boolean
+  /** Its whole text is known, and kept elsewhere soon. */
+  sealed: boolean
+}
+
+function createEventLog(counting: KeptBytes): EventLog {
+  const state: LogState = { counting, events: [], dropped: 0, bytes: 0, kept: true, sealed: false }
+  return {
+    count: () => countOf(state),
+    kept: () => state.kept,
+    append: (text) => append(state, text),
+    pieceAfter: (position) => pieceAfter(state, position),
+    dropUntil(position) {
+      state.events.splice(0, position - state.dropped)
+      state.dropped = position
+    },
+    textWith: (last) => textWith(state, last),
+    release: () => release(state),
+  }
+}
+
+function countOf({ dropped, events }: LogState): number {
+  return dropped + events.length
+}
+
+function append(state: LogState, text: string): void {
+  let bytes = 0
+  for (const event of numberedEvents(text, countOf(state) + 1)) {
+    state.events.push(event)
+    if (state.kept) bytes += Buffer.byteLength(event)
+  }
+  if (!state.kept) return
+  state.bytes += bytes
+  const fits = state.counting.grow(bytes) && state.bytes <= MAX_KEPT_STREAM_BYTES
+  if (!fits && !state.sealed) giveUp(state)
+}
+
+function giveUp(state: LogState): void {
+  state.kept = false
+  release(state)
+}
+
+function release(state: LogState): void {
+  state.counting.shrink(state.bytes)
+  state.bytes = 0
+}
+
+function pieceAfter({ events, dropped }: LogState, position: number): { text: string; next: number } {
+  let text = ''
+  let at = position - dropped
+  while (at < events.length && text.length < PIECE_CHARACTERS) text += events[at++]
+  return { text, next: dropped + at }
+}
+
+function textWith(state: LogState, last: string): string | undefined {
+  if (!state.kept) return undefined
+  const text = state.events.join('') + numberedEvents(last, countOf(state) + 1).join('')
+  state.sealed = Buffer.byteLength(text) <= MAX_KEPT_STREAM_BYTES
+  if (state.sealed) return text
+  giveUp(state)
+  return undefined
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ProviderFailure } from '../../protocols/protocol.ts'
+import {
+  cool,
+  coolingOf,
+  createCredentialHealth,
+  isAboutCredential,
+  MAX_COOLING_MS,
+  mayTry,
+  REFUSED_MS,
+  warm,
+} from './credentials.ts'
+
+function cooled(failure: Partial<ProviderFailure>, random = 0.5) {
+  const credential = createCredentialHealth()
+  const full = { kind: 'rate_limited', message: '', status: 429, ...failure } as const
+  cool(credential, { model: 'm', failure: full, now: 1_000, random: () => random })
+  return (model: string, now: number) => coolingOf(credential, model, now)
+}
+
+test('UP-3: a credential that is limited is left alone for that model, for as long as the provider says', () => {
+  const at = cooled({ retryAfterMs: 7_000 })
+  assert.deepEqual([at('m', 7_999)?.until, at('m', 7_999)?.cause], [8_000, 'limited'])
+  assert.equal(at('m', 8_000), undefined)
+  assert.equal(at('other', 1_001), undefined)
+})
+
+test('UP-3: for about a second where it does not say, and never longer than an hour [limit: cooling]', () => {
+  assert.equal(cooled({}, 0)('m', 1_000)?.until, 1_500)
+  assert.equal(cooled({}, 1)('m', 1_000)?.until, 2_500)
+  assert.equal(cooled({ retryAfterMs: 1e12 })('m', 1_000)?.until, 1_000 + MAX_COOLING_MS)
+})
+
+test('a credential that is refused or used up is left alone for all models, for a minute', () => {
+  for (const failure of [
+    { kind: 'credentials', status: 401 },
+    { kind: 'quota', status: 402, retryAfterMs: 5 },
+  ] as const) {
+    const at = cooled(failure)
+    assert.deepEqual([at('other', 1_000)?.until, at('other', 1_000)?.cause], [1_000 + REFUSED_MS, 'refused'])
+    assert.equal(at('m', 1_000 + REFUSED_MS), undefined)
+  }
+})
+
+test('a credential that is forbidden one model is left alone for that model only', () => {
+  const at = cooled({ kind: 'credentials', status: 403 })
+  assert.equal(at('m', 1_000)?.until, 1_000 + REFUSED_MS)
+  assert.equal(at('other', 1_000), undefined)
+})
+
+test('one that is accepted after all is used again, if the call began after the refusal', () => {
+  for (const failure of [
+    { kind: 'credentials', message: '', status: 401 },
+    { kind: 'rate_limited', message: '', status: 429, retryAfterMs: 60_000 },
+  ] as const) {
+    const credential = createCredentialHealth()
+    cool(credential, { model: 'm', failure, now: 10, random: () => 0 })
+    warm(credential, 'm', 9)
+    assert.notEqual(coolingOf(credential, 'm', 11), undefined)
+    warm(credential, 'm', 10)
+    assert.equal(coolingOf(credential, 'm', 11), undefined)
+  }
+})
+
+test('UP-3: who has nothing else may try one that is limited once a second', () => {
+  const credential = createCredentialHealth()
+  const failure = { kind: 'rate_limited', message: '', status: 429, retryAfterMs: 60_000 } as const
+  const limit = (now: number) => cool(credential, { model: 'm', failure, now, random: () => 0 })
+  const tryAt = (now: number): boolean => {
+    const cooling = coolingOf(credential, 'm', now)
+    assert.ok(cooling)
+    const may = mayTry(cooling, now)
+    if (may) cooling.triedAt = now
+    return may
+  }
+  limit(0)
+  assert.deepEqual([tryAt(1), tryAt(2)], [true, false])
+  limit(3) // the one that tried was limited, too
+  assert.deepEqual([tryAt(1_000), tryAt(1_001)], [false, true])
+})
+
+test('what is about the request, the model or the provider is not about the credential', () => {
+  const kinds = ['rejected', 'context_length', 'content_filter', 'not_found', 'overloaded', 'failed'] as const
+  assert.deepEqual(kinds.filter(isAboutCredential), [])
+})

@@ -1,0 +1,343 @@
+/**
+ * One call to one provider: render, authorise, send, frames, parser, first event. It owns time-outs, size caps and
+ * abort; it knows no retry, no client and no money.
+ */
+import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
+import type { Model } from '../../domain/model.ts'
+import { reach } from '../../lib/crash-point.ts'
+import { createDecoder } from '../../protocols/framing.ts'
+import { type Frame, type FrameDecoder, ProviderError, type StreamParser } from '../../protocols/protocol.ts'
+import type { UpstreamCall, UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import { CUT_MESSAGE, failed, nameFailure, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './failure.ts'
+import type { Target } from './registry.ts'
+import { discardBody, readBodyStart, readBodyText } from './transport.ts'
+
+/** Operators write base URLs with and without the version that a protocol's paths begin with: it is taken once. */
+function joinUrl(baseUrl: string, path: string): string {
+  const version = /^\/v\d\w*(?=\/)/.exec(path)?.[0]
+  return version !== undefined && baseUrl.endsWith(version) ? baseUrl + path.slice(version.length) : baseUrl + path
+}
+
+/** One event of a provider's stream, in bytes. */
+export const MAX_EVENT_BYTES = 1024 * 1024
+/** A whole answer, streamed or not, in bytes. */
+export const MAX_COMPLETION_BYTES = 64 * 1024 * 1024
+/** What is read of an error answer. */
+export const MAX_ERROR_BYTES = 64 * 1024
+
+export interface CallInput {
+  readonly target: Target
+  readonly request: ChatRequest
+  readonly model: Model
+  readonly outputTokens?: number | undefined
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  /** Monotonic milliseconds of the request's arrival, from which the total time counts; now by default. */
+  readonly receivedAt?: number
+  /** Called right before the first byte leaves. */
+  readonly onSend?: () => void
+  /** Called once, when the call has ended. */
+  readonly onOver?: (end: CallEnd) => void
+}
+
+/** How a call ended; neither complete nor with a failure: it was abandoned. */
+export interface CallEnd {
+  readonly complete: boolean
+  readonly failure?: Error
+}
+
+/** A call in flight. `answered` must be awaited before `next`. */
+export interface Call {
+  /** Resolves once the first event is there; rejects with `ProviderError` when there will be none. */
+  readonly answered: Promise<void>
+  /**
+   * Moves the events of the next network read to `into`, the first ones at once.
+   * @returns false at the end of a complete answer. Rejects with `ProviderError` when the answer breaks off.
+   */
+  next(into: ChatEvent[]): Promise<boolean>
+  /** Moves the events that have arrived to `into`, without waiting for more. */
+  arrived(into: ChatEvent[]): void
+  /** Whether the whole answer has arrived. */
+  complete(): boolean
+  /** The reader is busy: silence of the provider does not count until the next `next`. */
+  suspend(): void
+  /** Ends the call at once, connection included. */
+  abort(): void
+  /** Names of parameters that were dropped or changed for this provider. */
+  readonly warnings: readonly string[]
+}
+
+/** Starts a call. @throws GatewayError when the provider's protocol cannot express the request. */
+export function startCall(input: CallInput): Call {
+  const { target, request, outputTokens } = input
+  const { provider, baseUrl, forwardUnknown } = target.upstream
+  const { maxOutputTokens, price } = input.model
+  const known = { model: target.model, maxOutputTokens, outputTokens, price, forwardUnknown }
+  const wire = provider.protocol.renderRequest(request, known)
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: request.stream ? 'text/event-stream' : 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'turnpike',
+    ...wire.headers,
+  }
+  const call = { url: joinUrl(baseUrl, wire.path), headers, body: wire.body }
+  const open = (): UpstreamExchange => send(call, input)
+  const authorised = provider.authorize(call, target.credential)
+  const state: CallState = { input, aborted: false, pending: [], finished: false, over: false }
+  const late = (): Promise<void> => openLate(state, open)
+  const refused = (error: unknown): never => unsent(state, error)
+  const answered = authorised === undefined ? answer(state, open()) : authorised.then(late).catch(refused)
+  return {
+    answered,
+    next: (into) => nextEvents(state, into),
+    arrived: (into) => takePending(state, into),
+    complete: () => state.finished && state.failure === undefined,
+    suspend: () => state.deadline?.suspend(),
+    abort: () => abort(state),
+    warnings: wire.warnings,
+  }
+}
+
+function send(call: UpstreamCall, { target, onSend }: CallInput): UpstreamExchange {
+  const exchange = target.upstream.transport(call, onSend)
+  reach('after_send')
+  return exchange
+}
+
+function unsent(state: CallState, error: unknown): never {
+  reportEnd(state, ABANDONED) // unless it was sent and its end is reported
+  throw error
+}
+
+/** A call that was aborted while its credential was fetched must not reach the provider. */
+function openLate(state: CallState, open: () => UpstreamExchange): Promise<void> {
+  if (state.aborted) throw failed('The call was aborted before it was sent.')
+  return answer(state, open())
+}
+
+interface CallState {
+  readonly input: CallInput
+  exchange?: UpstreamExchange
+  deadline?: Deadline
+  stream?: StreamState
+  /** Arrived together with events that are read first. */
+  failure?: Error
+  aborted: boolean
+  /** Events that came with the first one. */
+  pending: ChatEvent[]
+  finished: boolean
+  /** Its end is reported. */
+  over: boolean
+}
+
+interface StreamState {
+  readonly decoder: FrameDecoder
+  readonly parser: StreamParser
+  readonly frames: Frame[]
+  bytesRead: number
+}
+
+async function answer(state: CallState, exchange: UpstreamExchange): Promise<void> {
+  state.exchange = exchange
+  if (state.aborted) abort(state)
+  const { target, request, clock, receivedAt } = state.input
+  const { timeouts, provider } = target.upstream
+  const onExpire = (): void => exchange.abort()
+  state.deadline = startDeadline({ timeouts, whole: !request.stream, clock, receivedAt, onExpire })
+  try {
+    const head = await exchange.head
+    if (isRefused(head)) await refuse(state, head, exchange)
+    if (!request.stream) return await readWhole(state, [])
+    const first = isJson(head) ? await exchange.read() : undefined
+    if (first !== undefined && startsAsJsonBytes(first)) return await readWhole(state, [first])
+    const decoder = createDecoder(provider.protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
+    state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
+    if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
+    await readBeginning(state)
+  } catch (error) {
+    state.failure = endInFailure(state, error)
+    // Events of the same read come first.
+    if (!state.pending.some(isGenerated)) throw state.failure
+  }
+}
+
+/** An answer has not begun with usage only: some providers send it first, and then an error. */
+async function readBeginning(state: CallState): Promise<void> {
+  while (!state.finished && !state.pending.some(isGenerated)) {
+    const events: ChatEvent[] = []
+    try {
+      await readEvents(state, events)
+    } finally {
+      for (const event of events) state.pending.push(event)
+    }
+  }
+}
+
+function isGenerated({ type }: ChatEvent): boolean {
+  return type !== 'usage'
+}
+
+async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean> {
+  if (state.pending.length > 0) {
+    takePending(state, into)
+    return true
+  }
+  if (state.failure !== undefined) throw state.failure
+  if (state.finished) return false
+  state.deadline?.resume()
+  try {
+    await readEvents(state, into)
+  } catch (error) {
+    state.failure = endInFailure(state, error)
+    if (into.length === 0) throw state.failure
+  }
+  return into.length > 0
+}
+
+function takePending(state: CallState, into: ChatEvent[]): void {
+  for (const event of state.pending) into.push(event)
+  state.pending = []
+}
+
+/** Reads until there is an event or the end. One await for each network read. */
+async function readEvents(state: CallState, into: ChatEvent[]): Promise<void> {
+  const { exchange, stream } = state
+  if (exchange === undefined || stream === undefined) return
+  while (!state.finished && into.length === 0) {
+    let bytes: Uint8Array | undefined
+    try {
+      bytes = await exchange.read()
+    } catch (error) {
+      endOfStream(state, into, error) // whether a broken connection cut the answer is the parser's to say
+      return
+    }
+    if (bytes === undefined) endOfStream(state, into)
+    else consume(state, stream, { bytes, into })
+  }
+}
+
+function consume(state: CallState, stream: StreamState, read: { bytes: Uint8Array; into: ChatEvent[] }): void {
+  const { decoder, parser, frames } = stream
+  stream.bytesRead += read.bytes.length
+  if (stream.bytesRead > MAX_COMPLETION_BYTES) throw failed(TOO_LARGE_MESSAGE)
+  decoder.push(read.bytes, frames)
+  if (frames.length > 0) state.deadline?.progress()
+  for (const frame of frames) {
+    if (!parser.push(frame, read.into)) continue
+    endOfStream(state, read.into)
+    if (state.exchange !== undefined) void discardBody(state.exchange)
+    break
+  }
+  frames.length = 0
+}
+
+function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void {
+  const { stream, input } = state
+  state.finished = true
+  state.deadline?.clear()
+  const residue = stream?.decoder.end() ?? ''
+  if (cause === undefined && startsAsJson(residue)) {
+    // Some hosts break off with an error that is no event, also after a chunk that looked like the last.
+    const { protocol } = input.target.upstream.provider
+    throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
+  }
+  try {
+    stream?.parser.end(into)
+  } catch (error) {
+    throw cause === undefined ? error : failed(CUT_MESSAGE, cause)
+  }
+  reportEnd(state, COMPLETE)
+}
+
+/** @param begun What was read of the body already. */
+async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
+  if (state.exchange === undefined) return
+  const body = await readBodyText(state.exchange, begun, MAX_COMPLETION_BYTES)
+  if (body === undefined) throw failed(TOO_LARGE_MESSAGE)
+  state.finished = true
+  state.deadline?.clear()
+  state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
+  if (!endsEveryChoice(state.pending)) throw failed(UNFINISHED_MESSAGE)
+  reportEnd(state, COMPLETE)
+}
+
+async function refuse(state: CallState, head: UpstreamHead, exchange: UpstreamExchange): Promise<never> {
+  if (isCompressed(head))
+    throw failed('The provider sent a compressed answer, although `accept-encoding` is `identity`.')
+  const body = await readBodyStart(exchange, MAX_ERROR_BYTES)
+  const { protocol } = state.input.target.upstream.provider
+  throw new ProviderError(protocol.parseError({ status: head.status, headers: head.headers, body }, state.input.now()))
+}
+
+function abort(state: CallState): void {
+  state.aborted = true
+  state.deadline?.clear()
+  state.exchange?.abort()
+  reportEnd(state, ABANDONED)
+}
+
+const COMPLETE: CallEnd = { complete: true }
+const ABANDONED: CallEnd = { complete: false }
+
+function reportEnd(state: CallState, end: CallEnd): void {
+  if (state.over) return
+  state.over = true
+  state.input.onOver?.(end)
+}
+
+function endInFailure(state: CallState, error: unknown): Error {
+  const { credential } = state.input.target
+  const failure = nameFailure(error, { expired: state.deadline?.expired(), credential })
+  if (!state.aborted) reportEnd(state, { complete: false, failure })
+  abort(state)
+  return failure
+}
+
+/** The first bytes of an answer decide its kind: some hosts name JSON as event streams, and the reverse. */
+const JSON_START = /^\s*[{[]/
+
+/** What the head says; some hosts say it of event streams too, so the first bytes decide. */
+function isJson(head: UpstreamHead): boolean {
+  return (head.headers['content-type'] ?? '').startsWith('application/json')
+}
+
+function startsAsJson(text: string): boolean {
+  return JSON_START.test(text)
+}
+
+function startsAsJsonBytes(bytes: Uint8Array): boolean {
+  return JSON_START.test(Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1'))
+}
+
+function isCompressed({ headers }: UpstreamHead): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding !== 'identity'
+}
+
+function isRefused(head: UpstreamHead): boolean {
+  return head.status < 200 || head.status >= 300 || isCompressed(head)
+}
+
+/** Whether each choice of a whole answer has its finish reason: without one it may be incomplete. */
+function endsEveryChoice(events: readonly ChatEvent[]): boolean {
+  if (endsOnlyChoice(events)) return true
+  const open = new Set<number>()
+  for (const event of events) if (event.type !== 'usage') open.add(event.index)
+  for (const event of events) if (event.type === 'finish') open.delete(event.index)
+  return open.size === 0
+}
+
+/** The usual answer, without a set: one choice, with its finish reason. */
+function endsOnlyChoice(events: readonly ChatEvent[]): boolean {
+  let isFinished = false
+  for (const event of events) {
+    if (event.type === 'usage') continue
+    if (event.index !== 0) return false
+    if (event.type === 'finish') isFinished = true
+  }
+  return isFinished
+}

@@ -1,0 +1,148 @@
+/** Failures of calls: their messages, their word in `x-turnpike-route`, whether to retry, and the error that the client gets. */
+
+import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
+import { type FailureKind, ProviderError, type ProviderFailure } from '../../protocols/protocol.ts'
+import type { TimeoutKind } from './deadline.ts'
+
+/** Converts a failure, once nothing more is tried, to the error that the client gets, with `headers`. */
+export function toGatewayError(
+  error: unknown,
+  providerName: string | undefined,
+  headers?: Readonly<Record<string, string>>,
+): GatewayError {
+  if (!(error instanceof ProviderError)) return withDefaults(GatewayError.from(error), headers)
+  const { failure } = error
+  const code = CODES[failure.kind]
+  const { retryAfterMs, param } = failure
+  const retryable = PERMANENT.has(failure.kind) ? false : undefined
+  const options = { cause: error, param: isOurs(code) ? undefined : param, retryAfterMs, headers, retryable }
+  return new GatewayError(code, messageFor(failure, { code, providerName }), options)
+}
+
+/** The same error; its own headers win. */
+function withDefaults(error: GatewayError, headers: Readonly<Record<string, string>> | undefined): GatewayError {
+  return headers === undefined ? error : error.with({ headers: { ...headers, ...error.headers } })
+}
+
+/** Only the operator can fix these: a client that repeats the request gets the same answer. */
+const PERMANENT: ReadonlySet<FailureKind> = new Set(['credentials', 'quota', 'not_found'])
+
+/** The provider refused the gateway's credential or its account: it did no work, and the request itself may be valid. */
+export function isCredentialRefusal(error: unknown): boolean {
+  return error instanceof ProviderError && (error.failure.kind === 'credentials' || error.failure.kind === 'quota')
+}
+
+/** Whether another call, to this target or another, may succeed. */
+export function mayBeTriedElsewhere(error: unknown): boolean {
+  return error instanceof ProviderError && !ABOUT_THE_REQUEST.has(error.failure.kind)
+}
+
+/** Whether the same target may succeed after a backoff. */
+export function mayBeTriedAgain(error: unknown): boolean {
+  return error instanceof ProviderError && TRANSIENT.has(error.failure.kind)
+}
+
+const ABOUT_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'context_length', 'content_filter'])
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(['rate_limited', 'overloaded', 'failed'])
+
+const CODES: Readonly<Record<FailureKind, ErrorCode>> = {
+  rejected: 'provider_rejected',
+  context_length: 'context_length_exceeded',
+  content_filter: 'content_filter',
+  credentials: 'provider_credentials',
+  quota: 'provider_credentials',
+  rate_limited: 'provider_rate_limited',
+  not_found: 'provider_error',
+  overloaded: 'provider_error',
+  failed: 'provider_error',
+}
+
+function isOurs(code: ErrorCode): boolean {
+  return code !== 'provider_rejected' && code !== 'context_length_exceeded' && code !== 'content_filter'
+}
+
+/** For operators, without a word of the provider's: it may quote what it was sent. */
+export function describeFailure(failure: ProviderFailure): string {
+  return messageFor(failure, { code: 'provider_error', providerName: undefined })
+}
+
+/** Quotes the provider only where its message is about the client's request; other messages may be about our account. */
+function messageFor(
+  failure: ProviderFailure,
+  { code, providerName }: { code: ErrorCode; providerName: string | undefined },
+): string {
+  if (!isOurs(code)) return failure.message === '' ? 'The provider refused the request.' : failure.message
+  const provider = providerName === undefined ? 'The provider' : `The provider '${providerName}'`
+  if (failure.kind === 'quota') return `The gateway's account with ${provider.replace('The', 'the')} is used up.`
+  if (code === 'provider_credentials') return `${provider} did not accept the gateway's credential.`
+  if (code === 'provider_rate_limited') return `${provider} is limiting the gateway's requests.`
+  if (failure.kind === 'not_found') return `${provider} does not have this model.`
+  if (failure.status >= 300) return `${provider} answered with status ${failure.status}.`
+  if (failure.status > 0) return `${provider} reported an error.`
+  return providerName === undefined ? failure.message : failure.message.replace('The provider', provider)
+}
+
+export const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.'
+export const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
+export const UNFINISHED_MESSAGE = 'The provider answered without a finish reason.'
+const CONNECTION_MESSAGE = 'The connection to the provider failed.'
+const TIMEOUT_MESSAGES: Readonly<Record<TimeoutKind, string>> = {
+  first_byte: 'The provider did not start to answer in time.',
+  idle: 'The provider stopped sending.',
+  total: 'The answer took longer than the total time allowed.',
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  [TOO_LARGE_MESSAGE]: 'too_large',
+  [CUT_MESSAGE]: 'cut',
+  [UNFINISHED_MESSAGE]: 'cut',
+  [CONNECTION_MESSAGE]: 'connection',
+  [TIMEOUT_MESSAGES.first_byte]: 'timeout',
+  [TIMEOUT_MESSAGES.idle]: 'timeout',
+  [TIMEOUT_MESSAGES.total]: 'timeout',
+}
+
+/** Of a failure without a status: what is not listed was an answer that could not be read. */
+export function failureWord({ failure }: ProviderError): string {
+  return WORDS[failure.message] ?? 'malformed'
+}
+
+export function failed(message: string, cause?: unknown): ProviderError {
+  return new ProviderError({ kind: 'failed', message, status: 0 }, { cause })
+}
+
+interface Circumstances {
+  readonly expired: TimeoutKind | undefined
+  readonly credential: string
+}
+
+/** What a failure is called depends on who caused it: a deadline's abort must not look like the provider's. */
+export function nameFailure(error: unknown, { expired, credential }: Circumstances): ProviderError {
+  if (expired !== undefined) return failed(TIMEOUT_MESSAGES[expired], error)
+  if (error instanceof ProviderError) return withoutCredential(error, credential)
+  return failed(CONNECTION_MESSAGE, error)
+}
+
+/** What is shorter than a secret is a word like any other: `none`, `ollama`. */
+const SHORTEST_SECRET = 8
+const REDACTED = '[redacted]'
+
+/** The same failure without the credential, whole or cut off where the message was: some hosts quote what they were sent. */
+function withoutCredential(error: ProviderError, credential: string): ProviderError {
+  const { failure, cause } = error
+  if (credential.length < SHORTEST_SECRET) return error
+  const message = redact(failure.message, credential)
+  const param = failure.param && redact(failure.param, credential)
+  if (message === failure.message && param === failure.param) return error
+  return new ProviderError({ ...failure, message, ...(param === undefined ? {} : { param }) }, { cause })
+}
+
+function redact(text: string, credential: string): string {
+  const whole = text.replaceAll(credential, REDACTED)
+  if (!whole.endsWith('…')) return whole
+  const kept = whole.slice(0, -1)
+  for (let length = credential.length - 1; length >= SHORTEST_SECRET; length--) {
+    if (kept.endsWith(credential.slice(0, length))) return `${kept.slice(0, -length)}${REDACTED}…`
+  }
+  return whole
+}

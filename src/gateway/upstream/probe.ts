@@ -1,0 +1,82 @@
+/**
+ * Probes a provider with one free call: for its list of models. Only the head of the answer is read, and the health of the
+ * provider does not change.
+ */
+import { request } from 'undici'
+import type { ProviderProbe } from '../../domain/provider-status.ts'
+import { ProviderError } from '../../protocols/protocol.ts'
+import type { Provider } from '../../providers/provider.ts'
+
+export interface ProbeTarget {
+  readonly provider: Provider
+  /** Without trailing slash. */
+  readonly baseUrl: string
+  /** The first is tried; '' for hosts without keys. */
+  readonly credentials: readonly string[]
+}
+
+interface ModelList {
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether every valid key may read it. Else a refusal does not show that the key is invalid. */
+  readonly provesKey: boolean
+}
+
+const USUAL: ModelList = { path: '/models', provesKey: true }
+/** Where the list is, by protocol. Bedrock's runtime has none, and its signatures are of calls that it does have. */
+const LISTS: Readonly<Record<string, ModelList>> = {
+  anthropic: { path: '/v1/models', headers: { 'anthropic-version': '2023-06-01' }, provesKey: true },
+  gemini: { path: '/v1beta/models', provesKey: true },
+  bedrock: { path: '/models', provesKey: false },
+}
+
+/** Never rejects. @param waitMs For all of it: fetching the credential, the connection, and the response head. */
+export async function probeProvider(target: ProbeTarget, waitMs: number): Promise<ProviderProbe> {
+  const { provider } = target
+  if (provider.transport !== undefined) return { kind: 'built_in' }
+  const variable = missingKey(target)
+  if (variable !== undefined) return { kind: 'no_key', variable }
+  const late = Promise.withResolvers<ProviderProbe>()
+  const stop = new AbortController()
+  const timer = setTimeout(() => {
+    late.resolve({ kind: 'silent' })
+    stop.abort()
+  }, waitMs)
+  try {
+    return await Promise.race([probe(target, stop.signal), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The host requires a key at its own address; a server at another one may not. */
+function missingKey({ provider, baseUrl, credentials }: ProbeTarget): string | undefined {
+  const isElsewhere = baseUrl !== provider.baseUrl
+  return isElsewhere || (credentials[0] ?? '') !== '' ? undefined : provider.apiKeyVariable
+}
+
+async function probe({ provider, baseUrl, credentials }: ProbeTarget, signal: AbortSignal): Promise<ProviderProbe> {
+  const { path, headers, provesKey } = LISTS[provider.protocol.id] ?? USUAL
+  const call = { url: `${baseUrl}${path}`, headers: { accept: 'application/json', ...headers }, body: '' }
+  try {
+    await provider.authorize(call, credentials[0] ?? '')
+    const { statusCode: status, body } = await request(call.url, { headers: call.headers, signal })
+    body.on('error', () => undefined).destroy() // only the head is read
+    return { kind: kindOf(status, provesKey), status }
+  } catch (error) {
+    if (error instanceof ProviderError) return { kind: 'no_credential' }
+    return { kind: 'unreachable', reason: reasonOf(error) }
+  }
+}
+
+function kindOf(status: number, provesKey: boolean): 'answered' | 'refused' | 'limited' | 'failing' {
+  if (status === 429) return 'limited'
+  if (status >= 500) return 'failing'
+  return provesKey && (status === 401 || status === 403) ? 'refused' : 'answered'
+}
+
+/** Messages of errors may quote what was sent: a code, or the error's name, does not. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

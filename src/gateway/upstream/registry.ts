@@ -1,0 +1,85 @@
+import type { Provider, Transport } from '../../providers/provider.ts'
+import { createHttpTransport, type HttpTransport } from './transport.ts'
+
+/** A configured provider: the registry's facts under the operator's settings. */
+export interface UpstreamProvider {
+  /** The operator's name for it. */
+  readonly name: string
+  readonly provider: Provider
+  readonly transport: Transport
+  /** Without trailing slash. */
+  readonly baseUrl: string
+  /** The keys to spread calls over; [''] for hosts without one. */
+  readonly credentials: readonly string[]
+  readonly timeouts: UpstreamTimeouts
+  /** When the client leaves; undefined: as it fits the model. */
+  readonly onDisconnect: 'cancel' | 'drain' | undefined
+  /** Whether unknown body fields are forwarded; default: false. */
+  readonly forwardUnknown?: boolean | undefined
+  /** Calls at once; undefined: no limit of its own. */
+  readonly maxInFlight: number | undefined
+}
+
+/** Where a request goes. */
+export interface Target {
+  readonly upstream: UpstreamProvider
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly credential: string
+}
+
+/** All in milliseconds. `firstByte` and `idle` are waits for data events; comments do not count. */
+export interface UpstreamTimeouts {
+  readonly connect: number
+  readonly firstByte: number
+  /** Of an answer that is not streamed, whose first byte comes when all of it is there. */
+  readonly wholeAnswer: number
+  readonly idle: number
+  readonly total: number
+}
+
+/** The configured providers with their transports; replaced by name on reload. */
+export interface Upstreams {
+  find(name: string): UpstreamProvider | undefined
+  readonly names: ReadonlySet<string>
+  /** Replaces the settings. Calls in flight end on their connections. */
+  replace(providers: readonly ConfiguredProvider[]): void
+  /** Closes idle connections; resolves when calls in flight have ended. */
+  close(): Promise<void>
+}
+
+/** A provider under the operator's settings, before it has a transport. */
+export type ConfiguredProvider = Omit<UpstreamProvider, 'transport'>
+
+export function createUpstreams(providers: readonly ConfiguredProvider[]): Upstreams {
+  let current = new Map<string, UpstreamProvider>()
+  let transports = new Map<string, HttpTransport>()
+
+  function replace(next: readonly ConfiguredProvider[]): void {
+    const kept = new Map<string, HttpTransport>()
+    const found = new Map<string, UpstreamProvider>()
+    for (const provider of next) found.set(provider.name, { ...provider, transport: transportOf(provider, kept) })
+    for (const [key, transport] of transports) if (!kept.has(key)) void transport.close()
+    current = found
+    transports = kept
+  }
+
+  /** Connections outlive a reload that does not concern them. */
+  function transportOf(provider: ConfiguredProvider, kept: Map<string, HttpTransport>): Transport {
+    if (provider.provider.transport !== undefined) return provider.provider.transport
+    const key = `${provider.name} ${provider.baseUrl} ${provider.timeouts.connect}`
+    const transport = transports.get(key) ?? createHttpTransport(provider.baseUrl, provider.timeouts.connect)
+    kept.set(key, transport)
+    return transport.transport
+  }
+
+  replace(providers)
+  return {
+    find: (name) => current.get(name),
+    get names() {
+      return new Set(current.keys())
+    },
+    replace,
+    close: async () => void (await Promise.all([...transports.values()].map((transport) => transport.close()))),
+  }
+}

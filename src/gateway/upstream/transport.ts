@@ -1,0 +1,197 @@
+/**
+ * Bytes to a provider and back over HTTP/1.1: `undici`'s dispatcher without its streams, one pool per provider.
+ * It knows no protocol, no deadline and no retry; those belong to its callers.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Dispatcher, Pool } from 'undici'
+import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
+
+/** Above this many unread bytes the provider is made to wait; below half of it, it may go on. */
+export const MAX_UNREAD_BYTES = 256 * 1024
+/** Upstream response headers beyond this are refused. */
+export const MAX_UPSTREAM_HEADER_BYTES = 16 * 1024
+
+export interface HttpTransport {
+  readonly transport: Transport
+  /** Closes idle connections; calls in flight end first. */
+  close(): Promise<void>
+}
+
+/** @param connectTimeoutMs For the connection, TLS included. */
+export function createHttpTransport(baseUrl: string, connectTimeoutMs: number): HttpTransport {
+  const { origin } = new URL(baseUrl)
+  const pool = new Pool(origin, {
+    allowH2: false,
+    connectTimeout: connectTimeoutMs,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: MAX_UPSTREAM_HEADER_BYTES,
+    pipelining: 1,
+  })
+  return {
+    transport: (call, onSend) => startExchange(pool, { path: call.url.slice(origin.length), call, onSend }),
+    close: () => pool.close(),
+  }
+}
+
+interface ExchangeState {
+  readonly onSend: (() => void) | undefined
+  readonly chunks: Uint8Array[]
+  unreadBytes: number
+  ended: boolean
+  failure: Error | undefined
+  waiting: PromiseWithResolvers<Uint8Array | undefined> | undefined
+  controller: Dispatcher.DispatchController | undefined
+}
+
+interface ExchangeRequest {
+  readonly path: string
+  readonly call: UpstreamCall
+  readonly onSend: (() => void) | undefined
+}
+
+function startExchange(pool: Pool, request: ExchangeRequest): UpstreamExchange {
+  const state: ExchangeState = {
+    onSend: request.onSend,
+    chunks: [],
+    unreadBytes: 0,
+    ended: false,
+    failure: undefined,
+    waiting: undefined,
+    controller: undefined,
+  }
+  const head = Promise.withResolvers<UpstreamHead>()
+  head.promise.catch(() => {}) // an exchange may be aborted before its head is awaited
+  const { headers, body } = request.call
+  pool.dispatch({ path: request.path, method: 'POST', headers, body }, createHandler(state, head))
+  return {
+    head: head.promise,
+    read: () => read(state),
+    abort: () => fail(state, head, new Error('The call was aborted.')),
+  }
+}
+
+function createHandler(state: ExchangeState, head: PromiseWithResolvers<UpstreamHead>): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller) {
+      state.controller = controller
+      if (state.failure !== undefined) controller.abort(state.failure)
+      else state.onSend?.() // the connection is there, and the request is written to it next
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status >= 200) head.resolve({ status, headers: firstValues(headers) })
+    },
+    onResponseData(controller, chunk) {
+      if (state.waiting !== undefined) return wake(state, chunk)
+      state.chunks.push(chunk)
+      state.unreadBytes += chunk.length
+      if (state.unreadBytes > MAX_UNREAD_BYTES) controller.pause()
+    },
+    onResponseEnd() {
+      state.ended = true
+      wake(state, undefined)
+    },
+    onResponseError(_controller, error) {
+      fail(state, head, error)
+    },
+  }
+}
+
+function read(state: ExchangeState): Promise<Uint8Array | undefined> {
+  const { chunks } = state
+  if (chunks.length > 0) {
+    const bytes = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
+    chunks.length = 0
+    state.unreadBytes = 0
+    if (state.controller?.paused === true) state.controller.resume()
+    return Promise.resolve(bytes)
+  }
+  if (state.failure !== undefined) return Promise.reject(state.failure)
+  if (state.ended) return Promise.resolve(undefined)
+  state.waiting = Promise.withResolvers()
+  return state.waiting.promise
+}
+
+function wake(state: ExchangeState, bytes: Uint8Array | undefined): void {
+  const { waiting } = state
+  state.waiting = undefined
+  waiting?.resolve(bytes)
+}
+
+/** The first reason counts. What was received before it can still be read. */
+function fail(state: ExchangeState, head: PromiseWithResolvers<UpstreamHead>, error: Error): void {
+  if (state.failure !== undefined || state.ended) return
+  state.failure = error
+  state.controller?.abort(error)
+  head.reject(error)
+  state.waiting?.reject(error)
+  state.waiting = undefined
+}
+
+function firstValues(headers: IncomingHttpHeaders): Record<string, string> {
+  const first: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) first[name] = typeof value === 'string' ? value : (value[0] ?? '')
+  }
+  return first
+}
+
+/** How long an answer that is complete may take to end. */
+const MAX_DISCARD_MS = 1_000
+
+/**
+ * The whole body as text. Rejects when it is cut.
+ * @param parts What was read of it already; it is added to.
+ * @returns undefined, with the rest unread, once the body is larger than `maxBytes`.
+ */
+export async function readBodyText(
+  exchange: UpstreamExchange,
+  parts: Uint8Array[],
+  maxBytes: number,
+): Promise<string | undefined> {
+  let size = parts.reduce((sum, { length }) => sum + length, 0)
+  while (size <= maxBytes) {
+    const bytes = await exchange.read()
+    if (bytes === undefined) return textOf(parts)
+    size += bytes.length
+    parts.push(bytes)
+  }
+  return undefined
+}
+
+/** The body's first `maxBytes` as text, or what there was before the connection broke. */
+export async function readBodyStart(exchange: UpstreamExchange, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    while (size < maxBytes) {
+      const bytes = await exchange.read()
+      if (bytes === undefined) break
+      size += bytes.length
+      parts.push(bytes)
+    }
+  } catch {
+    // The start suffices.
+  }
+  return Buffer.concat(parts, Math.min(size, maxBytes)).toString('utf8')
+}
+
+/** Reads what is left, so that the connection can serve again; not for longer than a second. Never rejects. */
+export async function discardBody(exchange: UpstreamExchange): Promise<void> {
+  const timer = setTimeout(() => exchange.abort(), MAX_DISCARD_MS)
+  try {
+    while ((await exchange.read()) !== undefined);
+  } catch {
+    // The answer is complete: how the connection ends does not matter.
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function textOf(parts: readonly Uint8Array[]): string {
+  const [only] = parts
+  const whole = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
+  return Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString('utf8')
+}

@@ -1,0 +1,226 @@
+/**
+ * Reasoning that a stream does not show, and that its provider charges all the same: whether an answer may have any, and
+ * what it comes to where the answer ended before its provider said so. It is charged by what is known: the provider's own
+ * figures on the way, else the text that was shown of it, else the time it took.
+ */
+import { isKnownModel, tokenFamilyOf } from '../../domain/bounds/token-bound.ts'
+import type { ChatRequest } from '../../domain/chat.ts'
+import type { Model } from '../../domain/model.ts'
+import { isRecord } from '../../lib/json.ts'
+import { readThinking } from '../../protocols/parameters.ts'
+import type { Provider } from '../../providers/provider.ts'
+import type { CountedUsage, OutputScale } from './measure.ts'
+import { type CallUsage, guessTokens } from './meter.ts'
+
+/** A request, and the attempt whose provider reasons. */
+export interface Reasoning {
+  readonly request: ChatRequest
+  readonly model: Model
+  readonly lease:
+    | {
+        readonly candidate: {
+          readonly model: string
+          readonly upstream: { readonly provider: Pick<Provider, 'hiddenReasoning'> }
+          readonly deployment: { readonly output: OutputMeasure }
+        }
+        /** Monotonic milliseconds. */
+        readonly startedAt: number
+      }
+    | undefined
+}
+
+export interface LimitedReasoning extends Reasoning {
+  /** Of one choice, at most. */
+  readonly outputTokens: number
+}
+
+/** An answer that broke off is estimated at this share of its limit at most. */
+const MOST_OF_LIMIT = 0.9
+
+/** Whether its answer may have reasoning that no event shows. */
+export function mayHideReasoning({ request, model, lease }: Reasoning): boolean {
+  const asked = requestsReasoning(request)
+  if (lease === undefined || asked === false) return false
+  const { deployment, upstream } = lease.candidate
+  const measured = hasHidden(deployment.output, asked === true)
+  if (measured !== undefined) return measured
+  const { hiddenReasoning: facts } = upstream.provider
+  const canReason = facts !== undefined && model.supportedParameters.includes('reasoning_effort')
+  return canReason && (asked === true || facts === 'unasked')
+}
+
+/** Undefined: the request leaves it open. */
+function requestsReasoning({ reasoningEffort, extra }: ChatRequest): boolean | undefined {
+  if (reasoningEffort !== undefined) return reasoningEffort !== 'none'
+  const thinking = readThinking(extra['thinking'])
+  if (thinking !== undefined) return thinking.type !== 'disabled'
+  return isRecord(extra['reasoning']) ? extra['reasoning']['enabled'] !== false : undefined
+}
+
+/** How our own count of an answer becomes what its provider would have counted. @param now Monotonic milliseconds. */
+export function outputScale(reasoning: LimitedReasoning, now: number): OutputScale {
+  const { lease, outputTokens, model } = reasoning
+  if (lease === undefined) return { text: 1, summary: undefined, generated: () => 0 }
+  const { candidate, startedAt } = lease
+  const { output } = candidate.deployment
+  const text = tokenFamilyOf(isKnownModel(candidate.model) ? candidate.model : model.id).perOwnToken
+  const hides = mayHideReasoning(reasoning)
+  const most = MOST_OF_LIMIT * outputTokens
+  return {
+    text,
+    summary: hides ? text * reasoningRatio(output) : undefined,
+    generated: ({ begunAt }) => (hides ? Math.min(most, tokensWithin(output, (begunAt ?? now) - startedAt)) : 0),
+  }
+}
+
+export interface Ended {
+  readonly usages: readonly CallUsage[]
+  /** The provider's own figures of the whole answer. */
+  readonly usage: CountedUsage
+  /** Monotonic milliseconds. */
+  readonly endedAt: number
+}
+
+/** Measures a deployment by a complete answer that its client did not slow down. */
+export function learnOutput(reasoning: LimitedReasoning, { usages, usage, endedAt }: Ended): void {
+  const { lease, request } = reasoning
+  const [call] = usages
+  const { completionTokens: total, reasoningTokens } = usage
+  if (lease === undefined || call === undefined || call.slowed || total === 0) return
+  if (usages.length > 1 || request.n > 1 || usage.audioOutputTokens || usage.imageOutputTokens) return
+  const { output } = lease.candidate.deployment
+  if (!noteOutput(output, { tokens: total, ms: endedAt - lease.startedAt })) return
+  const asked = requestsReasoning(request) === true
+  const { text } = outputScale(reasoning, endedAt)
+  const counted = guessTokens(call) * text
+  const shown = call.length === 0 ? 0 : (counted * call.reasoningLength) / call.length
+  const unreported = asked || shown > 0 ? Math.max(0, total - (counted - shown)) : 0
+  noteReasoning(output, { total, reasoned: reasoningTokens ?? unreported, shown, asked })
+}
+
+/*
+ * The measure: how fast a deployment generates, and how much of its reasoning it shows, measured from answers that came to their end
+ * with the provider's own figures. What an answer that broke off has used is estimated by it.
+ */
+
+/** Decayed sums of tokens; their ratio is what is measured. */
+interface Ratio {
+  reported: number
+  counted: number
+}
+
+export interface OutputMeasure {
+  /** Decayed sums over answers: their number, tokens, milliseconds, squares of tokens, tokens × milliseconds. */
+  answers: number
+  tokens: number
+  ms: number
+  squares: number
+  products: number
+  /** Tokens of the longest answer lately. */
+  longest: number
+  /** Answers so far; whether one is sampled goes by it. */
+  seen: number
+  /** Of reasoning: what was reported, and our own count of the text that was shown of it. */
+  readonly reasoning: Ratio
+  /** `reported`: reasoning that no text showed; `counted`: all output. By whether the request asked for reasoning. */
+  readonly hiddenAsked: Ratio
+  readonly hiddenUnasked: Ratio
+}
+
+/** About the last fifty answers count. */
+const DECAY = 0.98
+const LONGEST_DECAY = 0.99
+/** Answers whose text is sized: the first ones, then one of so many. */
+const FIRST_SAMPLES = 8
+const SAMPLE_EVERY = 16
+/** A summary may stand for much more than its own text; whatever is reported, not for more than this. */
+const REASONING_RANGE = [0.5, 30] as const
+/** Below this share of the output reasoning counts as shown: our own count of its text is rough. */
+const HIDDEN_SHARE = 0.3
+/** Where nothing was measured yet: the pace of common reasoning models, and their wait for the first token. */
+const UNMEASURED = { msPerToken: 15, waitMs: 800 } as const
+/** Milliseconds a token: 10,000 and 1 tokens a second. */
+const PACE_RANGE = [0.1, 1000] as const
+/** Answers must differ so much in length (standard deviation by mean) to tell the wait from the pace. */
+const LEAST_SPREAD = 0.1
+
+export function createOutputMeasure(): OutputMeasure {
+  const ratio = (): Ratio => ({ reported: 0, counted: 0 })
+  const sums = { answers: 0, tokens: 0, ms: 0, squares: 0, products: 0, longest: 0, seen: 0 }
+  return { ...sums, reasoning: ratio(), hiddenAsked: ratio(), hiddenUnasked: ratio() }
+}
+
+/** Adds an answer. @returns whether it is a sample, which `noteReasoning` wants to know more of. */
+function noteOutput(measure: OutputMeasure, { tokens, ms }: { tokens: number; ms: number }): boolean {
+  measure.answers = measure.answers * DECAY + 1
+  measure.tokens = measure.tokens * DECAY + tokens
+  measure.ms = measure.ms * DECAY + ms
+  measure.squares = measure.squares * DECAY + tokens * tokens
+  measure.products = measure.products * DECAY + tokens * ms
+  measure.longest = Math.max(tokens, measure.longest * LONGEST_DECAY)
+  measure.seen += 1
+  return measure.seen <= FIRST_SAMPLES || measure.seen % SAMPLE_EVERY === 0
+}
+
+interface ReasoningSample {
+  /** Output tokens of the answer. */
+  readonly total: number
+  /** Of them, tokens of reasoning. */
+  readonly reasoned: number
+  /** Our own count of the text that was shown of it. */
+  readonly shown: number
+  /** The request asked for reasoning. */
+  readonly asked: boolean
+}
+
+/** Adds the reasoning of a sampled answer. */
+function noteReasoning(measure: OutputMeasure, { total, reasoned, shown, asked }: ReasoningSample): void {
+  if (shown > 0) add(measure.reasoning, reasoned, shown)
+  add(asked ? measure.hiddenAsked : measure.hiddenUnasked, Math.max(0, reasoned - shown), total)
+}
+
+function add(ratio: Ratio, reported: number, counted: number): void {
+  ratio.reported = ratio.reported * DECAY + reported
+  ratio.counted = ratio.counted * DECAY + counted
+}
+
+/** Tokens of reasoning for one that we count in its text, which may be a summary; 1 before anything was measured. */
+function reasoningRatio({ reasoning: { reported, counted } }: OutputMeasure): number {
+  return counted === 0 ? 1 : within(reported / counted, REASONING_RANGE)
+}
+
+/** Whether answers have reasoning that their text does not show; undefined: none was measured. */
+function hasHidden({ hiddenAsked, hiddenUnasked }: OutputMeasure, asked: boolean): boolean | undefined {
+  const { reported, counted } = asked ? hiddenAsked : hiddenUnasked
+  return counted === 0 ? undefined : reported > HIDDEN_SHARE * counted
+}
+
+/**
+ * Tokens generated in the first `ms` milliseconds of a call, at most those of the longest answer lately. The time of an
+ * answer is a wait and then a pace, separated by a least-squares line through the measured answers.
+ */
+function tokensWithin(measure: OutputMeasure, ms: number): number {
+  const { msPerToken, waitMs } = paceOf(measure)
+  const tokens = Math.max(0, Math.round((ms - waitMs) / msPerToken))
+  return measure.answers === 0 ? tokens : Math.min(tokens, Math.ceil(measure.longest))
+}
+
+interface Pace {
+  readonly msPerToken: number
+  readonly waitMs: number
+}
+
+function paceOf({ answers, tokens, ms, squares, products }: OutputMeasure): Pace {
+  if (tokens === 0) return UNMEASURED
+  const mean = tokens / answers
+  const variance = squares / answers - mean * mean
+  const covariance = products / answers - (mean * ms) / answers
+  const slope = variance > (LEAST_SPREAD * mean) ** 2 ? covariance / variance : 0
+  const waitMs = (ms - slope * tokens) / answers
+  if (slope > 0 && waitMs >= 0) return { msPerToken: within(slope, PACE_RANGE), waitMs }
+  return { msPerToken: within(ms / tokens, PACE_RANGE), waitMs: 0 }
+}
+
+function within(value: number, [least, most]: readonly [number, number]): number {
+  return Math.min(Math.max(value, least), most)
+}

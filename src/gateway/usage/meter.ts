@@ -1,0 +1,136 @@
+/**
+ * One meter for whole and streamed answers: what the provider reported, and enough of what was generated for `measure.ts`
+ * to count it ourselves where the provider did not, or reported what cannot be.
+ */
+import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
+import { isRecord } from '../../lib/json.ts'
+import type { UpstreamProtocol } from '../../protocols/protocol.ts'
+
+/** Generated text kept for an estimate, per call in UTF-16 units; what comes beyond is counted in proportion. */
+export const MAX_KEPT_TEXT = 256 * 1024
+
+/** In most languages, however they are written. */
+const BYTES_A_TOKEN = 4
+/** What one call of a completion generated. */
+export interface CallUsage {
+  usage: Usage
+  /** By choice. */
+  readonly finishes: Map<number, FinishReason>
+  /** Choices that produced anything. */
+  readonly text: string[]
+  keptLength: number
+  length: number
+  /** UTF-8 bytes of the first pieces of `text`, and how many pieces that are: each is looked at once. */
+  sizedBytes: number
+  sizedPieces: number
+  /** Of `length`, what is reasoning. */
+  reasoningLength: number
+  /** Of `length`, what the last figures of the provider cover. */
+  usageLength: number
+  /** Monotonic milliseconds at which the first of it came, where it is streamed. */
+  begunAt: number | undefined
+  /** The client read more slowly than its provider sent, for a while. */
+  slowed: boolean
+  /** A later figure replaces an earlier one, also a greater one. */
+  readonly lastUsageCounts: boolean
+}
+
+export function createCallUsage({
+  lastUsageCounts = false,
+}: Pick<UpstreamProtocol, 'lastUsageCounts'> = {}): CallUsage {
+  return {
+    usage: NO_USAGE,
+    finishes: new Map(),
+    text: [],
+    keptLength: 0,
+    length: 0,
+    sizedBytes: 0,
+    sizedPieces: 0,
+    reasoningLength: 0,
+    usageLength: 0,
+    begunAt: undefined,
+    slowed: false,
+    lastUsageCounts,
+  }
+}
+
+const NO_USAGE: Usage = {}
+
+export function meter(call: CallUsage, event: ChatEvent): void {
+  switch (event.type) {
+    case 'reasoning':
+      call.reasoningLength += event.text.length
+      keep(call, event.text)
+      break
+    case 'text':
+    case 'refusal':
+      keep(call, event.text)
+      break
+    case 'tool-call':
+      if (event.name !== undefined) keep(call, event.name)
+      keep(call, event.arguments)
+      break
+    case 'usage':
+      if (call.usage === NO_USAGE) call.usage = event.usage
+      else if (call.lastUsageCounts) call.usage = { ...call.usage, ...event.usage }
+      else call.usage = greaterOf(call.usage, event.usage)
+      call.usageLength = call.length
+      break
+    case 'finish':
+      call.finishes.set(event.index, event.reason)
+      break
+    case 'extension':
+      break
+  }
+}
+
+/** Field by field the greater figure: a later snapshot adds to an earlier one, and takes nothing back. */
+function greaterOf(before: Usage, later: Usage): Usage {
+  const merged: Record<string, unknown> = { ...before }
+  for (const [name, value] of Object.entries(later)) {
+    const known = merged[name]
+    if (typeof value === 'number' && typeof known === 'number') merged[name] = value > known ? value : known
+    else if (isRecord(value) && isRecord(known)) merged[name] = greaterOf(known, value)
+    else merged[name] = value
+  }
+  return merged
+}
+
+/** Whether anything that costs was generated. */
+export function generatedAnything(usages: readonly CallUsage[]): boolean {
+  return usages.some(({ length, usage }) => length > 0 || (usage.completionTokens ?? 0) > 0)
+}
+
+/** Tokens of what was generated, from its bytes. */
+export function guessTokens(call: CallUsage): number {
+  return Math.ceil(bytesOf(call) / BYTES_A_TOKEN)
+}
+
+/** UTF-8 bytes that were generated; in proportion beyond the text that is kept. */
+export function bytesOf(call: CallUsage): number {
+  const { text, length, keptLength } = call
+  if (keptLength === 0) return 0
+  for (; call.sizedPieces < text.length; call.sizedPieces++) {
+    call.sizedBytes += Buffer.byteLength(text[call.sizedPieces] ?? '')
+  }
+  return (call.sizedBytes * length) / keptLength
+}
+
+export function bytesOfAll(usages: readonly CallUsage[]): number {
+  let total = 0
+  for (const call of usages) total += bytesOf(call)
+  return Math.ceil(total)
+}
+
+export function lengthOf(usages: readonly CallUsage[]): number {
+  let total = 0
+  for (const { length } of usages) total += length
+  return total
+}
+
+function keep(call: CallUsage, text: string): void {
+  call.length += text.length
+  if (call.keptLength >= MAX_KEPT_TEXT) return
+  call.text.push(text)
+  call.keptLength += text.length
+}

@@ -1,0 +1,158 @@
+/**
+ * Event streams of rows in the database: each polls for new rows, and ends with its client, at shutdown, or when its credential
+ * loses access. The number of open streams is limited by account and process.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../domain/errors.ts'
+import type { Right } from '../domain/identity/caller.ts'
+import type { AccountId } from '../domain/ids.ts'
+import { type Log, logError } from '../telemetry/log.ts'
+import type { Authenticate } from './caller.ts'
+import { type HttpConnection, openConnection } from './connection.ts'
+
+const MAX_STREAMS_OF_ACCOUNT = 10
+const MAX_STREAMS = 200
+const RETRY_AFTER_MS = 5_000
+
+export interface EventStreams {
+  /** Throws 429 at the limit of the account, 503 at that of the process. */
+  open(accountId: AccountId): EventStream
+  /** Ends all streams and rejects new ones. */
+  endAll(): void
+}
+
+export interface EventStream {
+  /** Aborted when the stream must end. */
+  readonly signal: AbortSignal
+  end(): void
+  /** Removes it from the count. */
+  close(): void
+}
+
+export function createEventStreams(): EventStreams {
+  const all = new Set<AbortController>()
+  const counts = new Map<AccountId, number>()
+  let closed = false
+  return {
+    open(accountId) {
+      if (closed) throw new GatewayError('shutting_down', 'The gateway is shutting down; try again in 1 s.')
+      const count = counts.get(accountId) ?? 0
+      if (count >= MAX_STREAMS_OF_ACCOUNT) throw tooManyOfAccount()
+      if (all.size >= MAX_STREAMS) throw tooMany()
+      const controller = new AbortController()
+      all.add(controller)
+      counts.set(accountId, count + 1)
+      return {
+        signal: controller.signal,
+        end: () => controller.abort(),
+        close() {
+          if (!all.delete(controller)) return
+          const left = (counts.get(accountId) ?? 1) - 1
+          if (left === 0) counts.delete(accountId)
+          else counts.set(accountId, left)
+        },
+      }
+    },
+    endAll() {
+      closed = true
+      for (const controller of all) controller.abort()
+    },
+  }
+}
+
+function tooManyOfAccount(): GatewayError {
+  const message = `Too many open event streams (limit ${MAX_STREAMS_OF_ACCOUNT} per account); close one.`
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: RETRY_AFTER_MS })
+}
+
+function tooMany(): GatewayError {
+  const message = `Too many open event streams (limit ${MAX_STREAMS}).`
+  return new GatewayError('overloaded', message, { retryAfterMs: RETRY_AFTER_MS })
+}
+
+/** Sent as `retry`: how long clients wait before they reconnect. */
+const RECONNECT_AFTER_MS = 2_000
+/** A server that stops does not wait for the connection after the stream. */
+const HEAD = { connection: 'close' }
+
+export interface StreamEvent {
+  /** Undefined when a client cannot resume after it. */
+  readonly id: string | undefined
+  readonly event: string
+  /** One line. */
+  readonly data: string
+}
+
+export interface EventSource {
+  /** Reads the new events; none: nothing for now. */
+  readonly read: () => Promise<readonly StreamEvent[]>
+  /** Whether there will be no more events; called when there is none. */
+  readonly isOver?: () => boolean
+}
+
+export interface EventStreamInput {
+  readonly source: EventSource
+  readonly stream: EventStream
+  readonly pollIntervalMs: number
+  /** Called after each poll: a credential that lost access ends the stream. */
+  readonly authenticate: Authenticate
+  readonly scope: Right
+  readonly log: Log
+}
+
+/** Responds with the stream and closes it. Rejects only before its first byte. */
+export async function streamEvents(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  input: EventStreamInput,
+): Promise<void> {
+  const { stream, log } = input
+  const client = openConnection(reply)
+  client.onLeave(stream.end)
+  try {
+    await poll(client, input, () => isAllowed(input, request))
+  } catch (error) {
+    if (!client.streaming()) throw error
+    logError(log, GatewayError.from(error), request.id)
+  } finally {
+    stream.close()
+    if (client.streaming() && !client.over()) client.endStream()
+    client.release()
+  }
+}
+
+async function poll(
+  client: HttpConnection,
+  { source, stream: { signal }, pollIntervalMs }: EventStreamInput,
+  allowed: () => Promise<boolean>,
+): Promise<void> {
+  client.expectStream(() => HEAD)
+  await client.write(`retry: ${RECONNECT_AFTER_MS}\n\n`)
+  while (!client.over() && !signal.aborted) {
+    const events = await source.read().catch(noneFromDatabase)
+    if (events.length > 0) await client.write(events.map(renderBlock).join(''))
+    else if (source.isOver?.() === true) return
+    else await pause(pollIntervalMs, undefined, { signal }).catch(() => undefined)
+    if (!(await allowed())) return
+  }
+}
+
+/** Retries while the database is unavailable. */
+function noneFromDatabase(error: unknown): readonly StreamEvent[] {
+  if (GatewayError.from(error).code === 'database_unavailable') return []
+  throw error
+}
+
+function renderBlock({ id, event, data }: StreamEvent): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`
+}
+
+async function isAllowed({ authenticate, scope }: EventStreamInput, request: FastifyRequest): Promise<boolean> {
+  try {
+    const { accountId, scopes } = await authenticate(request.headers.authorization, request.ip)
+    return scopes.has(scope) && accountId === request.caller?.accountId
+  } catch (error) {
+    return GatewayError.from(error).retryable
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * Request bodies: reads them up to a limit within a memory budget, and parses JSON. Small bodies are parsed at once, larger ones
+ * one in each iteration of the event loop, round-robin by account, and the largest on another thread.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../domain/errors.ts'
+import {
+  type BodyFindings,
+  checkJsonBytes,
+  type ParsedBody,
+  type ParseLargeBody,
+  parseCheckedBody,
+  parseJsonBody,
+} from '../domain/json-body.ts'
+import { addressGroup } from '../lib/ip-address.ts'
+import { createRotation } from '../lib/rotation.ts'
+import type { BodyBudget, BodyOwner, BodyReservation } from './body-budget.ts'
+
+/** For routes that set no limit of their own. */
+export const DEFAULT_BODY_LIMIT_BYTES = 256 * 1024
+/** Parsed at once: takes less than a millisecond. */
+const MAX_SMALL_BYTES = 32 * 1024
+/** Bodies with more bytes, or more values, are parsed on another thread. */
+export const MAX_HERE_BYTES = 1024 * 1024
+export const MAX_HERE_VALUES = 10_000
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Scan results of a body that was parsed on another thread. */
+    findings: BodyFindings | undefined
+    /** Of a chat completion's body, which stays in memory until the response: the route releases it. */
+    bodyReservation: BodyReservation | undefined
+  }
+}
+
+export interface BodyReading {
+  readonly budget: BodyBudget
+  readonly parseLarge: ParseLargeBody
+  /** The endpoint of idempotency keys of chat completions. */
+  readonly chatEndpoint: string
+}
+
+/** Reads JSON bodies up to the route's limit. Rejects other content types and encodings. */
+export function acceptJsonBodies(app: FastifyInstance, reading: BodyReading | undefined): void {
+  app.decorateRequest('entry', undefined)
+  app.decorateRequest('findings', undefined)
+  app.decorateRequest('bodyReservation', undefined)
+  const parse = reading === undefined ? parseHere : createParsing(reading)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(['application/json', 'text/json'], (request, payload, done) => {
+    const unsupported = unsupportedEncoding(request)
+    if (unsupported !== undefined) return void done(unsupported)
+    const limit = request.routeOptions.config.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES
+    const input: BodyInput = { request: request.raw, payload, limit, reserve: reserverOf(request, reading) }
+    readBody(input, (error, bytes, reservation) => {
+      request.entry?.read()
+      const end = (fault: Error | null, body?: unknown): void => {
+        if (fault === null && request.routeOptions.config.isChat === true) request.bodyReservation = reservation
+        else reservation?.release()
+        done(fault, body)
+      }
+      if (error !== undefined) return end(error)
+      // Many clients send a content type without a body.
+      if (bytes.length === 0 && request.routeOptions.schema?.body === undefined) return end(null)
+      if (bytes.length <= MAX_SMALL_BYTES) return parseHere({ request, bytes }, end)
+      parse({ request, bytes }, end)
+    })
+  })
+}
+
+function unsupportedEncoding({ headers }: FastifyRequest): GatewayError | undefined {
+  const encoding = headers['content-encoding']
+  if (encoding === undefined || encoding === 'identity') return undefined
+  return new GatewayError('unsupported_media_type', 'Compressed request bodies are not accepted.')
+}
+
+function reserverOf(request: FastifyRequest, reading: BodyReading | undefined): BodyInput['reserve'] {
+  return reading && ((bytes) => reading.budget.reserve(ownerOf(request), bytes))
+}
+
+function ownerOf({ caller, ip }: FastifyRequest): BodyOwner {
+  if (caller === undefined) return { account: addressGroup(ip), key: undefined }
+  return { account: caller.accountId, key: caller.keyId }
+}
+
+interface Received {
+  readonly request: FastifyRequest
+  readonly bytes: Buffer
+}
+
+type Done = (error: Error | null, body?: unknown) => void
+
+function parseHere({ bytes }: Received, done: Done): void {
+  let body: unknown
+  try {
+    body = parseCheckedBody(bytes)
+  } catch (fault) {
+    return void done(fault as Error) // it throws only errors
+  }
+  done(null, body)
+}
+
+function createParsing({ parseLarge, chatEndpoint }: BodyReading): (received: Received, done: Done) => void {
+  const waiting = createRotation<() => void>()
+  const parseNext = (): void => {
+    const parse = waiting.take()
+    if (waiting.size > 0) setImmediate(parseNext)
+    parse?.()
+  }
+  const parseOnThread = ({ request, bytes }: Received, done: Done): void => {
+    const isChat = request.routeOptions.config.isChat === true
+    const isKeyed = isChat && request.headers['idempotency-key'] !== undefined
+    const parsing = parseLarge({
+      bytes,
+      owner: ownerOf(request).account,
+      isChat,
+      endpoint: isKeyed ? chatEndpoint : undefined,
+      isAbandoned: () => isDisconnected(request),
+    })
+    const take = ({ body, findings }: ParsedBody): void => {
+      request.findings = findings
+      done(null, body)
+    }
+    parsing.then(take, done)
+  }
+  return (received, done) => {
+    const { request, bytes } = received
+    if (bytes.length > MAX_HERE_BYTES) return parseOnThread(received, done)
+    if (waiting.size === 0) setImmediate(parseNext)
+    waiting.add(ownerOf(request).account, () => {
+      if (isDisconnected(request))
+        return done(new GatewayError('client_left', 'The client disconnected before its request was read.'))
+      let body: unknown
+      try {
+        if (checkJsonBytes(bytes).values > MAX_HERE_VALUES) return parseOnThread(received, done)
+        body = parseJsonBody(bytes.toString('utf8'))
+      } catch (fault) {
+        return done(fault as Error)
+      }
+      done(null, body)
+    })
+  }
+}
+
+function isDisconnected({ raw }: FastifyRequest): boolean {
+  return raw.socket?.destroyed === true
+}
+
+/** How long the rest of a rejected body is read and discarded, so that the client reads the response. */
+const MAX_DISCARD_MS = 10_000
+
+interface BodyInput {
+  readonly request: Pick<IncomingMessage, 'headers'>
+  readonly payload: NodeJS.ReadableStream
+  /** In bytes. */
+  readonly limit: number
+  /** Reserves memory; throws `GatewayError` at a limit. Undefined: no limit. */
+  readonly reserve: ((bytes: number) => BodyReservation) | undefined
+}
+
+/** The listener releases the reservation, also after an error. */
+type BodyListener = (error: Error | undefined, bytes: Buffer, reservation: BodyReservation | undefined) => void
+
+interface Reading extends BodyInput {
+  readonly done: BodyListener
+  /** Undefined: no content-length. */
+  readonly declared: number | undefined
+  chunks: Buffer[]
+  received: number
+  /** Buffer of a body with content-length that arrives in chunks. */
+  whole: Buffer | undefined
+  reservation: BodyReservation | undefined
+  over: boolean
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** Calls back once. No promises: events of the stream lead to Fastify's own callback. */
+function readBody(input: BodyInput, done: BodyListener): void {
+  const { request, payload, limit, reserve } = input
+  const length = request.headers['content-length']
+  const declared = length === undefined ? undefined : Number(length)
+  const reading: Reading = {
+    request,
+    payload,
+    limit,
+    reserve,
+    done,
+    declared,
+    chunks: [],
+    received: 0,
+    whole: undefined,
+    reservation: undefined,
+    over: false,
+  }
+  if ((declared ?? 0) > limit) return void tooLarge(reading)
+  const cut = (cause?: Error): void => {
+    if (!reading.over) end(reading, new GatewayError('invalid_json', 'The request body is incomplete.', { cause }))
+  }
+  payload.on('data', (chunk: Buffer) => addChunk(reading, chunk))
+  payload.on('end', () => {
+    if (reading.over) return
+    end(reading, undefined)
+    reading.chunks = [] // the listeners live as long as the request, which may be a long stream
+    reading.whole = undefined
+  })
+  payload.on('error', cut)
+  payload.on('close', cut)
+}
+
+function addChunk(reading: Reading, chunk: Buffer): void {
+  const { declared, limit, received } = reading
+  reading.received += chunk.length
+  if (reading.received > limit) return void tooLarge(reading)
+  if (received === 0 && chunk.length === declared) {
+    reading.chunks.push(chunk) // complete in one chunk: no reservation needed
+    return
+  }
+  try {
+    if (received === 0) reading.reservation = reading.reserve?.(declared ?? chunk.length)
+    else if (declared === undefined) reading.reservation?.grow(chunk.length)
+  } catch (error) {
+    return void refuse(reading, error as Error) // the budget throws only errors
+  }
+  if (declared === undefined) {
+    reading.chunks.push(chunk)
+    return
+  }
+  reading.whole ??= Buffer.allocUnsafeSlow(declared)
+  chunk.copy(reading.whole, received)
+}
+
+function bytesOf({ chunks, whole, received }: Reading): Buffer {
+  if (whole !== undefined) return whole.length === received ? whole : whole.subarray(0, received)
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+}
+
+function end(reading: Reading, error: Error | undefined): void {
+  reading.over = true
+  reading.done(error, error === undefined ? bytesOf(reading) : NOTHING, reading.reservation)
+}
+
+function tooLarge(reading: Reading): void {
+  const message = `Request body exceeds ${reading.limit} bytes.`
+  refuse(reading, new GatewayError('body_too_large', message))
+}
+
+/** Frees what was read; responds when the client has sent the rest. */
+function refuse(reading: Reading, error: Error): void {
+  const { payload, limit, reservation } = reading
+  reading.over = true
+  reading.chunks = []
+  reading.whole = undefined
+  reservation?.release()
+  payload.removeAllListeners('data')
+  void discardRest(payload, 2 * limit).then(() => reading.done(error, NOTHING, undefined))
+}
+
+/** Reads on, up to `maxBytes` and for 10 s: a client that is still sending does not read a response. */
+function discardRest(payload: NodeJS.ReadableStream, maxBytes: number): Promise<void> {
+  return new Promise((resolve) => {
+    let discarded = 0
+    const stop = (): void => {
+      clearTimeout(timer)
+      payload.removeAllListeners('data')
+      payload.pause()
+      resolve()
+    }
+    const timer = setTimeout(stop, MAX_DISCARD_MS)
+    payload.on('data', (chunk: Buffer) => {
+      discarded += chunk.length
+      if (discarded > maxBytes) stop()
+    })
+    payload.once('end', stop)
+    payload.once('close', stop)
+    payload.resume()
+  })
+}

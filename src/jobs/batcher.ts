@@ -1,0 +1,71 @@
+/** Batches concurrent database work: items that arrive while a call is running go into the next one. */
+import { GatewayError } from '../domain/errors.ts'
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface BatcherOptions<Item> {
+  /** Items of one call at most. */
+  readonly size: number
+  /** Where more are waiting than go into a call, lanes take turns. Undefined: first come, first served. */
+  readonly laneOf?: (item: Item) => string
+}
+
+/**
+ * What is asked for while `work` is under way goes into its next call, in order. A call that fails is made again for each
+ * item alone, so that one that is refused does not take the others with it; where the database is away, all of them are
+ * told.
+ * @param work Its results are in the order of the items.
+ */
+export function createBatcher<Item, Result>(
+  { size, laneOf }: BatcherOptions<Item>,
+  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let isWorking = false
+  const processGroup = async (group: readonly Waiting<Item, Result>[]): Promise<void> => {
+    try {
+      const results = await work(group.map(({ item }) => item))
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result) // one for each item
+    } catch (error) {
+      if (group.length === 1 || mayPass(error)) for (const { reject } of group) reject(error)
+      else for (const one of group) await processGroup([one])
+    }
+  }
+  const workThrough = async (): Promise<void> => {
+    isWorking = true
+    await Promise.resolve() // those that begin together are carried out together
+    while (waiting.length > 0) {
+      if (laneOf !== undefined && waiting.length > size) waiting = inTurns(waiting, ({ item }) => laneOf(item))
+      const group = waiting.slice(0, size)
+      waiting = waiting.slice(size)
+      await processGroup(group)
+    }
+    isWorking = false
+  }
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      if (!isWorking) void workThrough()
+    })
+}
+
+/** The first of each lane, then the second of each, and so on. */
+function inTurns<Item>(items: readonly Item[], laneOf: (item: Item) => string): Item[] {
+  const lengths = new Map<string, number>()
+  const placed = items.map((item) => {
+    const lane = laneOf(item)
+    const place = lengths.get(lane) ?? 0
+    lengths.set(lane, place + 1)
+    return { item, place }
+  })
+  return placed.sort((one, other) => one.place - other.place).map(({ item }) => item)
+}
+
+/** Whether the same again may succeed. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof GatewayError && error.retryable
+}

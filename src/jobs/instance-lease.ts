@@ -1,0 +1,265 @@
+/**
+ * The row by which other processes know that this one is there. Who was not seen for 30 s, by the database's clock, is
+ * gone: its holds may be swept, its spool read.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import type { Database } from '../db/schema/schema.ts'
+import { databaseNow, databaseTimeIn } from './sql.ts'
+
+export const LEASE_MS = 30_000
+export const RENEW_EVERY_MS = 5_000
+/** A longer silence of the database looks to everybody as if all others were gone. */
+export const LEASE_GAP_MS = 15_000
+/** Without a renewal for so long a process takes its own lease for lapsed: before others may take it for gone. */
+export const LAPSE_MS = 25_000
+/** How long a renewal that is due may take before its caller continues without it. */
+const RENEWAL_PATIENCE_MS = 3_000
+/** After a lapse: a sweep of another process may have begun before the renewal, and end after it. */
+const CHECKS_AFTER_LAPSE = 3
+/** A process that lived for longer could have swept by itself. */
+const SHORT_LIFE_MS = 2 * LEASE_MS
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000
+const RENEWALS_AN_HOUR = 3_600_000 / RENEW_EVERY_MS
+
+/** What a process says of itself with each renewal. */
+export interface InstanceReport {
+  /** CPU time of the last minute: 1 is one processor. */
+  readonly load: number
+  /** How late the event loop is. */
+  readonly lagMs: number
+  /** Completions under way. */
+  readonly activeRequests: number
+}
+
+export interface InstanceLeaseInput {
+  readonly db: Kysely<Database>
+  readonly instanceId: string
+  readonly version: string
+  readonly role: string
+  /** Where other processes and operators reach it; undefined: nowhere yet. */
+  readonly address: string | undefined
+  /** Undefined: it says nothing of itself. */
+  readonly report?: (() => InstanceReport) | undefined
+  /** Undefined: nothing of this process depends on its lease. */
+  readonly guard?: LeaseGuard | undefined
+  /** Monotonic milliseconds. */
+  readonly clock?: () => number
+  /** Unix milliseconds: the monotonic clock does not run while a machine is suspended. */
+  readonly now?: () => number
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+/** What depends on the lease: the holds of this process, which others may sweep once it has lapsed. */
+export interface LeaseGuard {
+  /** The lease has lapsed and cannot be renewed, and other processes may be there to sweep. */
+  lapsed(): void
+  /** The lease was renewed after a lapse: holds may have been swept meanwhile. Rejects when the database is not available. */
+  regained(): Promise<void>
+}
+
+export interface InstanceLease {
+  /** Resolves when other processes see this one; rejects when the database is not available. */
+  start(): Promise<void>
+  /** Where it is reached from now on; undefined: nowhere, though it lives. Never rejects. */
+  moveTo(address: string | undefined): Promise<void>
+  /** Renews now. Never rejects. Without it the lease renews itself every 5 s. */
+  renew(): Promise<void>
+  /** Resolves at once where the lease has not lapsed, else when it was renewed; false: it could not be. Never rejects. */
+  ensure(): Promise<boolean> | boolean
+  /** Whether it was renewed without a gap for as long as others are given: only then may others be taken for gone. */
+  steady(): boolean
+  /** Processes that were seen lately, this one among them, as of the last renewal. */
+  processes(): number
+  /** Deletes the row, if the database is there. */
+  close(): Promise<void>
+}
+
+export function createInstanceLease(input: InstanceLeaseInput): InstanceLease {
+  let closed = false
+  let timer: NodeJS.Timeout | undefined
+  const state = newLease(input)
+  const renewal = createRenewal(input, state)
+  const beat = async () => {
+    if (!renewal.hasLapsed()) return renewal.renew()
+    if (!(await renewal.ensure()) && state.processes > 1 && !closed) input.guard?.lapsed()
+  }
+  return {
+    processes: () => state.processes,
+    async start() {
+      await renewal.touch()
+      timer = setInterval(() => void beat(), RENEW_EVERY_MS).unref()
+    },
+    async moveTo(next) {
+      state.address = next
+      await renewal.idle() // it may have been written with the one before
+      if (!closed) await renewal.renew()
+    },
+    renew: renewal.renew,
+    ensure: renewal.ensure,
+    steady: () => state.seenAt !== undefined && state.seenAt - state.steadySince >= LEASE_MS,
+    async close() {
+      closed = true
+      clearInterval(timer)
+      await renewal.idle()
+      await deleteRow(input)
+    },
+  }
+}
+
+interface LeaseState {
+  address: string | undefined
+  /** Times of the database's clock. */
+  steadySince: number
+  seenAt: number | undefined
+  processes: number
+  renewals: number
+  /** How often the guard is yet to look at what is held. */
+  checks: number
+  /** When the last renewal was asked for, by our own clocks: the lease is at least as long from then. */
+  renewed: { readonly clock: number; readonly now: number }
+}
+
+function newLease({ address, clock = monotonic, now = Date.now }: InstanceLeaseInput): LeaseState {
+  const renewed = { clock: clock(), now: now() }
+  return { address, steadySince: 0, seenAt: undefined, processes: 1, renewals: 0, checks: 0, renewed }
+}
+
+const monotonic = () => performance.now()
+
+function createRenewal(input: InstanceLeaseInput, state: LeaseState) {
+  const { log, clock = monotonic, now = Date.now } = input
+  let under: Promise<void> | undefined
+  const hasLapsed = () => Math.max(clock() - state.renewed.clock, now() - state.renewed.now) >= LAPSE_MS
+  const touch = async () => {
+    const askedAt = { clock: clock(), now: now() }
+    if (state.seenAt !== undefined && hasLapsed()) state.checks = CHECKS_AFTER_LAPSE
+    await writeLease(input, state)
+    if (state.checks > 0) await input.guard?.regained()
+    state.checks = Math.max(0, state.checks - 1)
+    state.renewed = askedAt
+  }
+  const renew = () => {
+    under ??= touch()
+      .catch((error: unknown) => log.warn({ error: String(error) }, 'the lease of this process was not renewed'))
+      .finally(() => {
+        under = undefined
+      })
+    return under
+  }
+  /** The first may have been under way since before the lapse, on a connection that is gone. */
+  const renewInTime = async () => {
+    const patience = new AbortController()
+    const late = sleep(RENEWAL_PATIENCE_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined)
+    for (let time = 0; time < 2 && hasLapsed(); time++) await Promise.race([renew(), late])
+    patience.abort()
+    return !hasLapsed()
+  }
+  return { hasLapsed, touch, renew, ensure: () => !hasLapsed() || renewInTime(), idle: async () => under }
+}
+
+/** Writes the row, and reads what it says of this process among the others. */
+async function writeLease(input: InstanceLeaseInput, state: LeaseState): Promise<void> {
+  const { db, instanceId: own } = input
+  const seen = await writeRow({ ...input, address: state.address })
+  const lately = await seenLately(db)
+  const { seenAt } = state
+  if (seenAt === undefined || seen < seenAt || seen - seenAt > LEASE_GAP_MS)
+    state.steadySince = unbrokenSince(lately, { own, now: seen })
+  state.seenAt = seen
+  state.processes = Math.max(1, lately.filter((each) => each.seenAt >= seen - LEASE_MS).length)
+  if (state.renewals++ % RENEWALS_AN_HOUR === 0) await forgetInstances(db)
+}
+
+/** A process by its row; times of the database's clock. */
+export interface SeenInstance {
+  readonly id: string
+  readonly startedAt: number
+  readonly seenAt: number
+}
+
+/**
+ * Since when renewals were written without a gap, by this process and those that came to a quick end before it: also one
+ * of a crash loop can say that a process was away for as long as others were not.
+ */
+export function unbrokenSince(
+  instances: readonly SeenInstance[],
+  { own, now }: { readonly own: string; readonly now: number },
+): number {
+  let since = now
+  const earlier = instances
+    .filter(({ id, startedAt, seenAt }) => id !== own && seenAt - startedAt < SHORT_LIFE_MS)
+    .toSorted((one, other) => other.seenAt - one.seenAt)
+  for (const { startedAt, seenAt } of earlier) {
+    if (seenAt < since - LEASE_GAP_MS) break
+    since = Math.min(since, startedAt)
+  }
+  return since
+}
+
+async function deleteRow({ db, instanceId, log }: InstanceLeaseInput): Promise<void> {
+  await db
+    .deleteFrom('instance')
+    .where('id', '=', instanceId)
+    .execute()
+    .catch((error: unknown) => log.warn({ error: String(error) }, 'the lease of this process was not given back'))
+}
+
+/**
+ * Whether another process has not been seen for so long that it must be gone. Nobody is, for a process whose own lease
+ * is not fresh: on a machine that was asleep every lease has run out.
+ */
+export async function isGone(db: Kysely<Database>, other: string, own: string): Promise<boolean> {
+  const seen = await db
+    .selectFrom('instance')
+    .select('id')
+    .where(({ and, eb, or }) =>
+      or([
+        and([eb('id', '=', other), eb('seen_at', '>=', databaseTimeIn(-LEASE_MS))]),
+        and([eb('id', '=', own), eb('seen_at', '>=', databaseTimeIn(-LEASE_GAP_MS))]),
+      ]),
+    )
+    .execute()
+  return seen.length === 1 && seen[0]?.id === own
+}
+
+/** Rows of processes that were not seen for a day. */
+export async function forgetInstances(db: Kysely<Database>): Promise<void> {
+  await db.deleteFrom('instance').where('seen_at', '<', databaseTimeIn(-FORGOTTEN_AFTER_MS)).execute()
+}
+
+/** Long enough for a chain of short lives as long as a lease. */
+async function seenLately(db: Kysely<Database>): Promise<readonly SeenInstance[]> {
+  const rows = await db
+    .selectFrom('instance')
+    .select(['id', 'started_at', 'seen_at'])
+    .where('seen_at', '>=', databaseTimeIn(-LEASE_MS - LEASE_GAP_MS))
+    .execute()
+  return rows.map(({ id, started_at: startedAt, seen_at: seenAt }) => ({ id, startedAt, seenAt }))
+}
+
+/** @returns The time of the database's clock. */
+async function writeRow({ db, instanceId, version, role, address, report }: InstanceLeaseInput): Promise<number> {
+  const vitals = report === undefined ? {} : vitalColumns(report())
+  const { seen_at: seenAt } = await db
+    .insertInto('instance')
+    .values({
+      id: instanceId,
+      version,
+      role,
+      address: address ?? null,
+      started_at: databaseNow(),
+      seen_at: databaseNow(),
+      ...vitals,
+    })
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet({ address: address ?? null, seen_at: databaseNow(), ...vitals }),
+    )
+    .returning('seen_at')
+    .executeTakeFirstOrThrow()
+  return seenAt
+}
+
+function vitalColumns({ load, lagMs, activeRequests }: InstanceReport) {
+  return { load_permille: Math.round(load * 1_000), lag_ms: Math.round(lagMs), active_requests: activeRequests }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { renderCsv, textTable } from './table.ts'
+
+/** A reader by the grammar of RFC 4180, which shares nothing with the writer. */
+function readCsv(text: string): string[][] {
+  const rows: string[][] = []
+  let row: string[] = []
+  const field = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n)/y
+  while (field.lastIndex < text.length) {
+    const [, content = '', end] = field.exec(text) ?? assert.fail(`not CSV: ${JSON.stringify(text)}`)
+    row.push(content.startsWith('"') ? content.slice(1, -1).replaceAll('""', '"') : content)
+    if (end === ',') continue
+    rows.push(row)
+    row = []
+  }
+  return rows
+}
+
+test('only fields that need it are quoted, and every row ends in CRLF', () => {
+  const rows = [
+    ['group', 'tokens'],
+    ['plain model', 12],
+    ['a,b', 1],
+    ['say "hi"', 2],
+    ['two\nlines', 3],
+    ['', 0],
+  ]
+  const expected = 'group,tokens\r\nplain model,12\r\n"a,b",1\r\n"say ""hi""",2\r\n"two\nlines",3\r\n,0\r\n'
+  assert.equal(renderCsv(rows), expected)
+})
+
+test('what is written reads back the same', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', ',', '"', '\r', '\n', ' ', 'é', "'") })
+  const table = fc.array(fc.array(text, { minLength: 2, maxLength: 4 }), { maxLength: 5 })
+  fc.assert(fc.property(table, (rows) => assert.deepEqual(readCsv(renderCsv(rows)), rows)))
+})
+
+test('columns are as wide as their widest cell, and lines have no spaces at their end', () => {
+  const rows = [
+    ['1', 'long name'],
+    ['22', ''],
+  ]
+  assert.equal(textTable(['ID', 'NAME'], rows), 'ID  NAME\n1   long name\n22\n')
+})
+
+test('without rows there is still the header', () => {
+  assert.equal(textTable(['A', 'B'], []), 'A  B\n')
+})

@@ -1,0 +1,309 @@
+/**
+ * A whole answer: gathers the events of all choices and renders the `chat.completion` object, with the rules and the
+ * `usage` object that it shares with streams.
+ */
+
+import type { ChatEvent, FinishReason, ToolCallEvent, Usage } from '../../../domain/chat.ts'
+import { isRecord, type Json } from '../../../lib/json.ts'
+
+/** Identifies an answer, in each of its chunks too. */
+export interface AnswerHead {
+  readonly id: string
+  /** Unix seconds. */
+  readonly created: number
+  /** The model ID that the client requested. */
+  readonly model: string
+}
+
+export interface Answer {
+  /** Ignores usage events, since the caller has the bill. */
+  push(event: ChatEvent): void
+  /** Whether each requested choice has its finish reason. */
+  isComplete(): boolean
+  /** By choice; undefined for one that has not finished. `tool_calls` takes precedence over `stop`. */
+  finishReasons(): readonly (FinishReason | undefined)[]
+  /** Everything generated (text, reasoning, refusals, tool names and arguments), cut to `limitBytes` of UTF-8. */
+  generatedText(limitBytes: number): string
+  /** JSON text. An unfinished choice has `finish_reason: null`, as none is ever invented. */
+  render(head: AnswerHead & Bill): string
+}
+
+interface ToolCallState {
+  id: string | undefined
+  name: string | undefined
+  arguments: string
+  /** Undefined: a function. */
+  readonly custom: true | undefined
+}
+
+interface ChoiceState {
+  readonly index: number
+  text: string
+  reasoning: string
+  refusal: string
+  /** Undefined where there are none, which is nearly always. */
+  toolCalls: Map<number, ToolCallState> | undefined
+  extensions: Map<string, unknown> | undefined
+  logprobs: Logprobs | undefined
+  finish: FinishReason | undefined
+  contentIsNull: boolean
+}
+
+export interface AnswerForm {
+  /** Renders a tool call as `function_call`, for clients that sent `functions`. */
+  readonly legacyFunctions?: boolean | undefined
+}
+
+/** @param choiceCount The number of requested choices (`n`). */
+export function createAnswer(choiceCount: number, { legacyFunctions = false }: AnswerForm = {}): Answer {
+  const choices = new Map<number, ChoiceState>()
+  const sorted = (): ChoiceState[] => [...choices.values()].sort((a, b) => a.index - b.index)
+  const finishReasons = (): (FinishReason | undefined)[] =>
+    Array.from({ length: choiceCount }, (_, index) => finishOf(choices.get(index)))
+  return {
+    push(event) {
+      if (event.type === 'usage') return
+      let choice = choices.get(event.index)
+      if (choice === undefined) {
+        choice = newChoice(event.index)
+        choices.set(event.index, choice)
+      }
+      gather(choice, event)
+    },
+    isComplete: () => !finishReasons().includes(undefined),
+    finishReasons,
+    generatedText: (limitBytes) => cutToBytes(sorted().flatMap(generatedPieces), limitBytes),
+    render(head) {
+      const { id, created, model } = head
+      const usage = usageObject(head)
+      return JSON.stringify({
+        id,
+        object: 'chat.completion',
+        created,
+        model,
+        choices: sorted().map((choice) => renderChoice(choice, legacyFunctions)),
+        usage,
+      })
+    },
+  }
+}
+
+function newChoice(index: number): ChoiceState {
+  return {
+    index,
+    text: '',
+    reasoning: '',
+    refusal: '',
+    toolCalls: undefined,
+    extensions: undefined,
+    logprobs: undefined,
+    finish: undefined,
+    contentIsNull: false,
+  }
+}
+
+function gather(choice: ChoiceState, event: Exclude<ChatEvent, { type: 'usage' }>): void {
+  switch (event.type) {
+    case 'text':
+      choice.text += event.text
+      if (event.logprobs !== undefined) choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
+      break
+    case 'reasoning':
+      choice.reasoning += event.text
+      break
+    case 'refusal':
+      choice.refusal += event.text
+      if (event.logprobs !== undefined) choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
+      break
+    case 'tool-call':
+      choice.toolCalls ??= new Map()
+      gatherToolCall(choice.toolCalls, event)
+      break
+    case 'extension':
+      if (!isExtensionField(event.field)) break
+      choice.extensions ??= new Map()
+      choice.extensions.set(event.field, event.value)
+      break
+    case 'finish':
+      choice.finish = event.reason
+      if (event.contentIsNull) choice.contentIsNull = true
+      break
+  }
+}
+
+function gatherToolCall(toolCalls: Map<number, ToolCallState>, event: ToolCallEvent): void {
+  const call = toolCalls.get(event.toolIndex)
+  if (call === undefined) {
+    const { id, name, custom } = event
+    toolCalls.set(event.toolIndex, { id, name, arguments: event.arguments, custom })
+  } else {
+    call.arguments += event.arguments
+  }
+}
+
+function finishOf(choice: ChoiceState | undefined): FinishReason | undefined {
+  return choice?.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls !== undefined)
+}
+
+function renderChoice(choice: ChoiceState, legacyFunctions: boolean): unknown {
+  const { toolCalls, extensions } = choice
+  const calls = toolCalls === undefined ? undefined : renderToolCalls(choice)
+  const message = {
+    role: 'assistant',
+    content: choice.text === '' && (toolCalls !== undefined || choice.contentIsNull) ? null : choice.text,
+    refusal: choice.refusal === '' ? null : choice.refusal,
+    reasoning_content: choice.reasoning === '' ? undefined : choice.reasoning,
+    tool_calls: legacyFunctions ? undefined : calls,
+    // The older form holds one call.
+    function_call: legacyFunctions ? calls?.[0]?.function : undefined,
+  }
+  return {
+    index: choice.index,
+    message: extensions === undefined ? message : { ...message, ...Object.fromEntries(extensions) },
+    logprobs: choice.logprobs ?? null,
+    finish_reason: finishOf(choice) ?? null,
+  }
+}
+
+interface RenderedCall {
+  readonly id: string | undefined
+  readonly type: 'function' | 'custom'
+  readonly function?: unknown
+  readonly custom?: unknown
+}
+
+function renderToolCalls(choice: ChoiceState): RenderedCall[] {
+  const empty = emptyArgumentsAreWhole(choice.finish) ? '{}' : ''
+  return orderedCalls(choice).map(({ id, name, arguments: text, custom }) =>
+    custom
+      ? { id, type: 'custom', custom: { name, input: text } }
+      : { id, type: 'function', function: { name, arguments: text === '' ? empty : text } },
+  )
+}
+
+function orderedCalls({ toolCalls }: ChoiceState): ToolCallState[] {
+  return [...(toolCalls ?? [])].sort(([a], [b]) => a - b).map(([, call]) => call)
+}
+
+function generatedPieces(choice: ChoiceState): string[] {
+  const calls = orderedCalls(choice).map((call) => `${call.name ?? ''}${call.arguments}`)
+  return [choice.reasoning, choice.text, choice.refusal, ...calls]
+}
+
+function cutToBytes(pieces: readonly string[], limitBytes: number): string {
+  let text = ''
+  let left = limitBytes
+  for (const piece of pieces) {
+    const size = Buffer.byteLength(piece)
+    text += size <= left ? piece : headOf(piece, left)
+    left -= size
+    if (left <= 0) break
+  }
+  return text
+}
+
+/** The longest beginning of whole characters within `limitBytes`. */
+function headOf(text: string, limitBytes: number): string {
+  const bytes = Buffer.from(text.slice(0, limitBytes))
+  let end = Math.min(limitBytes, bytes.length)
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.toString('utf8', 0, end)
+}
+
+/** Fields of a message that extensions must not set. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'refusal',
+  'reasoning_content',
+  'tool_calls',
+  'function_call',
+  '__proto__',
+])
+
+/** Whether an extension may become a field of the message under this name. */
+export function isExtensionField(field: string): boolean {
+  return !OWN_FIELDS.has(field)
+}
+
+/** A choice that called tools did not just stop. */
+export function finishReason(reason: FinishReason, hasToolCalls: boolean): FinishReason {
+  return reason === 'stop' && hasToolCalls ? 'tool_calls' : reason
+}
+
+/**
+ * Whether a call without any argument text stands for one without arguments, `{}`. Not when the answer was cut off:
+ * there the text is missing, and a client must not take the call for a whole one.
+ */
+export function emptyArgumentsAreWhole(reason: FinishReason | undefined): boolean {
+  return reason === 'stop' || reason === 'tool_calls'
+}
+
+/** The wire's `logprobs`, both lists present or null. */
+interface Logprobs {
+  content: unknown[] | null
+  refusal: unknown[] | null
+}
+
+/** @returns undefined when there is nothing of the expected shape. Every entry gets the `top_logprobs` clients expect. */
+export function readLogprobs(value: unknown): Logprobs | undefined {
+  if (!isRecord(value)) return undefined
+  const content = entriesOf(value['content'])
+  const refusal = entriesOf(value['refusal'])
+  return content === null && refusal === null ? undefined : { content, refusal }
+}
+
+function mergeLogprobs(merged: Logprobs | undefined, value: unknown): Logprobs | undefined {
+  const added = readLogprobs(value)
+  if (added === undefined || merged === undefined) return added ?? merged
+  return { content: concatenated(merged.content, added.content), refusal: concatenated(merged.refusal, added.refusal) }
+}
+
+function entriesOf(list: unknown): unknown[] | null {
+  return Array.isArray(list) ? list.map((entry) => (isRecord(entry) ? withTop(entry) : entry)) : null
+}
+
+function withTop(entry: Json): Json {
+  return Array.isArray(entry['top_logprobs']) ? entry : { ...entry, top_logprobs: [] }
+}
+
+/** Appends in place, since a long answer has an entry for each of its tokens. */
+function concatenated(list: unknown[] | null, added: unknown[] | null): unknown[] | null {
+  if (list === null || added === null) return list ?? added
+  for (const entry of added) list.push(entry)
+  return list
+}
+
+/** Usage with both totals, from the provider or by the gateway's own count. */
+export interface CountedUsage extends Usage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+/** Known only at the end of a completion. */
+export interface Bill {
+  readonly usage: CountedUsage
+  /** Undefined: `cost` is left out. */
+  readonly costUsd: number | undefined
+}
+
+/** As JSON text. */
+export function renderUsage(bill: Bill): string {
+  return JSON.stringify(usageObject(bill))
+}
+
+/** Details appear only when they were reported: absent is not zero. */
+function usageObject({ usage, costUsd }: Bill): unknown {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage
+  const hasPromptDetails = cachedTokens !== undefined || cacheWriteTokens !== undefined
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: hasPromptDetails
+      ? { cached_tokens: cachedTokens, cache_write_tokens: cacheWriteTokens }
+      : undefined,
+    completion_tokens_details: reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },
+    cost: costUsd,
+  }
+}

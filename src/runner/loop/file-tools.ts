@@ -1,0 +1,258 @@
+/**
+ * The tools that read and write files of the workspace: view, edit, create and search. Each runs a script of ours in the
+ * sandbox; its first line of output says what the path is. Devices and pipes are never opened.
+ */
+import { bounded, byteLength, groupDigits, numberedLines, plainText } from '../plain-text.ts'
+import { FILE_COMMAND_MS, MAX_EDIT_BYTES, MAX_PATTERN_BYTES } from './limits.ts'
+import { replaceOffThread } from './replacement-thread.ts'
+import {
+  countField,
+  flagField,
+  localPath,
+  quoted,
+  quotedPath,
+  requiredText,
+  runScript,
+  ToolError,
+  type ToolOutcome,
+  type ToolRun,
+  textField,
+  toolMessage,
+} from './tool.ts'
+
+const MATCHES = 200
+const MATCH_CHARACTERS = 300
+/** Lines of an edited file that the result shows. */
+const LINES_SHOWN = 30
+const LINES_SHOWN_AROUND = 3
+
+export async function view(run: ToolRun): Promise<ToolOutcome> {
+  const path = textField(run.fields, 'path') ?? '.'
+  const from = Math.max(1, countField(run.fields, 'start_line') ?? 1)
+  const to = Math.max(from, lastLine(run, from))
+  const script = viewScript(quotedPath(path), [from, to], run.outputBytes)
+  const { stdout } = await runScript(run, { script, timeoutMs: FILE_COMMAND_MS })
+  const { found, bytes, lines, rest } = foundIn(stdout)
+  const shown = localPath(path)
+  if (found === 'directory') return listing(shown, rest, run.outputBytes)
+  if (found === 'file') return numbered({ path: shown, from, to, lines, bytes, text: rest }, run.outputBytes)
+  if (found === 'binary') return { ...data(`${shown} is a binary file of ${groupDigits(bytes)} bytes.`), isData: false }
+  throw notFound(found, shown)
+}
+
+/** -1 and the like: to the end. */
+function lastLine({ fields }: ToolRun, from: number): number {
+  const line = countField(fields, 'end_line')
+  if (line === undefined || line < 0) return 1_000_000_000
+  if (line < from) throw new ToolError(`\`end_line\` ${line} is before \`start_line\` ${from}.`)
+  return line
+}
+
+interface Found {
+  readonly found: string
+  readonly bytes: number
+  readonly lines: number
+  readonly rest: string
+}
+
+/** The first line of what a script says, and the rest. */
+function foundIn(stdout: string): Found {
+  const end = stdout.indexOf('\n')
+  const [found = '', bytes, lines] = (end < 0 ? stdout : stdout.slice(0, end)).trim().split(/\s+/)
+  return { found, bytes: Number(bytes ?? 0), lines: Number(lines ?? 0), rest: end < 0 ? '' : stdout.slice(end + 1) }
+}
+
+function notFound(found: string, path: string): ToolError {
+  if (found === 'missing') return new ToolError(`There is no ${path}.`)
+  if (found === 'directory') return new ToolError(`${path} is a directory.`)
+  if (found === 'unreadable') return new ToolError(`${path} may not be read.`)
+  if (found === 'other') return new ToolError(`${path} is neither a file nor a directory.`)
+  return new ToolError(`${path} could not be looked at.`)
+}
+
+function listing(path: string, names: string, maxBytes: number): ToolOutcome {
+  const list = plainText(names)
+  const isCut = byteLength(names) >= maxBytes
+  const whole = isCut ? `${list.slice(0, list.lastIndexOf('\n') + 1)}[… more …]` : list.trimEnd()
+  return data(`${path}:\n${whole === '' ? '(empty)' : whole}`, isCut)
+}
+
+interface Excerpt {
+  readonly path: string
+  readonly from: number
+  readonly to: number
+  readonly lines: number
+  readonly bytes: number
+  readonly text: string
+}
+
+function numbered({ path, from, to, lines, bytes, text }: Excerpt, maxBytes: number): ToolOutcome {
+  if (bytes === 0) return data(`${path} is empty.`)
+  if (from > lines) throw new ToolError(`${path} has ${lines} lines; \`start_line\` ${from} is beyond them.`)
+  const isCut = byteLength(text) >= maxBytes
+  const all = text.replace(/\n$/, '').split('\n')
+  const whole = isCut && all.length > 1 ? all.slice(0, -1) : all
+  const last = from + whole.length - 1
+  const more = last < Math.min(to, lines) ? `\n[view it with start_line ${last + 1} for more]` : ''
+  const body = numberedLines(whole, from)
+  return data(`${path}, lines ${from} to ${last} of ${lines}:\n${body}${more}`, isCut)
+}
+
+function data(output: string, truncated = false): ToolOutcome {
+  return { output, isData: true, hasFailed: false, truncated }
+}
+
+export async function edit(run: ToolRun): Promise<ToolOutcome> {
+  const path = requiredText(run.fields, 'path')
+  const old = requiredText(run.fields, 'old')
+  const next = requiredText(run.fields, 'new')
+  if (old === '') return await createFrom(run, { path, content: next })
+  const before = await readText(run, path)
+  const replacement = { old, new: next, replacesAll: flagField(run.fields, 'replace_all') }
+  const { text, count, line } = await replaceOffThread(before, replacement)
+  await write(run, path, text)
+  const places = count === 1 ? '' : ` ${count} times`
+  const first = Math.max(1, line - LINES_SHOWN_AROUND)
+  const length = Math.min(LINES_SHOWN, next.split('\n').length + 2 * LINES_SHOWN_AROUND)
+  const shown = text.split(/\r?\n/).slice(first - 1, first - 1 + length)
+  return {
+    ...toolMessage(`Replaced${places} in ${localPath(path)}. Now:\n${numberedLines(shown, first)}`),
+    isData: true,
+  }
+}
+
+export async function create(run: ToolRun): Promise<ToolOutcome> {
+  const path = requiredText(run.fields, 'path')
+  return await createFrom(run, { path, content: requiredText(run.fields, 'content') })
+}
+
+async function createFrom(run: ToolRun, { path, content }: { path: string; content: string }): Promise<ToolOutcome> {
+  const local = localPath(path)
+  if (local === '.') throw new ToolError('`path` must name a file.')
+  const { stdout } = await runScript(run, { script: statScript(quotedPath(path)), timeoutMs: FILE_COMMAND_MS })
+  const { found, bytes } = foundIn(stdout)
+  if (found === 'other') throw new ToolError(`${local} is there and is no file.`)
+  if (found === 'file' && bytes > 0 && !flagField(run.fields, 'overwrite')) {
+    throw new ToolError(`${local} is there already. Use edit to change it, or set overwrite to replace it.`)
+  }
+  await write(run, path, content)
+  return toolMessage(`Wrote ${groupDigits(byteLength(content))} bytes to ${local}.`)
+}
+
+/** Throws `ToolError` for what is not UTF-8: replacing in it would change bytes that nobody meant. */
+async function readText(run: ToolRun, path: string): Promise<string> {
+  const local = localPath(path)
+  const script = readScript(quotedPath(path), MAX_EDIT_BYTES)
+  const { stdout, truncated } = await runScript(run, { script, timeoutMs: FILE_COMMAND_MS })
+  const { found, rest, bytes } = foundIn(stdout)
+  if (found === 'large') {
+    throw new ToolError(`${local} has ${groupDigits(bytes)} bytes: too many for edit. Change it with a shell command.`)
+  }
+  if (found !== 'file') throw notFound(found, local)
+  if (truncated) throw new ToolError(`${local} could not be read whole.`)
+  const text = decoded(Buffer.from(rest, 'base64'))
+  if (text === undefined) throw new ToolError(`${local} is not UTF-8 text. Change it with a shell command.`)
+  return text
+}
+
+function decoded(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+async function write(run: ToolRun, path: string, text: string): Promise<void> {
+  const script = writeScript(quotedPath(path))
+  const { stdout, stderr } = await runScript(run, { script, stdin: text, timeoutMs: FILE_COMMAND_MS })
+  const { found, bytes } = foundIn(stdout)
+  if (found === 'written' && bytes === byteLength(text)) return
+  const why = found === 'other' ? 'it is no file' : (stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? '')
+  throw new ToolError(`${localPath(path)} could not be written${why === '' ? '' : `: ${why}`}.`)
+}
+
+export async function search(run: ToolRun): Promise<ToolOutcome> {
+  const pattern = requiredText(run.fields, 'pattern')
+  if (pattern === '' || /[\0\n]/.test(pattern)) throw new ToolError('`pattern` must be one line, and not empty.')
+  if (byteLength(pattern) > MAX_PATTERN_BYTES) throw new ToolError('`pattern` is too long.')
+  const path = quotedPath(textField(run.fields, 'path') ?? '.')
+  const script = searchScript({ pattern: quoted(pattern), path, maxLines: MATCHES + 1 })
+  const { stdout, stderr } = await runScript(run, { script, timeoutMs: FILE_COMMAND_MS })
+  const notes = stderr.trim().split('\n')
+  if (notes[0] === 'missing') throw new ToolError('There is no such `path`.')
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  const isLiteral = notes.includes('literal')
+  const note = isLiteral ? 'The pattern is no regular expression; it was looked for as it is.\n' : ''
+  if (lines.length === 0)
+    return { output: `${note}No line matches.`, isData: false, hasFailed: false, truncated: false }
+  const shown = lines.slice(0, MATCHES).map(matchLine).join('\n')
+  const more =
+    lines.length > MATCHES ? `\n[… more than ${MATCHES} lines match; make the pattern or the path narrower …]` : ''
+  const { text, isCut } = bounded(shown, run.outputBytes)
+  return { output: `${note}${text}${more}`, isData: true, hasFailed: false, truncated: isCut || more !== '' }
+}
+
+function matchLine(line: string): string {
+  const text = plainText(line).replace(/^\.\//, '')
+  return text.length > MATCH_CHARACTERS ? `${text.slice(0, MATCH_CHARACTERS).toWellFormed()} […]` : text
+}
+
+/** `missing`, `other`, `directory`, `binary BYTES`, `file BYTES LINES`, then names or lines. */
+function viewScript(path: string, [from, to]: readonly [number, number], maxBytes: number): string {
+  return `p=${path}
+LC_ALL=C; export LC_ALL
+if [ -d "$p" ]; then echo directory; ls -1Ap "$p" | head -c ${maxBytes}
+elif [ ! -e "$p" ]; then echo missing
+elif [ ! -f "$p" ]; then echo other
+elif [ ! -r "$p" ]; then echo unreadable
+elif [ "$(head -c 8000 "$p" | tr -d '\\000' | wc -c)" -ne "$(head -c 8000 "$p" | wc -c)" ]; then echo binary $(wc -c < "$p")
+else echo file $(wc -c < "$p") $(grep -ac '' "$p"); sed -n '${from},${to}p' "$p" | head -c ${maxBytes}
+fi`
+}
+
+/** `missing`, `other`, `large BYTES`, `file`, then its bytes in base64. */
+function readScript(path: string, maxBytes: number): string {
+  return `p=${path}
+if [ -d "$p" ]; then echo directory
+elif [ ! -e "$p" ]; then echo missing
+elif [ ! -f "$p" ]; then echo other
+elif [ ! -r "$p" ]; then echo unreadable
+elif [ "$(wc -c < "$p")" -gt ${maxBytes} ]; then echo large $(wc -c < "$p")
+else echo file; base64 < "$p"
+fi`
+}
+
+/** Keeps mode and links of what is there. Says how many bytes there are afterwards. */
+function writeScript(path: string): string {
+  return `p=${path}
+if [ -e "$p" ] && [ ! -f "$p" ]; then echo other; exit 0; fi
+mkdir -p -- "$(dirname "$p")" && cat > "$p" && echo written $(wc -c < "$p")`
+}
+
+/** `missing`, `file BYTES`, `other`. */
+function statScript(path: string): string {
+  return `p=${path}
+if [ -f "$p" ]; then echo file $(wc -c < "$p")
+elif [ -e "$p" ] || [ -L "$p" ]; then echo other
+else echo missing
+fi`
+}
+
+/**
+ * Matches on stdout. A pattern that cannot be read is looked for as it is: `literal` on stderr. It is tried on nothing first,
+ * since the search itself ends alike for such a pattern and for a file that it may not read.
+ */
+function searchScript({ pattern, path, maxLines }: { pattern: string; path: string; maxLines: number }): string {
+  return `p=${path}
+if command -v rg >/dev/null 2>&1; then
+  attempt() { rg -q -e ${pattern} -; }
+  search() { rg --no-heading --color never --no-messages -H -n $1 -e ${pattern} -- "$p"; }
+else
+  attempt() { grep -qE -e ${pattern}; }
+  search() { grep -rnIHs \${1:--E} --exclude-dir=.git --exclude-dir=node_modules -e ${pattern} -- "$p"; }
+fi
+[ -e "$p" ] || { echo missing >&2; exit 0; }
+attempt < /dev/null 2>/dev/null
+if [ $? -eq 2 ]; then echo literal >&2; search -F; else search; fi | head -n ${maxLines}`
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { completionRecord } from '../../test/support/ledger/completions.ts'
+import {
+  type AttemptNote,
+  COMPLETION_CHANNEL,
+  type CompletionRecord,
+  type CompletionSignal,
+} from '../domain/completion.ts'
+import type { CompletionId } from '../domain/ids.ts'
+import { WARN_EVERY_MS, warnOfBoundedUsage } from './log.ts'
+
+/** What a process writes to its log for completions like these. */
+async function linesOf(overs: readonly Partial<CompletionRecord>[]): Promise<readonly Record<string, unknown>[]> {
+  const records = overs.map((over) => ({ ...completionRecord(over), costNanoUsd: '1500' }))
+  const code = `import { channel } from 'node:diagnostics_channel'
+    import { logCompletions, openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
+    const { log, flush } = await openLog({ level: 'info', terminal: false })
+    logCompletions(log)
+    for (const record of ${JSON.stringify(records)}) channel('turnpike:completion').publish({ record })
+    await flush()`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+test('UP-1: the line of a completion names its calls, where there was more to them than an answer', async () => {
+  const failed: AttemptNote = { provider: 'a', model: 'm', outcome: 'failed', status: 0, startedMs: 1, durationMs: 2 }
+  const answered: AttemptNote = { ...failed, provider: 'b', outcome: 'answered', status: 200, startedMs: 4 }
+  const withMore = { ...failed, startedMs: 0.6, credential: 'sk-secret' }
+  const [ordinary, repeated] = await linesOf([{}, { attempts: 2, attemptLog: [withMore, answered] }])
+  assert.deepEqual(Object.keys(ordinary ?? {}).includes('attemptLog'), false)
+  assert.deepEqual([ordinary?.['msg'], ordinary?.['attempts'], repeated?.['attempts']], ['completion', 1, 2])
+  assert.deepEqual(repeated?.['attemptLog'], [failed, answered])
+})
+
+test('OVL-1: lines that nobody reads take 16 MiB, and more are dropped: the service goes on [limit: unread-log]', async () => {
+  const MIB = 1024 * 1024
+  const code = `import { openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
+    const { log, flush } = await openLog({ level: 'info', terminal: false })
+    for (let line = 0; line < 384; line++) log.info('x'.repeat(${MIB / 16}))
+    process.stderr.write('written')
+    await flush()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'pipe'] })
+  await once(child.stderr, 'data') // it did not wait for whoever reads
+  let received = 0
+  for await (const bytes of child.stdout) received += bytes.length
+  assert.ok(received > 10 * MIB && received <= 17 * MIB, `${received} bytes came`)
+})
+
+test('TM15: impossible usage is warned of once a minute for each provider and model, with how often it came', () => {
+  let now = 0
+  const lines: object[] = []
+  const stop = warnOfBoundedUsage({ log: { warn: (fields) => lines.push(fields) }, clock: () => now })
+  const tell = (provider: string, reported?: CompletionSignal['reported']): void => {
+    const record = completionRecord({
+      id: 'chatcmpl-1' as CompletionId,
+      provider,
+      model: 'm1',
+      promptTokens: 7,
+      completionTokens: 16,
+    })
+    channel(COMPLETION_CHANNEL).publish({ record, overheadMs: 1, reported } satisfies CompletionSignal)
+  }
+  const lie = { promptTokens: 7, completionTokens: 1e9 }
+  tell('up')
+  tell('up', lie)
+  tell('up', lie)
+  tell('up', lie)
+  tell('other', lie)
+  now = WARN_EVERY_MS
+  tell('up', lie)
+  stop()
+  tell('up', lie)
+  const common = { model: 'm1', id: 'chatcmpl-1', reported: lie, charged: { promptTokens: 7, completionTokens: 16 } }
+  assert.deepEqual(lines, [
+    { provider: 'up', count: 1, ...common },
+    { provider: 'other', count: 1, ...common },
+    { provider: 'up', count: 3, ...common },
+  ])
+})

@@ -1,0 +1,189 @@
+/** The log: JSON lines written off the request path, one line per completion, errors, and warnings of impossible usage. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { boundedAttempts, COMPLETION_CHANNEL, type CompletionSignal } from '../domain/completion.ts'
+import type { GatewayError } from '../domain/errors.ts'
+
+export type Log = Logger
+
+/** Lines are buffered up to this size and flushed once a second: each write wakes another thread. */
+const BUFFER_BYTES = 64 * 1024
+const FLUSH_MS = 1_000
+/** Unread bytes beyond which lines are dropped. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
+export interface OpenedLog {
+  readonly log: Log
+  /** Flushes the buffer. Resolves within a second, also when nobody reads the log. */
+  flush(): Promise<void>
+}
+
+/**
+ * Opens the log: JSON lines on stdout, readable lines on a terminal. Only named fields are logged: no header, body or
+ * credential. Messages of providers are logged as their protocol has sanitized them.
+ */
+export async function openLog({ level, terminal }: { level: string; terminal: boolean }): Promise<OpenedLog> {
+  if (terminal) {
+    const { prettyFactory } = await import('pino-pretty')
+    const pretty = prettyFactory({ colorize: process.stdout.hasColors?.() === true, ignore: 'pid,hostname' })
+    const stream: DestinationStream = { write: (line) => void process.stdout.write(pretty(JSON.parse(line))) }
+    return { log: logTo(stream, level), flush: () => Promise.resolve() }
+  }
+  // Buffered texts would be joined and measured with every line.
+  const out = destination({
+    fd: 1,
+    sync: false,
+    minLength: BUFFER_BYTES,
+    maxLength: MAX_UNREAD_BYTES,
+    maxWrite: 2 * BUFFER_BYTES,
+    contentMode: 'buffer',
+  })
+  out.on('error', () => {}) // the reader is gone; the service continues
+  const timer = setInterval(() => out.flush(), FLUSH_MS)
+  timer.unref()
+  // This mode accepts bytes, which its types lack.
+  const stream: DestinationStream = { write: (line) => void out.write(Buffer.from(line) as unknown as string) }
+  return { log: logTo(stream, level), flush: () => flushed(out) }
+}
+
+interface Sink {
+  readonly stream: DestinationStream
+  /** The time now, as ISO 8601. */
+  readonly time: () => string
+}
+
+/** The stream of each log, for lines that bypass `pino`. */
+const sinks = new WeakMap<Log, Sink>()
+
+function logTo(stream: DestinationStream, level: string): Log {
+  const time = createIsoClock()
+  const log = pino({ level, base: null, timestamp: () => `,"time":"${time()}"` }, stream)
+  sinks.set(log, { stream, time })
+  return log
+}
+
+/** Formats the time once per millisecond. */
+function createIsoClock(): () => string {
+  let lastMs = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== lastMs) {
+      lastMs = now
+      text = new Date(now).toISOString()
+    }
+    return text
+  }
+}
+
+function flushed(out: ReturnType<typeof destination>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, FLUSH_MS)
+    out.flush(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+/** `pino`'s level `info`. */
+const INFO = 30
+
+/** Logs one line per completion. @returns Unsubscribes. */
+export function logCompletions(log: Log): () => void {
+  const sink = sinks.get(log)
+  if (sink === undefined) throw new Error('completions need a log that `openLog` opened')
+  const { stream, time } = sink
+  function write(message: unknown): void {
+    if (log.isLevelEnabled('info')) stream.write(completionLine(message as CompletionSignal, time()))
+  }
+  subscribe(COMPLETION_CHANNEL, write)
+  return () => void unsubscribe(COMPLETION_CHANNEL, write)
+}
+
+/** Renders as `pino` would, at a tenth of its cost. */
+function completionLine({ record }: CompletionSignal, time: string): string {
+  const { id, accountId, keyId, model, provider, status, stream, promptTokens, completionTokens } = record
+  const { usageSource, attempts, attemptLog, durationMs, firstByteMs } = record
+  const line = {
+    level: INFO,
+    time,
+    id,
+    accountId,
+    keyId,
+    model,
+    provider,
+    status,
+    stream,
+    promptTokens,
+    completionTokens,
+    usageSource,
+    costUsd: Number(record.costNanoUsd) / 1e9,
+    attempts,
+    attemptLog: attemptLog && boundedAttempts(attemptLog),
+    durationMs,
+    firstByteMs,
+    msg: 'completion',
+  }
+  return `${JSON.stringify(line)}\n`
+}
+
+/**
+ * Logs internal errors with their cause, provider failures as warnings, and client errors at `debug`, without their message,
+ * which may quote the request.
+ */
+export function logError(log: Log, error: GatewayError, requestId: string): void {
+  const { code, status, message, param, cause } = error
+  const fields = { requestId, code, status }
+  if (status === 500) log.error({ ...fields, message, err: cause ?? error }, 'request failed')
+  else if (status > 500) log.warn({ ...fields, message, reason: reasonOf(cause) }, 'request failed')
+  else log.debug({ ...fields, param: param !== undefined && FIELD.test(param) ? param : undefined }, 'request rejected')
+}
+
+/** Names of known fields. Clients choose the names of unknown ones. */
+const FIELD = /^[a-z_-]{1,40}(\[\d+\]|\.[a-z_-]{1,40})*$/
+
+function reasonOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  return cause.cause instanceof Error ? `${cause.message} (${cause.cause.message})` : cause.message
+}
+
+export const WARN_EVERY_MS = 60_000
+
+interface Occurrences {
+  /** Since the last warning. */
+  count: number
+  warnedAt: number
+}
+
+interface WarningInput {
+  readonly log: { warn(fields: object, message: string): void }
+  /** Monotonic milliseconds. */
+  readonly clock?: () => number
+}
+
+/** Warns once a minute per provider and model of reported usage outside the possible range. @returns Unsubscribes. */
+export function warnOfBoundedUsage({ log, clock = () => performance.now() }: WarningInput): () => void {
+  const occurrences = new Map<string, Occurrences>() // providers and models are the operator's: few
+  function note(message: unknown): void {
+    const { record, reported } = message as CompletionSignal
+    if (reported === undefined) return
+    const { provider, model, promptTokens, completionTokens, id } = record
+    const name = `${provider} ${model}`
+    const known = occurrences.get(name) ?? { count: 0, warnedAt: Number.NEGATIVE_INFINITY }
+    occurrences.set(name, known)
+    known.count += 1
+    if (clock() - known.warnedAt < WARN_EVERY_MS) return
+    const charged = { promptTokens, completionTokens }
+    const fields = { provider, model, count: known.count, id, reported: totalsOf(reported), charged }
+    log.warn(fields, 'a provider reported usage outside the possible range of the request')
+    known.count = 0
+    known.warnedAt = clock()
+  }
+  subscribe(COMPLETION_CHANNEL, note)
+  return () => void unsubscribe(COMPLETION_CHANNEL, note)
+}
+
+function totalsOf({ promptTokens, completionTokens }: NonNullable<CompletionSignal['reported']>): object {
+  return { promptTokens, completionTokens }
+}

@@ -1,0 +1,137 @@
+/**
+ * What each host of the OpenAI dialect is sent, to the letter: `fixtures/requests.json` has what clients say, the file
+ * of each host the body, or the refusal, that must come of it.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { ChatRequest } from '../../src/domain/chat.ts'
+import { GatewayError } from '../../src/domain/errors.ts'
+import { parseChatRequest } from '../../src/protocols/openai-chat/client/request.ts'
+import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
+import { PROVIDERS } from '../../src/providers/index.ts'
+
+interface Sent {
+  readonly body: unknown
+  readonly warnings?: readonly string[]
+}
+interface Refused {
+  /** The parameter that the error names. */
+  readonly refused: string
+  readonly code: string
+}
+interface Golden {
+  readonly severalChoices: boolean
+  /** By the name of the request. */
+  readonly requests: Readonly<Record<string, Sent | Refused>>
+}
+
+const FOLDER = join(import.meta.dirname, 'golden', 'fixtures')
+const TARGET = { model: 'theirs', maxOutputTokens: undefined }
+/** The format's name is shared with servers that are only compatible; others of it have tests of their own. */
+const OTHER_TESTS = new Set(['azure', 'simulator'])
+
+function read<T>(file: string): T {
+  return JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as T
+}
+
+const requests = read<Readonly<Record<string, unknown>>>('requests.json')
+const hosts = readdirSync(FOLDER)
+  .filter((file) => file !== 'requests.json')
+  .map((file) => file.replace('.json', ''))
+
+function sentBy(protocol: UpstreamProtocol, request: unknown): Sent | Refused {
+  try {
+    const { path, body, warnings } = protocol.renderRequest(parseChatRequest(request), TARGET)
+    assert.equal(path, '/chat/completions')
+    return warnings.length === 0 ? { body: JSON.parse(body) } : { body: JSON.parse(body), warnings }
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.param === undefined) throw error
+    assert.equal(error.status, 422)
+    return { refused: error.param, code: error.code }
+  }
+}
+
+for (const host of hosts) {
+  const golden = read<Golden>(`${host}.json`)
+  const protocol = PROVIDERS[host]?.protocol
+  test(`golden: ${host} is sent what its file says`, () => {
+    assert.ok(protocol)
+    assert.equal(protocol.severalChoices, golden.severalChoices)
+    assert.deepEqual(Object.keys(golden.requests), Object.keys(requests))
+    for (const [name, request] of Object.entries(requests)) {
+      assert.deepEqual(sentBy(protocol, request), golden.requests[name], name)
+    }
+  })
+}
+
+test('golden: every host of the format has its file', () => {
+  const speakers = Object.values(PROVIDERS).filter(({ protocol }) => protocol.id === 'openai-chat')
+  const missing = speakers.filter(({ id }) => !hosts.includes(id) && !OTHER_TESTS.has(id))
+  assert.deepEqual(
+    missing.map(({ id }) => id),
+    [],
+  )
+})
+
+test('golden: a stream is asked for its usage, or the host is known to send it unasked', () => {
+  const unasked = hosts.filter((host) => {
+    const { body } = read<Golden>(`${host}.json`).requests['stream'] as {
+      readonly body: { readonly stream_options?: unknown }
+    }
+    return body.stream_options === undefined
+  })
+  assert.deepEqual(unasked.sort(), ['mistral', 'zai'])
+})
+
+interface Said {
+  readonly content?: unknown
+  readonly refusal?: unknown
+}
+
+/** The parameters of some of the requests together, over the conversation of one. */
+const mixed = fc
+  .tuple(fc.constantFrom(...Object.values(requests)), fc.subarray(Object.values(requests)))
+  .map(([conversation, parameters]) => Object.assign({}, ...(parameters as object[]), messagesOf(conversation)))
+
+function messagesOf(request: unknown): object {
+  return { messages: (request as { readonly messages: unknown }).messages }
+}
+
+/** All that is said in a conversation, in no order: messages may be moved and joined. */
+function wordsOf(messages: unknown): string[] {
+  const words = JSON.stringify(messages).match(/[A-Z][a-z]+|AAAA|iVBOR\w+|https:[^"]+|call\w+/g) ?? []
+  return words.sort()
+}
+
+test('golden: no combination of parameters makes a host’s codec throw anything of its own, or lose what was said', () => {
+  fc.assert(
+    fc.property(mixed, fc.constantFrom(...hosts), (request, host) => {
+      const protocol = PROVIDERS[host]?.protocol
+      assert.ok(protocol)
+      const client = acceptedByUs(request)
+      if (client === undefined) return
+      const sent = sentBy(protocol, request)
+      if ('refused' in sent) return
+      const body = sent.body as { readonly model: unknown; readonly messages: readonly Said[] }
+      assert.equal(body.model, 'theirs')
+      assert.equal(JSON.stringify(body).includes('provider_context'), false)
+      const said = body.messages.map(({ content, refusal }) => ({ content: content ?? refusal }))
+      const asked = client.messages.map(({ content, refusal }) => ({ content: content ?? refusal }))
+      for (const word of wordsOf(asked)) assert.ok(wordsOf(said).includes(word), word)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+/** Some parameters do not go together: those are refused before any host is asked. */
+function acceptedByUs(request: unknown): ChatRequest | undefined {
+  try {
+    return parseChatRequest(request)
+  } catch (error) {
+    assert.ok(error instanceof GatewayError)
+    return undefined
+  }
+}

@@ -1,0 +1,113 @@
+/** What tests ask a running gateway about money. */
+
+import { type Answer, CHAT, eventually, hello, send } from '../client.ts'
+import type { Gateway } from '../gateway.ts'
+import { bodyOf, completion, counts } from '../providers/answers.ts'
+import type { Script } from '../providers/fake-provider.ts'
+
+export interface Reconciled {
+  readonly ok: boolean
+  readonly rows_usd: number
+  readonly rollups_usd: number
+  readonly ledger_usd: number
+  readonly balance_usd: number
+  readonly expected_balance_usd: number
+}
+
+export interface Credit {
+  readonly balance_usd: number
+  readonly held_usd: number
+  readonly available_usd: number
+}
+
+export interface LedgerRow {
+  readonly id: string
+  readonly object: 'ledger_entry'
+  readonly kind: string
+  readonly amount_usd: number
+  readonly balance_usd: number
+  readonly completion_id: string | null
+  readonly key_id: string | null
+  readonly price_version: string | null
+  readonly note: string | null
+  readonly created_at: string
+}
+
+export interface UsageRow {
+  readonly id: string
+  readonly status: string
+  readonly usage_source: string
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cost_usd: number
+  readonly client_request_id: string | null
+}
+
+export async function getJson<T>(gateway: Gateway, key: string, path: string): Promise<T> {
+  const answer = await send(gateway, path, { key })
+  if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${answer.text}`)
+  return JSON.parse(answer.text) as T
+}
+
+export function reconcile(gateway: Gateway, key: string): Promise<Reconciled> {
+  return getJson(gateway, key, '/v1/usage/reconcile')
+}
+
+/** Waits until nothing is reserved, and says what is there then. Asked over HTTP: a command for each look would be the load. */
+export async function creditAtRest(
+  gateway: Gateway,
+  { account, key }: { readonly account: string; readonly key: string },
+  withinMs?: number,
+): Promise<Credit> {
+  await eventually(
+    () => getJson<{ readonly held_usd: number }>(gateway, key, '/v1/usage'),
+    ({ held_usd: held }) => held === 0,
+    withinMs,
+  )
+  return creditOf(gateway, account)
+}
+
+export async function creditOf(gateway: Gateway, account: string): Promise<Credit> {
+  return JSON.parse(await gateway.cli('credits', 'show', '--account', account, '--json')) as Credit
+}
+
+/** Every row of a list, page by page. */
+export async function everyRow<Row>(gateway: Gateway, key: string, path: string): Promise<Row[]> {
+  const rows: Row[] = []
+  let cursor: string | null = null
+  do {
+    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const page: { data: Row[]; next_cursor: string | null } = await getJson(
+      gateway,
+      key,
+      `${path}${path.includes('?') ? '&' : '?'}limit=100${query}`,
+    )
+    rows.push(...page.data)
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return rows
+}
+
+/** Answers with as many tokens as were allowed, and reports exactly those, after a moment. */
+export const reportsMaxTokens: Script = async (call, reply) => {
+  const { max_tokens: allowed } = bodyOf(call)
+  const tokens = typeof allowed === 'number' ? allowed : 1
+  await reply.wait(50)
+  reply.bill({ promptTokens: 7, completionTokens: tokens })
+  reply.head(200, { 'content-type': 'application/json' })
+  reply.end(JSON.stringify(completion({ content: 'w '.repeat(tokens) }, { usage: counts(7, tokens) })))
+}
+
+/** Whole answers at once, as many as `count`, spread over the gateways in turn. */
+export function race(
+  gateways: readonly Gateway[],
+  { key, count, body = {} }: { readonly key: string; readonly count: number; readonly body?: object },
+): Promise<Answer[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => {
+      const gateway = gateways[index % gateways.length]
+      if (gateway === undefined) throw new Error('a race without gateways')
+      return send(gateway, CHAT, { key, body: hello({ ...body }) })
+    }),
+  )
+}

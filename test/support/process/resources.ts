@@ -1,0 +1,216 @@
+/** One of everything that an account can have, by the route that it is found under. */
+import { randomBytes } from 'node:crypto'
+import { SCOPES } from '../../../src/domain/identity/caller.ts'
+import type { AccountId, InvoiceId, KeyId, UserId, WebhookId } from '../../../src/domain/ids.ts'
+import { createAccount } from '../../../src/features/accounts/queries.ts'
+import { type InvoiceDocument, writeDocument } from '../../../src/features/invoices/document.ts'
+import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
+import { createInvitation } from '../../../src/features/members/invitations.ts'
+import { insertSession } from '../../../src/features/sessions/queries.ts'
+import type { AppForTests } from '../browser/signed-in.ts'
+import { testIds } from '../database.ts'
+import { completionRecord, recordCompletions } from '../ledger/completions.ts'
+
+export interface Owner {
+  readonly accountId: AccountId
+  /** Somebody who belongs to the account. */
+  readonly userId: UserId
+}
+
+export interface Resource {
+  /** Of a new one. Undefined: this is the same for everybody, and nobody has one of their own. */
+  readonly make: ((app: AppForTests, owner: Owner) => Promise<string>) | undefined
+  /** Whose it is: also within an account, some things are a person's alone. */
+  readonly of: 'account' | 'person' | 'everybody'
+  readonly unknownId: string
+}
+
+const born = { now: Date.now, ids: testIds }
+const NOBODYS = 'zzzzzzzzzzzzzzzzzzzzzz'
+
+/** By the path before the last `/:id`; where it has others, the ids are joined by slashes. */
+export const RESOURCES: Readonly<Record<string, Resource>> = {
+  '/v1/keys': {
+    async make({ database }, { accountId }) {
+      // Such a one as the weakest key that may manage keys can change.
+      const scopes = SCOPES.filter((scope) => scope === 'keys')
+      const { key } = await createKey(database.db, { ...FULL_ACCESS, accountId, name: 'one', scopes }, born)
+      return key.id
+    },
+    of: 'account',
+    unknownId: `key_${NOBODYS}`,
+  },
+  '/v1/members': {
+    make: async (app, { accountId }) => {
+      return (await app.person(accountId, 'developer', `${testIds.request()}@example.com`)).userId
+    },
+    of: 'account',
+    unknownId: `usr_${NOBODYS}`,
+  },
+  '/v1/invitations': {
+    async make({ database: { db } }, { accountId }) {
+      const asked = { accountId, role: 'billing', email: undefined, createdBy: undefined, keyId: undefined } as const
+      return (await db.transaction().execute((inside) => createInvitation(inside, asked, born))).invitation.id
+    },
+    of: 'account',
+    unknownId: `ivt_${NOBODYS}`,
+  },
+  '/v1/devices': {
+    async make({ database: { db } }, { accountId, userId }) {
+      const id = testIds.device()
+      const device = { account_id: accountId, id, user_id: userId, client_id: 'turnpike-cli', scopes: '["chat"]' }
+      await db
+        .insertInto('device')
+        .values({ ...device, created_at: Date.now(), changed_at: Date.now() })
+        .execute()
+      return id
+    },
+    of: 'account',
+    unknownId: `dev_${NOBODYS}`,
+  },
+  '/v1/sessions': {
+    async make({ database: { db } }, owner) {
+      const id = testIds.session()
+      const origin = { address: '203.0.113.7', userAgent: 'Test', requestId: 'req_test' }
+      await insertSession(db, { ...owner, id, secretHash: randomBytes(32), origin }, Date.now())
+      return id
+    },
+    of: 'person',
+    unknownId: `ses_${NOBODYS}`,
+  },
+  '/v1/usage/completions': {
+    async make({ database }, { accountId }) {
+      const record = completionRecord({ accountId, createdAt: Date.now() })
+      await recordCompletions(database, [record])
+      return record.id
+    },
+    of: 'account',
+    unknownId: `chatcmpl-${NOBODYS}`,
+  },
+  '/v1/invoices': { make: makeInvoice, of: 'account', unknownId: `inv_${NOBODYS}` },
+  '/v1/agents': { make: makeAgent, of: 'account', unknownId: `agt_${NOBODYS}` },
+  '/v1/webhooks': { make: makeWebhook, of: 'account', unknownId: `whk_${NOBODYS}` },
+  '/v1/webhooks/:id/deliveries': {
+    async make(app, owner) {
+      const webhookId = await makeWebhook(app, owner)
+      return `${webhookId}/${await makeDelivery(app, owner, webhookId)}`
+    },
+    of: 'account',
+    unknownId: `whk_${NOBODYS}/dlv_${NOBODYS}`,
+  },
+  '/v1/admin/accounts': {
+    make: async ({ database }) => (await createAccount(database.db, { name: 'one', plan: 'free' }, born)).id,
+    of: 'everybody',
+    unknownId: `acc_${NOBODYS}`,
+  },
+  '/v1/admin/providers': { make: async () => 'simulator', of: 'everybody', unknownId: 'no-such-provider' },
+  '/v1/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
+  '/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
+}
+
+/** A cancelled one that has left a diff: it can be read, cancelled, told more and deleted. */
+async function makeAgent({ database: { db } }: AppForTests, { accountId }: Owner): Promise<string> {
+  const [id, runId, now] = [testIds.agent(), testIds.run(), Date.now()]
+  const of = { account_id: accountId, agent_id: id, run_id: runId, created_at: now }
+  const what = { name: 'one', repository: 'acme/website', model: 'turnpike-simulator', key_id: 'key_none' as KeyId }
+  const counts = { runs: 1, messages: 1, events: 1 }
+  await db
+    .insertInto('agent')
+    .values({ account_id: accountId, id, status: 'cancelled', ...what, creator: '{}', ...counts, created_at: now })
+    .execute()
+  const nothing = {
+    steps: 0,
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cost_nano_usd: 0n,
+    attempt: 0,
+    pushed: 0,
+  } as const
+  await db
+    .insertInto('run')
+    .values({
+      account_id: accountId,
+      agent_id: id,
+      id: runId,
+      number: 1,
+      status: 'cancelled',
+      ...nothing,
+      created_at: now,
+    })
+    .execute()
+  const content = JSON.stringify({ role: 'user', content: 'Do it.' })
+  await db
+    .insertInto('agent_message')
+    .values({ ...of, number: 1, kind: 'user', content })
+    .execute()
+  await db
+    .insertInto('agent_event')
+    .values({ ...of, sequence: 1, type: 'status', data: '{"status":"queued"}' })
+    .execute()
+  await db
+    .insertInto('run_artifact')
+    .values({ ...of, kind: 'diff', content: Buffer.from('+x'), truncated: 0 })
+    .execute()
+  return id
+}
+
+async function makeWebhook({ database: { db } }: AppForTests, { accountId }: Owner): Promise<WebhookId> {
+  const id = testIds.webhook()
+  const row = { account_id: accountId, id, url: 'https://receiver.invalid/', events: '["agent.failed"]' }
+  await db
+    .insertInto('webhook')
+    .values({ ...row, description: '', secret: randomBytes(60), created_at: Date.now() })
+    .execute()
+  return id
+}
+
+/** One that has ended. */
+async function makeDelivery(
+  { database: { db } }: AppForTests,
+  { accountId }: Owner,
+  webhookId: WebhookId,
+): Promise<string> {
+  const id = testIds.delivery()
+  const event = { account_id: accountId, id: testIds.event(), created_at: Date.now() }
+  await db
+    .insertInto('event')
+    .values({ ...event, type: 'agent.failed', data: '{}' })
+    .execute()
+  const row = { account_id: accountId, webhook_id: webhookId, id, event_id: event.id, created_at: Date.now() }
+  await db
+    .insertInto('delivery')
+    .values({ ...row, status: 'delivered', round: 1, attempts: 1, ended_at: Date.now() })
+    .execute()
+  return id
+}
+
+let invoices = 0
+
+async function makeInvoice({ database: { db } }: AppForTests, { accountId }: Owner): Promise<string> {
+  const number = ++invoices
+  const id = testIds.invoice()
+  const [period_start, period_end] = [Date.UTC(2000, number), Date.UTC(2000, number + 1)]
+  const nothing = { listed: [], unlisted: { entries: 0, amount_nano_usd: 0n }, total_nano_usd: 0n }
+  const document: InvoiceDocument = {
+    version: 1,
+    id: id as InvoiceId,
+    number,
+    account: { id: accountId, name: 'Test' },
+    period_start,
+    period_end,
+    closed_at: period_end,
+    entries: { first: 1, last: 1 },
+    lines: [],
+    adjustments: nothing,
+    credits: nothing,
+    opening_balance_nano_usd: 0n,
+    closing_balance_nano_usd: 0n,
+    total_nano_usd: 0n,
+  }
+  const row = { account_id: accountId, number, id, period_start, period_end, total_nano_usd: 0n, closed_at: period_end }
+  await db
+    .insertInto('invoice')
+    .values({ ...row, document: writeDocument(document) })
+    .execute()
+  return id
+}
