@@ -30,8 +30,8 @@ test('a key stands for what it may now: its address, its expiry, its revocation'
   now -= 1_000
   await revokeKeys(db, { accountId, id, cascade: true }, now)
   await assert.rejects(callerOf(accountId, creator), { code: 'invalid_credential', message: /was revoked/ })
-  const stranger = await account('Another')
-  await assert.rejects(callerOf(stranger, creator), { code: 'invalid_credential' })
+  const outsider = await account('Another')
+  await assert.rejects(callerOf(outsider, creator), { code: 'invalid_credential' })
   assert.equal(app.gateway.active, 0)
 })
 

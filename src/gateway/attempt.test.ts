@@ -221,7 +221,7 @@ test('UP-3: the only target is asked again when it says, if that is within 2 s',
   await begun.answering
 })
 
-test('UP-3: more patience than 2 s is the client’s to have, and it is told how much', async () => {
+test('UP-3: a wait above 2 s is left to the client, whose answer says how long', async () => {
   const begun = begin(inTurn(refusal(429, {}, { 'retry-after': '3' })))
   assert.equal((await rejection(begun)).failure.retryAfterMs, 3000)
   assert.equal(begun.network.exchanges.length, 1)

@@ -36,14 +36,14 @@ test('a key, an account and the process have their shares, each of which comes b
     refusal(() => other.grow(11)),
     [429, 'rate_limit_exceeded', 1000],
   )
-  const stranger = budget.reserve({ account: 'address', key: undefined }, 50)
+  const outsider = budget.reserve({ account: 'address', key: undefined }, 50)
   assert.deepEqual(
     refusal(() => budget.reserve({ account: 'b', key: 'k4' }, 11)),
     [503, 'overloaded', 1000],
   )
   assert.equal(budget.used, 90)
   other.grow(10)
-  for (const room of [one, one, other, stranger, stranger]) room.release()
+  for (const room of [one, one, other, outsider, outsider]) room.release()
   assert.equal(budget.used, 0)
   budget.reserve({ account: 'a', key: 'k1' }, 30).release()
 })

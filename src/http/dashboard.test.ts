@@ -162,12 +162,12 @@ test('what is read at the start is answered also when the folder changes', async
 test('where it is not built, plain pages say so, and how it is built', async (t) => {
   const app = await openApp(t)
   const ada = await app.browser(await app.person(await app.account(), 'owner', 'ada@example.com'))
-  const stranger = await app.ask('GET', '/app/', { headers: HTML })
-  assert.equal(stranger.statusCode, 200)
-  assert.match(stranger.body, /Turnpike is running/)
+  const anonymous = await app.ask('GET', '/app/', { headers: HTML })
+  assert.equal(anonymous.statusCode, 200)
+  assert.match(anonymous.body, /Turnpike is running/)
   const home = await app.ask('GET', '/app/usage', { headers: { ...HTML, cookie: ada.cookie } })
   assert.match(home.body, /signed in as Ada \(ada@example\.com\)/)
-  for (const { body } of [stranger, home]) assert.match(body, /<code>npm run build:dashboard<\/code>/)
+  for (const { body } of [anonymous, home]) assert.match(body, /<code>npm run build:dashboard<\/code>/)
   assert.equal((await app.ask('GET', '/app/assets/index-B3x.js')).statusCode, 404)
 })
 

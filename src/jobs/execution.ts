@@ -187,7 +187,7 @@ export function createHeartbeat({ db, owner, leaseMs, starts, clock }: Heartbeat
     if (beating || starts.size === 0) return
     beating = true
     renewAll()
-      .catch(() => undefined) // the lease runs on; what ends it is told above
+      .catch(() => undefined) // the lease runs on; its end is reported above
       .finally(() => {
         beating = false
       })

@@ -14,7 +14,7 @@ export const LEASE_GAP_MS = 15_000
 /** Without a renewal for so long a process takes its own lease for lapsed: before others may take it for gone. */
 export const LAPSE_MS = 25_000
 /** How long a renewal that is due may take before its caller continues without it. */
-const RENEWAL_PATIENCE_MS = 3_000
+const RENEWAL_TIMEOUT_MS = 3_000
 /** After a lapse: a sweep of another process may have begun before the renewal, and end after it. */
 const CHECKS_AFTER_LAPSE = 3
 /** A process that lived for longer could have swept by itself. */
@@ -149,10 +149,10 @@ function createRenewal(input: InstanceLeaseInput, state: LeaseState) {
   }
   /** The first may have been under way since before the lapse, on a connection that is gone. */
   const renewInTime = async () => {
-    const patience = new AbortController()
-    const late = sleep(RENEWAL_PATIENCE_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined)
+    const timer = new AbortController()
+    const late = sleep(RENEWAL_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false }).catch(() => undefined)
     for (let time = 0; time < 2 && hasLapsed(); time++) await Promise.race([renew(), late])
-    patience.abort()
+    timer.abort()
     return !hasLapsed()
   }
   return { hasLapsed, touch, renew, ensure: () => !hasLapsed() || renewInTime(), idle: async () => under }

@@ -346,7 +346,7 @@ test('nobody without the right sees agents, nor asks for them', async (t) => {
   )
 })
 
-test('text of strangers stays text, wherever it is shown', { timeout: 300_000 }, async (t) => {
+test('untrusted text stays text, wherever it is shown', { timeout: 300_000 }, async (t) => {
   const name = '<img src=x onerror=globalThis.__hacked?.(0)>\u202e{{7*7}}'
   const prompt = script(
     calls('shell', { command: 'cat hostile.txt; cp hostile.txt copy.txt; mv add.sh "<b onclick=x>.sh"' }),

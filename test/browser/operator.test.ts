@@ -139,7 +139,7 @@ test('prices that end within a week without a successor are listed above the pro
   assert.deepEqual(texts, [`price-ended ended ${midnightText(-2)}`, `price-ends ends ${midnightText(4)}`])
 })
 
-test('a provider is tested on request: it is told in words what came of it, and that it is under way', async (t) => {
+test('a provider is tested on request: the page shows that it is under way, then its result in words', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/providers')
   const said = (name: string, text: string) =>
     page
@@ -299,8 +299,8 @@ test('processes are listed with what they run; another version, a silent one and
 })
 
 test('an owner of another account is refused; what failed is said and tried again; without providers there is a command', async (t) => {
-  const stranger = await dashboard.person(await dashboard.account('Elsewhere'), 'owner', 'elsewhere@example.com')
-  const refused = await dashboard.open(t, browser, '/settings/providers', { as: stranger })
+  const outsider = await dashboard.person(await dashboard.account('Elsewhere'), 'owner', 'elsewhere@example.com')
+  const refused = await dashboard.open(t, browser, '/settings/providers', { as: outsider })
   for (const [path, what] of [
     ['providers', 'providers'],
     ['accounts', 'accounts'],

@@ -112,7 +112,7 @@ async function refusedAfter(secret: string): Promise<number> {
   }
 }
 
-test('a key is edited in its sheet, which is an address, and who uses it is told before it is revoked', async (t) => {
+test('a key is edited in its sheet, which is an address, and its users are named before it is revoked', async (t) => {
   const { id } = await dashboard.newKey('Seeded')
   await dashboard.seed([id], { count: 12, days: 0.5 })
   const page = await dashboard.open(t, browser, '/settings/keys')

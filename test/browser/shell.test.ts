@@ -140,7 +140,7 @@ test('the keyboard meets the skip link, the navigation, the account, the search 
   assert.equal(await page.evaluate('document.activeElement.closest("main")?.id'), 'view')
 })
 
-test('at 390 px the navigation is a drawer that closes by Escape, gives the focus back, and goes where it is told', async (t) => {
+test('at 390 px the navigation is a drawer that closes by Escape, gives the focus back, and opens the page that was chosen', async (t) => {
   const page = await open(t, '/settings/appearance', { viewport: { width: 390, height: 844 }, bypassCSP: true })
   const opener = page.getByRole('button', { name: 'Open navigation' })
   await opener.click()

@@ -58,10 +58,10 @@ test('a completion can be read back by the id of its answer, at the price it was
   assert.deepEqual([row.prompt_tokens, row.completion_tokens, row.cost_usd], [10, 5, 0.00002])
   assert.equal(String(row.cost_usd), String(Number(answer.headers['x-turnpike-cost-usd'])))
   assert.deepEqual([row.stream, row.finish_reason, row.usage_source], [false, 'stop', 'provider'])
-  const stranger = await gateway.keyOfNewAccount()
-  const refused = await send(gateway, `/v1/usage/completions/${id}`, { key: stranger })
+  const outsider = await gateway.keyOfNewAccount()
+  const refused = await send(gateway, `/v1/usage/completions/${id}`, { key: outsider })
   assert.deepEqual([refused.status, errorOf(refused).type], [404, 'not_found'])
-  assert.deepEqual((await list(stranger)).data, [])
+  assert.deepEqual((await list(outsider)).data, [])
 })
 
 test('report, groups, file and rows agree', async () => {

@@ -154,7 +154,7 @@ test('F11: who leaves before the head pays the prompt that the provider took, on
   }
 })
 
-/** Says a word, then nothing until it is told to end; ends as it would have. */
+/** Says a word, then nothing until `end` is called; ends as it would have. */
 function gated(opened: Promise<void>): Script {
   return async (_, reply) => {
     reply.head(200, SSE_HEAD)

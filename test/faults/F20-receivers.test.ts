@@ -164,11 +164,11 @@ test('F20: a port where nobody listens: the log says so', async () => {
   assert.equal(logged.attempt.response_body, null)
 })
 
-test('F20: TLS: a certificate that is trusted is delivered to, a stranger’s and another name’s are not', async (t) => {
-  const stranger = createTestAuthority((remove) => t.after(remove))
+test('F20: TLS: a certificate that is trusted is delivered to, an unknown authority’s and another name’s are not', async (t) => {
+  const untrusted = createTestAuthority((remove) => t.after(remove))
   const trials = [
     { tls: authority.certify('IP:127.0.0.1'), error: null },
-    { tls: stranger.certify('IP:127.0.0.1'), error: 'TLS: certificate not trusted' },
+    { tls: untrusted.certify('IP:127.0.0.1'), error: 'TLS: certificate not trusted' },
     { tls: authority.certify('DNS:hooks.customer.com'), error: 'TLS: certificate of another name' },
   ]
   const attempts = trials.map(async ({ tls, error }) => {
@@ -177,7 +177,7 @@ test('F20: TLS: a certificate that is trusted is delivered to, a stranger’s an
     const logged = await attemptTo(`${secured.url}/`)
     if (error === null) assertDelivered(logged)
     else assertRetried(logged, null, error)
-    assert.equal(secured.received.length, error === null ? 1 : 0, 'nothing is said to a stranger')
+    assert.equal(secured.received.length, error === null ? 1 : 0, 'nothing is sent to an untrusted receiver')
   })
   await Promise.all(attempts)
 })

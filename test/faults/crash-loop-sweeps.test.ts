@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHAT, hello, open } from '../support/client.ts'
+import { CHAT, hello, open, getJson } from '../support/client.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
-import { everyRow, getJson, reconcile, type UsageRow } from '../support/ledger/money.ts'
+import { everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
 import { slowStream } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 

@@ -95,10 +95,23 @@ export interface UsageReport {
   readonly breakdown_by_model: readonly { readonly model: string; readonly tokens: number; readonly cost_usd: number }[]
 }
 
-export async function usageReport(gateway: Gateway, key: string): Promise<UsageReport> {
-  const answer = await send(gateway, '/v1/usage', { key })
-  if (answer.status !== 200) throw new Error(`/v1/usage answered ${answer.status}: ${answer.text}`)
-  return JSON.parse(answer.text) as UsageReport
+export function usageReport(gateway: Gateway, key: string): Promise<UsageReport> {
+  return getJson(gateway, key, '/v1/usage')
+}
+
+/** How long a busy gateway may turn a look at it away. */
+const OVERLOADED_MS = 60_000
+
+/** Asks again, as clients do, while the gateway is overloaded; rejects at any other refusal. */
+export async function getJson<T>(gateway: Gateway, key: string, path: string): Promise<T> {
+  const until = performance.now() + OVERLOADED_MS
+  for (;;) {
+    const { status, text, headers } = await send(gateway, path, { key })
+    if (status === 200) return JSON.parse(text) as T
+    const isOverloaded = status === 503 && text.includes('"code":"overloaded"')
+    if (!isOverloaded || performance.now() > until) throw new Error(`${path} answered ${status}: ${text}`)
+    await sleep(1000 * Number(headers['retry-after'] ?? 1))
+  }
 }
 
 /** Far more than anything takes, also where processes stand still for seconds, since others have the cores. */

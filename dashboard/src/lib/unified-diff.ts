@@ -1,5 +1,5 @@
 /**
- * Reads what `git diff` writes. The text is of strangers: hunks are read by their counts, so that no line of a file can pass
+ * Reads what `git diff` writes. The text is untrusted: hunks are read by their counts, so that no line of a file can pass
  * for a header, and whatever fits nowhere is left out. Lines and paths come out as they may be shown.
  */
 import { visibleLine, visibleName } from './visible-text.ts'

@@ -1,5 +1,5 @@
 /**
- * Text of strangers (models, commands, repositories) as it may be read: what would act on the reader is dropped, and what
+ * Untrusted text (models, commands, repositories) as it may be read: what would act on the reader is dropped, and what
  * hides or turns the direction of writing is shown by its code point, so that nothing looks like what it is not.
  */
 
@@ -39,7 +39,7 @@ function mark(character: string): string {
 }
 
 /**
- * Where a link in text that a model or a stranger wrote may lead: another site, or a mail. Not to a script or a document
+ * Where a link in text that a model or another person wrote may lead: another site, or a mail. Not to a script or a document
  * in the address, and not into this site, where a click would act for the person who is signed in.
  * @returns The address as a browser reads it; undefined where there is to be no link.
  */

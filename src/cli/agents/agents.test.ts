@@ -54,7 +54,7 @@ test('create takes the repository from origin and the name from the prompt, and 
   assert.match(String(asked?.key), /^[0-9a-f-]{36}$/)
 })
 
-test('create says all that it is told to; --json prints the agent', async () => {
+test('create sends every option; --json prints the agent', async () => {
   server.answers.set('POST /v1/agents', [{ status: 201, body: AGENT }])
   const flags = ['--repository', 'acme/app', '--name', 'Mine', '--model', 'm1', '--branch', 'next']
   const { stdout, stderr } = await run([

@@ -51,7 +51,7 @@ const event = (number: number): SentEvent => ({ event_id: `evt_${number}`, type:
 const ids = ({ events }: Followed) => events.map(({ id }) => id)
 const until = (check: () => boolean) => eventually(async () => check(), Boolean)
 
-test('it begins with what happens from now on, byte for byte, and ends when it is told to', async () => {
+test('it begins with what happens from now on, byte for byte, and ends when asked to', async () => {
   server.record(event(1))
   const followed = follow()
   await until(() => followed.line.length === 1)

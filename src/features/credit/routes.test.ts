@@ -96,12 +96,12 @@ const KINDS = ['grant', 'purchase', 'charge', 'refund'] as const satisfies reado
 test('INV-9: pages put together are exactly what the filter describes, in order, whatever comes meanwhile', async (t) => {
   const { account, spend, credit, clock, ask } = await setUp(t)
   const payer = await account('pro')
-  const stranger = await account('pro')
+  const outsider = await account('pro')
   const made: { kind: LedgerKind; at: number }[] = []
   const add = async (kind: (typeof KINDS)[number]) => {
     if (kind === 'charge') await spend(payer, { costNanoUsd: 5n })
     else await credit.enter(payer, { kind, nanoUsd: 7n, note: undefined, adjusts: undefined })
-    await spend(stranger, { costNanoUsd: 1n })
+    await spend(outsider, { costNanoUsd: 1n })
     made.push({ kind, at: clock.now })
   }
   clock.now = FIRST

@@ -95,11 +95,11 @@ export function createKeyRelease({ db, queue, log, closeTimeoutMs }: KeyReleaseI
       return pending.size
     },
     async close() {
-      const patience = new AbortController()
-      const timeout = pause(closeTimeoutMs, undefined, { signal: patience.signal }).catch(() => undefined)
+      const timer = new AbortController()
+      const timeout = pause(closeTimeoutMs, undefined, { signal: timer.signal }).catch(() => undefined)
       await Promise.race([Promise.all(pending.items()), timeout])
       isStopped = true
-      patience.abort()
+      timer.abort()
     },
   }
 }

@@ -344,7 +344,7 @@ function checkInvoices(invoices: readonly InvoiceDocument[], rows: Awaited<Retur
   assert.equal(next, rows.length + 1)
 }
 
-test('closing is a job that runs every hour, and stops when it is told to', async (t) => {
+test('closing is a job that runs every hour, and stops when asked to', async (t) => {
   const database = await temporaryDatabase(t)
   await (await ledgerDays(database, ada)).charge(day(1, 5))
   const kind = invoiceJobs({ db: database.db, ids: testIds, now: () => closingTime(2) })['invoices.close']

@@ -89,7 +89,7 @@ test('two keys of an account that use up their rejections use up those of the ac
     for (let at = 0; at < 60; at++) gate.enter(limitedCaller('acc', key), true).failed(true)
   }
   assert.ok(enterAll(() => gate.enter(limitedCaller('acc', 'key_3'), true), 1).error)
-  assert.equal(enterAll(() => gate.enter(limitedCaller('stranger'), true), 1).entries.length, 1)
+  assert.equal(enterAll(() => gate.enter(limitedCaller('unknown'), true), 1).entries.length, 1)
 })
 
 test('no more bodies of an account are read at once than it may have requests under way', () => {

@@ -185,7 +185,7 @@ test('UP-4: providers are in the order in which they are tried, those that are l
   models = before
 })
 
-test('a model past its day says so, what to use instead, and in two headers; before that day it is told in one', async () => {
+test('a model past its day says so, what to use instead, and in two headers; before that day one header says it', async () => {
   const before = models
   const deployments = [{ provider: 'local', model: 'own' }]
   const dated = { deployments, deprecation_date: '2026-01-31' }

@@ -329,7 +329,7 @@ test('ended jobs are kept for a week, processes for a day; alerts for ever', asy
   assert.equal((await everything(database, 'usage_alert')).length, 1)
 })
 
-test('retention stops between two batches when it is told to, and goes on the next time', async (t) => {
+test('retention stops between two batches when asked to, and goes on the next time', async (t) => {
   const controller = new AbortController()
   let left = 3
   const deleteOne = async () => {

@@ -55,7 +55,7 @@ test('an honest token signs in, and the code is exchanged with the verifier of P
 test('OIDC-1, JWT-3, F31: a token with a wrong claim, a wrong key or a wrong algorithm signs nobody in', async (t) => {
   const { idp, world, attempt } = await stage(t)
   const secret = new TextEncoder().encode(idp.clientSecret)
-  const stranger = await signingKey('first')
+  const otherKey = await signingKey('first')
   const unknown = await signingKey('unknown')
   const now = Math.floor(Date.now() / 1000)
   const changed = (claims: Readonly<Record<string, unknown>>) => (nonce: string) =>
@@ -73,7 +73,7 @@ test('OIDC-1, JWT-3, F31: a token with a wrong claim, a wrong key or a wrong alg
     'no subject': changed({ sub: undefined }),
     'another nonce': changed({ nonce: 'of another sign-in' }),
     'no nonce': changed({ nonce: undefined }),
-    'the key of somebody else under the same id': (nonce) => idp.sign(idp.claims(nonce), stranger),
+    'the key of somebody else under the same id': (nonce) => idp.sign(idp.claims(nonce), otherKey),
     'a key that is not published': (nonce) => idp.sign(idp.claims(nonce), unknown),
     'no signature': (nonce) => `${encoded({ alg: 'none' })}.${encoded(idp.claims(nonce))}.`,
     'HS256 with the client secret': (nonce) =>

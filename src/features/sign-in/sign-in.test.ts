@@ -211,9 +211,9 @@ test('whoever has no account here, or was switched off, is told so and gets no s
     return browser.get(await comeBack(browser, { url, path: '/auth/example?next=/activate', login: 'ada' }))
   }
   world.arrival = { kind: 'no account', email: 'ada@example.com' }
-  const stranger = await textFor()
-  assert.deepEqual([stranger.status, stranger.setCookies.length], [403, 1])
-  assert.match(stranger.text, /^You are not a member yet\nada@example.com .*\n\/sign-in\?next=%2Factivate$/s)
+  const outsider = await textFor()
+  assert.deepEqual([outsider.status, outsider.setCookies.length], [403, 1])
+  assert.match(outsider.text, /^You are not a member yet\nada@example.com .*\n\/sign-in\?next=%2Factivate$/s)
   world.arrival = { kind: 'disabled' }
   assert.match((await textFor()).text, /^You cannot sign in/)
   assert.equal(world.sessions.length, 0)

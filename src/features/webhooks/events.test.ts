@@ -78,8 +78,8 @@ test('TEN-1: what is told of an agent through all of its runs, and only that, on
     cursor = page.next_cursor
   }
   assert.deepEqual(paged, newest)
-  const stranger = await app.key(await app.account())
-  assert.deepEqual((await list(`agent_id=${id}`, stranger)).data, [])
+  const outsider = await app.key(await app.account())
+  assert.deepEqual((await list(`agent_id=${id}`, outsider)).data, [])
   for (const wrong of ['', 'agt_', "x'%25", accountId]) assert.deepEqual((await list(`agent_id=${wrong}`)).data, [])
   const { next_cursor: cursor } = await list(`agent_id=${id}&limit=1`)
   const elsewhere = await app.ask('GET', `/v1/events?agent_id=${other}&cursor=${cursor}`, {

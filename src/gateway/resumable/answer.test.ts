@@ -145,7 +145,7 @@ test('contract rule 1, IDEM-5: an early failure is a status for all who listen, 
   for (const { error } of await Promise.all(asked))
     assert.deepEqual([error?.status, error?.code], [503, 'provider_error'])
   const { client } = await once(running, testClient(), 3)
-  assert.match(textOf(client), /^id: 1\n/, 'it is run afresh, so it is told from the start')
+  assert.match(textOf(client), /^id: 1\n/, 'it runs again, so its events begin at 1')
 })
 
 test('402 before anything is held is a status, and frees the key', async () => {

@@ -50,7 +50,7 @@ test('what is kept has neither limits nor ids of the first request', async () =>
   )
 })
 
-test('the port is asked with account, endpoint, body, the completion’s id and the patience of the provider’s total', async () => {
+test('the port is asked with account, endpoint, body, the completion’s ID and the provider’s total timeout', async () => {
   const running = plane(() => good)
   await once(running)
   assert.deepEqual(running.idempotency.asks, [

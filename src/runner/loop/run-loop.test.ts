@@ -32,7 +32,7 @@ interface Kit {
   readonly controller: AbortController
 }
 
-/** A model that says what it is told to, turn after turn; after the last one it finishes. */
+/** A model that says what the script has, turn after turn; after the last one it finishes. */
 function kit(t: TestContext, turns: readonly Turn[], more: Partial<LoopInput> = {}): Kit {
   const sandbox = plainSandbox()
   t.after(() => sandbox.close())
@@ -90,7 +90,7 @@ function lastOf({ requests }: Kit): AgentMessage[] {
 
 const texts = (messages: readonly AgentMessage[]) => messages.map(({ content }) => content ?? '')
 
-test('explores, edits, runs the test, fixes, finishes: what it is told and what is recorded', async (t) => {
+test('explores, edits, runs the test, fixes, finishes: what the model receives and what is recorded', async (t) => {
   const k = kit(t, [
     call('search', { pattern: 'a - b' }),
     call('edit', { path: 'add.js', old: 'a - b', new: 'a * b' }),

@@ -255,7 +255,7 @@ test('edit: a file of the most bytes that are allowed is edited whole', async (t
   assert.equal(read('full'), `${'é'.repeat(349_999)}?\n`)
 })
 
-test('create: makes directories, and replaces nothing unless it is told to', async (t) => {
+test('create: makes directories, and replaces a file only when asked to', async (t) => {
   const { call, failure, read } = workspace(t, { a: 'old', empty: '' })
   assert.equal((await call('create', { path: 'new/deep/b', content: 'b\n' })).output, 'Wrote 2 bytes to ./new/deep/b.')
   assert.equal(read('new/deep/b'), 'b\n')

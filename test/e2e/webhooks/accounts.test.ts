@@ -15,13 +15,13 @@ import {
 let gateway: Gateway
 let receiver: Receiver
 let owner: Customer
-let stranger: Customer
+let outsider: Customer
 let webhook: NewWebhook
 let delivery: WireDelivery
 
 before(async () => {
   ;[gateway, receiver] = await Promise.all([startGateway({ config: LOOPBACK_ALLOWED }), startReceiver()])
-  ;[owner, stranger] = await Promise.all([newCustomer(gateway), newCustomer(gateway)])
+  ;[owner, outsider] = await Promise.all([newCustomer(gateway), newCustomer(gateway)])
   receiver.answer('/owner', KINDS.success, KINDS.gone)
   webhook = await owner.create({ url: `${receiver.url}/owner` })
   await owner.attempted(webhook.id, 'webhook.test')
@@ -48,7 +48,7 @@ test('another account’s endpoint is not found, on any route, and stays as it i
     ['POST', `${of}/redeliver`, { failed_since: '2026-01-01T00:00:00.000Z' }],
   ]
   for (const [method, path, body] of asked) {
-    const answer = await stranger.ask(method, path, body)
+    const answer = await outsider.ask(method, path, body)
     assert.deepEqual([answer.status, errorOf(answer).type], [404, 'not_found'], `${method} ${path}: ${answer.text}`)
     assert.ok(!answer.text.includes(receiver.url))
   }
@@ -57,15 +57,15 @@ test('another account’s endpoint is not found, on any route, and stays as it i
 })
 
 test('another account’s delivery is not found under an endpoint of one’s own', async () => {
-  const own = await stranger.create({ url: `${receiver.url}/stranger`, events: ['usage.alert'] })
+  const own = await outsider.create({ url: `${receiver.url}/outsider`, events: ['usage.alert'] })
   for (const [method, path] of [
     ['GET', ''],
     ['POST', '/redeliver'],
   ] as const) {
     const at = `/v1/webhooks/${own.id}/deliveries/${delivery.id}${path}`
-    assert.equal((await stranger.ask(method, at, method === 'POST' ? {} : undefined)).status, 404, at)
+    assert.equal((await outsider.ask(method, at, method === 'POST' ? {} : undefined)).status, 404, at)
   }
-  assert.equal((await stranger.ask('DELETE', `/v1/webhooks/${own.id}`)).status, 204)
+  assert.equal((await outsider.ask('DELETE', `/v1/webhooks/${own.id}`)).status, 204)
 })
 
 test('lists have what is one’s own alone, also behind another account’s cursor', async () => {
@@ -82,17 +82,17 @@ test('lists have what is one’s own alone, also behind another account’s curs
 })
 
 test('an event goes to its account’s endpoints and stream, and to no other’s', async () => {
-  const own = await stranger.create({ url: `${receiver.url}/own` })
-  await stranger.attempted(own.id, 'webhook.test')
+  const own = await outsider.create({ url: `${receiver.url}/own` })
+  await outsider.attempted(own.id, 'webhook.test')
   const leave = new AbortController()
   const { statusCode, body } = await open(gateway, '/v1/events/stream', {
-    key: stranger.key,
+    key: outsider.key,
     signal: leave.signal,
     fresh: true,
   })
   assert.equal(statusCode, 200)
   const theirs = await owner.trigger('agent.cancelled')
-  const mine = await stranger.trigger('agent.cancelled')
+  const mine = await outsider.trigger('agent.cancelled')
   let seen = ''
   for await (const piece of body) {
     seen += String(piece)
@@ -100,7 +100,7 @@ test('an event goes to its account’s endpoints and stream, and to no other’s
   }
   leave.abort()
   assert.ok(!seen.includes(theirs.id))
-  await stranger.attempted(own.id, 'agent.cancelled')
+  await outsider.attempted(own.id, 'agent.cancelled')
   const ids = receiver.at('/own').map(({ headers }) => headers['webhook-id'])
   assert.ok(!ids.includes(theirs.id))
 })

@@ -25,7 +25,7 @@ function holdAnswers(receiver: Receiver, path: string): () => void {
   return resolve
 }
 
-test('WH-3, F13: the database goes while a receiver has the event: it is told as delivered, or comes again, with one id', async (t) => {
+test('WH-3, F13: the database goes while a receiver has the event: it is reported as delivered, or sent again, with one ID', async (t) => {
   const [postgres, receiver] = await Promise.all([startPostgres(), startReceiver()])
   const env = { DATABASE_URL: postgres.url, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
   const gateway = await startGateway({ config: LOOPBACK_ALLOWED, env, args: ['--migrate'] })

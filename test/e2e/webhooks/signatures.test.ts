@@ -46,8 +46,8 @@ async function assertSigned(received: Received, secrets: readonly string[]): Pro
   }
   const hex = secrets.map((secret) => opensslHmac(bytes, secret))
   assert.equal(headers['turnpike-signature'], hex.join(','))
-  const stranger = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
-  assert.throws(() => new Webhook(stranger).verify(text, headers), /No matching signature/)
+  const otherSecret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+  assert.throws(() => new Webhook(otherSecret).verify(text, headers), /No matching signature/)
 }
 
 function assertNotSignedBy({ headers, bytes }: Received, secret: string): void {

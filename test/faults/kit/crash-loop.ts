@@ -220,7 +220,7 @@ interface Evidence {
 function compare({ log, seen, rows }: Evidence) {
   const byName = Map.groupBy(rows, ({ client_request_id: name }) => name)
   const billed = [...log]
-  const strangers = rows.filter(({ cost_usd, client_request_id: name }) => cost_usd > 0 && !log.has(name ?? ''))
+  const unlogged = rows.filter(({ cost_usd, client_request_id: name }) => cost_usd > 0 && !log.has(name ?? ''))
   const wholeRow = ({ name }: Seen): UsageRow | undefined => byName.get(name)?.[0]
   return {
     requests: seen.length,
@@ -228,8 +228,8 @@ function compare({ log, seen, rows }: Evidence) {
     billedByProvider: billed.length,
     unmetered: billed.filter(([name]) => !byName.has(name)).length,
     meteredTwice: billed.filter(([name, { calls }]) => (byName.get(name)?.length ?? 0) > calls).length,
-    phantoms: strangers.filter((row) => !isPromptAlone(row)).length,
-    neverArrived: strangers.filter(isPromptAlone).length,
+    phantoms: unlogged.filter((row) => !isPromptAlone(row)).length,
+    neverArrived: unlogged.filter(isPromptAlone).length,
     inexact: seen.filter((each) => each.whole && wholeRow(each)?.completion_tokens !== WORDS).length,
     calledTwice: seen.filter(({ name, idempotent }) => idempotent && (log.get(name)?.calls ?? 0) > 1).length,
     estimated: rows.filter(({ usage_source }) => usage_source === 'estimated').length,

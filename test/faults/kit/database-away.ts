@@ -83,8 +83,8 @@ async function assertRefusesFast(gateway: Gateway, key: string): Promise<void> {
   assert.equal(models.status, 200, 'a known key is a known key')
   const tookMs = performance.now() - startedAt
   assert.ok(tookMs < ANSWERED_WITHIN_MS, `answered after ${tookMs} ms`)
-  const stranger = await send(gateway, '/v1/models', { key: 'nobody' })
-  assert.ok([401, 429].includes(stranger.status), stranger.text) // unknown keys of one address are rate limited
+  const unknown = await send(gateway, '/v1/models', { key: 'nobody' })
+  assert.ok([401, 429].includes(unknown.status), unknown.text) // unknown keys of one address are rate limited
   const probe = await send(gateway, '/readyz', { fresh: true })
   assert.equal(probe.status, 503, probe.text)
   assert.equal((await send(gateway, '/healthz', { fresh: true })).status, 200)

@@ -81,7 +81,7 @@ async function ask(server: Server, scenario: Scenario, { plan, lastEventId }: As
   const request = httpRequest(options)
   const over = new Promise<void>((resolve) => request.once('close', resolve))
   request.on('error', () => {})
-  const patience = setTimeout(() => request.destroy(), TOO_LONG_MS)
+  const timer = setTimeout(() => request.destroy(), TOO_LONG_MS)
   request.end(JSON.stringify({ model, stream, max_tokens: MAX_TOKENS, messages: [{ role: 'user', content: name }] }))
   const leave = (): void => {
     received.left = true
@@ -96,7 +96,7 @@ async function ask(server: Server, scenario: Scenario, { plan, lastEventId }: As
     // how it ended is in `received`
   }
   await over
-  clearTimeout(patience)
+  clearTimeout(timer)
   return received
 }
 

@@ -76,11 +76,11 @@ export function judge({ asked, provider, rows, mayBeHeld }: Evidence): Judged {
         `${fault}: ${JSON.stringify({ ...one, account: one.account.id, slots: [...one.slots].length, calls, rows: own })}`,
     )
   })
-  const strangers = rows.filter(({ client_request_id: name }) => !asked.some(({ plan }) => plan.name === name))
+  const unasked = rows.filter(({ client_request_id: name }) => !asked.some(({ plan }) => plan.name === name))
   return {
     reasons,
     honest,
-    differences: [...differences, ...strangers.map((row) => `nobody asked: ${JSON.stringify(row)}`)],
+    differences: [...differences, ...unasked.map((row) => `nobody asked: ${JSON.stringify(row)}`)],
   }
 }
 

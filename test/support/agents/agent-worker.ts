@@ -1,4 +1,4 @@
-/** A worker of agents in this process: real git, real database, a shell for a sandbox, and a model that does as it is told. */
+/** A worker of agents in this process: real git, real database, a shell for a sandbox, and a scripted model. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Literals for the ports of the data plane: a network that plays scripts, a client that keeps what it is told. */
+/** Literals for the ports of the data plane: a network that plays scripts, a client that records what it receives. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { ChatRequest } from '../../../src/domain/chat.ts'

@@ -1,6 +1,6 @@
 /** What tests ask a running gateway about money. */
 
-import { type Answer, CHAT, eventually, hello, send } from '../client.ts'
+import { type Answer, CHAT, eventually, getJson, hello, send } from '../client.ts'
 import type { Gateway } from '../gateway.ts'
 import { bodyOf, completion, counts } from '../providers/answers.ts'
 import type { Script } from '../providers/fake-provider.ts'
@@ -41,12 +41,6 @@ export interface UsageRow {
   readonly completion_tokens: number
   readonly cost_usd: number
   readonly client_request_id: string | null
-}
-
-export async function getJson<T>(gateway: Gateway, key: string, path: string): Promise<T> {
-  const answer = await send(gateway, path, { key })
-  if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${answer.text}`)
-  return JSON.parse(answer.text) as T
 }
 
 export function reconcile(gateway: Gateway, key: string): Promise<Reconciled> {

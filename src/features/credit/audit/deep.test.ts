@@ -41,8 +41,8 @@ test('what does not fit the time of a request is partial, and its cursor goes on
   assert.deepEqual([audit.status, audit.findings], ['complete', []])
 
   const { cursor } = (await get('?deep=true')).body.audit
-  const stranger = await account('pro')
-  const refused = await get(`?deep=true&cursor=${cursor}`, stranger.id)
+  const outsider = await account('pro')
+  const refused = await get(`?deep=true&cursor=${cursor}`, outsider.id)
   assert.deepEqual([refused.status, refused.body.error.param], [400, 'cursor'])
   await get('?deep=true')
   assert.equal((await get(`?deep=true&cursor=${cursor}`)).status, 400, 'a new one takes its place')

@@ -50,7 +50,7 @@ export interface RunInput {
   readonly onProgress?: ((audit: StoredAudit) => void) | undefined
 }
 
-/** Continues an audit to its end, or until it is told to stop. @returns Whether it has ended. */
+/** Continues an audit to its end, or until its signal aborts. @returns Whether it has ended. */
 export async function runAudit(input: RunInput, audit: StoredAudit): Promise<boolean> {
   const { db, now, signal, budgetMs, share = 1 } = input
   const work = beginWork(input, audit)

@@ -43,10 +43,10 @@ export async function makeAttempt(input: AttemptInput, delivery: Delivery, signa
   signal.throwIfAborted()
   const startedAt = now()
   const begunAt = clock()
-  const patience = untilGivenUp(signal, stopGraceMs)
-  const answer = await send(input, delivery, { startedAt, signal: patience.signal, deadlineMs })
+  const grace = untilGivenUp(signal, stopGraceMs)
+  const answer = await send(input, delivery, { startedAt, signal: grace.signal, deadlineMs })
     .catch((error: unknown) => failedAnswer(input, delivery, error))
-    .finally(patience.end)
+    .finally(grace.end)
   return { ...answer, startedAt, durationMs: Math.max(0, Math.round(clock() - begunAt)) }
 }
 
