@@ -81,9 +81,27 @@ const VECTORS: readonly Vector[] = [
     nanoUsd: 14_616_000n,
   },
   {
-    // The text of 18599 is in no stored copy: the block is the one of January 2026 in 11364, the same complaint.
+    // 17 × 0.05 + 482 × 0.4 = 0.85 + 192.8 = 193.65; with the 448 reasoning tokens alone it was 180.05.
+    name: 'reasoning is part of the output, not all of it (litellm 18599)',
+    provider: 'openai',
+    usage: {
+      completion_tokens: 482,
+      prompt_tokens: 17,
+      total_tokens: 499,
+      completion_tokens_details: {
+        rejected_prediction_tokens: 0,
+        accepted_prediction_tokens: 0,
+        audio_tokens: 0,
+        reasoning_tokens: 448,
+      },
+      prompt_tokens_details: { audio_tokens: 0, cached_tokens: 0 },
+    },
+    tariff: { input_per_million: 0.05, output_per_million: 0.4, cached_input_per_million: 0.005 },
+    nanoUsd: 193_650n,
+  },
+  {
     // 10 × 5 + 66360 × 0.5 + 32435 × 6.25 + 5120 × 25 = 50 + 33180 + 202718.75 + 128000 = 363948.75.
-    name: 'reads and writes of the cache in one answer, with thinking (litellm 18599, by way of 11364)',
+    name: 'reads and writes of the cache in one answer, with thinking (litellm 11364)',
     provider: 'anthropic',
     usage: {
       input_tokens: 10,
