@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport, getJson } from '../support/client.ts'
+import { CHAT, completionOf, errorOf, eventually, getJson, hello, send, usageReport } from '../support/client.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
-import { creditAtRest, creditOf, everyRow, type LedgerRow, race, reconcile, reportsMaxTokens, type UsageRow } from '../support/ledger/money.ts'
+import {
+  creditAtRest,
+  creditOf,
+  everyRow,
+  type LedgerRow,
+  race,
+  reconcile,
+  reportsMaxTokens,
+  type UsageRow,
+} from '../support/ledger/money.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 /** Output alone costs: 100 tokens are a thousandth of a dollar. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Answer, CHAT, errorOf, eventually, hello, send, getJson } from '../support/client.ts'
+import { type Answer, CHAT, errorOf, eventually, getJson, hello, send } from '../support/client.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { creditAtRest, everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
 import { mountSmallDisk } from '../support/process/small-disk.ts'

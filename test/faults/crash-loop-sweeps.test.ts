@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHAT, hello, open, getJson } from '../support/client.ts'
+import { CHAT, getJson, hello, open } from '../support/client.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
 import { everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
 import { slowStream } from '../support/providers/answers.ts'

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { send, untilActive, getJson } from '../support/client.ts'
+import { getJson, send, untilActive } from '../support/client.ts'
 import { dialect } from '../support/database.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
 import { creditAtRest, everyRow, type LedgerRow, reconcile } from '../support/ledger/money.ts'

@@ -3,10 +3,18 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHAT, errorOf, eventually, hello, send, getJson } from '../support/client.ts'
+import { CHAT, errorOf, eventually, getJson, hello, send } from '../support/client.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
 import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/http/heavy-requests.ts'
-import { creditAtRest, everyRow, type LedgerRow, race, reconcile, reportsMaxTokens, type UsageRow } from '../support/ledger/money.ts'
+import {
+  creditAtRest,
+  everyRow,
+  type LedgerRow,
+  race,
+  reconcile,
+  reportsMaxTokens,
+  type UsageRow,
+} from '../support/ledger/money.ts'
 import { type PostgresServer, startPostgres } from '../support/process/postgres-server.ts'
 import { type RedisServer, startRedis } from '../support/process/redis-server.ts'
 import { answerStream, completion, counts, ordinary, slowStream, textChunks } from '../support/providers/answers.ts'

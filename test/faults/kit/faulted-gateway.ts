@@ -3,7 +3,7 @@
  * says what the provider generated, is nothing held, does it all add up?
  */
 import assert from 'node:assert/strict'
-import { type Answer, CHAT, eventually, hello, send, getJson } from '../../support/client.ts'
+import { type Answer, CHAT, eventually, getJson, hello, send } from '../../support/client.ts'
 import { type Gateway, startGateway } from '../../support/gateway.ts'
 import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../../support/ledger/money.ts'
 import type { Script } from './byte-script.ts'
