@@ -102,15 +102,11 @@ function violations(files: readonly SourceFile[]): string[] {
 }
 
 const WITHOUT_CYCLES = /^(src|scripts|test\/support|dashboard\/src|catalogue)\/.+\.tsx?$/
-/** Folders that still have cycles. This list only ever becomes shorter. */
-const WITH_KNOWN_CYCLES: readonly string[] = ['src/protocols/']
 
 /** Finds import cycles of any kind: static, type-only, re-exports, `import()`, worker URLs. */
 function cycles(files: readonly SourceFile[]): string[] {
   const edges = new Map(files.map((file) => [file.path, importsOf(file).map(({ target }) => target)]))
-  return components(edges)
-    .filter((paths) => !WITH_KNOWN_CYCLES.some((folder) => paths.every((path) => path.startsWith(folder))))
-    .map((paths) => `${paths[0]}:1: an import cycle: ${paths.join(', ')}`)
+  return components(edges).map((paths) => `${paths[0]}:1: an import cycle: ${paths.join(', ')}`)
 }
 
 /** Returns the strongly connected components of more than one file, or of one that imports itself (Tarjan 1972). */

@@ -2,7 +2,6 @@
 import type { ChatRequest, ReasoningEffort } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { isRecord } from '../lib/json.ts'
-import type { RenderTarget } from './protocol.ts'
 
 /** For a parameter that a provider cannot honour, where leaving it out would change the answer. */
 export function unsupportedParameter(
@@ -24,7 +23,7 @@ export function unsupportedContent(param: string, what: string): GatewayError {
  */
 export function outputLimitOf(
   { maxTokens: requested }: Pick<ChatRequest, 'maxTokens'>,
-  { outputTokens: held }: RenderTarget,
+  { outputTokens: held }: { readonly outputTokens?: number | undefined },
 ): number | undefined {
   if (requested === undefined || held === undefined) return requested ?? held
   return Math.min(requested, held)
