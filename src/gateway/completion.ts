@@ -100,7 +100,7 @@ export interface OutcomeState {
   lastReported: RunningEstimate | undefined
 }
 
-/** Set by resumable/idempotency.ts for a request with an `Idempotency-Key`. */
+/** Assigned by resumable/answer.ts for a request with an `Idempotency-Key`. */
 export interface IdempotentState {
   readonly run: IdempotentRun
   /** What its client and its repeats listen to, where the answer is a stream. */

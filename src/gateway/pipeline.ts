@@ -4,11 +4,10 @@
  *   1 authenticate  before this file, in http/: who calls
  *   2 parse         parse.ts: the client's JSON becomes a ChatRequest, validated once
  *   3 admit         admit.ts: candidates, rate limits, then the most that it can cost is held; between the two
- *                   resumable/idempotency.ts: a repeat of a request gets the answer of the first
+ *                   resumable/answer.ts: a repeat of a request gets the answer of the first
  *   4 select        routing/select.ts: the candidate of the next attempt
  *   5 attempt       attempt.ts: one call or more, until an answer begins; a failed attempt leads back to 4
- *   6 deliver       deliver.ts: the answer, whole or as a stream; top-up.ts while a stream approaches its hold;
- *                   resumable/answer.ts: a stream with a key, which others can follow
+ *   6 deliver       deliver.ts: the answer, whole or as a stream; top-up.ts while a stream approaches its hold
  *   7 settle        settle.ts: always, exactly once, before the last byte: usage, cost, outcome
  *
  * It must not know SQL, the HTTP server, or any feature: what it needs of them are the ports.
@@ -24,8 +23,8 @@ import { createDelivery, deliverStream, deliverWhole, failStream } from './deliv
 import { clientError, completionHeaders } from './headers.ts'
 import { type Incoming as ParsedIncoming, parse } from './parse.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
-import { answerResumable } from './resumable/answer.ts'
-import { beginIdempotent, endRun, type KeyedRequest, replayed } from './resumable/idempotency.ts'
+import { answerKeyed } from './resumable/answer.ts'
+import { endRun } from './resumable/idempotency.ts'
 import { createKeptStreams, type KeptStreams } from './resumable/registry.ts'
 import { brokenStatus, conclude, priceBroken, runningEstimates, settle } from './settle.ts'
 
@@ -67,11 +66,15 @@ export function createGateway(
       const remove = inFlight.add(completion)
       client.onLeave(() => disconnect(completion))
       try {
-        const surroundings = { ports, client, settings: settings() }
-        const { idempotencyKey: key } = incoming
-        if (key !== undefined) return await answerKeyed(completion, { ...incoming, key }, { ...surroundings, streams })
-        if (completion.admitted.request.stream) await answerStream(completion, surroundings)
-        else await answerWhole(completion, surroundings)
+        const answer = completion.admitted.request.stream ? answerStream : answerWhole
+        const run = (to: ClientConnection): Promise<void> =>
+          answer(completion, { ports, client: to, settings: settings() })
+        const { idempotencyKey: key, lastEventId, body, findings } = incoming
+        if (key !== undefined) {
+          const request = { key, body, fingerprint: findings?.fingerprint, lastEventId }
+          return await answerKeyed(completion, { ports, client, streams, run }, request)
+        }
+        await run(client)
         return undefined
       } finally {
         remove()
@@ -109,19 +112,6 @@ interface Surroundings {
   readonly settings: AttemptSettings
 }
 
-/** @returns the answer of an earlier request with the same key; undefined: it is answered. */
-async function answerKeyed(
-  completion: Completion,
-  { key, body, findings, lastEventId }: Incoming & { readonly key: string },
-  { ports, client, settings, streams }: Surroundings & { readonly streams: KeptStreams },
-): Promise<SavedAnswer | undefined> {
-  const known = findings?.fingerprint && { fingerprint: findings.fingerprint }
-  const request = { key, body, ...known }
-  if (!completion.admitted.request.stream) return await answerOnce(completion, { ports, client, settings }, request)
-  const run = (kept: ClientConnection) => answerStream(completion, { ports, client: kept, settings })
-  return await answerResumable(completion, { ports, client, streams, run }, { ...request, lastEventId })
-}
-
 async function answerWhole(completion: Completion, { ports, client, settings }: Surroundings): Promise<void> {
   try {
     await holdCredit(completion, ports)
@@ -142,25 +132,6 @@ async function answerStream(completion: Completion, { ports, client, settings }:
   } catch (error) {
     failStream(delivery, await endBroken(completion, ports, error))
   }
-}
-
-/** @returns the answer of an earlier request with the same key; undefined: it is answered. */
-async function answerOnce(
-  completion: Completion,
-  surroundings: Surroundings,
-  request: KeyedRequest,
-): Promise<SavedAnswer | undefined> {
-  const { ports } = surroundings
-  try {
-    const begun = await beginIdempotent(completion, ports, request)
-    if (begun.kind === 'replay') return replayed(completion.admitted, begun.answer)
-    if (begun.kind !== 'run') throw new Error('Only streams can be followed while they run.')
-    completion.idempotent = { run: begun.run, stream: undefined }
-  } catch (error) {
-    throw clientError(completion, ports, error)
-  }
-  await answerWhole(completion, surroundings)
-  return undefined
 }
 
 /** Charges for what was used of an answer that broke off. @returns the error for the client. */

@@ -1,6 +1,6 @@
 /**
- * Answers a stream with an `Idempotency-Key`: the first request runs it, its repeats follow it, in this process or another,
- * and those that come after its end get what is kept. No client's disconnect ends it before its grace.
+ * Answers a request with an `Idempotency-Key`: the first one runs, and its repeats get its answer. Repeats of a stream
+ * follow it while it runs, in this process or another; no client's disconnect ends it before its grace.
  */
 import type { IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -21,27 +21,49 @@ const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 250
 const UNREACHABLE_RETRY_MS = 5_000
 
-export interface ResumableSurroundings {
+interface Surroundings {
   readonly ports: GatewayPorts
   readonly client: ClientConnection
   readonly streams: KeptStreams
-  /** Runs the completion, writing to the stream. */
-  readonly run: (stream: ClientConnection) => Promise<void>
+  /** Runs the completion, writing to `client`. */
+  readonly run: (client: ClientConnection) => Promise<void>
 }
 
-export interface ResumableRequest {
+interface KeyedRequest {
   readonly key: string
   readonly body: unknown
-  readonly fingerprint?: Uint8Array | undefined
-  /** The last event that the client has; undefined: none. */
+  readonly fingerprint: Uint8Array | undefined
+  /** The last event that the client has of a stream; undefined: none. */
   readonly lastEventId: number | undefined
 }
 
 /** @returns the answer of an earlier request with the same key; undefined: it is answered. */
-export async function answerResumable(
+export function answerKeyed(
   completion: Completion,
-  surroundings: ResumableSurroundings,
-  request: ResumableRequest,
+  surroundings: Surroundings,
+  request: KeyedRequest,
+): Promise<SavedAnswer | undefined> {
+  const answer = completion.admitted.request.stream ? answerStream : answerWhole
+  return answer(completion, surroundings, request)
+}
+
+async function answerWhole(
+  completion: Completion,
+  { ports, client, run }: Surroundings,
+  request: KeyedRequest,
+): Promise<SavedAnswer | undefined> {
+  const begun = await begin(completion, ports, request)
+  if (begun.kind === 'replay') return replayed(completion.admitted, begun.answer)
+  if (begun.kind !== 'run') throw new Error('Only streams can be followed while they run.')
+  completion.idempotent = { run: begun.run, stream: undefined }
+  await run(client)
+  return undefined
+}
+
+async function answerStream(
+  completion: Completion,
+  surroundings: Surroundings,
+  request: KeyedRequest,
 ): Promise<SavedAnswer | undefined> {
   const { ports, client } = surroundings
   const { admitted, cancellation } = completion
@@ -72,10 +94,11 @@ interface Following<Begun = IdempotentStart> {
 async function begin(
   completion: Completion,
   ports: GatewayPorts,
-  { key, body, fingerprint, goneSubjectId }: ResumableRequest & { readonly goneSubjectId: string | undefined },
+  { key, body, fingerprint, goneSubjectId }: KeyedRequest & { readonly goneSubjectId?: string | undefined },
 ): Promise<IdempotentStart> {
+  const { stream } = completion.admitted.request
   try {
-    return await beginIdempotent(completion, ports, { key, body, fingerprint, stream: true, goneSubjectId })
+    return await beginIdempotent(completion, ports, { key, body, fingerprint, stream, goneSubjectId })
   } catch (error) {
     throw clientError(completion, ports, error)
   }
@@ -83,7 +106,7 @@ async function begin(
 
 async function follow(
   completion: Completion,
-  surroundings: ResumableSurroundings,
+  surroundings: Surroundings,
   { begun, after }: Following,
 ): Promise<Followed> {
   const { admitted } = completion
@@ -99,7 +122,7 @@ async function follow(
 /** The first request: it makes the stream, for itself and for all repeats. */
 async function runStream(
   completion: Completion,
-  { client, streams, run: runCompletion }: ResumableSurroundings,
+  { client, streams, run: runCompletion }: Surroundings,
   run: IdempotentRun,
 ): Promise<Followed> {
   const { admitted } = completion
@@ -165,7 +188,7 @@ function withHeaders(admitted: AdmittedRequest, error: GatewayError): GatewayErr
 
 async function followElsewhere(
   completion: Completion,
-  surroundings: ResumableSurroundings,
+  surroundings: Surroundings,
   following: Following<Extract<IdempotentStart, { kind: 'elsewhere' }>>,
 ): Promise<Followed> {
   const { client } = surroundings
@@ -189,7 +212,7 @@ async function followElsewhere(
 
 async function relay(
   { admitted, cancellation }: Completion,
-  { client, streams }: ResumableSurroundings,
+  { client, streams }: Surroundings,
   { begun, after }: Following<Extract<IdempotentStart, { kind: 'elsewhere' }>>,
 ): Promise<RelayEnd> {
   const over = new AbortController()

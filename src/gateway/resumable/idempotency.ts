@@ -18,7 +18,7 @@ export const ENDPOINT = 'POST /v1/chat/completions'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A request with its key, as the port takes it. */
-export type KeyedRequest = Pick<IdempotentRequest, 'key' | 'body' | 'fingerprint' | 'stream' | 'goneSubjectId'>
+type KeyedRequest = Pick<IdempotentRequest, 'key' | 'body' | 'fingerprint' | 'stream' | 'goneSubjectId'>
 
 /** How long a request waits for another with its key. */
 export function maxWaitOf({ route }: AdmittedRequest): number {
