@@ -18,10 +18,11 @@ const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arg
 const said = (role: 'user' | 'assistant', content: ChatMessage['content']) =>
   ({ role, content: content ?? null }) as const
 
+const BASE = { model: 'ours', messages: [USER], stream: false, includeUsage: false, n: 1, extra: {} }
+
 function render({ protocol }: Provider, request: Partial<ChatRequest>) {
-  const base = { model: 'ours', messages: [USER], stream: false, includeUsage: false, n: 1, extra: {} }
   const target = { model: 'theirs', maxOutputTokens: undefined }
-  const { body, warnings } = protocol.renderRequest({ ...base, ...request }, target)
+  const { body, warnings } = protocol.renderRequest({ ...BASE, ...request }, target)
   return { body: JSON.parse(body), warnings }
 }
 
@@ -41,6 +42,14 @@ test('OpenAI leaves chunks unpadded where the client says so', () => {
   const unpadded = { include_usage: true, include_obfuscation: false }
   assert.deepEqual(options({ stream: true, plainChunks: true }), unpadded)
   assert.equal(options({ plainChunks: true }), undefined)
+})
+
+test('OpenAI gets refusals of earlier answers as fields and as parts', () => {
+  const refused = { role: 'assistant', content: null, refusal: 'No.' } as const
+  const text = { type: 'text', text: 'a' } as const
+  const inParts = { role: 'assistant', content: [text, { type: 'refusal', refusal: 'No.' }] } as const
+  const messages = [USER, refused, inParts, said('assistant', 'x')]
+  assert.deepEqual(messagesAt(openai, messages), { messages, warnings: [] })
 })
 
 test('Groq gets a temperature above 0, with a warning', () => {
@@ -81,6 +90,22 @@ test('different ids stay different when Mistral gets them', () => {
   )
 })
 
+test('Mistral’s thinking models get earlier reasoning as the first part of the content', () => {
+  const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'r' }] }
+  const text = { type: 'text', text: 'x' } as const
+  const contentOf = (content: ChatMessage['content']) => {
+    const messages = [{ role: 'assistant', content: content ?? null, reasoning_content: 'r' }] as const
+    const target = { model: 'magistral-medium-latest', maxOutputTokens: undefined }
+    const { body, warnings } = mistral.protocol.renderRequest({ ...BASE, messages }, target)
+    assert.deepEqual(warnings, [])
+    return JSON.parse(body).messages[0].content
+  }
+  assert.deepEqual(contentOf('x'), [thought, text])
+  assert.deepEqual(contentOf([text]), [thought, text])
+  assert.deepEqual(contentOf(''), [thought])
+  assert.deepEqual(contentOf(null), [thought])
+})
+
 test('Ollama rejects an image’s address, not its data', () => {
   const withImage = (url: string) => [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] as const
   assert.throws(() => messagesAt(ollama, withImage('https://host/a.png')), rejects('messages[0].content[0]'))
@@ -90,6 +115,16 @@ test('Ollama rejects an image’s address, not its data', () => {
 test('Perplexity rejects results of tools with their path', () => {
   const result = { role: 'tool', tool_call_id: 'c', content: '1' } as const
   assert.throws(() => messagesAt(perplexity, [USER, result]), rejects('messages[1].role'))
+})
+
+test('Perplexity rejects tools, and is offered none that may not be called', () => {
+  const isRefused = (error: unknown) => error instanceof GatewayError && error.param === 'tools'
+  for (const toolChoice of [undefined, 'auto', 'required'] as const) {
+    const request = toolChoice === undefined ? { tools: [TOOL] } : { tools: [TOOL], toolChoice }
+    assert.throws(() => render(perplexity, request), isRefused)
+  }
+  const { body, warnings } = render(perplexity, { tools: [TOOL], toolChoice: 'none' })
+  assert.deepEqual([body.tools, body.tool_choice, warnings], [undefined, undefined, ['tool_choice']])
 })
 
 test('Perplexity gets successive messages of one role as one message, with a warning', () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../domain/chat.ts'
+import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { partsOf } from '../protocols/openai-chat/messages.ts'
 import type { Body, OpenAiChatOptions } from '../protocols/openai-chat/options.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import { bearer, type Provider } from './provider.ts'
@@ -56,12 +58,13 @@ function renameFields(body: Body): void {
   if (body['tool_choice'] === 'required') body['tool_choice'] = 'any'
 }
 
+const MESSAGE_FIELDS = ['role', 'content', 'tool_calls', 'tool_call_id', 'name', 'prefix'] as const
 const OPTIONS: OpenAiChatOptions = {
   severalChoices: false,
   streamOptions: false,
   reasoningField: 'none',
   reasoningEfforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
-  messageFields: ['role', 'content', 'tool_calls', 'tool_call_id', 'name', 'prefix'],
+  messageFields: MESSAGE_FIELDS,
   namedRoles: ['tool'],
   systemFirst: true,
   adaptRequest: shortenToolIds,
@@ -77,7 +80,26 @@ const OPTIONS: OpenAiChatOptions = {
   },
 }
 const plain = openaiChat(OPTIONS)
-const thinking = openaiChat({ ...OPTIONS, reasoningField: 'thinking' })
+const thinking = openaiChat({
+  ...OPTIONS,
+  reasoningField: 'reasoning_content',
+  messageFields: [...MESSAGE_FIELDS, 'reasoning_content'],
+  adaptBody(body, { warnings }) {
+    renameFields(body)
+    body['messages'] = (body['messages'] as readonly Json[]).map((message) => withThinking(message, warnings))
+  },
+})
+
+/** Sends earlier reasoning as the first part of the content. */
+function withThinking({ reasoning_content: text, ...message }: Json, warnings: Set<string>): Json {
+  if (text === undefined) return message
+  if (message['role'] !== 'assistant') {
+    warnings.add('messages[].reasoning_content')
+    return message
+  }
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] }
+  return { ...message, content: [thinking, ...partsOf(message['content'])] }
+}
 
 /** Models whose templates accept earlier thinking; others fail on it. */
 const THINKING_MODELS = /^magistral-|^mistral-(small|medium)-(latest|26\d\d|[4-9]|3[.-]5)/

@@ -1,4 +1,5 @@
-import type { ChatRequest } from '../domain/chat.ts'
+import type { ChatMessage, ChatRequest } from '../domain/chat.ts'
+import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import type { Body, Rendered } from '../protocols/openai-chat/options.ts'
 import { requestsSearch, type ToolUses } from '../protocols/server-tools.ts'
@@ -18,6 +19,26 @@ function keepChunksUnpadded(body: Body, { request: { plainChunks } }: Rendered):
   if (body['stream'] && plainChunks) body['stream_options'] = { include_usage: true, include_obfuscation: false }
 }
 
+/** Sends refusals of earlier answers as such. The codec renders them as text, since no other host supports them. */
+function keepRefusals(body: Body, { request: { messages } }: Rendered): void {
+  if (!messages.some(hasRefusal)) return
+  const rendered = body['messages'] as readonly Json[]
+  body['messages'] = messages.map((message, at) => withRefusal(message, rendered[at] ?? {}))
+}
+
+function hasRefusal({ refusal, content }: ChatMessage): boolean {
+  return refusal !== undefined || (Array.isArray(content) && content.some(({ type }) => type === 'refusal'))
+}
+
+function withRefusal(message: ChatMessage, rendered: Json): Json {
+  if (message.role !== 'assistant' || !hasRefusal(message)) return rendered
+  const { refusal, content } = message
+  const { content: parts } = rendered
+  if (!Array.isArray(content) || !Array.isArray(parts)) return { ...rendered, content, refusal }
+  const kept = content.map((part, at) => (part.type === 'refusal' ? part : parts[at]))
+  return { ...rendered, content: kept, refusal }
+}
+
 /** The originator of the format. Its reasoning models refuse `max_tokens`; all its models take the newer name. */
 export const openai: Provider = {
   id: 'openai',
@@ -30,10 +51,12 @@ export const openai: Provider = {
     allowedTools: true,
     customTools: true,
     originalDetail: true,
-    refusals: true,
     reasoningField: 'none',
     toolUses,
-    adaptBody: keepChunksUnpadded,
+    adaptBody(body, rendered) {
+      keepChunksUnpadded(body, rendered)
+      keepRefusals(body, rendered)
+    },
     forwards: {
       fields: [
         'verbosity',

@@ -3,7 +3,7 @@ import { isRecord, type Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { partsOf } from '../protocols/openai-chat/messages.ts'
 import type { Body, Rendered } from '../protocols/openai-chat/options.ts'
-import { unsupportedContent } from '../protocols/parameters.ts'
+import { unsupportedContent, unsupportedParameter } from '../protocols/parameters.ts'
 import { DEFAULT_USE_LIMIT, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
 
@@ -19,7 +19,10 @@ function toolUses({ extra }: ChatRequest, model: string): ToolUses {
   return { [name]: { limit: 1, counted: 'always', param: 'web_search_options' } }
 }
 
-function refuseToolMessages(request: ChatRequest): ChatRequest {
+/** Tools that may not be called are dropped by `toolChoices`. */
+function refuseTools(request: ChatRequest): ChatRequest {
+  const { tools = [], toolChoice } = request
+  if (tools.length > 0 && toolChoice !== 'none') throw unsupportedParameter('tools')
   const at = request.messages.findIndex(({ role }) => role === 'tool')
   if (at >= 0) throw unsupportedContent(`messages[${at}].role`, "messages of role 'tool'")
   return request
@@ -60,13 +63,14 @@ export const perplexity: Provider = {
     toolUses,
     reasoningEfforts: { none: 'minimal', xhigh: 'high', max: 'high' },
     systemFirst: true,
-    adaptRequest: refuseToolMessages,
+    adaptRequest: refuseTools,
+    toolChoices: [],
     adaptBody: alternateRoles,
     messageFields: ['role', 'content'],
     namedRoles: [],
     responseFormats: ['json_schema'],
     dropped: ['user', 'metadata', 'store', 'prediction', 'seed'],
-    refused: ['tools', 'logprobs', 'top_logprobs', 'logit_bias', 'parallel_tool_calls', 'modalities'],
+    refused: ['logprobs', 'top_logprobs', 'logit_bias', 'parallel_tool_calls', 'modalities'],
     refusedParts: ['input_audio', 'file'],
     serviceTiers: {},
     forwards: {

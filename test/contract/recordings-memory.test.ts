@@ -11,7 +11,7 @@ import { createSseDecoder } from '../../src/protocols/framing.ts'
 import { MESSAGE_RULES } from '../../src/protocols/openai-chat/errors.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
 import { type Frame, ProviderError, type UpstreamProtocol } from '../../src/protocols/protocol.ts'
-import { vendorFieldReader } from '../../src/providers/groq.ts'
+import { withVendorField } from '../../src/providers/groq.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
 import { type ReadChoice, readStream, readWhole } from '../support/providers/recording-reader.ts'
 import { loadRecordings } from '../support/providers/recordings.ts'
@@ -26,7 +26,7 @@ interface Recorded {
 const OWN = join(import.meta.dirname, '../../src/protocols/openai-chat/fixtures')
 
 /** Each host's recordings are read as that host's; others, and our own fixtures, as the plain format's. */
-const PLAIN = openaiChat({ adaptChunk: vendorFieldReader('x_vendor') })
+const PLAIN = withVendorField(openaiChat(), 'x_vendor')
 
 function codecOf(file: string): UpstreamProtocol {
   const [host = ''] = file.split('/')

@@ -22,7 +22,7 @@ export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
     toolUses: options.toolUses,
     renderRequest: (request, target) => renderRequest(request, target, dialect),
     parseResponse,
-    streamParser: () => streamParser(options),
+    streamParser,
     parseError,
   }
 }

@@ -46,18 +46,6 @@ test('earlier reasoning goes back under the host’s name for it, or is left out
   })
 })
 
-test('earlier reasoning may be a part of the content, before all else', () => {
-  const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'r' }] }
-  const said = { type: 'text', text: 'x' } as const
-  const contentOf = (content: ChatMessage['content']) =>
-    render([{ role: 'assistant', content: content ?? null, reasoning_content: 'r' }], { reasoningField: 'thinking' })
-      .messages[0].content
-  assert.deepEqual(contentOf('x'), [thought, said])
-  assert.deepEqual(contentOf([said]), [thought, said])
-  assert.deepEqual(contentOf(''), [thought])
-  assert.deepEqual(contentOf(null), [thought])
-})
-
 test('reasoning is taken under both of its names, and sent once', () => {
   const alias = { role: 'assistant', content: 'x', reasoning: 'r' } as const
   const both = { ...alias, reasoning_content: 'r' } as const
@@ -95,13 +83,12 @@ test('the context is never sent', () => {
   )
 })
 
-test('an earlier refusal is text to all who do not know refusals', () => {
+test('an earlier refusal is sent as text', () => {
   const refused = { role: 'assistant', content: null, refusal: 'No.' } as const
   const inParts = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] } as const
   assert.deepEqual(render([refused]).messages, [{ role: 'assistant', content: 'No.' }])
   assert.deepEqual(render([{ ...refused, content: '' }]).messages, [{ role: 'assistant', content: 'No.' }])
   assert.deepEqual(render([inParts]).messages, [{ role: 'assistant', content: [{ type: 'text', text: 'No.' }] }])
-  assert.deepEqual(render([refused, inParts], { refusals: true }).messages, [refused, inParts])
   const answered = { role: 'assistant', content: 'x' } as const
   assert.deepEqual(render([{ ...answered, refusal: null }]).messages, [answered])
 })

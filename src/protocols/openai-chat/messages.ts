@@ -85,9 +85,9 @@ function renameRole(message: Json, { options }: Rendering): Json {
 }
 
 /** Turns a refusal into text; only the originator supports refusals. */
-function renderRefusal(message: Json, { options }: Rendering): Json {
+function renderRefusal(message: Json): Json {
   const { role, refusal, content } = message
-  if (role !== 'assistant' || options.refusals) return message
+  if (role !== 'assistant') return message
   if (Array.isArray(content) && content.some(isRefusal)) return { ...message, content: content.map(refusalAsText) }
   if (refusal === undefined) return message
   const { refusal: _, ...rest } = message
@@ -113,14 +113,9 @@ function renderReasoning(message: Json, { options, warnings, isToolLoop }: Rende
     if (filler !== undefined) return { ...rest, reasoning_content: filler }
     return content === undefined && alias === undefined ? message : rest
   }
-  if (field === 'thinking') return { ...rest, content: [thinkingPart(text), ...partsOf(message.content)] }
   if (field !== 'none') return { ...rest, [field]: text }
   warnings.add('messages[].reasoning_content')
   return rest
-}
-
-function thinkingPart(text: string): Json {
-  return { type: 'thinking', thinking: [{ type: 'text', text }] }
 }
 
 function joinText(message: Json, { options }: Rendering): Json {

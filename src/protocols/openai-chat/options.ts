@@ -3,7 +3,6 @@
  * single host is an `adapt…` function in that host's own file. The codec must not name hosts.
  */
 import type { ChatRequest, ContentPart, ReasoningEffort, Role } from '../../domain/chat.ts'
-import type { Json } from '../../lib/json.ts'
 import type { ForwardedFields } from '../body-fields.ts'
 import type { ToolUses } from '../server-tools.ts'
 
@@ -17,10 +16,8 @@ export type Refusable =
   | 'logit_bias'
   | 'frequency_penalty'
   | 'presence_penalty'
-  | 'tools'
   | 'parallel_tool_calls'
   | 'modalities'
-  | 'reasoning_effort'
 
 export interface OpenAiChatOptions {
   /** The name of the answer's length limit. Default: `max_tokens`. */
@@ -78,13 +75,8 @@ export interface OpenAiChatOptions {
   readonly refusedParts?: readonly ContentPart['type'][]
   /** Whether content of text parts alone must be a string; the parts are joined. */
   readonly joinedText?: boolean
-  /** Whether `refusal` of earlier answers is supported, as field and part. Default: false, it is sent as text. */
-  readonly refusals?: boolean
-  /**
-   * The field in which earlier reasoning is sent back. Default: `reasoning_content`. `thinking`: as a part of the
-   * content. `none`: it is dropped.
-   */
-  readonly reasoningField?: 'reasoning_content' | 'reasoning' | 'thinking' | 'none'
+  /** The field in which earlier reasoning is sent back. Default: `reasoning_content`. `none`: it is dropped. */
+  readonly reasoningField?: 'reasoning_content' | 'reasoning' | 'none'
   /** `reasoning_content` of assistants that have none, in conversations with tool calls, where hosts require it. */
   readonly missingReasoning?: string
 
@@ -97,8 +89,6 @@ export interface OpenAiChatOptions {
   readonly adaptRequest?: (request: ChatRequest) => ChatRequest
   /** Changes the rendered body in place, last of all; names what it drops or adjusts in `warnings`. */
   readonly adaptBody?: (body: Body, rendered: Rendered) => void
-  /** Changes a streamed chunk before it is read. On the hot path: return the chunk itself where nothing changes. */
-  readonly adaptChunk?: (chunk: Json) => Json
 }
 
 /** A body being rendered: parameters by their names on the wire, absent or undefined where not sent. */

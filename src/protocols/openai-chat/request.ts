@@ -171,9 +171,6 @@ function isDefault(name: Refusable, value: unknown): boolean {
       return value === true
     case 'modalities':
       return Array.isArray(value) && value.every((modality) => modality === 'text')
-    case 'tools':
-    case 'reasoning_effort':
-      return false
   }
 }
 
@@ -197,12 +194,10 @@ function renderTools(
   if (tools === undefined || tools.length === 0) {
     return { tools: undefined, choice: toolChoice === 'none' || toolChoice === 'auto' ? undefined : toolChoice }
   }
-  const areRefused = options.refused?.includes('tools') ?? false
-  if (toolChoice === 'none' && (areRefused || options.toolChoices?.includes('none') === false)) {
+  if (toolChoice === 'none' && options.toolChoices?.includes('none') === false) {
     warnings.add('tool_choice')
     return { tools: undefined, choice: undefined }
   }
-  if (areRefused) throw unsupportedParameter('tools')
   if (tools.some(isCustom)) {
     if (options.customTools) return renderCustom({ tools, choice: toolChoice })
     throw unsupportedParameter(`tools[${tools.findIndex(isCustom)}].type`)

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ChatEvent } from '../../domain/chat.ts'
-import { vendorFieldReader } from '../../providers/groq.ts'
+import { withVendorField } from '../../providers/groq.ts'
 import { createSseDecoder } from '../framing.ts'
 import { type Frame, ProviderError } from '../protocol.ts'
+import { openaiChat } from './index.ts'
 import { streamParser } from './stream.ts'
 
 function readFixture(name: string): ChatEvent[] {
@@ -16,7 +17,7 @@ function readFixture(name: string): ChatEvent[] {
 }
 
 function readFrames(frames: readonly Frame[]): ChatEvent[] {
-  const parser = streamParser({ adaptChunk: vendorFieldReader('x_vendor') })
+  const parser = withVendorField(openaiChat(), 'x_vendor').streamParser()
   const events: ChatEvent[] = []
   for (const frame of frames) if (parser.push(frame, events)) break
   parser.end(events)

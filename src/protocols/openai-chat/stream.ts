@@ -6,7 +6,6 @@ import type { ChatEvent, FinishReason, ToolCallEvent } from '../../domain/chat.t
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { failureOf } from './errors.ts'
-import type { OpenAiChatOptions } from './options.ts'
 import {
   addDetail,
   argumentsText,
@@ -64,7 +63,7 @@ interface State {
  * later counts. Annotations and other extensions are passed on piece by piece. Usage in a chunk that reports an
  * error is still appended before the throw, so that it can be settled.
  */
-export function streamParser({ adaptChunk }: Pick<OpenAiChatOptions, 'adaptChunk'> = {}): StreamParser {
+export function streamParser(): StreamParser {
   const state: State = { choices: [], answerId: '', isDone: false }
   return {
     push(frame, events) {
@@ -74,7 +73,7 @@ export function streamParser({ adaptChunk }: Pick<OpenAiChatOptions, 'adaptChunk
         return true
       }
       const chunk = parseChunk(frame)
-      if (chunk !== undefined) readChunk(state, adaptChunk === undefined ? chunk : adaptChunk(chunk), events)
+      if (chunk !== undefined) readChunk(state, chunk, events)
       return false
     },
     end(events) {
