@@ -1,11 +1,13 @@
 import {
   AGREED,
   ALL_CAPABILITIES,
-  type CatalogueEntry,
   type CataloguePricing,
   CHAT_PARAMETERS,
+  catalogueEntries,
   HYBRID_PARAMETERS,
+  type Rates,
   REASONING_PARAMETERS,
+  rates,
   released,
   TEXT_AND_IMAGES,
 } from './entry.ts'
@@ -13,12 +15,11 @@ import {
 const PRICE_LIST = { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' } as const
 
 const COMMON = {
+  provider: 'anthropic',
   owned_by: 'anthropic',
   capabilities: ALL_CAPABILITIES,
   input_modalities: TEXT_AND_IMAGES,
   supported_parameters: HYBRID_PARAMETERS,
-  aliases: [],
-  deprecation_date: null,
   source: PRICE_LIST,
 } as const
 
@@ -30,32 +31,11 @@ const REASONING_WITHOUT_FORCING = [
   'tools',
 ] as const
 
-/** Dollars per million tokens: cache writes cost one and a quarter of input for five minutes, twice for an hour. */
-function rates({
-  input,
-  output,
-  cached,
-}: {
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-}) {
-  return {
-    input_per_million: input,
-    output_per_million: output,
-    cached_input_per_million: cached,
-    cache_write_per_million: input * 1.25,
-    cache_write_1h_per_million: input * 2,
-  }
-}
+/** Cache writes cost one and a quarter of input for five minutes, and twice for an hour. */
+const ratesOf = (own: Rates) => rates({ ...own, cacheWrite: own.input * 1.25, cacheWrite1h: own.input * 2 })
 
 /** Every model with the fee of a thousand web searches. */
-const prices = (own: Parameters<typeof rates>[0]): CataloguePricing => ({
-  ...rates(own),
-  server_tools: { web_search: 10 },
-})
-
-const upstream = (model: string) => [{ provider: 'anthropic', model }] as const
+const prices = (own: Rates): CataloguePricing => ({ ...ratesOf(own), server_tools: { web_search: 10 } })
 
 /**
  * The maker first, then a cloud that asks the same (models.dev, 2026-07-01).
@@ -67,9 +47,8 @@ const upstreams = (model: string, profile: string) =>
     { provider: 'bedrock', model: profile, priority: 1 },
   ] as const
 
-export const ANTHROPIC: readonly CatalogueEntry[] = [
+export const ANTHROPIC = catalogueEntries(COMMON, [
   {
-    ...COMMON,
     id: 'claude-fable-5-1',
     name: 'Claude Fable 5.1',
     created: released('2026-09-01'),
@@ -77,41 +56,30 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: prices({ input: 10, output: 50, cached: 0.25 }),
     supported_parameters: REASONING_WITHOUT_FORCING,
-    deployments: upstream('claude-fable-5-1'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
     note: 'It refuses tool choices that force a call.',
   },
   {
-    ...COMMON,
     id: 'claude-opus-5-5',
     name: 'Claude Opus 5.5',
     created: released('2026-09-22'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
     pricing: prices({ input: 4, output: 20, cached: 0.2 }),
-    aliases: [],
-    deprecation_date: null,
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('claude-opus-5-5'),
     source: { url: 'https://github.com/TheKrush/PromptFuel/releases/tag/v1.0.21', read: '2026-11-20' },
   },
   {
-    ...COMMON,
     id: 'claude-sonnet-5-5',
     name: 'Claude Sonnet 5.5',
     created: released('2026-09-29'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
     pricing: prices({ input: 2, output: 10, cached: 0.1 }),
-    aliases: [],
-    deprecation_date: null,
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('claude-sonnet-5-5'),
     source: { url: 'https://github.com/TheKrush/PromptFuel/releases/tag/v1.0.23', read: '2026-11-20' },
     note: 'The cache-read price is the one since 2026-10-07.',
   },
   {
-    ...COMMON,
     id: 'claude-haiku-5-5',
     name: 'Claude Haiku 5.5',
     created: released('2026-10-07'),
@@ -119,28 +87,22 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: {
       ...prices({ input: 0.1, output: 0.5, cached: 0.01 }),
-      tiers: [{ above_prompt_tokens: 100_000, ...rates({ input: 0.5, output: 2.5, cached: 0.05 }) }],
+      tiers: [{ above_prompt_tokens: 100_000, ...ratesOf({ input: 0.5, output: 2.5, cached: 0.05 }) }],
     },
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('claude-haiku-5-5'),
     source: { url: 'https://platform.claude.com/docs/en/models/haiku-5-5/overview.md', read: '2026-11-23' },
     note: 'For prompts above 100 000 tokens the provider asks five times as much, which this price list cannot say.',
   },
   {
-    ...COMMON,
     id: 'claude-opus-5',
     name: 'Claude Opus 5',
     created: released('2026-07-24'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
     pricing: prices({ input: 5, output: 25, cached: 0.5 }),
-    aliases: [],
-    deprecation_date: null,
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('claude-opus-5'),
   },
   {
-    ...COMMON,
     id: 'claude-sonnet-5',
     name: 'Claude Sonnet 5',
     created: released('2026-06-30'),
@@ -152,7 +114,6 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     source: { url: 'https://platform.claude.com/docs/en/models/sonnet-5/overview.md', read: '2026-11-23' },
   },
   {
-    ...COMMON,
     id: 'claude-fable-5',
     name: 'Claude Fable 5',
     created: released('2026-06-09'),
@@ -161,10 +122,8 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     pricing: prices({ input: 10, output: 50, cached: 1 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-fable-5', 'global.anthropic.claude-fable-5'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
-    ...COMMON,
     id: 'claude-opus-4-8',
     name: 'Claude Opus 4.8',
     created: released('2026-05-28'),
@@ -173,10 +132,8 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-opus-4-8', 'global.anthropic.claude-opus-4-8'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
-    ...COMMON,
     id: 'claude-opus-4-7',
     name: 'Claude Opus 4.7',
     created: released('2026-04-16'),
@@ -185,25 +142,20 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     supported_parameters: REASONING_PARAMETERS,
     deployments: upstreams('claude-opus-4-7', 'global.anthropic.claude-opus-4-7'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
-    ...COMMON,
     id: 'claude-sonnet-4-6',
     name: 'Claude Sonnet 4.6',
     created: released('2026-02-17'),
     context_window: 1_000_000,
     max_output_tokens: 128_000,
     pricing: prices({ input: 3, output: 15, cached: 0.3 }),
-    aliases: [],
-    deprecation_date: null,
     deployments: upstreams('claude-sonnet-4-6', 'global.anthropic.claude-sonnet-4-6'),
     settled: {
       max_output_tokens: 'the provider’s own; litellm gives 64 000 for the partner cloud, pi-ai 128 000 for both',
     },
   },
   {
-    ...COMMON,
     id: 'claude-opus-4-6',
     name: 'Claude Opus 4.6',
     created: released('2026-02-05'),
@@ -211,10 +163,8 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     deployments: upstreams('claude-opus-4-6', 'global.anthropic.claude-opus-4-6-v1'),
-    source: { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' },
   },
   {
-    ...COMMON,
     id: 'claude-opus-4-5-20251101',
     name: 'Claude Opus 4.5',
     created: released('2025-11-24'),
@@ -222,11 +172,9 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     max_output_tokens: 64_000,
     pricing: prices({ input: 5, output: 25, cached: 0.5 }),
     aliases: ['claude-opus-4-5'],
-    deprecation_date: null,
     deployments: upstreams('claude-opus-4-5-20251101', 'global.anthropic.claude-opus-4-5-20251101-v1:0'),
   },
   {
-    ...COMMON,
     id: 'claude-haiku-4-5-20251001',
     name: 'Claude Haiku 4.5',
     created: released('2025-10-15'),
@@ -234,11 +182,9 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     max_output_tokens: 64_000,
     pricing: prices({ input: 1, output: 5, cached: 0.1 }),
     aliases: ['claude-haiku-4-5'],
-    deprecation_date: null,
     deployments: upstreams('claude-haiku-4-5-20251001', 'global.anthropic.claude-haiku-4-5-20251001-v1:0'),
   },
   {
-    ...COMMON,
     id: 'claude-sonnet-4-5-20250929',
     name: 'Claude Sonnet 4.5',
     created: released('2025-09-29'),
@@ -246,7 +192,7 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     max_output_tokens: 64_000,
     pricing: {
       ...prices({ input: 3, output: 15, cached: 0.3 }),
-      tiers: [{ above_prompt_tokens: 200_000, ...rates({ input: 6, output: 22.5, cached: 0.6 }) }],
+      tiers: [{ above_prompt_tokens: 200_000, ...ratesOf({ input: 6, output: 22.5, cached: 0.6 }) }],
     },
     aliases: ['claude-sonnet-4-5'],
     deprecation_date: '2026-11-30',
@@ -254,7 +200,6 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     deployments: upstreams('claude-sonnet-4-5-20250929', 'global.anthropic.claude-sonnet-4-5-20250929-v1:0'),
   },
   {
-    ...COMMON,
     id: 'claude-opus-4-1-20250805',
     name: 'Claude Opus 4.1',
     created: released('2025-08-05'),
@@ -269,7 +214,6 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     settled: { deprecation_date: 'litellm gives the day of the partner cloud; the provider’s own came first' },
   },
   {
-    ...COMMON,
     id: 'claude-sonnet-4-20250514',
     name: 'Claude Sonnet 4',
     created: released('2025-05-22'),
@@ -279,12 +223,10 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     aliases: ['claude-sonnet-4', 'claude-sonnet-4-0'],
     deprecation_date: '2026-06-15',
     replacement: 'claude-sonnet-4-6',
-    deployments: upstream('claude-sonnet-4-20250514'),
     note: 'The provider allowed 64 000 output tokens; 16 000 is what the service interface promises for this row.',
     settled: { sources: AGREED, max_output_tokens: 'what the service interface promises' },
   },
   {
-    ...COMMON,
     id: 'claude-3-5-haiku-20241022',
     name: 'Claude Haiku 3.5',
     created: released('2024-10-22'),
@@ -295,7 +237,6 @@ export const ANTHROPIC: readonly CatalogueEntry[] = [
     deprecation_date: '2026-02-19',
     replacement: 'claude-haiku-4-5-20251001',
     supported_parameters: CHAT_PARAMETERS,
-    deployments: upstream('claude-3-5-haiku-20241022'),
     settled: { sources: 'shut down; the price list keeps its row for the service interface' },
   },
-]
+])

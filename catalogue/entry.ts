@@ -123,6 +123,60 @@ export interface CatalogueEntry {
   readonly note?: string
 }
 
+/** What the entries of one maker share; each may override it. */
+interface Shared extends Partial<CatalogueEntry> {
+  /** Has each model under its ID, unless the entry names deployments. */
+  readonly provider?: string
+}
+
+type Default<Given> =
+  | 'aliases'
+  | 'deprecation_date'
+  | (Given extends { readonly provider: string } ? 'deployments' : never)
+type OwnFields<Given> = Omit<CatalogueEntry, keyof Given | Default<Given>> & Partial<CatalogueEntry>
+
+/** Completes entries by what they share. Without their own they have no aliases and no date of deprecation. */
+export function catalogueEntries<Given extends Shared>(
+  { provider = '', ...shared }: Given,
+  models: readonly (OwnFields<Given> & Pick<CatalogueEntry, 'id'>)[],
+): readonly CatalogueEntry[] {
+  return models.map((own) => {
+    const deployments = [{ provider, model: own.id }]
+    // The type of `models` requires each field that is neither shared nor a default.
+    return { aliases: [], deprecation_date: null, deployments, ...shared, ...own } as unknown as CatalogueEntry
+  })
+}
+
+/** Dollars per million tokens. */
+export interface Rates {
+  readonly input: number
+  readonly output: number
+  readonly cached?: number
+  readonly cacheWrite?: number
+  readonly cacheWrite1h?: number
+  readonly cacheWrite12h?: number
+  readonly audio?: number
+  readonly cachedAudio?: number
+  readonly reasoning?: number
+}
+
+const FIELDS: Readonly<Record<keyof Rates, keyof CatalogueRates>> = {
+  input: 'input_per_million',
+  output: 'output_per_million',
+  cached: 'cached_input_per_million',
+  cacheWrite: 'cache_write_per_million',
+  cacheWrite1h: 'cache_write_1h_per_million',
+  cacheWrite12h: 'cache_write_12h_per_million',
+  audio: 'audio_input_per_million',
+  cachedAudio: 'cached_audio_input_per_million',
+  reasoning: 'reasoning_output_per_million',
+}
+
+export function rates({ input, output, ...others }: Rates) {
+  const named = Object.entries(others).map(([name, usd]) => [FIELDS[name as keyof Rates], usd])
+  return { ...(Object.fromEntries(named) as CatalogueRates), input_per_million: input, output_per_million: output }
+}
+
 /** @param isoDate `2025-08-05`. @returns Unix seconds of its midnight UTC. */
 export function released(isoDate: string): number {
   return Date.parse(isoDate) / 1000

@@ -2,22 +2,19 @@
  * OpenAI's tariff in its own terms: rates of a model, and how service tiers, long prompts and kept caches change them.
  * `npm run catalogue:check` compares each figure that comes out of it with two price collections.
  */
-import type { CataloguePricing, CatalogueServiceTier } from './entry.ts'
+import { type CataloguePricing, type CatalogueServiceTier, type Rates, rates } from './entry.ts'
 
-/** Dollars per million tokens. */
-interface Rates {
-  readonly input: number
-  readonly output: number
+interface PlainRates extends Rates {
   readonly cached: number
 }
 
-interface WritingRates extends Rates {
+interface WritingRates extends PlainRates {
   /** Whether cache writes are charged, which they are since GPT-5.6: one and a quarter of input for 30 minutes, two and a half for 12 hours. */
   readonly writes?: boolean
 }
 
 /** A factor on the standard rates, or the rates where the page rounds them or raises them unevenly. */
-type Service = number | Rates
+type Service = number | PlainRates
 
 /** Prompts above it cost twice the input and cache rates and one and a half times the output, for the whole request. */
 const LONG_PROMPT_TOKENS = 272_000
@@ -26,9 +23,9 @@ const LONG_PROMPT_TOKENS = 272_000
 const WEB_SEARCH = { web_search: 10 } as const
 
 /** A model whose rates do not depend on the length of the prompt. */
-export function prices(rates: Rates, services: Readonly<Record<string, Service>>): CataloguePricing {
-  const tiers = Object.entries(services).map(([name, service]) => [name, ratesOf(scaled(rates, service))])
-  return { ...ratesOf(rates), server_tools: WEB_SEARCH, service_tiers: withFast(Object.fromEntries(tiers)) }
+export function prices(own: PlainRates, services: Readonly<Record<string, Service>>): CataloguePricing {
+  const tiers = Object.entries(services).map(([name, service]) => [name, ratesOf(scaled(own, service))])
+  return { ...ratesOf(own), server_tools: WEB_SEARCH, service_tiers: withFast(Object.fromEntries(tiers)) }
 }
 
 /**
@@ -68,23 +65,15 @@ function longTier(rates: WritingRates) {
   return { above_prompt_tokens: LONG_PROMPT_TOKENS, ...ratesOf(long) }
 }
 
-function scaled({ input, output, cached }: Rates, service: Service): Rates {
+function scaled({ input, output, cached }: PlainRates, service: Service): PlainRates {
   if (typeof service !== 'number') return service
   return { input: input * service, output: output * service, cached: cached * service }
 }
 
 function ratesOf({ input, output, cached, writes }: WritingRates) {
-  const standard = {
-    input_per_million: microDollars(input),
-    output_per_million: microDollars(output),
-    cached_input_per_million: microDollars(cached),
-  }
-  if (writes !== true) return standard
-  return {
-    ...standard,
-    cache_write_per_million: microDollars(input * 1.25),
-    cache_write_12h_per_million: microDollars(input * 2.5),
-  }
+  const standard = { input: microDollars(input), output: microDollars(output), cached: microDollars(cached) }
+  if (writes !== true) return rates(standard)
+  return rates({ ...standard, cacheWrite: microDollars(input * 1.25), cacheWrite12h: microDollars(input * 2.5) })
 }
 
 /** Products of decimals, without what binary fractions add. */

@@ -1,26 +1,27 @@
 import {
   ALL_CAPABILITIES,
-  type CatalogueEntry,
   CHAT_PARAMETERS,
+  catalogueEntries,
   collection,
   genaiPrices,
   HYBRID_PARAMETERS,
   REASONING_PARAMETERS,
+  rates,
   released,
   TEXT_AND_IMAGES,
 } from './entry.ts'
 import { longPromptPrices, prices } from './openai-prices.ts'
 
+const LITELLM = collection('litellm')
+
 const COMMON = {
+  provider: 'openai',
   owned_by: 'openai',
   capabilities: ALL_CAPABILITIES,
   input_modalities: TEXT_AND_IMAGES,
   supported_parameters: CHAT_PARAMETERS,
-  aliases: [],
-  deprecation_date: null,
+  source: LITELLM,
 } as const
-
-const LITELLM = collection('litellm')
 
 /** The provider's own page of a model. */
 const modelPage = (model: string) =>
@@ -36,8 +37,6 @@ const PREVIEW_SEARCH = {
   'server_tools.web_search': 'litellm gives the fee of the preview tool of the models before GPT-5',
 } as const
 
-const upstream = (model: string) => [{ provider: 'openai', model }] as const
-
 const TOOLS_NEED_NO_EFFORT = 'Tools in chat completions need reasoning_effort "none".'
 
 /** Its Chat Completions take tools of these models with effort `none` only, and some of them have no such effort. */
@@ -47,9 +46,8 @@ const WITHOUT_TOOLS = { ...ALL_CAPABILITIES, function_calling: false } as const
 
 const REASONING_WITHOUT_TOOLS = ['max_tokens', 'reasoning_effort', 'response_format', 'structured_outputs'] as const
 
-export const OPENAI: readonly CatalogueEntry[] = [
+export const OPENAI = catalogueEntries(COMMON, [
   {
-    ...COMMON,
     id: 'gpt-6.2-astra',
     name: 'GPT-6.2 Astra',
     created: released('2026-11-17'),
@@ -57,13 +55,11 @@ export const OPENAI: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 8, output: 40, cached: 0.4, writes: true }),
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-6.2-astra'),
     source: { url: 'https://github.com/BerriAI/litellm/discussions/52347', read: '2026-11-23' },
     note: 'Cached input is 60 % below GPT-6 Astra’s (litellm’s announcement of 2026-11-17). Cache writes, long prompts and service tiers follow the rules that the provider’s page of GPT-6.2 Sol gives; the page of this model could not be read.',
     settled: TOO_NEW,
   },
   {
-    ...COMMON,
     id: 'gpt-6.2-sol',
     name: 'GPT-6.2 Sol',
     created: released('2026-11-17'),
@@ -71,12 +67,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 10, cached: 0.1, writes: true }),
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-6.2-sol'),
     source: modelPage('gpt-6.2-sol'),
     settled: TOO_NEW,
   },
   {
-    ...COMMON,
     id: 'gpt-6.1-sol',
     name: 'GPT-6.1 Sol',
     created: released('2026-09-29'),
@@ -85,13 +79,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 10, cached: 0.1, writes: true }),
     supported_parameters: REASONING_WITHOUT_TOOLS,
-    deployments: upstream('gpt-6.1-sol'),
-    source: LITELLM,
     note: NO_TOOLS,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-6-astra',
     name: 'GPT-6 Astra',
     created: released('2026-09-03'),
@@ -100,56 +91,39 @@ export const OPENAI: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 10, output: 50, cached: 1, writes: true }),
     supported_parameters: REASONING_WITHOUT_TOOLS,
-    deployments: upstream('gpt-6-astra'),
-    source: LITELLM,
     note: NO_TOOLS,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-6.1-terra',
     name: 'GPT-6.1 Terra',
     created: released('2026-10-26'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 1, output: 5, cached: 0.05, writes: true }),
-    aliases: [],
-    deprecation_date: null,
     supported_parameters: HYBRID_PARAMETERS,
-    deployments: upstream('gpt-6.1-terra'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-6-sol',
     name: 'GPT-6 Sol',
     created: released('2026-09-22'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 10, cached: 0.2, writes: true }),
-    aliases: [],
-    deprecation_date: null,
     supported_parameters: HYBRID_PARAMETERS,
-    deployments: upstream('gpt-6-sol'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-6-luna',
     name: 'GPT-6 Luna',
     created: released('2026-09-22'),
     context_window: 1_050_000,
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 0.1, output: 0.5, cached: 0.01, writes: true }),
-    aliases: [],
-    deprecation_date: null,
     supported_parameters: HYBRID_PARAMETERS,
-    deployments: upstream('gpt-6-luna'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: {
       ...SHORT_PROMPT_WINDOW,
@@ -158,7 +132,6 @@ export const OPENAI: readonly CatalogueEntry[] = [
     },
   },
   {
-    ...COMMON,
     id: 'gpt-5.6-sol',
     name: 'GPT-5.6 Sol',
     created: released('2026-07-09'),
@@ -171,15 +144,12 @@ export const OPENAI: readonly CatalogueEntry[] = [
     price_ends: '2026-11-21',
     aliases: ['gpt-5.6'],
     supported_parameters: HYBRID_PARAMETERS,
-    deployments: upstream('gpt-5.6-sol'),
-    source: LITELLM,
     note:
       'The provider promised the reduced price through 2026-11-21 and has announced none after it; the list price of 2026-07-09 applies again from 2026-11-22. Set pricing in the configuration file where its page says otherwise. ' +
       TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-5.6-terra',
     name: 'GPT-5.6 Terra',
     created: released('2026-07-09'),
@@ -187,13 +157,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 12, cached: 0.2, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    deployments: upstream('gpt-5.6-terra'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-5.6-luna',
     name: 'GPT-5.6 Luna',
     created: released('2026-07-09'),
@@ -201,13 +168,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 0.2, output: 1.2, cached: 0.02, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    deployments: upstream('gpt-5.6-luna'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-5.5-2026-04-23',
     name: 'GPT-5.5',
     created: released('2026-04-23'),
@@ -216,13 +180,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     pricing: longPromptPrices({ input: 5, output: 30, cached: 0.5 }, { flex: 0.5, priority: 2.5 }),
     aliases: ['gpt-5.5'],
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5.5-2026-04-23'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-5.4-2026-03-05',
     name: 'GPT-5.4',
     created: released('2026-03-05'),
@@ -234,13 +195,10 @@ export const OPENAI: readonly CatalogueEntry[] = [
     ),
     aliases: ['gpt-5.4'],
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5.4-2026-03-05'),
-    source: LITELLM,
     note: TOOLS_NEED_NO_EFFORT,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
-    ...COMMON,
     id: 'gpt-5.4-mini-2026-03-17',
     name: 'GPT-5.4 mini',
     created: released('2026-03-17'),
@@ -249,11 +207,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     pricing: prices({ input: 0.75, output: 4.5, cached: 0.075 }, { flex: 0.5, priority: 2 }),
     aliases: ['gpt-5.4-mini'],
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5.4-mini-2026-03-17'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-5.4-nano-2026-03-17',
     name: 'GPT-5.4 nano',
     created: released('2026-03-17'),
@@ -263,11 +218,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     aliases: ['gpt-5.4-nano'],
     deprecation_date: '2027-04-01',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5.4-nano-2026-03-17'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-5.2-2025-12-11',
     name: 'GPT-5.2',
     created: released('2025-12-11'),
@@ -276,11 +228,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     pricing: prices({ input: 1.75, output: 14, cached: 0.175 }, { flex: 0.5, priority: 2 }),
     aliases: ['gpt-5.2'],
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5.2-2025-12-11'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-5.1-2025-11-13',
     name: 'GPT-5.1',
     created: released('2025-11-13'),
@@ -290,11 +239,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     aliases: ['gpt-5.1'],
     deprecation_date: '2027-04-01',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5.1-2025-11-13'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-5-2025-08-07',
     name: 'GPT-5',
     created: released('2025-08-07'),
@@ -305,11 +251,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     deprecation_date: '2026-12-11',
     replacement: 'gpt-6.1-sol',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5-2025-08-07'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-5-mini-2025-08-07',
     name: 'GPT-5 mini',
     created: released('2025-08-07'),
@@ -320,11 +263,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     deprecation_date: '2026-12-11',
     replacement: 'gpt-6.1-terra',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5-mini-2025-08-07'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-5-nano-2025-08-07',
     name: 'GPT-5 nano',
     created: released('2025-08-07'),
@@ -335,11 +275,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     deprecation_date: '2026-12-11',
     replacement: 'gpt-6-luna',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('gpt-5-nano-2025-08-07'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-4.1-2025-04-14',
     name: 'GPT-4.1',
     created: released('2025-04-14'),
@@ -349,12 +286,9 @@ export const OPENAI: readonly CatalogueEntry[] = [
     aliases: ['gpt-4.1'],
     deprecation_date: '2027-01-14',
     replacement: 'gpt-6-luna',
-    deployments: upstream('gpt-4.1-2025-04-14'),
-    source: LITELLM,
     settled: PREVIEW_SEARCH,
   },
   {
-    ...COMMON,
     id: 'gpt-4.1-mini-2025-04-14',
     name: 'GPT-4.1 mini',
     created: released('2025-04-14'),
@@ -364,12 +298,9 @@ export const OPENAI: readonly CatalogueEntry[] = [
     aliases: ['gpt-4.1-mini'],
     deprecation_date: '2027-01-14',
     replacement: 'gpt-6-luna',
-    deployments: upstream('gpt-4.1-mini-2025-04-14'),
-    source: LITELLM,
     settled: PREVIEW_SEARCH,
   },
   {
-    ...COMMON,
     id: 'gpt-4o-2024-11-20',
     name: 'GPT-4o (2024-11-20)',
     created: released('2024-11-20'),
@@ -378,11 +309,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     pricing: prices({ input: 2.5, output: 10, cached: 1.25 }, { priority: 1.7 }),
     deprecation_date: '2027-01-14',
     replacement: 'gpt-6-luna',
-    deployments: upstream('gpt-4o-2024-11-20'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-4o-2024-08-06',
     name: 'GPT-4o',
     created: released('2024-08-06'),
@@ -392,11 +320,8 @@ export const OPENAI: readonly CatalogueEntry[] = [
     aliases: ['gpt-4o'],
     deprecation_date: '2027-01-14',
     replacement: 'gpt-6-luna',
-    deployments: upstream('gpt-4o-2024-08-06'),
-    source: LITELLM,
   },
   {
-    ...COMMON,
     id: 'gpt-4o-mini-2024-07-18',
     name: 'GPT-4o mini',
     created: released('2024-07-18'),
@@ -409,29 +334,24 @@ export const OPENAI: readonly CatalogueEntry[] = [
     aliases: ['gpt-4o-mini'],
     deprecation_date: '2027-01-14',
     replacement: 'gpt-6-luna',
-    deployments: upstream('gpt-4o-mini-2024-07-18'),
-    source: LITELLM,
     settled: PREVIEW_SEARCH,
   },
   {
-    ...COMMON,
     id: 'o3-2025-04-16',
     name: 'o3',
     created: released('2025-04-16'),
     context_window: 200_000,
     max_output_tokens: 100_000,
-    pricing: { input_per_million: 10, output_per_million: 40 },
+    pricing: rates({ input: 10, output: 40 }),
     aliases: ['o3'],
     deprecation_date: '2026-12-11',
     replacement: 'gpt-5.6-sol',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('o3-2025-04-16'),
     source: genaiPrices('openai'),
     settled: { '*': 'the price that the service interface promises; the provider lowered its own on 2025-06-10' },
     note: 'The price at launch, which is the one the service interface promises. The provider has asked 2 and 8 dollars since 2025-06-10; set pricing in the configuration file to pass that on.',
   },
   {
-    ...COMMON,
     id: 'o4-mini-2025-04-16',
     name: 'o4-mini',
     created: released('2025-04-16'),
@@ -445,7 +365,5 @@ export const OPENAI: readonly CatalogueEntry[] = [
     deprecation_date: '2026-10-23',
     replacement: 'gpt-5.6-terra',
     supported_parameters: REASONING_PARAMETERS,
-    deployments: upstream('o4-mini-2025-04-16'),
-    source: LITELLM,
   },
-]
+])
