@@ -16,7 +16,7 @@ import { type Dashboard, type OpenOptions, startDashboard } from '../support/bro
 import { eventually } from '../support/client.ts'
 import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 /** As a text file that git takes for text. */
 const HOSTILE_FILE = HOSTILE_MARKUP.map((text) => text.replaceAll('\0', '')).join('\n')
 
@@ -65,7 +65,7 @@ function until(id: string, ...statuses: readonly string[]): Promise<Body> {
   return eventually(
     () => ask('GET', `/${id}`),
     ({ status }) => statuses.includes(status),
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
 }
 
@@ -96,7 +96,7 @@ test('an agent is started once, watched to its end, told more, and found again',
   await button(page, 'Start agent').dblclick()
   await page.waitForURL(/\/agents\/agt_/)
   const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
-  await chip(page, 'Completed').waitFor({ timeout: PATIENCE_MS })
+  await chip(page, 'Completed').waitFor({ timeout: TIMEOUT_MS })
   assert.equal((await ask('GET', '')).data.length, 1)
   assert.equal(posts.length, 1)
   await card(page, 'Finish').waitFor() // that it has ended may be known before all that it did is told
@@ -110,7 +110,7 @@ test('an agent is started once, watched to its end, told more, and found again',
     .fill(script(calls('finish', { summary: 'Nothing more.' })))
   await page.keyboard.press('Control+Enter')
   await card(page, 'Follow-up').waitFor()
-  await page.getByText('Nothing more.', { exact: true }).waitFor({ timeout: PATIENCE_MS })
+  await page.getByText('Nothing more.', { exact: true }).waitFor({ timeout: TIMEOUT_MS })
   await until(id, 'completed')
   await runsAndTimeline(page, id)
   await eventsAreLive(page, id)
@@ -215,7 +215,7 @@ async function eventsAreLive(page: Page, id: string): Promise<void> {
   await page.keyboard.press('Control+Enter')
   await events
     .getByRole('row', { name: new RegExp(`^agent.completed .*${url} Pending`) })
-    .waitFor({ timeout: PATIENCE_MS })
+    .waitFor({ timeout: TIMEOUT_MS })
   assert.deepEqual(await axeFindings(page), [])
   await events.getByRole('link', { name: url }).first().click()
   await page.waitForURL(/webhooks\/whk_.*delivery=dlv_/)
@@ -248,7 +248,7 @@ test('one that runs is told more and cancelled, and one that has ended is delete
   const { id } = await create(script(calls('shell', { command: 'echo begun; sleep 100' })), { name: 'Slow' })
   const page = await open(t, `/agents/${id}`)
   await chip(page, 'Live').waitFor()
-  await card(page, 'Run').getByText('Running').waitFor({ timeout: PATIENCE_MS })
+  await card(page, 'Run').getByText('Running').waitFor({ timeout: TIMEOUT_MS })
   await page.getByText('it reads your message before its next step').waitFor()
   await page.getByLabel('Follow-up', { exact: true }).last().fill('And be quick.')
   await button(page, 'Send').click()
@@ -261,7 +261,7 @@ test('one that runs is told more and cancelled, and one that has ended is delete
   assert.ok(await comesTrue(page, "document.activeElement.innerText === 'Cancel run'"))
   await button(page, 'Cancel run').click()
   await dialog.getByRole('button', { name: 'Cancel run' }).click()
-  await chip(page, 'Cancelled').waitFor({ timeout: PATIENCE_MS })
+  await chip(page, 'Cancelled').waitFor({ timeout: TIMEOUT_MS })
   await button(page, 'Delete').click()
   assert.ok(await button(page, 'Delete agent').isDisabled())
   await dialog.getByLabel('Type delete to confirm').fill('delete')
@@ -275,7 +275,7 @@ test('who reads further up is not moved by what comes, and jumps to it when they
   const seen = Array.from({ length: 8 }, () => calls('view', { path: 'test.sh' }))
   const { id } = await create(script(...seen, calls('shell', { command: 'echo begun; sleep 100' })))
   const page = await open(t, `/agents/${id}`)
-  await card(page, 'Run').getByText('Running').waitFor({ timeout: PATIENCE_MS })
+  await card(page, 'Run').getByText('Running').waitFor({ timeout: TIMEOUT_MS })
   assert.ok(await comesTrue(page, 'scrollY > 200')) // followed to the end
   await page.evaluate('scrollTo(0, 0)')
   await button(page, 'Jump to latest').waitFor()
@@ -289,7 +289,7 @@ test('who reads further up is not moved by what comes, and jumps to it when they
   await card(page, 'Follow-up').nth(1).waitFor()
   assert.ok(await comesTrue(page, 'document.documentElement.scrollHeight - innerHeight - scrollY < 50'))
   await ask('POST', `/${id}/cancel`)
-  await chip(page, 'Cancelled').waitFor({ timeout: PATIENCE_MS })
+  await chip(page, 'Cancelled').waitFor({ timeout: TIMEOUT_MS })
 })
 
 test('failures say what to do, filters are in the address, and what cannot be loaded or done says why', async (t) => {
