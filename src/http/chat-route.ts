@@ -118,7 +118,7 @@ const Message = Type.Object(
   {
     role: Type.Union(
       ['system', 'developer', 'user', 'assistant', 'tool'].map((role) => Type.Literal(role)),
-      { description: 'Who speaks. `developer` means the same as `system`.' },
+      { description: 'Author of the message. `developer` means the same as `system`.' },
     ),
     content: Type.Optional(
       Type.Unknown({
@@ -126,8 +126,10 @@ const Message = Type.Object(
       }),
     ),
     name: Type.Optional(Type.String()),
-    tool_calls: Type.Optional(Type.Array(Type.Unknown(), { description: 'Calls of an assistant message.' })),
-    tool_call_id: Type.Optional(Type.String({ description: 'On a tool message: the call it answers.' })),
+    tool_calls: Type.Optional(Type.Array(Type.Unknown(), { description: 'Tool calls of an assistant message.' })),
+    tool_call_id: Type.Optional(
+      Type.String({ description: 'For a tool message: the ID of the tool call that it answers.' }),
+    ),
     refusal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     reasoning_content: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   },
@@ -142,11 +144,13 @@ export const ChatCompletionRequest = Type.Object(
     model: Type.String({ minLength: 1, description: 'Model ID; GET /v1/models lists them.' }),
     messages: Type.Array(Message, { minItems: 1 }),
     temperature: optionalNumber(0, 2, 'Sampling temperature.'),
-    max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Most tokens in the answer.' })),
-    max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'The newer name of max_tokens.' })),
+    max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum number of tokens in the answer.' })),
+    max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Newer name of `max_tokens`.' })),
     stream: Type.Optional(Type.Boolean({ default: false })),
     stream_options: Type.Optional(
-      Type.Object({ include_usage: Type.Optional(Type.Boolean({ description: 'A last chunk with usage alone.' })) }),
+      Type.Object({
+        include_usage: Type.Optional(Type.Boolean({ description: 'Sends a last chunk that contains only the usage.' })),
+      }),
     ),
     top_p: optionalNumber(0, 1, 'Nucleus sampling.'),
     stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
@@ -158,8 +162,8 @@ export const ChatCompletionRequest = Type.Object(
     seed: Type.Optional(Type.Integer()),
     logprobs: Type.Optional(Type.Boolean()),
     top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
-    frequency_penalty: optionalNumber(-2, 2, 'Against frequent tokens.'),
-    presence_penalty: optionalNumber(-2, 2, 'Against tokens already present.'),
+    frequency_penalty: optionalNumber(-2, 2, 'Penalizes frequent tokens.'),
+    presence_penalty: optionalNumber(-2, 2, 'Penalizes tokens that are already present.'),
     logit_bias: Type.Optional(Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 }))),
     reasoning_effort: Type.Optional(Type.String({ description: 'none, minimal, low, medium, high, xhigh or max.' })),
     user: Type.Optional(Type.String()),
@@ -178,8 +182,8 @@ export const ChatCompletionRequest = Type.Object(
 )
 
 const Usage = Type.Object({
-  prompt_tokens: Type.Integer({ description: 'Includes cached ones.' }),
-  completion_tokens: Type.Integer({ description: 'Includes reasoning.' }),
+  prompt_tokens: Type.Integer({ description: 'Including cached tokens.' }),
+  completion_tokens: Type.Integer({ description: 'Including reasoning tokens.' }),
   total_tokens: Type.Integer(),
   prompt_tokens_details: Type.Optional(
     Type.Object({
@@ -193,10 +197,10 @@ const Usage = Type.Object({
 
 export const ChatCompletion = Type.Object(
   {
-    id: Type.String({ description: "The gateway's own id, that of the usage row." }),
+    id: Type.String({ description: 'ID of the completion at the gateway, as in the usage log.' }),
     object: Type.Literal('chat.completion'),
     created: Type.Integer({ description: 'Unix seconds.' }),
-    model: Type.String({ description: 'The model ID that was asked for.' }),
+    model: Type.String({ description: 'Requested model ID.' }),
     choices: Type.Array(
       Type.Object({
         index: Type.Integer(),
@@ -213,10 +217,10 @@ export const ChatCompletion = Type.Object(
 export const ErrorBody = Type.Object(
   {
     error: Type.Object({
-      type: Type.String({ description: 'Stable; check this.' }),
-      message: Type.String({ description: 'For people; may change.' }),
-      code: Type.String({ description: 'More exact than type.' }),
-      param: Type.Optional(Type.String({ description: 'Path of the offending parameter.' })),
+      type: Type.String({ description: 'Stable: programs compare it.' }),
+      message: Type.String({ description: 'For people. It may change.' }),
+      code: Type.String({ description: 'More specific than `type`.' }),
+      param: Type.Optional(Type.String({ description: 'Path of the invalid parameter.' })),
       retry_after: Type.Optional(Type.Integer({ description: 'Seconds.' })),
       request_id: Type.String(),
     }),

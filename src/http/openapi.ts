@@ -30,7 +30,7 @@ export async function serveOpenApi(app: FastifyInstance, { version, publicUrl }:
       info: {
         title: 'Turnpike',
         version,
-        description: 'One OpenAI-compatible endpoint for every provider, with exact usage and honest errors.',
+        description: 'One OpenAI-compatible endpoint for every provider, with exact usage accounting.',
       },
       servers: [{ url: publicUrl }],
       security: [{ bearer: [] }, { basic: [] }],
@@ -42,7 +42,7 @@ export async function serveOpenApi(app: FastifyInstance, { version, publicUrl }:
             type: 'apiKey',
             in: 'cookie',
             name: '__Host-turnpike',
-            description: 'The cookie that sign-in sets, for the dashboard.',
+            description: 'Session cookie of the dashboard.',
           },
         },
       },

@@ -14,19 +14,19 @@ const open = { tags: ['Operation'], security: [] as [] }
 const aliveSchema = {
   ...open,
   summary: 'Check whether the process is alive',
-  description: 'Answers 200 for as long as the process runs. Needs no credential.',
+  description: 'Returns 200 while the process runs. Requires no credential.',
   response: { 200: Type.Object({ status: Type.Literal('ok'), version: Type.String() }) },
 }
 const ReadyView = Type.Object({
   status: Type.Unsafe<string>({ type: 'string', enum: ['ready', 'draining', 'unavailable'] }),
   checks: Type.Record(Type.String(), Type.Unsafe<string>({ type: 'string', enum: ['ok', 'unavailable'] }), {
-    description: 'By store: `database`, and `redis` where it is configured.',
+    description: 'Status by store: `database`, and `redis` if it is configured.',
   }),
 })
 const readySchema = {
   ...open,
   summary: 'Check whether requests can be served',
-  description: 'Answers 503 while the process shuts down or a store does not answer. Needs no credential.',
+  description: 'Returns 503 while the process shuts down or a store does not respond. Requires no credential.',
   response: { 200: ReadyView, 503: ReadyView },
 }
 

@@ -10,7 +10,7 @@ export interface WebhookTable {
   account_id: AccountId
   id: WebhookId
   url: string
-  /** JSON list of types; null: all, also those that are yet to come. */
+  /** JSON list of types; null: all, including future types. */
   events: string | null
   description: string
   /** Sealed, see `db/sealed.ts`. */

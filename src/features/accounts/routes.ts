@@ -44,13 +44,13 @@ export interface AccountsAdminDeps extends AccountsDeps {
 const own = { scope: 'billing' } as const
 const readSchema = {
   summary: 'Get the account',
-  description: 'The account of the API key, with its budget and alerts, and the limits of its plan.',
+  description: 'Returns the account of the credential, with its budget, alerts, and the limits of its plan.',
   tags: ['Account'],
   response: { 200: OwnAccountView },
 }
 const writeSchema = {
   summary: 'Change the account',
-  description: 'Only the fields that are sent. A budget holds from the next request on.',
+  description: 'Changes only the fields that are sent. A budget applies from the next request on.',
   tags: ['Account'],
   body: OwnAccountPatch,
   response: { 200: OwnAccountView },
@@ -95,34 +95,34 @@ const operator = { scope: 'operator' } as const
 const tags = ['Operators']
 const listSchema = {
   summary: 'List accounts',
-  description: 'All of the installation, or those that `search` finds.',
+  description: 'Returns all accounts of the installation, or those that match `search`.',
   tags,
   querystring: AccountsQuery,
   response: { 200: pageSchema(AccountView) },
 }
 const readOneSchema = {
   summary: 'Get an account',
-  description: 'Any of the installation. The allowance of its plan for this month is granted first.',
+  description: 'Finds any account of the installation, after granting the allowance of its plan for this month.',
   tags,
   params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
   response: { 200: AccountView },
 }
 const plansSchema = {
   summary: 'List plans',
-  description: 'Those of the configuration, which an account may be given.',
+  description: 'Returns the plans of the configuration.',
   tags,
   response: { 200: Type.Object({ object: Type.Literal('list'), data: Type.Array(PlanView) }) },
 }
 const createSchema = {
   summary: 'Create an account',
-  description: 'The allowance of its plan for this month is granted at once.',
+  description: 'Grants the account the allowance of its plan for this month.',
   tags,
   body: AccountCreate,
   response: { 201: AccountView },
 }
 const updateSchema = {
   summary: 'Change an account',
-  description: 'Only the fields that are sent. Another plan is in force in every process within a second.',
+  description: 'Changes only the fields that are sent. A new plan takes effect in every process within a second.',
   tags,
   params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
   body: AccountPatch,

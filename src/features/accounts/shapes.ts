@@ -14,11 +14,11 @@ const MAX_THRESHOLD = 1_000
 const MAX_THRESHOLDS = 10
 
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '\\S' })
-const PlanName = Type.String({ minLength: 1, maxLength: 100, description: 'A plan of the configuration.' })
+const PlanName = Type.String({ minLength: 1, maxLength: 100, description: 'Name of a plan in the configuration.' })
 const closed = { additionalProperties: false }
 
 export const AccountCreate = Type.Object(
-  { name: Name, plan: Type.Optional({ ...PlanName, description: 'Default: `accounts.default_plan`.' }) },
+  { name: Name, plan: Type.Optional({ ...PlanName, description: 'Default: the setting `accounts.default_plan`.' }) },
   closed,
 )
 const OVERRUN = 'How far the balance may fall below zero where a provider used more than was reserved, in USD'
@@ -44,7 +44,7 @@ export const AccountsQuery = Type.Object({
   search: Type.Optional({
     ...Name,
     pattern: '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$',
-    description: 'Part of the name, whether in capitals or not, or a whole id; 1 to 100 characters.',
+    description: 'Part of the name, ignoring case, or a complete ID; 1 to 100 characters.',
   }),
 })
 
@@ -58,13 +58,12 @@ export const OwnAccountPatch = Type.Object(
         type: ['number', 'null'],
         minimum: 0,
         maximum: MAX_BUDGET_USD,
-        description:
-          'The most that the account may spend in a calendar month, UTC; at most 9 decimals. Null: no limit.',
+        description: 'Spending limit of a calendar month, UTC, in USD with at most 9 decimals. Null: no limit.',
       }),
     ),
     alert_thresholds: Type.Optional({
       ...Thresholds,
-      description: 'Percentages of the budget, or of the month’s credit, at which to be alerted; ascending.',
+      description: 'Percentages of the budget, or of the monthly allowance, that trigger an alert; ascending.',
     }),
   },
   closed,
@@ -96,20 +95,20 @@ const limit = (description: string) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], description: `${description} Null: no limit.` })
 
 const PlanLimits = Type.Object({
-  requests_per_minute: limit('Requests a minute.'),
-  tokens_per_minute: limit('Tokens a minute.'),
-  max_in_flight: Type.Integer({ description: 'Requests at once.' }),
+  requests_per_minute: limit('Requests per minute.'),
+  tokens_per_minute: limit('Tokens per minute.'),
+  max_in_flight: Type.Integer({ description: 'Maximum number of concurrent requests.' }),
 })
 
 export const PlanView = Type.Object({
-  id: Type.String({ description: 'Its name.' }),
+  id: Type.String({ description: 'Name.' }),
   object: Type.Literal('plan'),
-  default: Type.Boolean({ description: 'Whether accounts have it that are made without one.' }),
-  monthly_credit_usd: Type.Number({ description: 'Granted each month; what is left of it expires with the month.' }),
+  default: Type.Boolean({ description: 'Whether new accounts have this plan by default.' }),
+  monthly_credit_usd: Type.Number({ description: 'Monthly allowance. The unspent part expires with the month.' }),
   max_overrun_usd: Type.Number({
-    description: 'How far a balance may fall below zero where a provider used more than was reserved.',
+    description: 'Overrun cap: how far a balance may fall below zero if a provider uses more than was reserved.',
   }),
-  prepaid: Type.Boolean({ description: 'Whether requests need credit. False: billed after the fact.' }),
+  prepaid: Type.Boolean({ description: 'Whether requests require credit. False: the plan is postpaid.' }),
   ...PlanLimits.properties,
 })
 
@@ -123,10 +122,10 @@ const ACCOUNT_FIELDS = {
 
 export const AccountView = Type.Object({
   ...ACCOUNT_FIELDS,
-  balance_usd: Type.Number({ description: 'As of its last request, or the last time that somebody looked at it.' }),
-  held_usd: Type.Number({ description: 'Of it, reserved by requests in flight.' }),
-  spent_this_month_usd: Type.Number({ description: 'In this calendar month, UTC.' }),
-  members: Type.Integer({ description: 'People who belong to it.' }),
+  balance_usd: Type.Number({ description: 'Balance as of the last request, or the last time it was read.' }),
+  held_usd: Type.Number({ description: 'Part of the balance that requests in flight have reserved.' }),
+  spent_this_month_usd: Type.Number({ description: 'Spending in this calendar month, UTC.' }),
+  members: Type.Integer({ description: 'Number of members.' }),
   max_overrun_usd: Type.Unsafe<number | null>({
     type: ['number', 'null'],
     description: `${OVERRUN}. Null: as its plan says.`,
@@ -138,9 +137,9 @@ export const OwnAccountView = Type.Object({
   monthly_budget_usd: Type.Unsafe<number | null>({ type: ['number', 'null'], description: 'Null: no limit.' }),
   alert_thresholds: Type.Array(Type.Integer()),
   allowance_usd: Type.Number({
-    description: 'What of the balance is left of the month’s credit, and expires with it.',
+    description: 'Unspent part of the monthly allowance, which expires with the month.',
   }),
-  limits: { ...PlanLimits, description: 'Those of its plan.' },
+  limits: { ...PlanLimits, description: 'Limits of the plan.' },
 })
 
 export function renderAdminAccount(account: Account, figures: AccountFigures): Static<typeof AccountView> {

@@ -27,19 +27,19 @@ const EVENTS_AT_ONCE = 100
 const SCOPE = 'agents:read'
 
 const schema = {
-  summary: 'Listen to an agent',
+  summary: 'Stream the events of an agent',
   description:
-    'What it has done from the beginning, and what it does, as an event stream: `id` is the event’s number, `event` its ' +
-    `type (${AGENT_EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}), \`data\` a JSON object. With \`Last-Event-ID\` it ` +
-    'goes on after that event. When the agent has ended and all is told, `done` comes with its status, and the stream ends; ' +
-    'with `follow=false` as soon as what it has done so far is told.',
+    'Sends the past and future events of an agent as an event stream: `id` is the number of the event, `event` its ' +
+    `type (${AGENT_EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}), \`data\` a JSON object. \`Last-Event-ID\` ` +
+    'resumes after that event. When the agent has ended, `done` follows with its status, and the stream ends; with ' +
+    '`follow=false` after the past events.',
   tags: ['Agents'],
   params: Type.Object({ id: Type.Unsafe<AgentId>({ type: 'string' }) }),
   querystring: Type.Object({
     follow: Type.Optional(
       Type.Unsafe<'true' | 'false'>({
         enum: ['true', 'false'],
-        description: 'Whether to wait for what it does. `true` by default.',
+        description: 'Whether to wait for further events. Default: `true`.',
       }),
     ),
   }),
@@ -47,7 +47,7 @@ const schema = {
     'last-event-id': Type.Optional(
       Type.String({
         pattern: '^[0-9]{0,20}$',
-        description: 'The number of the last event received.',
+        description: 'Number of the last event received.',
         examples: ['12'],
       }),
     ),

@@ -56,7 +56,7 @@ const headers = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       ...IDEMPOTENCY_KEY_FORMAT,
-      description: 'A repeat with the same key and body gets the same answer, and nothing is done again.',
+      description: 'A repeat with the same key and body returns the first response without repeating the work.',
     }),
   ),
 })
@@ -66,7 +66,7 @@ const answered = (description: string) => ({
 })
 const createSchema = {
   summary: 'Create an agent',
-  description: 'Answers at once; the agent waits for a worker. Its calls of the model are charged like any others.',
+  description: 'Returns at once and queues the agent for a worker. Its model calls are charged like any others.',
   tags,
   headers,
   body: AgentCreate,
@@ -83,7 +83,7 @@ const oneSchema = { summary: 'Get an agent', tags, params, response: { 200: Agen
 const deleteSchema = {
   summary: 'Delete an agent',
   description:
-    'With all that it said and left behind, but for what it was charged. One that waits or runs is cancelled first.',
+    'Deletes the agent with its messages, runs and diff, but not its charges. A queued or running agent is cancelled first.',
   tags,
   params,
   response: { 204: Type.Null() },
@@ -91,8 +91,7 @@ const deleteSchema = {
 const followUpSchema = {
   summary: 'Send a follow-up',
   description:
-    'One that has ended begins a further run, with the rights and on the budget of who asks. One that waits or runs reads ' +
-    'it at its next step: whoever asks must have the rights of that run, and no limits that it does not have.',
+    'Starts another run of an agent that has ended, with the rights and the budget of the caller. A queued or running agent reads the follow-up before its next step; the caller then needs the rights of that run, and no limits that it does not have.',
   tags,
   params,
   headers,
@@ -101,7 +100,7 @@ const followUpSchema = {
 }
 const cancelSchema = {
   summary: 'Cancel an agent',
-  description: 'One that waits ends at once, one that runs within 10 seconds; what it did is kept.',
+  description: 'Ends a queued agent at once and a running one within 10 seconds. Its work is kept.',
   tags,
   params,
   response: { 202: answered('The agent.') },
@@ -223,7 +222,7 @@ function shown({ scopes }: Caller, agent: string): string {
 const querystring = Type.Object(PAGE_QUERY)
 const messagesSchema = {
   summary: 'List the messages of an agent',
-  description: 'The conversation of people, the model and its tools.',
+  description: 'Returns the conversation of users, model and tools.',
   tags,
   params,
   querystring,
@@ -231,17 +230,17 @@ const messagesSchema = {
 }
 const runsSchema = {
   summary: 'List the runs of an agent',
-  description: 'Each is billed by itself: the first one, and one for each follow-up after it had ended.',
+  description:
+    'Returns the first run, and one for each follow-up that was sent after the agent had ended. Each run is billed separately.',
   tags,
   params,
   querystring,
   response: { 200: pageSchema(RunView) },
 }
 const diffSchema = {
-  summary: 'Get what an agent changed',
+  summary: 'Get the diff of an agent',
   description:
-    'A unified diff against what the work started from, by the last run that left one. One that was too large is cut off ' +
-    'after a whole line, and the answer says so with `x-turnpike-truncated: true`.',
+    'Returns the unified diff of the last run that has one, against the base of the work. A diff that is too large is truncated after a whole line; the response then has `x-turnpike-truncated: true`.',
   tags,
   params,
   response: { 200: { description: 'The diff.', content: { 'text/plain': { schema: Type.String() } } } },

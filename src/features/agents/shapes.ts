@@ -21,13 +21,13 @@ const Name = Type.String({
   minLength: 1,
   maxLength: MAX_NAME_LENGTH,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-  description: 'For people.',
+  description: 'Display name.',
 })
 const Prompt = Type.String({
   minLength: 1,
   maxLength: MAX_PROMPT_LENGTH,
   pattern: '^[^\\u0000]*$',
-  description: 'What is to be done.',
+  description: 'Task of the agent.',
 })
 
 const NAME = '[A-Za-z0-9_][A-Za-z0-9_-]*(?:\\.[A-Za-z0-9_-]+)*'
@@ -48,26 +48,26 @@ export const AgentCreate = Type.Object(
       type: 'string',
       minLength: 1,
       maxLength: 200,
-      description: 'Unless set, the operator’s choice.',
+      description: 'Default: the operator’s choice.',
     }),
     branch: optional<string>({
       type: 'string',
       minLength: 1,
       maxLength: 200,
       examples: ['main'],
-      description: 'What the work starts from; unless set, the repository’s default branch.',
+      description: 'Base branch. Default: the repository’s default branch.',
     }),
     max_cost_usd: optional<number>({
       type: 'number',
       minimum: 1e-9,
       maximum: MAX_COST_USD,
-      description: 'What a run may cost, in USD; at most 9 decimals.',
+      description: 'Cost limit of a run in USD, at most 9 decimals.',
     }),
     max_steps: optional<number>({
       type: 'integer',
       minimum: 1,
       maximum: MAX_STEPS,
-      description: 'Calls of the model that a run may make; 100 unless set.',
+      description: 'Limit of model calls in a run. Default: 100.',
     }),
   },
   { additionalProperties: false },
@@ -84,7 +84,7 @@ const ErrorView = Type.Unsafe<{ code: RunError; message: string } | null>({
   type: ['object', 'null'],
   properties: { code: { type: 'string', enum: Object.keys(RUN_ERRORS) }, message: { type: 'string' } },
   required: ['code', 'message'],
-  description: 'Why it failed.',
+  description: 'Reason of the failure.',
 })
 const Tokens = Type.Integer({ description: 'Prompt and completion tokens.' })
 const Cost = Type.Number({ description: 'USD, at most 9 decimals.' })
@@ -96,15 +96,15 @@ const AGENT = {
   status: Status,
   repository: Type.String(),
   model: Type.String(),
-  base_branch: nullable<string>('string', 'What the work starts from. Null: the repository’s default branch.'),
-  branch: Type.String({ description: 'What is worked on and pushed.' }),
-  summary: nullable<string>('string', 'What the last run that completed says it has done.'),
+  base_branch: nullable<string>('string', 'Base branch. Null: the repository’s default branch.'),
+  branch: Type.String({ description: 'Branch that the agent works on and pushes.' }),
+  summary: nullable<string>('string', 'Summary of the last completed run, by the model.'),
   error: ErrorView,
-  usage: Type.Object({ tokens: Tokens, cost_usd: Cost }, { description: 'Of all its runs.' }),
-  runs: Type.Integer({ description: 'How many it has had, the one that waits or runs included.' }),
+  usage: Type.Object({ tokens: Tokens, cost_usd: Cost }, { description: 'Usage of all runs.' }),
+  runs: Type.Integer({ description: 'Number of runs, including the queued or running one.' }),
   created_at: Time,
-  started_at: nullable<string>('string', 'When its last run was started.'),
-  ended_at: nullable<string>('string', 'When that has ended.'),
+  started_at: nullable<string>('string', 'Start of the last run.'),
+  ended_at: nullable<string>('string', 'End of the last run.'),
 }
 /** As webhooks have it: those who receive them are not told of people. */
 const AgentData = Type.Object(AGENT)
@@ -112,13 +112,13 @@ const AgentData = Type.Object(AGENT)
 const CREATOR = {
   type: Type.Unsafe<'key' | 'device' | 'member'>({ type: 'string', enum: ['key', 'device', 'member'] }),
   id: Type.String(),
-  name: nullable<string>('string', 'Name of the key, or e-mail address of the person. Null: no longer there.'),
+  name: nullable<string>('string', 'Name of the key, or e-mail address of the person. Null: deleted.'),
 }
 
 export const AgentView = Type.Object({
   ...AGENT,
   created_by: Type.Object(CREATOR, {
-    description: 'Who created the last run. It has their rights and uses their budget.',
+    description: 'Creator of the last run, whose rights and budget it uses.',
   }),
   asked_by: Type.Object(CREATOR, { description: 'Use `created_by`, which has the same value.', deprecated: true }),
 })
@@ -127,10 +127,10 @@ export const RunView = Type.Object({
   id: Type.String(),
   object: Type.Literal('run'),
   agent_id: Type.String(),
-  number: Type.Integer({ description: 'From 1, in its agent.' }),
+  number: Type.Integer({ description: 'Number within the agent, from 1.' }),
   status: Status,
-  phase: nullable<Run['phase']>('string', 'While it runs: cloning, working, committing, pushing.'),
-  summary: nullable<string>('string', 'What it says it has done.'),
+  phase: nullable<Run['phase']>('string', 'Phase of a running run: cloning, working, committing or pushing.'),
+  summary: nullable<string>('string', 'Summary of the run, by the model.'),
   error: ErrorView,
   usage: Type.Object({
     prompt_tokens: Type.Integer(),
@@ -138,11 +138,11 @@ export const RunView = Type.Object({
     tokens: Tokens,
     cost_usd: Cost,
   }),
-  steps: Type.Integer({ description: 'Calls of the model.' }),
+  steps: Type.Integer({ description: 'Number of model calls.' }),
   max_steps: nullable<number>('integer', 'Null: 100.'),
-  max_cost_usd: nullable<number>('number', 'Null: no limit but the account’s.'),
-  commit: nullable<string>('string', 'The commit that it left on the branch.'),
-  pushed: Type.Boolean({ description: 'Whether the branch was pushed with it.' }),
+  max_cost_usd: nullable<number>('number', 'Null: only the limits of the account.'),
+  commit: nullable<string>('string', 'Commit of the run on the branch.'),
+  pushed: Type.Boolean({ description: 'Whether this commit was pushed.' }),
   cancel_requested_at: nullable<string>('string', 'ISO 8601 UTC.'),
   created_at: Time,
   started_at: nullable<string>('string', 'ISO 8601 UTC.'),

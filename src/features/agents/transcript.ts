@@ -30,12 +30,12 @@ export interface NumberedMessage {
 export const MessageView = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent.message'),
-  number: Type.Integer({ description: 'From 1, in its agent.' }),
-  run_id: Type.String({ description: 'The run that was the last one when it was written.' }),
+  number: Type.Integer({ description: 'Number within the agent, from 1.' }),
+  run_id: Type.String({ description: 'The run that was current when the message was written.' }),
   kind: Type.Unsafe<MessageRow['kind']>({
     type: 'string',
     enum: ['user', 'assistant', 'tool', 'summary'],
-    description: 'summary: what the model is given in place of older messages.',
+    description: 'summary: replaces older messages in the model’s context.',
   }),
   content: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
   tool_calls: Type.Unsafe<readonly object[] | null>({
@@ -47,9 +47,12 @@ export const MessageView = Type.Object({
     type: ['object', 'null'],
     properties: { type: { type: 'string', enum: ['key', 'device', 'member'] }, id: { type: 'string' } },
     required: ['type', 'id'],
-    description: 'Who wrote it. Null: the model or a tool, or it is older than this field.',
+    description: 'Author. Null: the model or a tool, or the message is older than this field.',
   }),
-  tool_call_id: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'What a tool’s message answers.' }),
+  tool_call_id: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'For a tool message: the tool call that it answers.',
+  }),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 

@@ -23,37 +23,39 @@ const AuditEventView = Type.Object({
       type: 'string',
       enum: ['key', 'token', 'session', 'command_line', 'system'],
     }),
-    id: textOrNull('Of the API key, the device or the user.'),
-    name: textOrNull('The key’s name, the e-mail address.'),
+    id: textOrNull('ID of the API key, device or user.'),
+    name: textOrNull('Name of the key, or e-mail address.'),
   }),
   action: Type.String({ description: 'Noun and verb: `key.created`, `member.role_changed`.' }),
-  subject: textOrNull('The id of what it was done to. Null: the account itself.'),
+  subject: textOrNull('ID of the affected object. Null: the account itself.'),
   result: Type.Unsafe<'done' | 'denied'>({
     type: 'string',
     enum: ['done', 'denied'],
-    description: 'denied: it was asked for and refused.',
+    description: 'denied: the request was rejected.',
   }),
   attempts: Type.Integer({
-    description: 'How often the same was asked for and refused within an hour of `at`; 1 for all else.',
+    description: 'Number of equal rejected requests within an hour of `at`; otherwise 1.',
   }),
-  last_at: Type.String({ description: 'Of the last of these attempts, ISO 8601 UTC; `at` where there was one.' }),
-  address: textOrNull('Where the request came from.'),
-  user_agent: textOrNull('What the client called itself.'),
+  last_at: Type.String({ description: 'Time of the last of these requests, ISO 8601 UTC.' }),
+  address: textOrNull('IP address of the client.'),
+  user_agent: textOrNull('User agent of the client.'),
   request_id: textOrNull('`x-request-id` of the request.'),
   details: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 })
 
 const AuditFilter = Type.Object({
   ...PAGE_QUERY,
-  action: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Exactly this action.' })),
-  actor_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What this actor did.' })),
-  from: timeParameter('ISO 8601; events from then on.'),
-  to: timeParameter('ISO 8601; events before then.'),
+  action: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Only events with exactly this action.' }),
+  ),
+  actor_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Only events of this actor.' })),
+  from: timeParameter('ISO 8601: only events at or after this time.'),
+  to: timeParameter('ISO 8601: only events before this time.'),
 })
 const schema = {
   summary: 'List audit events',
   description:
-    'Who did what, from where, and whether it was allowed. Kept for at least 400 days. What was done is never changed.',
+    'Returns who did what, from where, and whether it was allowed. Entries are kept for at least 400 days and never change.',
   tags: ['Members'],
   querystring: AuditFilter,
   response: { 200: pageSchema(AuditEventView) },

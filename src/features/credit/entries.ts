@@ -126,25 +126,24 @@ const nullableText = (description: string) => Type.Unsafe<string | null>({ type:
 const kindOf = (description: string) => Type.Unsafe<LedgerKind>({ type: 'string', enum: [...KINDS], description })
 
 export const LedgerQuery = {
-  kind: Type.Optional(kindOf('Only rows of this kind.')),
-  period_start: timeParameter('ISO 8601 UTC: only rows made at or after it.'),
-  period_end: timeParameter('ISO 8601 UTC: only rows made before it.'),
+  kind: Type.Optional(kindOf('Only entries of this kind.')),
+  period_start: timeParameter('ISO 8601 UTC: only entries created at or after this time.'),
+  period_end: timeParameter('ISO 8601 UTC: only entries created before this time.'),
 }
 
 export const LedgerEntryView = Type.Object({
   id: Type.String(),
   object: Type.Literal('ledger_entry'),
   kind: kindOf(
-    'grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. ' +
-      'debit: taken away by the operator, such as a chargeback. expiry: what was left of an allowance.',
+    'grant: credit without payment, such as the monthly allowance. purchase: paid credit. charge: a completion. refund: returned credit. debit: credit that the operator deducted, such as for a chargeback. expiry: the unspent part of an allowance.',
   ),
-  amount_usd: Type.Number({ description: 'USD, at most 9 decimals; below zero for what is taken away.' }),
-  balance_usd: Type.Number({ description: 'USD after it.' }),
-  completion_id: nullableText('Of a charge: the completion.'),
-  key_id: nullableText('Of a charge: the API key of the request.'),
-  price_version: nullableText('Of a charge: the price it was made at.'),
-  adjusts: nullableText('The row that this one corrects.'),
-  note: nullableText('Why.'),
+  amount_usd: Type.Number({ description: 'USD, at most 9 decimals; negative for deductions.' }),
+  balance_usd: Type.Number({ description: 'Balance after the entry, in USD.' }),
+  completion_id: nullableText('For a charge: the completion.'),
+  key_id: nullableText('For a charge: the API key of the request.'),
+  price_version: nullableText('For a charge: the version of its price.'),
+  adjusts: nullableText('The entry that this one corrects.'),
+  note: nullableText('Reason of the entry.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 

@@ -67,15 +67,15 @@ const usd = (description: string) => Type.Number({ description: `USD. ${descript
 
 export const ReconciledView = Type.Object({
   ok: Type.Boolean({
-    description: 'Whether rows, rollups and ledger agree, and balance and holds match them.',
+    description: 'Whether completions, rollups and ledger agree, and match balance and holds.',
   }),
-  rows_usd: usd('What completions cost.'),
-  rollups_usd: usd('The same, from the sums that reports are made of.'),
-  ledger_usd: usd('What was charged for them, before corrections.'),
-  balance_usd: usd('The account’s balance.'),
-  expected_balance_usd: usd('The sum of its ledger.'),
-  held_usd: usd('Reserved by requests in flight.'),
-  open_holds_usd: usd('The sum of their holds.'),
+  rows_usd: usd('Cost of the completions.'),
+  rollups_usd: usd('Cost of the completions according to the rollups that reports use.'),
+  ledger_usd: usd('Charges of the completions, before corrections.'),
+  balance_usd: usd('Balance of the account.'),
+  expected_balance_usd: usd('Sum of the ledger entries.'),
+  held_usd: usd('Credit that requests in flight have reserved.'),
+  open_holds_usd: usd('Sum of the open holds.'),
 })
 
 export function renderReconciled(sums: Reconciled): Static<typeof ReconciledView> {

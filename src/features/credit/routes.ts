@@ -39,16 +39,15 @@ export interface LedgerRoutesDeps extends Pick<FeatureDeps, 'db' | 'now' | 'call
 
 const listSchema = {
   summary: 'List the ledger',
-  description: 'Every movement of credit, the newest first. Rows are never changed; the balance is their sum.',
+  description: 'Returns the entries of the ledger, newest first. Entries never change; the balance is their sum.',
   tags: ['Credit'],
   querystring: Type.Object({ ...LedgerQuery, ...PAGE_QUERY }),
   response: { 200: pageSchema(LedgerEntryView) },
 }
 const statementSchema = {
-  summary: 'Statement of a period',
+  summary: 'Get the statement of a period',
   description:
-    'The balance before and after, the sum of every kind of movement between them, and the usage by model. Periods are ' +
-    'whole days in UTC.',
+    'Returns the balance before and after the period, the sum of each kind of ledger entry, and the usage by model. Periods are whole days in UTC.',
   tags: ['Credit'],
   querystring: StatementQuery,
   response: { 200: StatementView },
@@ -58,22 +57,20 @@ const AUDIT_CURSOR_PATTERN = '^(?:null|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
 const reconcileSchema = {
   summary: 'Check that usage, ledger and balance agree',
   description:
-    'Adds up the completions, the sums kept of them, the ledger and the open holds, from one look at the database, ' +
-    'and compares. With `deep=true` the account is also audited: every charge recomputed from tokens and tariff, and ' +
-    'everything kept of it, for about 2 seconds a request. While `audit.status` is `partial`, send its `cursor` to go on.',
+    'Sums up the completions, their stored totals, the ledger and the open holds in one snapshot of the database, and compares them. `deep=true` also audits the account: it recomputes every charge from tokens and price, for about 2 seconds a request. While `audit.status` is `partial`, send its `cursor` to continue.',
   tags: ['Usage'],
   querystring: Type.Object({
     deep: Type.Optional(
       Type.Unsafe<'true' | 'false'>({
         type: 'string',
         enum: ['true', 'false'],
-        description: 'Audits the account as well.',
+        description: 'Also audits the account.',
       }),
     ),
     cursor: Type.Optional(
       Type.String({
         pattern: AUDIT_CURSOR_PATTERN,
-        description: 'Of a partial audit: goes on with it. Only with `deep`.',
+        description: '`cursor` of a partial audit, to continue it. Only with `deep`.',
         examples: ['00000000-0000-4000-8000-000000000000'],
       }),
     ),
@@ -132,16 +129,18 @@ const CreditEntry = Type.Object(
       type: 'string',
       enum: [...ENTERED_KINDS],
       description:
-        'grant: for nothing. purchase: paid for. refund: given back to the customer. debit: taken away, such as a ' +
-        'chargeback or a correction; the balance may go below zero.',
+        'grant: credit without payment. purchase: paid credit. refund: credit returned to the customer. debit: deducted credit, such as for a chargeback or a correction; the balance may become negative.',
     }),
     usd: Type.Number({
       minimum: 1e-9,
       maximum: MAX_ENTRY_USD,
-      description: 'USD, at most 9 decimals. Added to the balance; a debit is taken from it.',
+      description: 'USD, at most 9 decimals. Added to the balance; a debit is deducted from it.',
     }),
     note: Type.Optional(
-      Type.String({ maxLength: MAX_NOTE_LENGTH, description: 'Why; the customer sees it. Required for a debit.' }),
+      Type.String({
+        maxLength: MAX_NOTE_LENGTH,
+        description: 'Reason, visible to the customer. Required for a debit.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -151,14 +150,13 @@ const EntryHeaders = Type.Object({
     Type.String({
       ...IDEMPOTENCY_KEY_FORMAT,
       description:
-        'At most one entry of the account is made under a key, however often and however late it is sent; a repeat ' +
-        'gets the same answer, with `idempotent-replayed: true`. With another body: 409 `idempotency_key_reused`.',
+        'Creates at most one entry of the account per key. A repeat returns the first response with `idempotent-replayed: true`; with another body it returns 409 `idempotency_key_reused`.',
     }),
   ),
 })
 const schema = {
   summary: 'Add or remove credit of an account',
-  description: 'Returns the new row of its ledger. Rows are never changed: a mistake is corrected by another row.',
+  description: 'Returns the new entry of the ledger. Entries never change: correct a mistake with another entry.',
   tags: ['Operators'],
   params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
   headers: EntryHeaders,

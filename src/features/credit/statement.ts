@@ -112,35 +112,32 @@ function byCost(one: ModelUsage, other: ModelUsage): number {
 const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
 
 export const StatementQuery = Type.Object({
-  period_start: timeParameter('ISO 8601 UTC, the beginning of a day; default: the first of this month.'),
-  period_end: timeParameter(
-    'ISO 8601 UTC, the beginning of a day, not included; default: the first of the next month.',
-  ),
+  period_start: timeParameter('ISO 8601 UTC, the start of a day. Default: the first day of this month.'),
+  period_end: timeParameter('ISO 8601 UTC, the start of a day, exclusive. Default: the first day of the next month.'),
 })
 
 export const StatementView = Type.Object({
   object: Type.Literal('statement'),
   period_start: Type.String({ description: 'ISO 8601 UTC.' }),
-  period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
-  opening_usd: usd('The balance before the period.'),
-  grants_usd: usd('Given, monthly allowances too.'),
-  purchases_usd: usd('Paid for.'),
-  refunds_usd: usd('Given back.'),
-  debits_usd: usd('Taken away by the operator; zero or below.'),
-  charges_usd: usd('For completions, and corrections upwards; zero or below.'),
-  expiries_usd: usd('What was left of allowances; zero or below.'),
-  closing_usd: usd('The balance after the period, or now: the opening and all of the above, exactly.'),
+  period_end: Type.String({ description: 'ISO 8601 UTC, exclusive.' }),
+  opening_usd: usd('Balance before the period.'),
+  grants_usd: usd('Grants, including monthly allowances.'),
+  purchases_usd: usd('Purchases.'),
+  refunds_usd: usd('Refunds.'),
+  debits_usd: usd('Debits of the operator; zero or negative.'),
+  charges_usd: usd('Charges of completions, and upward corrections; zero or negative.'),
+  expiries_usd: usd('Expired allowances; zero or negative.'),
+  closing_usd: usd('Balance after the period, or now: exactly the sum of the opening balance and all of the above.'),
   by_model: Type.Array(
     Type.Object({
       model: Type.String(),
       requests: Type.Integer(),
       tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
-      cost_usd: usd('As `GET /v1/usage` reports it.'),
+      cost_usd: usd('Cost as in `GET /v1/usage`.'),
     }),
     {
       description:
-        'Usage by when completions began, the most expensive first. A charge is made when a completion has ended, which ' +
-        'may be after the period; corrections are in no model’s cost.',
+        'Usage of the completions that started in the period, most expensive model first. A completion is charged when it ends, which may be after the period. Corrections are not part of a model’s cost.',
     },
   ),
 })

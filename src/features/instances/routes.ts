@@ -19,17 +19,17 @@ const InstanceView = Type.Object({
   object: Type.Literal('instance'),
   version: Type.String(),
   role: Type.String(),
-  address: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'Where it is reached.' }),
+  address: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'Address of the process.' }),
   started_at: Type.String({ description: 'ISO 8601 UTC, by the database’s clock.' }),
-  seen_at: Type.String({ description: 'When it last reported, which it does every 5 s.' }),
-  load: numberOrNull('CPU time of the last minute; 1 is one processor. Null: it has not said yet.'),
-  lag_ms: numberOrNull('99 of 100 turns of its event loop were late by no more than this.'),
-  active_requests: numberOrNull('Completions under way.'),
+  seen_at: Type.String({ description: 'Time of the last report. Processes report every 5 s.' }),
+  load: numberOrNull('CPU time of the last minute; 1 is one processor. Null: not reported yet.'),
+  lag_ms: numberOrNull('99th percentile of the event loop delay.'),
+  active_requests: numberOrNull('Number of completions in flight.'),
 })
 
 const schema = {
   summary: 'List processes',
-  description: 'Those that run and share this database. One that was killed is listed for 30 s more.',
+  description: 'Returns the running processes that share this database. A killed process stays listed for 30 s.',
   tags: ['Operators'],
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(InstanceView) },
@@ -78,22 +78,22 @@ const AgentsState = Type.Object({
   backend: Type.Unsafe<AgentsStateDeps['backend']>({
     type: 'string',
     enum: ['bubblewrap', 'none'],
-    description: 'What commands of agents run in. none: nothing keeps them from what the service itself may do.',
+    description: 'Sandbox of agents’ commands. none: commands have all rights of the service.',
   }),
   available: Type.Unsafe<boolean | null>({
     type: ['boolean', 'null'],
-    description: 'Whether it takes runs. Null: it does no work in the background, other processes do.',
+    description: 'Whether this process accepts runs. Null: it does no background work.',
   }),
   reason: Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: 'Why it takes none, and what to do about it. Null: nothing is wrong.',
+    description: 'Reason why it accepts no runs, and how to fix it. Null: no problem.',
   }),
-  running: Type.Integer({ description: 'Runs under way in it.' }),
+  running: Type.Integer({ description: 'Number of runs in this process.' }),
 })
 
 const agentsSchema = {
-  summary: 'Get the state of agents',
-  description: 'Whether agents can be run. Each process looks at its own machine: this is the one that answers.',
+  summary: 'Get the status of agents',
+  description: 'Returns whether the responding process can run agents on its machine.',
   tags: ['Operators'],
   response: { 200: AgentsState },
 }

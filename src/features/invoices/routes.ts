@@ -39,8 +39,7 @@ const InvoiceQuery = Type.Object({
     Type.Unsafe<InvoiceFormat>({
       type: 'string',
       enum: [...FORMATS],
-      description:
-        '`html` is a page to print. Without it the `Accept` header decides, and JSON where that leaves it open.',
+      description: '`html` returns a page to print. By default the `Accept` header decides, and JSON is preferred.',
     }),
   ),
 })
@@ -48,30 +47,33 @@ const InvoiceQuery = Type.Object({
 const SUMMARY = {
   id: Type.String(),
   object: Type.Literal('invoice'),
-  number: Type.Integer({ description: 'Of the account’s invoices, from 1 without gaps.' }),
-  account: Type.Object({ id: Type.String(), name: Type.String({ description: 'When the invoice was closed.' }) }),
+  number: Type.Integer({ description: 'Number of the invoice within the account, from 1 without gaps.' }),
+  account: Type.Object({
+    id: Type.String(),
+    name: Type.String({ description: 'Name of the account when the invoice was closed.' }),
+  }),
   status: Type.Literal('closed'),
   currency: Type.Literal('USD'),
-  period_start: time('The first of the month.'),
-  period_end: time('The first of the next, not included.'),
-  opening_balance_usd: usd('Credit before the first movement.'),
-  closing_balance_usd: usd('Credit after the last: the opening balance and the credits, less the total.'),
-  total_usd: usd('What the month was charged: lines and adjustments.'),
-  closed_at: time('The invoice has not changed since.'),
+  period_start: time('First day of the month.'),
+  period_end: time('First day of the next month, exclusive.'),
+  opening_balance_usd: usd('Balance before the first entry.'),
+  closing_balance_usd: usd('Balance after the last entry: opening balance plus credits minus total.'),
+  total_usd: usd('Charges of the month: lines and adjustments.'),
+  closed_at: time('The invoice does not change after this time.'),
 }
 
 const InvoiceSummaryView = Type.Object(SUMMARY)
 
 const ENTRY = {
-  id: Type.String({ description: 'The row of the ledger.' }),
+  id: Type.String({ description: 'ID of the ledger entry.' }),
   kind: Type.Unsafe<LedgerKind>({ type: 'string', enum: ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] }),
-  note: nullableText('Why.'),
+  note: nullableText('Reason of the entry.'),
   created_at: time(''),
 }
 
 const Unlisted = Type.Object(
   { entries: Type.Integer(), amount_usd: usd('') },
-  { description: 'Rows that are too many to be listed; `GET /ledger` has them.' },
+  { description: 'Further entries that are not listed; see `GET /ledger`.' },
 )
 
 const InvoiceView = Type.Object({
@@ -79,23 +81,23 @@ const InvoiceView = Type.Object({
   lines: Type.Array(
     Type.Object({
       model: Type.String(),
-      requests: Type.Integer({ description: 'Completions that cost something.' }),
+      requests: Type.Integer({ description: 'Number of completions that are not free.' }),
       prompt_tokens: Type.Integer(),
       completion_tokens: Type.Integer(),
       cost_usd: usd(''),
     }),
-    { description: 'The most expensive model first.' },
+    { description: 'Most expensive model first.' },
   ),
   adjustments: Type.Array(
     Type.Object({
       ...ENTRY,
-      amount_usd: usd('Above zero: charged in addition. Below: taken off.'),
-      adjusts: nullableText('The row of the ledger that it corrects.'),
-      completion_id: nullableText('The completion that was charged.'),
+      amount_usd: usd('Positive: an additional charge. Negative: a reduction.'),
+      adjusts: nullableText('ID of the ledger entry that it corrects.'),
+      completion_id: nullableText('ID of the charged completion.'),
     }),
   ),
   unlisted_adjustments: Unlisted,
-  credits: Type.Array(Type.Object({ ...ENTRY, amount_usd: usd('Above zero: given. Below: expired.') })),
+  credits: Type.Array(Type.Object({ ...ENTRY, amount_usd: usd('Positive: granted. Negative: expired.') })),
   unlisted_credits: Unlisted,
 })
 
@@ -103,14 +105,15 @@ const config = { scope: 'billing' } as const
 const tags = ['Invoices']
 const listSchema = {
   summary: 'List invoices',
-  description: 'One a month (UTC) in which credit moved, closed when the month has been over for an hour.',
+  description:
+    'Returns an invoice for each month (UTC) with ledger entries. An invoice is closed an hour after the end of its month.',
   tags,
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(InvoiceSummaryView) },
 }
 const oneSchema = {
   summary: 'Get an invoice',
-  description: 'What a month was charged, by model, and how credit moved. A closed invoice never changes.',
+  description: 'Returns the charges of a month by model, and the other ledger entries. A closed invoice never changes.',
   tags,
   params: Type.Object({ id: Type.String() }),
   querystring: InvoiceQuery,
@@ -119,8 +122,10 @@ const oneSchema = {
       description: 'The invoice.',
       content: {
         'application/json': { schema: InvoiceView },
-        'text/html': { schema: Type.String({ description: 'A page to print, without script.' }) },
-        'text/csv': { schema: Type.String({ description: 'RFC 4180, UTF-8; a row for everything on the invoice.' }) },
+        'text/html': { schema: Type.String({ description: 'A page to print, without scripts.' }) },
+        'text/csv': {
+          schema: Type.String({ description: 'RFC 4180, UTF-8, with a row for each item of the invoice.' }),
+        },
       },
     },
   },

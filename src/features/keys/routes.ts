@@ -46,7 +46,7 @@ const RIGHTS = {
   ip_allowlist: Type.Optional(
     Type.Array(Type.String({ minLength: 2, maxLength: 64, pattern: '^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$' }), {
       maxItems: 100,
-      description: 'Addresses and CIDR blocks; empty: from anywhere.',
+      description: 'Addresses and CIDR blocks. Empty: any address.',
     }),
   ),
   monthly_budget_usd: Type.Optional(nullable<number>({ type: 'number', minimum: 0, maximum: MAX_BUDGET_USD })),
@@ -54,14 +54,14 @@ const RIGHTS = {
     nullable<number>({ type: 'integer', minimum: 1, maximum: MAX_REQUESTS_PER_MINUTE }),
   ),
   models: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200, description: 'Empty: all.' }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200, description: 'Empty: all models.' }),
   ),
   expires_at: Type.Optional(
     nullable<string>({
       type: 'string',
       maxLength: 64,
       pattern: ISO_TIME_PATTERN,
-      description: 'ISO 8601, in the future. Null: never.',
+      description: 'ISO 8601, in the future. Null: the key does not expire.',
       examples: ['2030-01-01T00:00:00Z'],
     }),
   ),
@@ -76,8 +76,8 @@ const KEY_FIELDS = {
   id: Type.String(),
   object: Type.Literal('key'),
   name: Type.String(),
-  prefix: Type.String({ description: 'What the secret starts with.' }),
-  last4: Type.String({ description: 'What it ends with.' }),
+  prefix: Type.String({ description: 'First characters of the secret.' }),
+  last4: Type.String({ description: 'Last characters of the secret.' }),
   scopes: Type.Array(ScopeName),
   ip_allowlist: Type.Array(Type.String()),
   monthly_budget_usd: nullable<number>({ type: 'number' }),
@@ -94,33 +94,41 @@ const DESCRIBED_FIELDS = {
   ...KEY_FIELDS,
   created_by: Type.Unsafe<Static<typeof Creator> | null>({
     anyOf: [Creator, { type: 'null' }],
-    description: 'The person who made it, and whose rights bound its own. Null: it is nobody’s.',
+    description: 'The person who created the key, whose rights it cannot exceed. Null: no person did.',
   }),
   parent_id: nullable<string>({
     type: 'string',
-    description: 'The key that created it: its limits bound this one, and its budget and rate are shared. Null: none.',
+    description:
+      'The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none.',
   }),
   spent_usd: nullable<number>({
     type: 'number',
-    description: 'Of the budget, in this calendar month, UTC, by it and the keys it created. Null: it has none.',
+    description:
+      'Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget.',
   }),
   resets_at: nullable<string>({
     type: 'string',
-    description: 'ISO 8601: when the budget starts again. Null: it has none.',
+    description: 'Time at which the budget resets, ISO 8601. Null: the key has no budget.',
   }),
 }
 const KeyView = Type.Object(DESCRIBED_FIELDS)
 
 const KeyDetailView = Type.Object({
   ...DESCRIBED_FIELDS,
-  created_keys: Type.Integer({ description: 'Active keys that it created, and that these created: revoked with it.' }),
-  created_webhooks: Type.Integer({ description: 'Enabled webhooks that these created: disabled when it is revoked.' }),
-  requests_last_24h: Type.Integer({ description: 'Settled ones; counted by the hour, the begun one before included.' }),
+  created_keys: Type.Integer({
+    description: 'Number of active keys that it created, directly or indirectly. They are revoked with it.',
+  }),
+  created_webhooks: Type.Integer({
+    description: 'Number of enabled webhooks that it and these keys created. They are disabled when it is revoked.',
+  }),
+  requests_last_24h: Type.Integer({
+    description: 'Number of settled requests in the last 24 hours, rounded up to whole hours.',
+  }),
 })
 
 const CreatedKeyView = Type.Object({
   ...DESCRIBED_FIELDS,
-  key: Type.String({ description: 'The secret, shown this once.' }),
+  key: Type.String({ description: 'The secret, returned only this once.' }),
 })
 
 const KeyRow = Type.Object(KEY_FIELDS)
@@ -131,7 +139,7 @@ const tags = ['Keys']
 
 const listSchema = {
   summary: 'List API keys',
-  description: 'All of the account, revoked ones included, unless `status` says otherwise.',
+  description: 'Returns the keys of the account, including revoked ones unless `status` excludes them.',
   tags,
   querystring: Type.Object({
     ...PAGE_QUERY,
@@ -140,7 +148,7 @@ const listSchema = {
         type: 'string',
         enum: [...KEY_STATUSES, 'all'],
         default: 'all',
-        description: 'active: neither revoked nor expired. expired: not revoked, but past its `expires_at`.',
+        description: 'active: neither revoked nor expired. expired: past `expires_at` and not revoked.',
       }),
     ),
   }),
@@ -149,7 +157,7 @@ const listSchema = {
 
 const readSchema = {
   summary: 'Get an API key',
-  description: 'A revoked one, too.',
+  description: 'Also returns revoked keys.',
   tags,
   params: KeyParams,
   response: { 200: KeyDetailView },
@@ -158,7 +166,7 @@ const readSchema = {
 const createSchema = {
   summary: 'Create an API key',
   description:
-    'The secret is in `key`, and shown this once. Needs a role, or a key without budget, models, rate and expiry. What a key creates never has more than that key has, now or later: they share its budget and rate, and end with it.',
+    'Returns the secret in `key`, only this once. Requires a role, or a key without budget, models, rate limit and expiry. A key that a key creates never exceeds its parent: it shares the parent’s budget and rate limit, and is revoked with it.',
   tags,
   body: KeyCreate,
   response: { 201: CreatedKeyView },
@@ -166,7 +174,7 @@ const createSchema = {
 
 const updateSchema = {
   summary: 'Change an API key',
-  description: 'Only the fields that are sent. `null` and empty lists remove a limit.',
+  description: 'Changes only the fields that are sent. `null` and empty lists remove a limit.',
   tags,
   params: KeyParams,
   body: KeyPatch,
@@ -176,7 +184,7 @@ const updateSchema = {
 const revokeSchema = {
   summary: 'Revoke an API key',
   description:
-    'In force in every process within a second. Keys that it created are revoked with it, and so are those that these created, unless `cascade=false`.',
+    'Takes effect in every process within a second. Also revokes the keys that it created, directly or indirectly, unless `cascade=false`.',
   tags,
   params: KeyParams,
   querystring: Type.Object({
@@ -185,7 +193,7 @@ const revokeSchema = {
         type: 'string',
         enum: ['true', 'false'],
         default: 'true',
-        description: 'false: the keys that it created stay, bound by its limits as before.',
+        description: 'false: the keys that it created stay active, and its limits still apply to them.',
       }),
     ),
   }),

@@ -34,12 +34,12 @@ const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...ROLES] })
 const MemberPatch = Type.Object({ role: RoleName }, closed)
 
 const MemberView = Type.Object({
-  id: Type.String({ description: 'Of the user.' }),
+  id: Type.String({ description: 'ID of the user.' }),
   object: Type.Literal('member'),
   email: Type.String(),
   name: Type.String(),
   role: RoleName,
-  created_at: Type.String({ description: 'When they joined.' }),
+  created_at: Type.String({ description: 'Time of joining, ISO 8601.' }),
 })
 
 const InvitationCreate = Type.Object(
@@ -49,7 +49,7 @@ const InvitationCreate = Type.Object(
       Type.String({
         maxLength: MAX_EMAIL_LENGTH,
         pattern: '^[^\\s@]+@[^\\s@]+$',
-        description: 'Whom it is meant for. A note: nothing is sent there, and whoever has the link may use it.',
+        description: 'The intended person, as a note. No mail is sent, and anybody with the link can use it.',
       }),
     ),
   },
@@ -60,27 +60,29 @@ const INVITATION_FIELDS = {
   id: Type.String(),
   object: Type.Literal('invitation'),
   role: RoleName,
-  email: textOrNull('Whom it is meant for.'),
-  created_by: textOrNull('The user, or the user who made the key that invited. Null: nobody.'),
-  key_id: textOrNull('The API key that invited: the link is good only while it could invite. Null: a person did.'),
+  email: textOrNull('The intended person.'),
+  created_by: textOrNull('The user who created it, or who created the key in `key_id`. Null: none.'),
+  key_id: textOrNull(
+    'The API key that created it. The link is valid only while this key could create it. Null: a person created it.',
+  ),
   created_at: Type.String(),
   expires_at: Type.String(),
   used_at: textOrNull('ISO 8601.'),
-  used_by: textOrNull('The user who joined by it.'),
+  used_by: textOrNull('The user who joined with it.'),
   revoked_at: textOrNull('ISO 8601.'),
 }
 const InvitationView = Type.Object(INVITATION_FIELDS)
 
 const CreatedInvitationView = Type.Object({
   ...INVITATION_FIELDS,
-  url: Type.String({ description: 'The link, shown this once. It is good for 7 days, and for one person.' }),
+  url: Type.String({ description: 'The link, returned only this once. It is valid for 7 days and one person.' }),
 })
 const MemberParams = Type.Object({ id: Type.Unsafe<UserId>({ type: 'string' }) })
 const InvitationParams = Type.Object({ id: Type.Unsafe<InvitationId>({ type: 'string' }) })
 
 const listSchema = {
   summary: 'List members',
-  description: 'Who belongs to the account, by when they joined.',
+  description: 'Returns the members of the account, by the time at which they joined.',
   tags,
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(MemberView) },
@@ -89,7 +91,7 @@ const listSchema = {
 const changeSchema = {
   summary: 'Change a member’s role',
   description:
-    'In force in every process within a second. Nobody gives more than they have; only owners make and change owners, and the last owner stays one.',
+    'Takes effect in every process within a second. Members cannot grant more than they have; only owners appoint and change owners, and the last owner keeps the role.',
   tags,
   params: MemberParams,
   body: MemberPatch,
@@ -99,16 +101,16 @@ const changeSchema = {
 const removeSchema = {
   summary: 'Remove a member, or leave',
   description:
-    'Ends their sessions and disconnects their devices within a second. Everybody may leave but the last owner; others are removed by who has the right `members`. API keys belong to the account and stay.',
+    'Ends their sessions, disconnects their devices and revokes the API keys that they created, within a second. Every member except the last owner can leave; removing others requires the right `members`.',
   tags,
   params: MemberParams,
   response: { 204: Type.Null() },
 }
 
 const inviteSchema = {
-  summary: 'Invite somebody',
+  summary: 'Create an invitation',
   description:
-    'Answers with a link that makes whoever opens it first a member. At most one’s own role can be given. Nothing is sent.',
+    'Returns a link; the first person who opens it becomes a member. The role cannot exceed the caller’s own. No mail is sent.',
   tags,
   body: InvitationCreate,
   response: { 201: CreatedInvitationView },
@@ -116,7 +118,7 @@ const inviteSchema = {
 
 const listInvitationsSchema = {
   summary: 'List invitations',
-  description: 'Those that are over included, for some weeks.',
+  description: 'Returns the invitations, including ended ones for some weeks.',
   tags,
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(InvitationView) },
@@ -124,7 +126,7 @@ const listInvitationsSchema = {
 
 const revokeSchema = {
   summary: 'Revoke an invitation',
-  description: 'Its link is good for nobody from then on.',
+  description: 'Invalidates the link of the invitation.',
   tags,
   params: InvitationParams,
   response: { 204: Type.Null() },

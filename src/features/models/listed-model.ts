@@ -30,7 +30,9 @@ const byName = <Properties extends TProperties>(properties: Properties, descript
 
 const TIERS = Type.Array(
   Type.Object({
-    above_prompt_tokens: Type.Integer({ description: 'What the prompt has to exceed, cached tokens included.' }),
+    above_prompt_tokens: Type.Integer({
+      description: 'Threshold that the prompt must exceed, including cached tokens.',
+    }),
     applies_to: Type.Enum(['request', 'excess'], {
       description:
         'request: the tier prices the whole request. excess: the prompt above the threshold, and the output.',
@@ -47,32 +49,34 @@ const TARIFF = {
   tiers: Type.Optional(TIERS),
   service_tiers: byName(
     { ...RATES, tiers: Type.Optional(TIERS) },
-    'Rates by the service tier that the answer names; what is absent is as in the price.',
+    'Rates by the service tier of the answer. Absent rates are those of the price.',
   ),
   discounts: Type.Optional(
     Type.Array(
       Type.Object({
         from: Type.String({ description: 'Time of day, UTC.' }),
-        until: Type.String({ description: 'Time of day, UTC, not included; before `from`: of the next day.' }),
+        until: Type.String({
+          description: 'Time of day, UTC, exclusive. If it is before `from`, it is on the next day.',
+        }),
         ...RATES,
       }),
       { description: 'Rates by the time of day at which a request is admitted.' },
     ),
   ),
-  per_request_usd: Type.Optional(Type.Number({ description: 'USD for each call of a provider.' })),
-  per_image_usd: Type.Optional(Type.Number({ description: 'USD for each image in the request.' })),
+  per_request_usd: Type.Optional(Type.Number({ description: 'USD per call of a provider.' })),
+  per_image_usd: Type.Optional(Type.Number({ description: 'USD per image in the request.' })),
   server_tools: Type.Optional(
     Type.Record(Type.String(), Type.Number(), { description: 'USD per 1,000 uses of a tool that the provider runs.' }),
   ),
-  starts: Type.Optional(Type.String({ description: 'ISO 8601 UTC: when the price starts.' })),
-  ends: Type.Optional(Type.String({ description: 'ISO 8601 UTC: when the price ends, not included.' })),
+  starts: Type.Optional(Type.String({ description: 'Start of the price, ISO 8601 UTC.' })),
+  ends: Type.Optional(Type.String({ description: 'End of the price, ISO 8601 UTC, exclusive.' })),
 }
 
 const PricingView = Type.Object(
   {
     ...TARIFF,
     successors: Type.Optional(
-      Type.Array(Type.Object(TARIFF), { description: 'The prices that are announced to follow, in order.' }),
+      Type.Array(Type.Object(TARIFF), { description: 'Announced successors of the price, in order.' }),
     ),
   },
   {
@@ -86,51 +90,53 @@ export const ListedModelSchema = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal('model'),
-    created: Type.Integer({ description: 'Unix seconds of the release; 0: not known.' }),
-    owned_by: Type.String({ description: 'Who made the model.' }),
-    name: Type.String({ description: 'For people.' }),
+    created: Type.Integer({ description: 'Release date in Unix seconds; 0: unknown.' }),
+    owned_by: Type.String({ description: 'Organisation that made the model.' }),
+    name: Type.String({ description: 'Display name.' }),
     capabilities: Type.Object({
       streaming: Type.Boolean(),
       function_calling: Type.Boolean(),
       vision: Type.Boolean(),
       json_mode: Type.Boolean(),
     }),
-    context_window: Type.Integer({ description: 'Tokens of prompt and answer together.' }),
-    context_length: Type.Integer({ description: 'The same as context_window, under the name that other tools read.' }),
+    context_window: Type.Integer({ description: 'Maximum number of tokens of prompt and answer together.' }),
+    context_length: Type.Integer({ description: 'Same as `context_window`, under the name that other tools read.' }),
     max_output_tokens: orNull(Type.Integer({ description: 'Tokens. Null: not known.' })),
     pricing: orNull(PricingView),
-    alias_of: Type.Optional(Type.String({ description: 'The ID that this one stands for.' })),
+    alias_of: Type.Optional(Type.String({ description: 'ID of the model that this alias names.' })),
     architecture: Type.Object({
       input_modalities: Type.Array(Type.String()),
       output_modalities: Type.Array(Type.String()),
     }),
-    supported_parameters: Type.Array(Type.String(), { description: 'Request fields that the model honours.' }),
+    supported_parameters: Type.Array(Type.String(), { description: 'Request fields that the model supports.' }),
     price_source: orNull(
       Type.Object(
         {
-          url: Type.String({ description: 'Where the price was read.' }),
-          read: Type.String({ description: 'ISO date on which it was.' }),
+          url: Type.String({ description: 'Page that the price was read on.' }),
+          read: Type.String({ description: 'ISO date on which the price was read.' }),
         },
         { description: 'Null: nowhere; the operator has set it, or it is not known.' },
       ),
     ),
     price_overridden: Type.Boolean({
-      description: 'Whether the operator has set the price, whatever the catalogue says.',
+      description: 'Whether the operator’s configuration overrides the price of the catalogue.',
     }),
     providers: Type.Array(
       Type.Object({
-        name: Type.String({ description: 'The operator’s name for it.' }),
-        healthy: Type.Boolean({ description: 'Whether the process that answers would call it for this model now.' }),
+        name: Type.String({ description: 'Name of the provider in the configuration.' }),
+        healthy: Type.Boolean({
+          description: 'Whether the responding process would call this provider for the model now.',
+        }),
       }),
       {
-        description: 'Where it can be had, in the order in which they are tried: those that are not healthy come last.',
+        description: 'Providers of the model, in the order in which the gateway tries them; unhealthy ones come last.',
       },
     ),
     deprecation_date: orNull(Type.String({ description: 'ISO date on which the provider shuts the model down.' })),
-    deprecated: Type.Boolean({ description: 'Whether that day has come.' }),
+    deprecated: Type.Boolean({ description: 'Whether this date is past.' }),
     replacement: orNull(Type.String({ description: 'ID of the model to use instead; null: none is known.' })),
   },
-  { description: 'A model that this key may use.' },
+  { description: 'A model that the key can use.' },
 )
 export type ListedModel = Type.Static<typeof ListedModelSchema>
 

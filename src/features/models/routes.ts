@@ -39,17 +39,18 @@ const ListQuery = Type.Object({
     Type.Unsafe<Capability>({
       type: 'string',
       enum: [...CAPABILITIES],
-      description: 'Only models that have it.',
+      description: 'Only models with this capability.',
       examples: ['vision'],
     }),
   ),
-  owned_by: Type.Optional(Type.String({ description: 'Only models of this maker.', examples: ['openai'] })),
+  owned_by: Type.Optional(Type.String({ description: 'Only models of this owner.', examples: ['openai'] })),
 })
 const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(ListedModelSchema) })
 
 const listSchema = {
   summary: 'List models',
-  description: 'The models that this key may use and that have a provider here, with capabilities and prices.',
+  description:
+    'Returns the models that this key can use and that have a configured provider, with capabilities and prices.',
   tags: ['Models'],
   querystring: ListQuery,
   response: { 200: ModelList },
@@ -58,8 +59,7 @@ const listSchema = {
 const oneSchema = {
   summary: 'Get a model',
   description:
-    'One model by its ID or an alias. Slashes in IDs may be percent-encoded or not. `Sunset` (RFC 8594) has the day on ' +
-    'which its provider shuts it down, `Deprecation` (RFC 9745) says that this day has come.',
+    'Finds a model by its ID or an alias. Slashes in IDs may be percent-encoded. `Sunset` (RFC 8594) is the day on which the provider shuts the model down; `Deprecation` (RFC 9745) is present from that day on.',
   tags: ['Models'],
   params: Type.Object({ id: Type.String({ description: 'Model ID.' }) }),
   response: { 200: ListedModelSchema },
@@ -125,18 +125,19 @@ const PriceEndView = Type.Object(
   {
     id: Type.String({ description: 'ID of the model.' }),
     object: Type.Literal('price_end'),
-    model: Type.String({ description: 'The same.' }),
-    ends_at: Type.String({ description: 'ISO 8601 UTC: when the model is without a price.' }),
-    ended: Type.Boolean({ description: 'Whether that was before now: the model answers 503 `model_not_priced`.' }),
+    model: Type.String({ description: 'Same as `id`.' }),
+    ends_at: Type.String({ description: 'Time from which the model has no price, ISO 8601 UTC.' }),
+    ended: Type.Boolean({
+      description: 'Whether the price has expired, so that the model returns 503 `model_not_priced`.',
+    }),
   },
   { description: 'The end of a price that no other follows.' },
 )
 
 const priceEndsSchema = {
-  summary: 'List prices that end',
+  summary: 'List expiring prices',
   description:
-    'Models whose price ends within a week without a successor, or has ended: they answer 503 `model_not_priced` from ' +
-    'then on. Set `pricing`, or its `successors`, in the configuration.',
+    'Returns the models whose price expires within a week without a successor, or has expired. Without a price they return 503 `model_not_priced`. Set `pricing`, or its `successors`, in the configuration.',
   tags: ['Operators'],
   querystring: Type.Object({ ...PAGE_QUERY, order }),
   response: { 200: pageSchema(PriceEndView) },

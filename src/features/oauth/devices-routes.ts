@@ -22,11 +22,13 @@ const DeviceShape = Type.Object({
   object: Type.Literal('device'),
   client_id: Type.String(),
   client_name: Type.String(),
-  user_id: Type.String({ description: 'Who connected it.' }),
+  user_id: Type.String({ description: 'The user who connected it.' }),
   user_email: textOrNull('Their e-mail address.'),
-  scopes: Type.Array(Type.String(), { description: 'What was approved. It may do what its person may as well.' }),
-  address: textOrNull('Where it asked from.'),
-  user_agent: textOrNull('What it called itself.'),
+  scopes: Type.Array(Type.String(), {
+    description: 'Approved scopes. The device has those of them that its user has.',
+  }),
+  address: textOrNull('IP address of the device at its request.'),
+  user_agent: textOrNull('User agent of the device.'),
   created_at: Type.String(),
   last_used_at: textOrNull('ISO 8601.'),
   revoked_at: textOrNull('ISO 8601.'),
@@ -37,7 +39,7 @@ const config = { scope: 'devices' } as const
 const listSchema = {
   summary: 'List connected devices',
   description:
-    'One’s own, those included that are connected no longer. Owners and admins see everybody’s with `all=true`.',
+    'Returns the caller’s devices, including disconnected ones. Owners and admins list those of all members with `all=true`.',
   tags,
   querystring: Type.Object({
     ...PAGE_QUERY,
@@ -48,7 +50,8 @@ const listSchema = {
 const DeviceParams = Type.Object({ id: Type.Unsafe<DeviceId>({ type: 'string' }) })
 const revokeSchema = {
   summary: 'Disconnect a device',
-  description: 'One’s own; owners and admins also others’. Its tokens are refused in every process within a second.',
+  description:
+    'Disconnects a device of the caller or, for owners and admins, of any member. Every process rejects its tokens within a second.',
   tags,
   params: DeviceParams,
   response: { 204: Type.Null() },

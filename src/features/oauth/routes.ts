@@ -45,8 +45,8 @@ export interface OAuthDeps extends Authority {
 const tags = ['OAuth']
 
 const ErrorBody = Type.Object({
-  error: Type.String({ description: 'One of RFC 6749, 5.2, RFC 8628, 3.5.' }),
-  error_description: Type.String({ description: 'For people; may change.' }),
+  error: Type.String({ description: 'Error code of RFC 6749, 5.2, or RFC 8628, 3.5.' }),
+  error_description: Type.String({ description: 'For people. It may change.' }),
 })
 const errors = { '4xx': ErrorBody, '5xx': ErrorBody }
 
@@ -60,7 +60,7 @@ const ClientId = Type.String({
   minLength: 1,
   maxLength: 2_048,
   examples: ['turnpike-cli'],
-  description: '`turnpike-cli`, `turnpike-ide`, or one of the configuration.',
+  description: '`turnpike-cli`, `turnpike-ide`, or a client of the configuration.',
 })
 const Scope = Type.String({ maxLength: 2_048, examples: ['api'], description: 'Names separated by spaces.' })
 const Token = Type.String({ minLength: 1, maxLength: 2_048 })
@@ -71,14 +71,14 @@ function bodyOf(properties: TObject) {
 
 const codeSchema = {
   ...bodyOf(Type.Object({ client_id: ClientId, scope: Type.Optional(Scope) })),
-  summary: 'Begin the device flow',
+  summary: 'Start the device flow',
   description: 'RFC 8628. Show the user `verification_uri` and `user_code`, and poll `/oauth/token`.',
   response: {
     200: Type.Object({
       device_code: Type.String(),
       user_code: Type.String({ description: '`XXXX-XXXX`.' }),
       verification_uri: Type.String(),
-      verification_uri_complete: Type.String({ description: 'For a QR code. It approves nothing by itself.' }),
+      verification_uri_complete: Type.String({ description: 'For a QR code. Opening it approves nothing.' }),
       expires_in: Type.Integer({ description: 'Seconds.' }),
       interval: Type.Integer({ description: 'Seconds between polls.' }),
     }),
@@ -100,14 +100,14 @@ const tokenSchema = {
     }),
   ),
   summary: 'Get tokens',
-  description: 'For an approved device code, once, or for a refresh token, which is replaced each time.',
+  description: 'Exchanges an approved device code, once, or a refresh token, which each exchange replaces.',
   response: {
     200: Type.Object({
       access_token: Type.String(),
       token_type: Type.Literal('Bearer'),
       expires_in: Type.Integer({ description: 'Seconds.' }),
-      refresh_token: Type.Optional(Type.String({ description: 'With the scope `offline_access`.' })),
-      scope: Type.String({ description: 'What was granted.' }),
+      refresh_token: Type.Optional(Type.String({ description: 'Present with the scope `offline_access`.' })),
+      scope: Type.String({ description: 'Granted scopes, separated by spaces.' }),
     }),
     ...errors,
   },
@@ -116,7 +116,7 @@ const tokenSchema = {
 const revokeSchema = {
   ...bodyOf(Type.Object({ token: Token, client_id: OptionalText })),
   summary: 'Disconnect a device',
-  description: 'RFC 7009. By either of its tokens; 200 also for one that nobody has.',
+  description: 'RFC 7009. Accepts the access token or the refresh token. Returns 200 for unknown tokens too.',
   response: { 200: Type.Object({}), ...errors },
 }
 

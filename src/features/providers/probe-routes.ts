@@ -14,23 +14,23 @@ export interface ProbeDeps extends Pick<FeatureDeps, 'db' | 'callerOf'>, ProbeIn
 }
 
 const ProbeView = Type.Object({
-  ok: Type.Boolean({ description: 'It answered, and neither refused its key, nor limits requests, nor fails.' }),
-  duration_ms: Type.Integer({ description: 'From the call to the head of the answer, in milliseconds.' }),
+  ok: Type.Boolean({
+    description: 'Whether the provider responded without rejecting the key, limiting requests or failing.',
+  }),
+  duration_ms: Type.Integer({ description: 'From the call to the response headers, in milliseconds.' }),
   status: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
-    description: 'Of its answer. Null: there was none.',
+    description: 'HTTP status. Null: no response.',
   }),
-  message: Type.String({ description: 'What came of it, as a sentence. Never the key, nor a word of the provider’s.' }),
+  message: Type.String({ description: 'Result as a sentence. It never contains the key or text of the provider.' }),
 })
 
 const schema = {
   summary: 'Test a provider',
   description:
-    'Asks the provider once for its list of models, with its first key, and waits at most 10 s. It charges nobody, and ' +
-    'changes nothing of how the provider fares. A test that is under way answers all who ask for it meanwhile. Each ' +
-    'process has its own way to the provider: this is the one that answers. 404: none of this name is configured.',
+    'Requests the provider’s list of models with its first key, for at most 10 s. The test is not charged and does not affect the provider’s health. Concurrent requests share one test. It runs in the responding process. Returns 404 if no provider has this name.',
   tags: ['Operators'],
-  params: Type.Object({ name: Type.String({ description: 'By the configuration.' }) }),
+  params: Type.Object({ name: Type.String({ description: 'Name in the configuration.' }) }),
   response: { 200: ProbeView },
 }
 

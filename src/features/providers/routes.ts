@@ -31,61 +31,62 @@ const HEALTH = ['healthy', 'degraded', 'down'] as const
 const BREAKERS = ['closed', 'open', 'half_open'] as const satisfies readonly BreakerState[]
 
 const CredentialView = Type.Object({
-  number: count('From 1, in the order of the configuration.'),
-  in_flight: count('Calls under way with it.'),
+  number: count('Position in the configuration, from 1.'),
+  in_flight: count('Number of calls in flight with this credential.'),
   cooling: Type.Array(
     Type.Object({
-      model: Type.String({ description: 'By the provider’s own name; `*`: every model.' }),
+      model: Type.String({ description: 'Name of the model at the provider; `*`: every model.' }),
       until: Type.String({ description: 'ISO 8601 UTC.' }),
     }),
-    { description: 'What it is not used for, since the provider limited its rate or refused it.' },
+    { description: 'Models for which the credential is in cooldown, because the provider limited or rejected it.' },
   ),
 })
 
 const FailureView = Type.Object({
   at: Type.String({ description: 'ISO 8601 UTC.' }),
-  message: Type.String({ description: 'What went wrong.' }),
+  message: Type.String({ description: 'Error message.' }),
 })
 
 const DeploymentView = Type.Object({
-  model: Type.String({ description: 'By the provider’s own name.' }),
+  model: Type.String({ description: 'Name of the model at the provider.' }),
   breaker: oneOf(
     BREAKERS,
-    'closed: called as usual. open: failed too often, and left alone until `open_until` unless nothing else is left. ' +
-      'half_open: one request tries it.',
+    'closed: called as usual. open: failed too often, and not called until `open_until` unless all candidates are open. half_open: one request probes it.',
   ),
-  open_until: nullable<string>('string', 'ISO 8601 UTC. Null: it is not open.'),
-  failures: count('In a row.'),
-  in_flight: count('Calls under way.'),
-  first_event_ms: nullable<number>('integer', 'To the first event of a stream, smoothed. Null: no stream yet.'),
-  whole_answer_ms: nullable<number>('integer', 'To the end of a whole answer, smoothed. Null: none yet.'),
-  calls: count('Since this process started.'),
-  failed_calls: count('Those of them that failed through the provider’s fault.'),
+  open_until: nullable<string>('string', 'ISO 8601 UTC. Null: the breaker is not open.'),
+  failures: count('Number of consecutive failures.'),
+  in_flight: count('Number of calls in flight.'),
+  first_event_ms: nullable<number>('integer', 'Smoothed time to the first event of streams. Null: no stream yet.'),
+  whole_answer_ms: nullable<number>(
+    'integer',
+    'Smoothed time to the end of answers without streaming. Null: none yet.',
+  ),
+  calls: count('Number of calls since this process started.'),
+  failed_calls: count('Number of calls that failed because of the provider.'),
   last_failure: Type.Unsafe<Static<typeof FailureView> | null>({
     anyOf: [FailureView, { type: 'null' }],
-    description: 'Null: none since this process started.',
+    description: 'Last error. Null: none since this process started.',
   }),
 })
 
 const ProviderView = Type.Object({
-  id: Type.String({ description: 'Its name.' }),
+  id: Type.String({ description: 'Name.' }),
   object: Type.Literal('provider'),
-  name: Type.String({ description: 'By the configuration.' }),
+  name: Type.String({ description: 'Name in the configuration.' }),
   base_url: Type.String({ description: 'Without user, password and query.' }),
   status: oneOf(
     HEALTH,
-    'healthy: every breaker is closed and no credential is cooling. down: every model that was called is left alone. ' +
-      'degraded: anything between.',
+    'healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.',
   ),
-  max_in_flight: nullable<number>('integer', 'Most calls at the same time from one process. Null: no limit.'),
-  in_flight: count('Requests that have a place at it.'),
-  queued: count('Requests that wait for a place.'),
+  max_in_flight: nullable<number>('integer', 'Maximum number of concurrent calls from one process. Null: no limit.'),
+  in_flight: count('Number of requests in flight.'),
+  queued: count('Number of queued requests.'),
   credentials: Type.Array(CredentialView),
   cost_unbilled_usd: Type.Number({
     description:
-      'Estimated cost, since this process started, of calls that ended before their first event: no client is charged for them.',
+      'Estimated cost, since this process started, of calls that ended before their first event. No client is charged for them.',
   }),
-  deployments: Type.Array(DeploymentView, { description: 'The models that were called since this process started.' }),
+  deployments: Type.Array(DeploymentView, { description: 'Models that this process has called since it started.' }),
 })
 
 const order = Type.Optional(
@@ -95,8 +96,7 @@ const order = Type.Optional(
 const schema = {
   summary: 'List providers',
   description:
-    'The configured providers: whether calls to them succeed, how fast they answer, and what they are busy with. Each ' +
-    'process has its own view, from its own calls: this is the one that answers.',
+    'Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.',
   tags: ['Operators'],
   querystring: Type.Object({ ...PAGE_QUERY, order }),
   response: { 200: pageSchema(ProviderView) },

@@ -39,7 +39,7 @@ const MAX_FORM_BYTES = 16 * 1024
 
 const RoleName = Type.Unsafe<Role>({ type: 'string' })
 const SessionView = Type.Object({
-  access_token: Type.String({ description: 'For `/v1`, as a bearer token.' }),
+  access_token: Type.String({ description: 'Bearer token for `/v1`.' }),
   token_type: Type.Literal('Bearer'),
   expires_in: Type.Integer({ description: 'Seconds.' }),
   user: Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }),
@@ -56,10 +56,10 @@ const tags = ['Dashboard']
 /** Anybody may call them. */
 const security: [] = []
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
-const redirected = { description: 'A form was sent: the page to go to is in `Location`.' }
+const redirected = { description: 'Response to a form: `Location` is the next page.' }
 const sessionSchema = {
   summary: 'Get an access token for the dashboard',
-  description: 'By the cookie of sign-in. `account_id` goes over to another account of the person.',
+  description: 'Requires the session cookie. `account_id` switches the session to another account of the person.',
   tags,
   body: SessionBody,
   security: [{ session: [] }],
@@ -67,7 +67,7 @@ const sessionSchema = {
 }
 const signOutSchema = {
   summary: 'Sign out',
-  description: 'Ends the session of the cookie, everywhere within 30 s. Without a session it does nothing.',
+  description: 'Ends the session of the cookie, in every process within 30 s. Without a session it does nothing.',
   tags,
   security,
   response: { 204: Type.Null({ description: 'Signed out.' }), 303: Type.Null(redirected), ...errors },
@@ -75,7 +75,7 @@ const signOutSchema = {
 const linkSchema = {
   summary: 'Sign in with a one-time link',
   description:
-    'With the token of a link that the terminal printed. A form is sent on to the page that was wanted, or the dashboard.',
+    'Redeems the token of a link that `turnpike login-link` printed. A form is redirected to the requested page, or to the dashboard.',
   tags,
   consumes: ['application/json', 'application/x-www-form-urlencoded'],
   security,
@@ -84,7 +84,7 @@ const linkSchema = {
     200: SessionView,
     303: Type.Null(redirected),
     401: {
-      description: 'The link is wrong, old, or was used. A form gets a page that says so.',
+      description: 'The link is invalid, expired or used. The response to a form is a page.',
       content: { 'application/json': { schema: Type.Ref('Error') }, 'text/html': { schema: Type.String() } },
     },
     ...errors,

@@ -25,25 +25,25 @@ const stringOrNull = (description: string) => Type.Unsafe<string | null>({ type:
 const SessionView = Type.Object({
   id: Type.String(),
   object: Type.Literal('session'),
-  address: stringOrNull('Where it was begun from.'),
-  user_agent: stringOrNull('What the browser called itself then.'),
+  address: stringOrNull('IP address at sign-in.'),
+  user_agent: stringOrNull('User agent at sign-in.'),
   created_at: Type.String(),
-  last_used_at: Type.String({ description: 'When it was last renewed.' }),
-  expires_at: Type.String({ description: 'When it ends if it is not renewed.' }),
-  current: Type.Boolean({ description: 'Whether this request is made with it.' }),
+  last_used_at: Type.String({ description: 'Time of the last renewal, ISO 8601.' }),
+  expires_at: Type.String({ description: 'Time at which the session ends unless it is renewed, ISO 8601.' }),
+  current: Type.Boolean({ description: 'Whether this is the session of the request.' }),
 })
 const config = { scope: 'devices' } as const
 const tags = ['Members']
 const listSchema = {
   summary: 'List sessions',
-  description: 'Browsers that you are signed in with. An API key has none.',
+  description: 'Returns the browsers in which the caller is signed in. An API key has none.',
   tags,
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(SessionView) },
 }
 const endSchema = {
   summary: 'End a session',
-  description: 'Signs a browser of yours out, within a second everywhere.',
+  description: 'Signs a browser of the caller out, in every process within a second.',
   tags,
   params: Type.Object({ id: Type.Unsafe<SessionId>({ type: 'string' }) }),
   response: { 204: Type.Null() },
@@ -103,12 +103,12 @@ interface MeDeps extends FeatureDeps {
 const AccountOfPerson = Type.Object({
   id: Type.String(),
   name: Type.String(),
-  role: Type.Unsafe<Role | null>({ type: ['string', 'null'], description: 'Null: a key has none.' }),
+  role: Type.Unsafe<Role | null>({ type: ['string', 'null'], description: 'Null: the credential is a key.' }),
 })
 
 const meSchema = {
-  summary: 'Who am I?',
-  description: 'What the credential of this request is, whose it is, and what it may do.',
+  summary: 'Get the identity of the caller',
+  description: 'Returns the credential of this request, its owner and its rights.',
   tags: ['Account'],
   response: {
     200: Type.Object({
@@ -116,18 +116,23 @@ const meSchema = {
       credential: Type.Object({
         kind: Type.Unsafe<Caller['kind']>({ type: 'string', enum: ['key', 'token', 'session'] }),
         id: Type.String(),
-        scopes: Type.Array(Type.String(), { description: 'All rights, spelled out.' }),
-        expires_at: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'ISO 8601; null: never.' }),
+        scopes: Type.Array(Type.String(), { description: 'All rights of the credential.' }),
+        expires_at: Type.Unsafe<string | null>({
+          type: ['string', 'null'],
+          description: 'ISO 8601. Null: it does not expire.',
+        }),
       }),
       account: Type.Object({ id: Type.String(), name: Type.String(), plan: Type.String() }),
       user: Type.Union([Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }), Type.Null()]),
       role: Type.Unsafe<Role | null>({ type: ['string', 'null'] }),
-      rights: Type.Array(Type.String(), { description: 'The same as `credential.scopes`; `operator` among them.' }),
+      rights: Type.Array(Type.String(), { description: 'Same as `credential.scopes`, including `operator`.' }),
       accounts: Type.Array(AccountOfPerson, {
-        description: 'That the person can go over to. A key and a token have the one that they are of.',
+        description: 'Accounts that the person can switch to. A key or token has only its own account.',
       }),
-      version: Type.String({ description: 'Of the gateway.' }),
-      identity_providers: Type.Boolean({ description: 'Whether people can sign in with one, and so be invited.' }),
+      version: Type.String({ description: 'Version of the gateway.' }),
+      identity_providers: Type.Boolean({
+        description: 'Whether people can sign in with an identity provider, and can therefore be invited.',
+      }),
     }),
   },
 }

@@ -71,7 +71,7 @@ const ListQuery = Type.Object({
   ...PAGE_QUERY,
   limit: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1, maximum: MAX_FILE_ROWS }), Type.String()], {
-      description: `Items in the page: 1 to 100, by default 20. Rows of a CSV file: 1 to ${MAX_FILE_ROWS}, by default as many.`,
+      description: `Items in the page: 1 to 100, by default 20. Rows of a CSV file: 1 to ${MAX_FILE_ROWS}, by default the maximum.`,
     }),
   ),
 })
@@ -86,20 +86,20 @@ const config = { scope: 'usage:read' } as const
 const tags = ['Usage']
 const listSchema = {
   summary: 'List completions',
-  description: 'Every completion that reached a provider, whatever came of it. Filters are combined with AND.',
+  description: 'Returns every completion that reached a provider, whatever its outcome. Filters are combined with AND.',
   tags,
   querystring: ListQuery,
   response: {
     200: {
       description: 'A page, or a file.',
-      headers: { 'x-next-cursor': { type: 'string', description: 'Of a file that could go on: its `next_cursor`.' } },
+      headers: { 'x-next-cursor': { type: 'string', description: '`next_cursor` of a file that has a next page.' } },
       content: { 'application/json': { schema: CompletionPage }, 'text/csv': { schema: CompletionFileView } },
     },
   },
 }
 const oneSchema = {
   summary: 'Get a completion',
-  description: 'What one completion used and cost, and how the cost came about, by the `id` of its answer.',
+  description: 'Returns what a completion used and cost, and how the cost was computed, by the `id` of its response.',
   tags,
   params: Type.Object({ id: Type.Unsafe<CompletionId>({ type: 'string' }) }),
   response: { 200: WholeCompletionView },

@@ -37,113 +37,104 @@ const OUTCOMES = [
 const STATUSES = ['completed', 'failed', 'client_left', 'incomplete'] as const satisfies readonly CompletionStatus[]
 
 export const FILTER_QUERY = {
-  model: Type.Optional(Type.String({ description: 'Only this model, by the ID in its rows.' })),
+  model: Type.Optional(Type.String({ description: 'Only this model.' })),
   key_id: Type.Optional(Type.String({ description: 'Only requests of this API key, device or signed-in person.' })),
   status: Type.Optional(oneOf(STATUSES, { description: 'Only completions with this status.' })),
   agent_id: Type.Optional(Type.String({ description: 'Only requests of this agent.' })),
   provider: Type.Optional(
     Type.String({ description: 'Only completions of this provider, by its name in the configuration.' }),
   ),
-  client_request_id: Type.Optional(Type.String({ description: 'Only requests with this name, given by the client.' })),
+  client_request_id: Type.Optional(Type.String({ description: 'Only requests with this `client_request_id`.' })),
 }
 
 export const CompletionQuery = {
-  period_start: timeParameter('ISO 8601 UTC: only completions created at or after it.'),
-  period_end: timeParameter('ISO 8601 UTC: only completions created before it.'),
+  period_start: timeParameter('ISO 8601 UTC: only completions created at or after this time.'),
+  period_end: timeParameter('ISO 8601 UTC: only completions created before this time.'),
   ...FILTER_QUERY,
   provider: Type.Optional(
     Type.String({
       description:
-        'Only completions of this provider, by its name in the configuration. Needs a period of at most 7 days.',
+        'Only completions of this provider, by its name in the configuration. Requires a period of at most 7 days.',
     }),
   ),
   client_request_id: Type.Optional(
     Type.String({
-      description: 'Only requests with this name, given by the client. Needs a period of at most 7 days.',
+      description: 'Only requests with this `client_request_id`. Requires a period of at most 7 days.',
     }),
   ),
   include: Type.Optional(
     oneOf(['overview'] as const, {
       description:
-        '`overview`: adds a histogram of what is listed, over the period, else over the last 24 hours. A CSV file has none.',
+        '`overview` adds a histogram of the listed completions over the period, by default over the last 24 hours. A CSV file has none.',
     }),
   ),
   format: Type.Optional(
     oneOf(['json', 'csv'] as const, {
-      description:
-        '`csv` is a file of what is listed. Without it the `Accept` header decides; `application/json` is preferred.',
+      description: '`csv` returns a file. By default the `Accept` header decides; `application/json` is preferred.',
     }),
   ),
 }
 
 const AttemptView = Type.Object({
-  provider: Type.String({ description: 'The provider that was called, by its name in the configuration.' }),
-  model: Type.String({ description: 'The model by the provider’s own name.' }),
+  provider: Type.String({ description: 'Name of the called provider in the configuration.' }),
+  model: Type.String({ description: 'Name of the model at the provider.' }),
   outcome: oneOf(OUTCOMES, {
     description:
-      'answered: its answer began, and nothing broke it off. cut: the provider broke it off. abandoned: the client left ' +
-      'or Turnpike ended the request before there was an answer. rejected: the provider refused the request itself. ' +
-      'Else why it gave no answer: it refused the operator’s credentials or was out of quota, limited their rate, did ' +
-      'not know the model, was overloaded, or failed.',
+      'answered: the answer began and was not broken off. cut: the provider broke it off. abandoned: the client disconnected, or Turnpike ended the request, before an answer. rejected: the provider rejected the request itself. Other values are the reason of the failure: rejected credentials or exhausted quota, a rate limit, an unknown model, overload, or an error.',
   }),
-  status: nullable<number>('integer', 'HTTP status of the provider’s answer. Null: there was none.'),
-  started_ms: Type.Integer({ description: 'From the request’s arrival to the call.' }),
+  status: nullable<number>('integer', 'HTTP status of the provider. Null: no response.'),
+  started_ms: Type.Integer({ description: 'From the arrival of the request to the call.' }),
   duration_ms: Type.Integer({ description: 'From the call to the first event of its answer, or to its failure.' }),
 })
 
 const CompletionView = Type.Object({
-  id: Type.String({ description: 'The `id` of the answer.' }),
+  id: Type.String({ description: '`id` of the response.' }),
   object: Type.Literal('completion'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
-  key_id: Type.String({ description: 'The id of the API key, device or person that made the request.' }),
-  key_name: nullable<string>('string', 'The key’s name, the device, or the person’s e-mail address. Null: deleted.'),
-  model: Type.String({ description: 'The model’s ID, also where the request named an alias.' }),
-  provider: Type.String({ description: 'The provider that answered, by its name in the configuration.' }),
+  key_id: Type.String({ description: 'ID of the API key, device or person that made the request.' }),
+  key_name: nullable<string>('string', 'Name of the key or device, or the person’s e-mail address. Null: deleted.'),
+  model: Type.String({ description: 'ID of the model, even if the request named an alias.' }),
+  provider: Type.String({ description: 'Name of the provider that answered, in the configuration.' }),
   status: oneOf(STATUSES, {
     description:
-      'completed: the client got a whole answer. failed: nothing was generated for it. ' +
-      'incomplete: the provider broke off. client_left: the client did.',
+      'completed: the client received the whole answer. failed: nothing was generated. incomplete: the provider broke off. client_left: the client disconnected.',
   }),
   stream: Type.Boolean(),
-  finish_reason: nullable<FinishReason>('string', 'Of the first choice. Null: none was given.'),
-  prompt_tokens: Type.Integer({ description: 'Cached ones included.' }),
-  completion_tokens: Type.Integer({ description: 'Reasoning included.' }),
+  finish_reason: nullable<FinishReason>('string', 'Finish reason of the first choice. Null: none.'),
+  prompt_tokens: Type.Integer({ description: 'Including cached tokens.' }),
+  completion_tokens: Type.Integer({ description: 'Including reasoning tokens.' }),
   cached_tokens: Type.Integer({ description: 'Prompt tokens read from the provider’s cache.' }),
   cache_write_tokens: Type.Integer({ description: 'Prompt tokens written to the provider’s cache.' }),
-  reasoning_tokens: Type.Integer({ description: 'Completion tokens that were reasoning, where the provider says so.' }),
-  cost_usd: usd('What this completion was charged.'),
+  reasoning_tokens: Type.Integer({
+    description: 'Reasoning tokens among the completion tokens, if the provider reports them.',
+  }),
+  cost_usd: usd('Charge of the completion.'),
   usage_source: oneOf(['provider', 'estimated', 'bounded'] as const satisfies readonly UsageSource[], {
     description:
-      'Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive. bounded: the ' +
-      'provider reported more than the request can have used, or less than was delivered; the nearest possible ' +
-      'figures are charged.',
+      'Source of the token counts: the provider, or Turnpike if the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.',
   }),
-  unbilled_usd: usd(
-    'What its tokens cost beyond `cost_usd`: not charged, since the account’s overrun cap was reached.',
-  ),
-  price_version: Type.String({ description: 'The price it was charged at; it never changes.' }),
-  duration_ms: Type.Integer({ description: 'From the request’s arrival to the end of the answer.' }),
-  first_byte_ms: nullable<number>('integer', 'From the request’s arrival to the first byte. Null: there was none.'),
-  attempts: Type.Integer({ description: 'Calls made to providers.' }),
+  unbilled_usd: usd('Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap.'),
+  price_version: Type.String({ description: 'Version of the price that was charged. A version never changes.' }),
+  duration_ms: Type.Integer({ description: 'From the arrival of the request to the end of the answer.' }),
+  first_byte_ms: nullable<number>('integer', 'From the arrival of the request to the first byte. Null: none.'),
+  attempts: Type.Integer({ description: 'Number of calls to providers.' }),
   attempt_log: Type.Array(AttemptView, {
     description:
-      'The calls in order, the newest 10. A single call that answered is told from the row: the model by its ID, the ' +
-      'time to the first byte of the whole request. Empty: not known.',
+      'The newest 10 calls, in order. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown.',
   }),
-  client_request_id: nullable<string>('string', 'The client’s name for its request. Null: none was given.'),
+  client_request_id: nullable<string>('string', 'Name that the client gave to its request. Null: none.'),
   agent_id: nullable<string>('string', 'The agent that made the request. Null: none.'),
   run_id: nullable<string>('string', 'The run of the agent.'),
 })
 
 const RULE = Type.String({
   description:
-    'What of the price applied: `base` is the price itself; `above_200000` a tier, `flex` a service tier, `discount` ' +
-    'a time of day, `cache_write_1h` a lifetime of cache writes; several are joined by `+`.',
+    'Rule of the price that applied: `base` is the price itself, `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes. Several rules are joined by `+`.',
 })
 
 const PricingView = Type.Object(
   {
-    price_version: Type.String({ description: 'The price that it was charged at.' }),
+    price_version: Type.String({ description: 'Version of the price that was charged.' }),
     input_per_million: Type.Number({ description: 'USD per million tokens.' }),
     cached_input_per_million: nullable<number>('number', 'USD per million tokens. Null: as input.'),
     cache_write_per_million: nullable<number>('number', 'USD per million tokens. Null: as input.'),
@@ -153,22 +144,21 @@ const PricingView = Type.Object(
       Type.Object({
         kind: oneOf(LINE_KINDS, {
           description:
-            'input: prompt tokens that have no line of their own; output: completion tokens likewise. request, image ' +
-            'and server_tool are fees: their `tokens` are 0.',
+            'input and output: prompt and completion tokens without a separate line. request, image and server_tool are fees, with 0 `tokens`.',
         }),
-        name: Type.Optional(Type.String({ description: 'Of a server tool.' })),
+        name: Type.Optional(Type.String({ description: 'Name of a server tool.' })),
         tokens: Type.Integer(),
         above_prompt_tokens: Type.Optional(
           Type.Integer({
-            description: 'The threshold above which these tokens are, of a tier that prices the excess.',
+            description: 'Threshold of a tier that prices only the excess above it.',
           }),
         ),
-        usd_per_million: Type.Number({ description: 'Of tokens; 0 of fees.' }),
-        uses: Type.Optional(Type.Integer({ description: 'Of fees.' })),
-        usd_per_use: Type.Optional(Type.Number({ description: 'Of fees.' })),
+        usd_per_million: Type.Number({ description: 'Rate of tokens; 0 for fees.' }),
+        uses: Type.Optional(Type.Integer({ description: 'Number of units of a fee.' })),
+        usd_per_use: Type.Optional(Type.Number({ description: 'Price of a unit of a fee.' })),
         cost_usd: Type.Number({ description: 'USD, exact: at most 12 decimals.' }),
       }),
-      { description: 'Their sum, rounded up to the next nano-dollar, is `cost_usd` of the completion.' },
+      { description: 'Lines whose sum, rounded up to the next nano-dollar, is `cost_usd` of the completion.' },
     ),
   },
   { description: 'How the cost came about.' },
@@ -179,25 +169,29 @@ export const WholeCompletionView = Type.Object({
   pricing: Type.Unsafe<Static<typeof PricingView> | null>({
     anyOf: [PricingView, { type: 'null' }],
     description:
-      'How the cost came about. Null: the price is not known, the charge was corrected since, or the tokens were not ' +
-      'what was charged, as where it failed.',
+      'Calculation of the cost. Null: the price is unknown, the charge was corrected later, or the charge is not based on the tokens, as after a failure.',
   }),
 })
 
 const OverviewView = Type.Object({
   period_start: Type.String({ description: 'ISO 8601 UTC.' }),
-  period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
+  period_end: Type.String({ description: 'ISO 8601 UTC, exclusive.' }),
   interval: oneOf(['minute', 'hour', 'day'] as const, { description: 'The unit of a bucket.' }),
-  width: Type.Integer({ description: 'How many of them a bucket is long.' }),
+  width: Type.Integer({ description: 'Length of a bucket in this unit.' }),
   buckets: Type.Array(
     Type.Object({
-      at: Type.String({ description: 'ISO 8601 UTC: its first moment; the first bucket may begin before the period.' }),
+      at: Type.String({
+        description: 'Start of the bucket, ISO 8601 UTC. The first bucket may start before the period.',
+      }),
       completed: Type.Integer(),
       failed: Type.Integer(),
       client_left: Type.Integer(),
       incomplete: Type.Integer(),
     }),
-    { description: 'All of the period, in order, empty ones too; only what is in the period is counted. At most 91.' },
+    {
+      description:
+        'The buckets of the period in order, including empty ones; at most 91. Only completions in the period are counted.',
+    },
   ),
 })
 

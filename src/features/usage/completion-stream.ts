@@ -40,21 +40,19 @@ const REST = 10
 const schema = {
   summary: 'Stream completions',
   description:
-    'Completions as they end, as an event stream: `id` is the completion’s, `event` is `completion`, `data` one line of ' +
-    'JSON, the object that the list has. A comment keeps it open while there are none. Once a second it looks at the ' +
-    `newest ${MAX_TAIL} that match and began within the last hour, and tells those that it did not find before, by when ` +
-    'they ended: what ends later than that is in the list alone. Filters are combined with AND. With `Last-Event-ID` it goes on after ' +
-    'that completion; those that ended in the seconds before it may come again, so look at their ids. 400 where that is ' +
-    'no id of a completion, 429 where ten already listen.',
+    'Sends completions as they end, as an event stream: `id` is the ID of the completion, `event` is `completion`, ' +
+    '`data` is the object of the list as one line of JSON. Comments keep an idle stream open. Once a second the server ' +
+    `reads the newest ${MAX_TAIL} matching completions that started within the last hour, and sends those that it has ` +
+    'not sent, in the order in which they ended; later ones appear only in the list. Filters are combined with AND. ' +
+    '`Last-Event-ID` resumes after that completion; completions of the seconds before it may be repeated, so compare ' +
+    'their IDs. Returns 400 if it is not the ID of a completion, and 429 if ten streams are open.',
   tags: ['Usage'],
   querystring: Type.Object({
     ...FILTER_QUERY,
-    after: Type.Optional(
-      Type.String({ description: 'As the header `Last-Event-ID`, which counts where both are given.' }),
-    ),
+    after: Type.Optional(Type.String({ description: 'Same as the header `Last-Event-ID`, which takes precedence.' })),
   }),
   headers: Type.Object({
-    'last-event-id': Type.Optional(Type.String({ description: 'The id of the last completion received.' })),
+    'last-event-id': Type.Optional(Type.String({ description: 'ID of the last completion received.' })),
   }),
   response: { 200: { description: 'Completions.', content: { 'text/event-stream': { schema: Type.String() } } } },
 }

@@ -166,12 +166,10 @@ function sumOf(cells: readonly Cell[], field: 'requests' | 'failed' | 'completed
 const MAX_PERIOD_MS = 7 * 86_400_000
 
 const PerformanceQuery = Type.Object({
-  period_start: timeParameter('ISO 8601 UTC; default: a day before `period_end`.'),
-  period_end: timeParameter('ISO 8601 UTC, not included; default: now. At most 7 days after `period_start`.'),
-  group_by: Type.Optional(oneOf(PERFORMANCE_GROUPINGS, { default: 'model', description: 'What `groups` are of.' })),
-  include: Type.Optional(
-    oneOf(['hours'] as const, { description: '`hours`: adds to each group how each of its hours went.' }),
-  ),
+  period_start: timeParameter('ISO 8601 UTC. Default: a day before `period_end`.'),
+  period_end: timeParameter('ISO 8601 UTC, exclusive, at most 7 days after `period_start`. Default: now.'),
+  group_by: Type.Optional(oneOf(PERFORMANCE_GROUPINGS, { default: 'model', description: 'Dimension of `groups`.' })),
+  include: Type.Optional(oneOf(['hours'] as const, { description: '`hours` adds the hours of each group.' })),
 })
 
 const PercentilesView = Type.Object({
@@ -183,54 +181,53 @@ const percentiles = (description: string) =>
 
 const HoursView = Type.Array(
   Type.Object({
-    at: Type.String({ description: 'ISO 8601 UTC: the first moment of the hour.' }),
-    requests: Type.Integer({ description: 'Completions of the group in this hour, whatever became of them.' }),
-    failed: Type.Integer({ description: 'Those that failed or that the provider broke off.' }),
+    at: Type.String({ description: 'Start of the hour, ISO 8601 UTC.' }),
+    requests: Type.Integer({ description: 'Number of completions of the group in this hour, whatever their outcome.' }),
+    failed: Type.Integer({ description: 'Number of completions that failed or that the provider broke off.' }),
   }),
-  { description: 'Only with `include=hours`: by UTC hour, in order. Hours without a completion are left out.' },
+  { description: 'Only with `include=hours`: UTC hours in order. Hours without completions are omitted.' },
 )
 
-const FIRST_BYTE = 'From the request’s arrival to the first byte, of streams alone. Null: there was none.'
+const FIRST_BYTE = 'From the arrival of the request to the first byte, for streams only. Null: no streams.'
 
 const PerformanceView = Type.Object({
   period_start: Type.String({ description: 'ISO 8601 UTC.' }),
-  period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
+  period_end: Type.String({ description: 'ISO 8601 UTC, exclusive.' }),
   sampled: Type.Boolean({
-    description: 'Whether there were more than 5000 completions: all of this is about the newest 5000.',
+    description: 'Whether the period has more than 5000 completions. All figures cover the newest 5000.',
   }),
   groups: Type.Array(
     Type.Object({
-      key: Type.String({ description: 'The model’s ID, or the provider by its name in the configuration.' }),
-      requests: Type.Integer({ description: 'Completions, whatever became of them.' }),
-      failed: Type.Integer({ description: 'Those that failed or that the provider broke off.' }),
+      key: Type.String({ description: 'ID of the model, or name of the provider in the configuration.' }),
+      requests: Type.Integer({ description: 'Number of completions, whatever their outcome.' }),
+      failed: Type.Integer({ description: 'Number of completions that failed or that the provider broke off.' }),
       success_rate: nullable<number>(
         'number',
-        'Completed ÷ (completed + failed), 0 to 1: clients that left do not count. Null: all of them did.',
+        'Completed ÷ (completed + failed), 0 to 1, without clients that disconnected. Null: all of them disconnected.',
       ),
       first_byte_ms: percentiles(FIRST_BYTE),
-      duration_ms: percentiles('From the request’s arrival to the end, of those that completed. Null: none did.'),
+      duration_ms: percentiles(
+        'From the arrival of the request to its end, for completed ones only. Null: none completed.',
+      ),
       hours: Type.Optional(HoursView),
     }),
-    { description: 'Those with the most requests first.' },
+    { description: 'Groups with the most requests first.' },
   ),
   series: Type.Array(
     Type.Object({
-      at: Type.String({ description: 'ISO 8601 UTC: the first moment of the hour.' }),
+      at: Type.String({ description: 'Start of the hour, ISO 8601 UTC.' }),
       first_byte_ms_p50: nullable<number>('integer', FIRST_BYTE),
       first_byte_ms_p95: nullable<number>('integer', FIRST_BYTE),
-      requests: Type.Integer({ description: 'Completions that were looked at, whatever became of them.' }),
+      requests: Type.Integer({ description: 'Number of evaluated completions, whatever their outcome.' }),
     }),
-    { description: 'By UTC hour, in order. Hours without a completion are left out.' },
+    { description: 'UTC hours in order. Hours without completions are omitted.' },
   ),
 })
 
 const schema = {
-  summary: 'Speed and reliability',
+  summary: 'Get latency and reliability',
   description:
-    'What the newest completions of a period say, at most 5000 of them: how many failed, and how long the others took. ' +
-    'A percentile is the nearest rank, the smallest measured time that so many per cent did not exceed. Times to the ' +
-    'first byte are those of streams, `duration_ms` those of completions that completed. `groups` and `series` are ' +
-    'about the same completions.',
+    'Evaluates the newest completions of a period, at most 5000: how many failed, and how long the others took. Percentiles use the nearest rank. Times to the first byte cover streams only, `duration_ms` covers completed completions only. `groups` and `series` cover the same completions.',
   tags: ['Usage'],
   querystring: PerformanceQuery,
   response: { 200: PerformanceView },

@@ -159,57 +159,54 @@ const GROUPINGS = ['model', 'key', 'day', 'agent'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
 export const ReportQuery = Type.Object({
-  period_start: timeParameter('ISO 8601 UTC; default: the first of this month.'),
-  period_end: timeParameter('ISO 8601 UTC, not included; default: the first of the next month.'),
+  period_start: timeParameter('ISO 8601 UTC. Default: the first day of this month.'),
+  period_end: timeParameter('ISO 8601 UTC, exclusive. Default: the first day of the next month.'),
   group_by: Type.Optional(
     oneOf(GROUPINGS, {
       description:
-        'Adds `groups`: by model, by API key, by UTC day, or by agent. Completions outside agents are in no agent’s group.',
+        'Adds `groups` by model, API key, UTC day or agent. Groups by agent omit completions outside agents.',
     }),
   ),
   interval: Type.Optional(
     oneOf(['hour', 'day'] as const satisfies readonly Interval[], {
       description:
-        'Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. ' +
-        'Without `group_by`, by model or by API key; a CSV file has none.',
+        'Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model or API key. A CSV file has no series.',
     }),
   ),
-  model: Type.Optional(Type.String({ description: 'Only this model, in everything that is reported.' })),
-  key_id: Type.Optional(
-    Type.String({ description: 'Only what was asked with this API key, in everything that is reported.' }),
-  ),
+  model: Type.Optional(Type.String({ description: 'Only this model.' })),
+  key_id: Type.Optional(Type.String({ description: 'Only requests of this API key.' })),
   format: Type.Optional(
     oneOf(['json', 'csv'] as const, {
       default: 'json',
-      description: '`csv` is a file of the groups alone, without `group_by` those by model.',
+      description: '`csv` returns a file of the groups; without `group_by`, of the groups by model.',
     }),
   ),
 })
 
 const COUNTS = {
   tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
-  requests: Type.Integer({ description: 'Completions, those that failed or cost nothing included.' }),
-  cost_usd: usd('The exact sum of the completions’ costs.'),
+  requests: Type.Integer({ description: 'Number of completions, including failed and free ones.' }),
+  cost_usd: usd('Exact sum of the costs of the completions.'),
 }
 
 export const ReportView = Type.Object({
   period_start: Type.String({ description: 'ISO 8601 UTC.' }),
-  period_end: Type.String({ description: 'ISO 8601 UTC, not included.' }),
+  period_end: Type.String({ description: 'ISO 8601 UTC, exclusive.' }),
   total_tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
-  total_prompt_tokens: Type.Integer({ description: 'Those of prompts.' }),
-  total_completion_tokens: Type.Integer({ description: 'Those that were generated.' }),
+  total_prompt_tokens: Type.Integer({ description: 'Prompt tokens.' }),
+  total_completion_tokens: Type.Integer({ description: 'Completion tokens.' }),
   total_requests: COUNTS.requests,
-  total_cost_usd: usd('The exact sum of the completions’ costs.'),
+  total_cost_usd: usd('Exact sum of the costs of the completions.'),
   credit_remaining_usd: Type.Number({
-    description: 'The balance, now. Without a limit: `unlimited_credit_usd` of the plan, whatever was spent.',
+    description: 'Current balance. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent.',
   }),
   unlimited: Type.Boolean({
-    description: 'Whether nothing limits what may be spent: the plan is billed after the fact.',
+    description: 'Whether spending has no credit limit, because the plan is postpaid.',
   }),
-  held_usd: Type.Number({ description: 'What of it is reserved by requests in flight.' }),
+  held_usd: Type.Number({ description: 'Part of the balance that requests in flight have reserved.' }),
   breakdown_by_model: Type.Array(
     Type.Object({ model: Type.String(), tokens: COUNTS.tokens, cost_usd: COUNTS.cost_usd }),
-    { description: 'The most expensive first.' },
+    { description: 'Most expensive first.' },
   ),
   groups: Type.Optional(
     Type.Array(
@@ -220,20 +217,20 @@ export const ReportView = Type.Object({
         name: Type.Optional(
           nullable<string>(
             'string',
-            'By key and agent: the key’s or agent’s name, the device, the person’s e-mail address. Null: gone.',
+            'For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted.',
           ),
         ),
         ...COUNTS,
       }),
-      { description: 'With `group_by` only. Days in order, everything else the most expensive first.' },
+      { description: 'Only with `group_by`. Days are in order, other groups most expensive first.' },
     ),
   ),
   series: Type.Optional(
     Type.Array(
       Type.Object({
-        at: Type.String({ description: 'ISO 8601 UTC: the first moment of the hour or day.' }),
+        at: Type.String({ description: 'Start of the hour or day, ISO 8601 UTC.' }),
         key: Type.String({
-          description: '`key` of the group; `all` without `group_by`; empty: all but the 50 most expensive groups.',
+          description: '`key` of the group; `all` without `group_by`. Empty: all groups except the 50 most expensive.',
         }),
         ...COUNTS,
         prompt_tokens: Type.Integer(),
@@ -241,8 +238,7 @@ export const ReportView = Type.Object({
       }),
       {
         description:
-          'With `interval` only: what adds up to the groups and to the total, to the last digit. Hours and days ' +
-          'without a completion are left out.',
+          'Only with `interval`: sums that add up exactly to the groups and to the total. Hours and days without completions are omitted.',
       },
     ),
   ),

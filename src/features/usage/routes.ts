@@ -48,8 +48,8 @@ interface ReportDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
 export const DEFAULT_UNLIMITED_CREDIT_USD = 1_000_000
 
 const schema = {
-  summary: 'Usage of a period',
-  description: 'Tokens and cost, by model, the most expensive first. A completion is counted within a second.',
+  summary: 'Get the usage of a period',
+  description: 'Returns tokens and cost by model, most expensive first. Completions are counted within a second.',
   tags: ['Usage'],
   querystring: ReportQuery,
   response: {

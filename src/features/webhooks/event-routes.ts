@@ -23,23 +23,27 @@ const config = { scope: 'webhooks' } as const
 const tags = ['Events']
 const listSchema = {
   summary: 'List events',
-  description: 'What happened in the last 30 days.',
+  description: 'Returns the events of the last 30 days.',
   tags,
   querystring: Type.Object({
     type: Type.Optional(
-      Type.Unsafe<WebhookEventType>({ type: 'string', enum: [...WEBHOOK_EVENT_TYPES], description: 'Only this type.' }),
+      Type.Unsafe<WebhookEventType>({
+        type: 'string',
+        enum: [...WEBHOOK_EVENT_TYPES],
+        description: 'Only events of this type.',
+      }),
     ),
     agent_id: Type.Optional(
       Type.Unsafe<AgentId>({
         type: 'string',
-        description: 'Only what is told of this agent: its last 1 000 runs. Nothing, once it is deleted.',
+        description: 'Only events of the last 1 000 runs of this agent. Empty after the agent is deleted.',
       }),
     ),
     include: Type.Optional(
       Type.Unsafe<'deliveries'>({
         type: 'string',
         enum: ['deliveries'],
-        description: 'deliveries: also to which endpoints each event went, and what became of that.',
+        description: '`deliveries` adds the deliveries of each event.',
       }),
     ),
     ...PAGE_QUERY,
@@ -49,7 +53,7 @@ const listSchema = {
 const triggerSchema = {
   summary: 'Trigger an event',
   description:
-    'An event with made-up contents, to try receivers with: it goes to every endpoint that asks for its type. Its `data` has `test: true`.',
+    'Creates a test event with sample data and sends it to every endpoint that subscribes to its type. Its `data` has `test: true`.',
   tags,
   body: Trigger,
   response: { 202: EventView },

@@ -34,15 +34,13 @@ const SCOPE = 'webhooks'
 const HEAD = { connection: 'close' }
 
 const schema = {
-  summary: 'Listen to events',
+  summary: 'Stream events',
   description:
-    'Events as they come, as an event stream: `id` is the event’s, `event` its type, `data` the body that endpoints are sent. ' +
-    'A comment keeps it open while there are none. With `Last-Event-ID` it goes on after that event; events of the ' +
-    'seconds before it may come again, so look at `event_id`.',
+    'Sends events as they are recorded, as an event stream: `id` is the ID of the event, `event` its type, `data` the body that endpoints receive. Comments keep an idle stream open. `Last-Event-ID` resumes after that event; events of the seconds before it may be repeated, so compare `event_id`.',
   tags: ['Events'],
   headers: Type.Object({
     'last-event-id': Type.Optional(
-      Type.String({ pattern: '^(?:evt_[0-9A-Za-z]{22})?$', description: 'The id of the last event received.' }),
+      Type.String({ pattern: '^(?:evt_[0-9A-Za-z]{22})?$', description: 'ID of the last event received.' }),
     ),
   }),
   response: {

@@ -66,14 +66,14 @@ const params = Type.Object({ id: Type.Unsafe<WebhookId>({ type: 'string' }) })
 const createSchema = {
   summary: 'Create a webhook endpoint',
   description:
-    'Answers at once; a `webhook.test` event is on its way, whatever `events` says. The secret that signs is in `secret`, and shown this once.',
+    'Creates an endpoint and sends it a `webhook.test` event, whatever `events` contains. Returns the signing secret in `secret`, only this once.',
   tags,
   body: WebhookCreate,
   response: { 201: WebhookWithSecretView },
 }
 const listSchema = {
   summary: 'List webhook endpoints',
-  description: 'All of the account, disabled ones included.',
+  description: 'Returns the endpoints of the account, including disabled ones.',
   tags,
   querystring: Type.Object(PAGE_QUERY),
   response: { 200: pageSchema(WebhookWithActivityView) },
@@ -81,7 +81,7 @@ const listSchema = {
 const oneSchema = { summary: 'Get a webhook endpoint', tags, params, response: { 200: WebhookWithActivityView } }
 const changeSchema = {
   summary: 'Change a webhook endpoint',
-  description: 'Only the fields that are sent. What is on its way already goes to the new address.',
+  description: 'Changes only the fields that are sent. Pending deliveries go to the new address.',
   tags,
   params,
   body: WebhookPatch,
@@ -89,14 +89,14 @@ const changeSchema = {
 }
 const removeSchema = {
   summary: 'Delete a webhook endpoint',
-  description: 'With its deliveries; those that are pending are never sent.',
+  description: 'Deletes the endpoint and its deliveries. Pending deliveries are not sent.',
   tags,
   params,
   response: { 204: Type.Null() },
 }
 const rotateSchema = {
   summary: 'Rotate the secret of a webhook endpoint',
-  description: 'The new secret is in `secret`, and shown this once. The old one signs as well for 24 hours by default.',
+  description: 'Returns the new secret in `secret`, only this once. The old secret also signs for 24 hours by default.',
   tags,
   params,
   body: Rotation,
@@ -164,14 +164,15 @@ const deliveryParams = Type.Object({
 })
 const testSchema = {
   summary: 'Send a test event',
-  description: 'A `webhook.test` for this endpoint alone, whatever `events` says. 409 while it is disabled.',
+  description:
+    'Sends a `webhook.test` event to this endpoint only, whatever `events` contains. Returns 409 while the endpoint is disabled.',
   tags,
   params,
   response: { 202: DeliveryView },
 }
 const listDeliveriesSchema = {
   summary: 'List deliveries',
-  description: 'What was sent to an endpoint in the last 30 days, and what came of each attempt.',
+  description: 'Returns the deliveries of the last 30 days to an endpoint, with the outcome of each attempt.',
   tags,
   params,
   querystring: Type.Object({ ...DeliveryQuery, ...PAGE_QUERY }),
@@ -179,22 +180,23 @@ const listDeliveriesSchema = {
 }
 const deliverySchema = {
   summary: 'Get a delivery',
-  description: 'With the body that is sent.',
+  description: 'Returns a delivery with its body.',
   tags,
   params: deliveryParams,
   response: { 200: DeliveryWithPayloadView },
 }
 const redeliverSchema = {
-  summary: 'Send a delivery again',
-  description: 'The same event with the same `event_id`, with all attempts anew. 409 while it is pending.',
+  summary: 'Resend a delivery',
+  description:
+    'Sends the same event with the same `event_id` and a new series of attempts. Returns 409 while the delivery is pending.',
   tags,
   params: deliveryParams,
   response: { 202: DeliveryView },
 }
 const redeliverAllSchema = {
-  summary: 'Send all failed deliveries again',
+  summary: 'Resend all failed deliveries',
   description:
-    'Those that have failed since a time, the oldest first, at most 10 000 in one call. With `dry_run` it only says how many there are.',
+    'Resends the deliveries that have failed since a time, oldest first, at most 10 000 in one call. `dry_run` only counts them.',
   tags,
   params,
   body: RedeliverAll,

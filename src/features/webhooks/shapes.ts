@@ -22,7 +22,7 @@ const EventNames = Type.Unsafe<WebhookEventType[] | null>({
   items: { type: 'string', enum: [...WEBHOOK_EVENT_TYPES] },
   minItems: 1,
   maxItems: 100,
-  description: `The types that it is sent: ${TYPES_IN_WORDS}. null: all, also those that are yet to come.`,
+  description: `Event types that the endpoint receives: ${TYPES_IN_WORDS}. Null: all, including future types.`,
 })
 const Url = Type.String({
   minLength: 1,
@@ -34,7 +34,7 @@ const Url = Type.String({
 const Description = Type.String({
   maxLength: MAX_DESCRIPTION_LENGTH,
   pattern: '^[^\\u0000]*$',
-  description: 'A note for people.',
+  description: 'A note.',
 })
 
 export const WebhookCreate = Type.Object(
@@ -47,7 +47,7 @@ export const WebhookPatch = Type.Object(
     events: Type.Optional(EventNames),
     description: Type.Optional(Description),
     status: Type.Optional(
-      oneOf(SWITCH, '`enabled` also forgets past failures. What waits for one that is disabled fails.'),
+      oneOf(SWITCH, '`enabled` also resets the failure count. Pending deliveries of a disabled endpoint fail.'),
     ),
   },
   { additionalProperties: false },
@@ -59,7 +59,7 @@ export const Rotation = Type.Object(
         minimum: 0,
         maximum: MAX_OVERLAP_SECONDS,
         default: MAX_OVERLAP_SECONDS,
-        description: 'Seconds in which the old secret signs as well. 0: never again.',
+        description: 'Seconds for which the old secret also signs. 0: not at all.',
       }),
     ),
   },
@@ -70,17 +70,17 @@ export const RedeliverAll = Type.Object(
     failed_since: Type.String({
       maxLength: 64,
       pattern: ISO_TIME_PATTERN,
-      description: 'ISO 8601: what has failed since then.',
+      description: 'ISO 8601: only deliveries that failed at or after this time.',
       examples: ['2026-01-31T00:00:00Z'],
     }),
     dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Only says how many there are, and sends nothing.' }),
+      Type.Boolean({ default: false, description: 'Counts the deliveries without sending them.' }),
     ),
   },
   { additionalProperties: false },
 )
 export const Trigger = Type.Object(
-  { type: oneOf(WEBHOOK_EVENT_TYPES, 'Of the event.') },
+  { type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.') },
   { additionalProperties: false },
 )
 
@@ -91,95 +91,96 @@ const WEBHOOK_FIELDS = {
   events: Type.Unsafe<string[] | null>({
     type: ['array', 'null'],
     items: { type: 'string' },
-    description: 'Types of events; null: all.',
+    description: 'Event types. Null: all.',
   }),
   description: Type.String(),
-  status: oneOf(SWITCH, 'disabled: nothing is sent to it.'),
+  status: oneOf(SWITCH, 'disabled: the endpoint receives nothing.'),
   disabled_reason: Type.Unsafe<DisabledReason | 'creator_gone' | null>({
     type: ['string', 'null'],
     enum: ['by_request', 'gone', 'failing', 'creator_gone', null],
     description:
-      'gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.',
+      'gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.',
   }),
   disabled_at: nullable<string>('string', 'ISO 8601 UTC.'),
-  failing_since: nullable<string>('string', 'The first failed attempt that no success has followed.'),
-  previous_secret_expires_at: nullable<string>('string', 'Until then the secret before the last rotation signs too.'),
+  failing_since: nullable<string>('string', 'Time of the first failed attempt since the last success.'),
+  previous_secret_expires_at: nullable<string>('string', 'Time until which the previous secret also signs.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 }
 export const WebhookView = Type.Object(WEBHOOK_FIELDS)
 const STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed']
 const LastDeliveryView = Type.Object({
   id: Type.String(),
-  type: oneOf(WEBHOOK_EVENT_TYPES, 'Of the event.'),
-  status: oneOf(STATUSES, 'pending: it is being tried, or will be again.'),
+  type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.'),
+  status: oneOf(STATUSES, 'pending: an attempt is running or scheduled.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 export const WebhookWithActivityView = Type.Object({
   ...WEBHOOK_FIELDS,
-  last_delivery: Type.Union([LastDeliveryView, Type.Null()], { description: 'The newest; null: there is none.' }),
+  last_delivery: Type.Union([LastDeliveryView, Type.Null()], { description: 'Newest delivery. Null: none.' }),
   deliveries_24h: Type.Object(
     { delivered: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() },
-    { description: `How many of the last 24 hours, of the newest ${MAX_COUNTED_DELIVERIES}, are what by now.` },
+    { description: `Number of deliveries by status in the last 24 hours, of the newest ${MAX_COUNTED_DELIVERIES}.` },
   ),
 })
 export const WebhookWithSecretView = Type.Object({
   ...WEBHOOK_FIELDS,
-  secret: Type.String({ description: 'What signs, shown this once.' }),
+  secret: Type.String({ description: 'Signing secret, returned only this once.' }),
 })
 
 const AttemptView = Type.Object({
-  number: Type.Integer({ description: 'From 1, through all redeliveries.' }),
-  at: Type.String({ description: 'When it began, ISO 8601 UTC.' }),
+  number: Type.Integer({ description: 'Number of the attempt, from 1, across redeliveries.' }),
+  at: Type.String({ description: 'Start of the attempt, ISO 8601 UTC.' }),
   duration_ms: Type.Integer(),
-  status_code: nullable<number>('integer', 'Of the answer; null without one.'),
-  error: nullable<string>('string', 'Why it failed; null: it did not.'),
-  response_body: nullable<string>('string', 'Its first 4 KiB.'),
+  status_code: nullable<number>('integer', 'HTTP status. Null: no response.'),
+  error: nullable<string>('string', 'Reason of the failure. Null: success.'),
+  response_body: nullable<string>('string', 'First 4 KiB of the response body.'),
 })
 const DELIVERY_FIELDS = {
   id: Type.String(),
   object: Type.Literal('delivery'),
   webhook_id: Type.String(),
   event_id: Type.String(),
-  type: oneOf(WEBHOOK_EVENT_TYPES, 'Of the event.'),
-  status: oneOf(STATUSES, 'pending: it is being tried, or will be again.'),
-  attempts: Type.Array(AttemptView, { description: 'The newest, in their order.' }),
-  next_attempt_at: nullable<string>('string', 'null: there is none.'),
-  error: nullable<string>('string', 'Why it failed, or why it was not tried.'),
+  type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.'),
+  status: oneOf(STATUSES, 'pending: an attempt is running or scheduled.'),
+  attempts: Type.Array(AttemptView, { description: 'The newest attempts, in order.' }),
+  next_attempt_at: nullable<string>('string', 'Null: none.'),
+  error: nullable<string>('string', 'Reason why it failed or was not attempted.'),
   created_at: Type.String(),
-  ended_at: nullable<string>('string', 'null while it is pending.'),
+  ended_at: nullable<string>('string', 'Null while the delivery is pending.'),
 }
 export const DeliveryView = Type.Object(DELIVERY_FIELDS)
 export const DeliveryWithPayloadView = Type.Object({
   ...DELIVERY_FIELDS,
-  payload: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'The body as it is sent.' }),
+  payload: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Body of the request.' }),
 })
 export const DeliveryQuery = {
-  status: Type.Optional(oneOf(STATUSES, 'Only these.')),
+  status: Type.Optional(oneOf(STATUSES, 'Only deliveries with this status.')),
 }
 export const RedeliveredView = Type.Object({
   redelivered: Type.Integer({
-    description: 'How many are on their way, or with `dry_run` would be; ask again while it is 10 000.',
+    description:
+      'Number of deliveries that are resent, or with `dry_run` would be. Repeat the request while it is 10 000.',
   }),
 })
 
 export const EventView = Type.Object({
   id: Type.String(),
   object: Type.Literal('event'),
-  type: oneOf(WEBHOOK_EVENT_TYPES, 'What happened.'),
-  created_at: Type.String({ description: 'When it happened, ISO 8601 UTC.' }),
+  type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.'),
+  created_at: Type.String({ description: 'Time of the event, ISO 8601 UTC.' }),
   data: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 })
 const EventDeliveryView = Type.Object({
   id: Type.String(),
   webhook_id: Type.String(),
-  webhook_url: Type.String({ description: 'As it is now.' }),
-  status: oneOf(STATUSES, 'pending: it is being tried, or will be again.'),
-  next_attempt_at: nullable<string>('string', 'ISO 8601 UTC; null: there is none.'),
+  webhook_url: Type.String({ description: 'Current address of the endpoint.' }),
+  status: oneOf(STATUSES, 'pending: an attempt is running or scheduled.'),
+  next_attempt_at: nullable<string>('string', 'ISO 8601 UTC. Null: none.'),
 })
 export const ListedEventView = Type.Object({
   ...EventView.properties,
   deliveries: Type.Optional(
-    Type.Array(EventDeliveryView, { description: 'To each endpoint; only there with `include=deliveries`.' }),
+    Type.Array(EventDeliveryView, { description: 'Deliveries of the event. Only with `include=deliveries`.' }),
   ),
 })
 

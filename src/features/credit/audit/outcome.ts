@@ -14,18 +14,18 @@ const time = (description: string) => Type.String({ description: `ISO 8601 UTC. 
 const FindingView = Type.Object({
   account_id: Type.String(),
   kind: Type.Unsafe<FindingKind>({ type: 'string', description: Object.keys(FINDING_KINDS).join(', ') }),
-  subject: Type.String({ description: 'A row of the ledger, a completion, a key, an hour or day, an invoice.' }),
-  expected: Type.String({ description: 'What the audit computes; amounts in nano-dollars.' }),
-  actual: Type.String({ description: 'What is kept.' }),
+  subject: Type.String({ description: 'ID of the ledger entry, completion, key, hour, day or invoice.' }),
+  expected: Type.String({ description: 'Value that the audit computed; amounts in nano-dollars.' }),
+  actual: Type.String({ description: 'Stored value.' }),
 })
 
 export const AuditView = Type.Object({
   status: Type.Unsafe<'partial' | 'complete'>({ type: 'string', enum: ['partial', 'complete'] }),
-  cursor: nullableText('Of a partial audit: sent as `cursor`, it goes on.'),
-  started_at: time('The account is audited as of then.'),
+  cursor: nullableText('Send it as `cursor` to continue a partial audit.'),
+  started_at: time('Time of the audited snapshot.'),
   ended_at: nullableText('ISO 8601 UTC.'),
-  accounts: Type.Integer({ description: 'That are done.' }),
-  rows: Type.Integer({ description: 'Rows of the ledger and completions that were read.' }),
+  accounts: Type.Integer({ description: 'Number of audited accounts.' }),
+  rows: Type.Integer({ description: 'Number of ledger entries and completions read.' }),
   findings_count: Type.Integer(),
   findings: Type.Array(FindingView),
 })
