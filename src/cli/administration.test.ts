@@ -15,7 +15,7 @@ import {
   temporaryLocation,
 } from '../../test/support/database.ts'
 import { createAuthenticator } from '../features/keys/authenticator.ts'
-import { SECRET_PATTERN } from '../features/keys/key.ts'
+import { keyForm } from '../features/keys/key.ts'
 
 const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
 
@@ -47,7 +47,7 @@ test('keys create works before the service ever ran, and prints nothing but the 
   const { dataDir, path, turnpike, json } = await installation(t)
   const { code, out, error } = await turnpike('keys', 'create', '--name', 'first')
   assert.deepEqual([code, error], [0, ''])
-  assert.match(out, new RegExp(`${SECRET_PATTERN.source.slice(0, -1)}\\n$`))
+  assert.match(out, new RegExp(`${keyForm.pattern.source.slice(0, -1)}\\n$`))
   if (dialect === 'sqlite') assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
   const accounts = await json('accounts', 'list')
   assert.deepEqual(
@@ -104,7 +104,7 @@ test('every flag of keys create ends up in the key', async (t) => {
   const limits = ['--monthly-budget-usd', '12.5', '--requests-per-minute', '7', '--operator']
   const made = await json('keys', 'create', '--name', 'full', ...flags, ...limits)
   const { key, ...view } = made
-  assert.match(key, SECRET_PATTERN)
+  assert.match(key, keyForm.pattern)
   assert.deepEqual(made.scopes, ['chat', 'webhooks', 'operator'])
   assert.deepEqual(
     [made.ip_allowlist, made.models],

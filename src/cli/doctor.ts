@@ -20,13 +20,10 @@ import { checkGit, testGitJail } from '../runner/git/self-test.ts'
 import { gitSettings } from '../runner/git/settings.ts'
 import { selfTest } from '../runner/sandbox/self-test.ts'
 import { loadCliConfig } from './configuration.ts'
-
-export interface DoctorOptions {
-  readonly json?: boolean
-}
+import type { JsonOption } from './output.ts'
 
 /** `turnpike doctor`: runs every check and suggests fixes; changes nothing. Exit code 1 if a check fails. */
-export async function doctor({ json = false }: DoctorOptions): Promise<void> {
+export async function doctor({ json = false }: JsonOption): Promise<void> {
   const checks = await examine(() => loadCliConfig())
   const ok = checks.every((check) => check.ok)
   process.stdout.write(json ? `${JSON.stringify({ ok, checks }, null, 2)}\n` : checks.map(renderCheck).join(''))

@@ -1,8 +1,7 @@
 /** `turnpike ledger audit` and `turnpike ledger recovery`. */
-import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
-import { type AccountId, createIdSource } from '../domain/ids.ts'
+import type { AccountId } from '../domain/ids.ts'
 import { usdNumber } from '../domain/money.ts'
 import { findAccount } from '../features/accounts/queries.ts'
 import { FINDING_KINDS } from '../features/credit/audit/finding.ts'
@@ -53,10 +52,9 @@ export async function ledgerAudit({ account, since, restart, json }: LedgerAudit
 }
 
 async function run(context: CommandContext, scope: AuditScope): Promise<StoredAudit> {
-  const { db, now } = context
+  const { db, now, ids } = context
   const onProgress = showProgress()
   if (scope.accountId === undefined && scope.since === undefined) {
-    const ids = createIdSource(now, randomBytes)
     const log = { warn: () => undefined, info: () => undefined }
     return auditEverything({ db, now, recordEvent: eventRecorder({ now, ids }), log }, { onProgress })
   }

@@ -73,10 +73,39 @@ export function parseTime(text: string): number {
   )
 }
 
-/** An idempotency key, as the header of the same name takes it. */
-export function parseKey(text: string): string {
-  if (/^[\x20-\x7e]{1,255}$/.test(text)) return text
-  throw new InvalidArgumentError('Allowed: 1 to 255 printable ASCII characters.')
+/** Returns a parser that accepts texts of a form and returns them unchanged. @param allowed For the error message. */
+function textOfForm(form: RegExp, allowed: string): (text: string) => string {
+  return (text) => {
+    if (form.test(text)) return text
+    throw new InvalidArgumentError(`Allowed: ${allowed}.`)
+  }
+}
+
+const AGENT_ID = /^agt_[0-9A-Za-z]+$/
+const REPOSITORY = /^[\w.-]+\/[\w.-]+$/
+
+/** An idempotency key, in the form of the header of the same name. */
+export const parseKey = textOfForm(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters')
+export const parseName = textOfForm(/\S/, 'a name that is not empty')
+export const parseDurationText = textOfForm(/^[1-9]\d{0,8}[smhd]$/, 'a number and a unit (s, m, h, d), such as 30d')
+export const parseAgentId = textOfForm(AGENT_ID, "the ID of an agent, agt_…; 'turnpike agents list' shows them")
+/** Checks the form only; the server knows which repositories exist. */
+export const parseRepository = textOfForm(REPOSITORY, 'organisation/repository, such as example/website')
+export const parseWebhookId = textOfForm(
+  /^whk_\w+$/,
+  "the ID of an endpoint, whk_…; 'turnpike webhooks list' shows them",
+)
+export const parseDeliveryId = textOfForm(
+  /^dlv_\w+$/,
+  "the ID of a delivery, dlv_…; 'turnpike webhooks deliveries ID' shows them",
+)
+
+export function isAgentId(text: string): boolean {
+  return AGENT_ID.test(text)
+}
+
+export function isRepository(text: string): boolean {
+  return REPOSITORY.test(text)
 }
 
 export function parseNote(text: string): string {
@@ -87,38 +116,6 @@ export function parseNote(text: string): string {
 export function parseReason(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('Allowed: a note that is not empty.')
   return parseNote(text)
-}
-
-export function parseName(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('Allowed: a name that is not empty.')
-  return text
-}
-
-/** Checks a duration such as `30d`; the text stays as it is. */
-export function parseDurationText(text: string): string {
-  if (!/^[1-9]\d{0,8}[smhd]$/.test(text)) {
-    throw new InvalidArgumentError('Allowed: a number and a unit (s, m, h, d), such as 30d.')
-  }
-  return text
-}
-
-export function parseAgentId(text: string): string {
-  if (isAgentId(text)) return text
-  throw new InvalidArgumentError("Allowed: the ID of an agent, agt_…; 'turnpike agents list' shows them.")
-}
-
-export function isAgentId(text: string): boolean {
-  return /^agt_[0-9A-Za-z]+$/.test(text)
-}
-
-/** Checks the format only; the server knows which repositories exist. */
-export function parseRepository(text: string): string {
-  if (isRepository(text)) return text
-  throw new InvalidArgumentError('Allowed: organisation/repository, such as example/website.')
-}
-
-export function isRepository(text: string): boolean {
-  return /^[\w.-]+\/[\w.-]+$/.test(text)
 }
 
 /** @returns Dollars, above zero, as written with at most 9 decimals. */
@@ -142,20 +139,7 @@ export function parseEventTypes(text: string): readonly WebhookEventType[] {
   return [...new Set(parseList(text).map(parseEventType))]
 }
 
-export function parseWebhookId(text: string): string {
-  if (/^whk_\w+$/.test(text)) return text
-  throw new InvalidArgumentError("Allowed: the ID of an endpoint, whk_…; 'turnpike webhooks list' shows them.")
-}
-
-export function parseDeliveryId(text: string): string {
-  if (/^dlv_\w+$/.test(text)) return text
-  throw new InvalidArgumentError("Allowed: the ID of a delivery, dlv_…; 'turnpike webhooks deliveries ID' shows them.")
-}
-
-/**
- * A time, or how long ago it was.
- * @returns Unix milliseconds.
- */
+/** Parses a time, or how long ago it was. @returns Unix milliseconds. */
 export function parsePastTime(text: string): number {
   const agoMs = parseDurationMs(text)
   const time = agoMs === undefined ? parseIsoTime(text) : Date.now() - agoMs
@@ -165,21 +149,17 @@ export function parsePastTime(text: string): number {
   )
 }
 
-/** A receiver's address as developers write it: `localhost:3000/hook`, `3000/hook`, or all of it. */
+/** Parses a receiver's address: `localhost:3000/hook`, `3000/hook`, or a complete URL. */
 export function parseReceiver(text: string): URL {
   const url = readReceiver(text.trim())
   if (url !== undefined && url.hostname !== '' && url.username === '' && url.password === '') return url
   throw new InvalidArgumentError('Allowed: an http or https address, such as localhost:3000/webhooks.')
 }
 
+/** Reads a port alone as one of this machine: `URL` would read 3000 as the address 0.0.11.184. */
 function readReceiver(text: string): URL | undefined {
-  if (/^https?:\/\//i.test(text)) return URL.parse(text) ?? undefined
-  if (text.includes('://')) return undefined
-  // without the name, a port alone would be read as an address: 3000 is 0.0.11.184
-  if (/^:?\d{1,5}(?:[/?]|$)/.test(text)) return URL.parse(`http://localhost:${text.replace(/^:/, '')}`) ?? undefined
-  const plain = URL.parse(`http://${text}`)
-  if (plain === null || isLoopbackUrl(plain)) return plain ?? undefined
-  return URL.parse(`https://${text}`) ?? undefined
+  const isPort = /^:?\d{1,5}(?:[/?]|$)/.test(text)
+  return readUrl(isPort ? `http://localhost:${text.replace(/^:/, '')}` : text)
 }
 
 /** @returns Without trailing slash and without the `/v1` of the API; `https://` where no scheme was written. */

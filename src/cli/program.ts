@@ -1,13 +1,8 @@
 /** Defines the commands and their flags; names and flags are a contract with scripts. */
 import { Command, Option } from 'commander'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
-import type { NanoUsd } from '../domain/money.ts'
-import type { AccountsCreateOptions } from './accounts.ts'
-import type { CreditsEntryOptions, CreditsRerateOptions } from './credits.ts'
-import type { AccountOption } from './database.ts'
-import type { KeysCreateOptions } from './keys.ts'
-import type { LedgerAuditOptions } from './ledger.ts'
-import type { MoveOptions } from './migrate.ts'
+import type { CreditsEntryOptions } from './credits.ts'
+import { lazily } from './lazy-action.ts'
 import {
   parseAmount,
   parseDurationText,
@@ -22,15 +17,11 @@ import {
   parseUsd,
   parseWholeNumber,
 } from './option-values.ts'
-import type { JsonOption } from './output.ts'
 import { addRemoteCommands } from './remote/commands.ts'
 import type { ServeOptions } from './serve.ts'
 
-/** Prints a message about wrong usage. */
-export type ReportError = (message: string) => void
-
 /** @param reportError Receives every message about wrong usage, which itself is thrown as `CommanderError`. */
-export function buildProgram(version: string, reportError: ReportError): Command {
+export function buildProgram(version: string, reportError: (message: string) => void): Command {
   const program = new Command('turnpike')
     .description('An open-source chat gateway: one OpenAI-compatible endpoint for every provider.')
     .version(version)
@@ -67,7 +58,7 @@ function addReload(program: Command): void {
   program
     .command('reload')
     .description('make the running gateway reload its configuration')
-    .action(async () => (await import('./control-socket.ts')).reload())
+    .action(lazily(() => import('./control-socket.ts'), 'reload'))
 }
 
 function addMigrate(program: Command): void {
@@ -75,7 +66,7 @@ function addMigrate(program: Command): void {
     .command('migrate')
     .description('apply pending migrations to the database')
     .option('--dry-run', 'print the changes without applying them', false)
-    .action(async (options: { readonly dryRun: boolean }) => (await import('./migrate.ts')).migrate(options))
+    .action(lazily(() => import('./migrate.ts'), 'migrate'))
 }
 
 function addKeys(program: Command): void {
@@ -93,19 +84,19 @@ function addKeys(program: Command): void {
     .option('--models <list>', 'comma-separated models that the key may use (default: all)', parseList)
     .option('--operator', 'also grant the operator scope')
     .option('--json', 'print JSON')
-    .action(async (options: KeysCreateOptions) => (await import('./keys.ts')).keysCreate(options))
+    .action(lazily(() => import('./keys.ts'), 'keysCreate'))
   keys
     .command('list')
     .description('list the keys of an account')
     .option('--account <id>', 'ID of the account (default: the first account)')
     .option('--json', 'print JSON')
-    .action(async (options: AccountOption) => (await import('./keys.ts')).keysList(options))
+    .action(lazily(() => import('./keys.ts'), 'keysList'))
   keys
     .command('revoke')
     .description('revoke a key, and the keys and webhooks that it created')
     .option('--no-cascade', 'keep the keys and webhooks that it created')
     .argument('<id>', 'ID of the key')
-    .action(async (id: string, options: object) => (await import('./keys.ts')).keysRevoke(id, options))
+    .action(lazily(() => import('./keys.ts'), 'keysRevoke'))
 }
 
 function addAccounts(program: Command): void {
@@ -116,30 +107,26 @@ function addAccounts(program: Command): void {
     .requiredOption('--name <name>', 'name of the account', parseName)
     .option('--plan <plan>', 'plan (default: the default plan of the configuration)')
     .option('--json', 'print JSON')
-    .action(async (options: AccountsCreateOptions) => (await import('./accounts.ts')).accountsCreate(options))
+    .action(lazily(() => import('./accounts.ts'), 'accountsCreate'))
   accounts
     .command('list')
     .description('list the accounts')
     .option('--json', 'print JSON')
-    .action(async (options: JsonOption) => (await import('./accounts.ts')).accountsList(options))
+    .action(lazily(() => import('./accounts.ts'), 'accountsList'))
   accounts
     .command('set-plan')
     .description('change the plan of an account')
     .argument('<id>', 'ID of the account')
     .argument('<plan>', 'name of the plan')
     .option('--json', 'print JSON')
-    .action(async (id: string, plan: string, options: JsonOption) =>
-      (await import('./accounts.ts')).accountsSetPlan(id, plan, options),
-    )
+    .action(lazily(() => import('./accounts.ts'), 'accountsSetPlan'))
   accounts
     .command('set-overrun')
     .description('set the overrun cap of an account: how far its balance may fall below zero')
     .argument('<id>', 'ID of the account')
     .argument('<usd>', 'dollars, or `default` for the overrun cap of its plan', parseOverrun)
     .option('--json', 'print JSON')
-    .action(async (id: string, overrun: NanoUsd | null, options: JsonOption) =>
-      (await import('./accounts.ts')).accountsSetOverrun(id, overrun, options),
-    )
+    .action(lazily(() => import('./accounts.ts'), 'accountsSetOverrun'))
 }
 
 function addCredits(program: Command): void {
@@ -150,7 +137,7 @@ function addCredits(program: Command): void {
     .description('show the balance of an account')
     .option('--account <id>', 'ID of the account (default: the first account)')
     .option('--json', 'print JSON')
-    .action(async (options: AccountOption) => (await import('./credits.ts')).creditsShow(options))
+    .action(lazily(() => import('./credits.ts'), 'creditsShow'))
   credits
     .command('rerate')
     .description('reprice past charges of a model at its current price, with adjusting ledger entries')
@@ -161,7 +148,7 @@ function addCredits(program: Command): void {
     .option('--all-accounts', 'all accounts')
     .option('--dry-run', 'print the changes without applying them')
     .option('--json', 'print JSON')
-    .action(async (options: CreditsRerateOptions) => (await import('./credits.ts')).creditsRerate(options))
+    .action(lazily(() => import('./credits.ts'), 'creditsRerate'))
 }
 
 const CREDIT_ENTRIES: Readonly<Record<EnteredKind, string>> = {
@@ -195,19 +182,19 @@ function addLedger(program: Command): void {
     .option('--since <time>', 'only entries created since this time, ISO 8601 in UTC', parseTime)
     .option('--restart', 'start a new audit instead of resuming an interrupted one')
     .option('--json', 'print JSON')
-    .action(async (options: LedgerAuditOptions) => (await import('./ledger.ts')).ledgerAudit(options))
+    .action(lazily(() => import('./ledger.ts'), 'ledgerAudit'))
   ledger
     .command('recovery')
     .description('list the damaged spools of this data directory and the state of the requests they leave undecided')
     .option('--json', 'print JSON')
-    .action(async (options: JsonOption) => (await import('./ledger.ts')).ledgerRecovery(options))
+    .action(lazily(() => import('./ledger.ts'), 'ledgerRecovery'))
 }
 
 function addLoginLink(program: Command): void {
   program
     .command('login-link')
     .description('print a one-time dashboard sign-in link for the owner of the first account')
-    .action(async () => (await import('./accounts.ts')).loginLink())
+    .action(lazily(() => import('./accounts.ts'), 'loginLink'))
 }
 
 function addBackups(program: Command): void {
@@ -215,18 +202,18 @@ function addBackups(program: Command): void {
     .command('backup')
     .description('back up the SQLite database; the gateway may be running')
     .argument('<file>', 'the backup file to create; it must not exist')
-    .action(async (file: string) => (await import('./backup.ts')).backup(file))
+    .action(lazily(() => import('./backup.ts'), 'backup'))
   program
     .command('restore')
     .description('restore a backup over the SQLite database; the gateway must be stopped')
     .argument('<file>', 'the backup file')
-    .action(async (file: string) => (await import('./backup.ts')).restore(file))
+    .action(lazily(() => import('./backup.ts'), 'restore'))
   program
     .command('migrate-to-postgres')
     .description('move all data from SQLite to an empty PostgreSQL database; the gateway must be stopped')
     .argument('<url>', 'postgres://…')
     .option('--batch <rows>', 'rows per transaction', parseWholeNumber)
-    .action(async (url: string, options: MoveOptions) => (await import('./migrate.ts')).moveToPostgres(url, options))
+    .action(lazily(() => import('./migrate.ts'), 'moveToPostgres'))
 }
 
 function addConfig(program: Command): void {
@@ -235,11 +222,11 @@ function addConfig(program: Command): void {
     .command('check')
     .description('validate a configuration file in the current environment')
     .argument('<file>', 'the configuration file')
-    .action(async (file: string) => (await import('./configuration.ts')).configCheck(file))
+    .action(lazily(() => import('./configuration.ts'), 'configCheck'))
   config
     .command('schema')
     .description('print the JSON Schema of the configuration file')
-    .action(async () => (await import('./configuration.ts')).configSchema())
+    .action(lazily(() => import('./configuration.ts'), 'configSchema'))
 }
 
 function addDoctor(program: Command): void {
@@ -247,5 +234,5 @@ function addDoctor(program: Command): void {
     .command('doctor')
     .description('check everything that the gateway needs, and suggest fixes')
     .option('--json', 'print JSON')
-    .action(async (options: JsonOption) => (await import('./doctor.ts')).doctor(options))
+    .action(lazily(() => import('./doctor.ts'), 'doctor'))
 }

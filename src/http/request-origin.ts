@@ -50,6 +50,16 @@ export function auditOf(request: FastifyRequest, { kind, accountId, keyId }: Cal
   return { accountId, actor: { kind, id: keyId, name: undefined }, ...originOfRequest(request) }
 }
 
+/** Who requests a change, and what the audit log records of the request. */
+export interface Requester {
+  readonly caller: Caller
+  readonly audited: AuditedRequest
+}
+
+export function requesterOf(request: FastifyRequest, caller: Caller): Requester {
+  return { caller, audited: auditOf(request, caller) }
+}
+
 /**
  * Returns the audit events of an operator's action on an account: complete in the operator's log, without key and address in
  * the account's.

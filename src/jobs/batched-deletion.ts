@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 import type { IdSource } from '../domain/ids.ts'
-import { doubling, type JobKind } from './job.ts'
+import { doubling, every, type JobKind } from './job.ts'
 import { enqueue } from './queue.ts'
 
 /** Rows deleted in one transaction. */
@@ -28,6 +28,11 @@ export async function inBatches(deleteBatch: () => Promise<number>, signal?: Abo
     total += deleted
     await sleep(tookMs * PAUSE_FACTOR, undefined, signal === undefined ? {} : { signal })
   }
+}
+
+/** Returns a job that deletes old rows every `intervalMs`. @param deleteBatch As in `inBatches`. */
+export function retentionJob(intervalMs: number, deleteBatch: () => Promise<number>): JobKind {
+  return every(intervalMs, async (_job, { signal }) => void (await inBatches(deleteBatch, signal)))
 }
 
 /** The rows that belong to a deleted object. */

@@ -36,6 +36,15 @@ export function parseDurationMs(text: string): number | undefined {
   return durationMs > 0 ? durationMs : undefined
 }
 
+/** @param ms Unix milliseconds. @returns ISO 8601 UTC with milliseconds. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+export function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms)
+}
+
 /* Calendar months, UTC, by number from 1970-01: what budgets and allowances are of. */
 
 /** @param now Unix milliseconds. */

@@ -4,20 +4,20 @@ export interface paths {
     "/healthz": {
         /**
          * Check whether the process is alive
-         * @description Answers 200 for as long as the process runs. Needs no credential.
+         * @description Returns 200 while the process runs. Requires no credential.
          */
         get: operations["getHealthz"];
     };
     "/readyz": {
         /**
          * Check whether requests can be served
-         * @description Answers 503 while the process shuts down or a store does not answer. Needs no credential.
+         * @description Returns 503 while the process shuts down or a store does not respond. Requires no credential.
          */
         get: operations["getReadyz"];
     };
     "/device/code": {
         /**
-         * Begin the device flow
+         * Start the device flow
          * @description RFC 8628. Show the user `verification_uri` and `user_code`, and poll `/oauth/token`.
          */
         post: operations["postDeviceCode"];
@@ -25,14 +25,14 @@ export interface paths {
     "/oauth/token": {
         /**
          * Get tokens
-         * @description For an approved device code, once, or for a refresh token, which is replaced each time.
+         * @description Exchanges an approved device code, once, or a refresh token, which each exchange replaces.
          */
         post: operations["postOauthToken"];
     };
     "/oauth/revoke": {
         /**
          * Disconnect a device
-         * @description RFC 7009. By either of its tokens; 200 also for one that nobody has.
+         * @description RFC 7009. Accepts the access token or the refresh token. Returns 200 for unknown tokens too.
          */
         post: operations["postOauthRevoke"];
     };
@@ -46,21 +46,21 @@ export interface paths {
     "/auth/session": {
         /**
          * Get an access token for the dashboard
-         * @description By the cookie of sign-in. `account_id` goes over to another account of the person.
+         * @description Requires the session cookie. `account_id` switches the session to another account of the person.
          */
         post: operations["postAuthSession"];
     };
     "/auth/sign-out": {
         /**
          * Sign out
-         * @description Ends the session of the cookie, everywhere within 30 s. Without a session it does nothing.
+         * @description Ends the session of the cookie, in every process within 30 s. Without a session it does nothing.
          */
         post: operations["postAuthSignOut"];
     };
     "/auth/link": {
         /**
          * Sign in with a one-time link
-         * @description With the token of a link that the terminal printed. A form is sent on to the page that was wanted, or the dashboard.
+         * @description Redeems the token of a link that `turnpike login-link` printed. A form is redirected to the requested page, or to the dashboard.
          */
         post: operations["postAuthLink"];
     };
@@ -74,278 +74,278 @@ export interface paths {
     "/v1/models": {
         /**
          * List models
-         * @description The models that this key may use and that have a provider here, with capabilities and prices.
+         * @description Returns the models that this key can use and that have a configured provider, with capabilities and prices.
          */
         get: operations["getModels"];
     };
     "/v1/models/{id}": {
         /**
          * Get a model
-         * @description One model by its ID or an alias. Slashes in IDs may be percent-encoded or not. `Sunset` (RFC 8594) has the day on which its provider shuts it down, `Deprecation` (RFC 9745) says that this day has come.
+         * @description Finds a model by its ID or an alias. Slashes in IDs may be percent-encoded. `Sunset` (RFC 8594) is the day on which the provider shuts the model down; `Deprecation` (RFC 9745) is present from that day on.
          */
         get: operations["getModelsById"];
     };
     "/v1/keys": {
         /**
          * List API keys
-         * @description All of the account, revoked ones included, unless `status` says otherwise.
+         * @description Returns the keys of the account, including revoked ones unless `status` excludes them.
          */
         get: operations["getKeys"];
         /**
          * Create an API key
-         * @description The secret is in `key`, and shown this once. Needs a role, or a key without budget, models, rate and expiry. What a key creates never has more than that key has, now or later: they share its budget and rate, and end with it.
+         * @description Returns the secret in `key`, only this once. Requires a role, or a key without budget, models, rate limit and expiry. A key that a key creates never exceeds its parent: it shares the parent’s budget and rate limit, and is revoked with it.
          */
         post: operations["postKeys"];
     };
     "/v1/keys/{id}": {
         /**
          * Get an API key
-         * @description A revoked one, too.
+         * @description Also returns revoked keys.
          */
         get: operations["getKeysById"];
         /**
          * Revoke an API key
-         * @description In force in every process within a second. Keys that it created are revoked with it, and so are those that these created, unless `cascade=false`.
+         * @description Takes effect in every process within a second. Also revokes the keys that it created, directly or indirectly, unless `cascade=false`.
          */
         delete: operations["deleteKeysById"];
         /**
          * Change an API key
-         * @description Only the fields that are sent. `null` and empty lists remove a limit.
+         * @description Changes only the fields that are sent. `null` and empty lists remove a limit.
          */
         patch: operations["patchKeysById"];
     };
     "/v1/usage": {
         /**
-         * Usage of a period
-         * @description Tokens and cost, by model, the most expensive first. A completion is counted within a second.
+         * Get the usage of a period
+         * @description Returns tokens and cost by model, most expensive first. Completions are counted within a second.
          */
         get: operations["getUsage"];
     };
     "/v1/usage/performance": {
         /**
-         * Speed and reliability
-         * @description What the newest completions of a period say, at most 5000 of them: how many failed, and how long the others took. A percentile is the nearest rank, the smallest measured time that so many per cent did not exceed. Times to the first byte are those of streams, `duration_ms` those of completions that completed. `groups` and `series` are about the same completions.
+         * Get latency and reliability
+         * @description Evaluates the newest completions of a period, at most 5000: how many failed, and how long the others took. Percentiles use the nearest rank. Times to the first byte cover streams only, `duration_ms` covers completed completions only. `groups` and `series` cover the same completions.
          */
         get: operations["getUsagePerformance"];
     };
     "/v1/usage/completions": {
         /**
          * List completions
-         * @description Every completion that reached a provider, whatever came of it. Filters are combined with AND.
+         * @description Returns every completion that reached a provider, whatever its outcome. Filters are combined with AND.
          */
         get: operations["getUsageCompletions"];
     };
     "/v1/usage/completions/{id}": {
         /**
          * Get a completion
-         * @description What one completion used and cost, and how the cost came about, by the `id` of its answer.
+         * @description Returns what a completion used and cost, and how the cost was computed, by the `id` of its response.
          */
         get: operations["getUsageCompletionsById"];
     };
     "/v1/usage/completions/stream": {
         /**
          * Stream completions
-         * @description Completions as they end, as an event stream: `id` is the completion’s, `event` is `completion`, `data` one line of JSON, the object that the list has. A comment keeps it open while there are none. Once a second it looks at the newest 100 that match and began within the last hour, and tells those that it did not find before, by when they ended: what ends later than that is in the list alone. Filters are combined with AND. With `Last-Event-ID` it goes on after that completion; those that ended in the seconds before it may come again, so look at their ids. 400 where that is no id of a completion, 429 where ten already listen.
+         * @description Sends completions as they end, as an event stream: `id` is the ID of the completion, `event` is `completion`, `data` is the object of the list as one line of JSON. Comments keep an idle stream open. Once a second the server reads the newest 100 matching completions that started within the last hour, and sends those that it has not sent, in the order in which they ended; later ones appear only in the list. Filters are combined with AND. `Last-Event-ID` resumes after that completion; completions of the seconds before it may be repeated, so compare their IDs. Returns 400 if it is not the ID of a completion, and 429 if ten streams are open.
          */
         get: operations["getUsageCompletionsStream"];
     };
     "/v1/ledger": {
         /**
          * List the ledger
-         * @description Every movement of credit, the newest first. Rows are never changed; the balance is their sum.
+         * @description Returns the entries of the ledger, newest first. Entries never change; the balance is their sum.
          */
         get: operations["getLedger"];
     };
     "/v1/ledger/statement": {
         /**
-         * Statement of a period
-         * @description The balance before and after, the sum of every kind of movement between them, and the usage by model. Periods are whole days in UTC.
+         * Get the statement of a period
+         * @description Returns the balance before and after the period, the sum of each kind of ledger entry, and the usage by model. Periods are whole days in UTC.
          */
         get: operations["getLedgerStatement"];
     };
     "/v1/usage/reconcile": {
         /**
          * Check that usage, ledger and balance agree
-         * @description Adds up the completions, the sums kept of them, the ledger and the open holds, from one look at the database, and compares. With `deep=true` the account is also audited: every charge recomputed from tokens and tariff, and everything kept of it, for about 2 seconds a request. While `audit.status` is `partial`, send its `cursor` to go on.
+         * @description Sums up the completions, their stored totals, the ledger and the open holds in one snapshot of the database, and compares them. `deep=true` also audits the account: it recomputes every charge from tokens and price, for about 2 seconds a request. While `audit.status` is `partial`, send its `cursor` to continue.
          */
         get: operations["getUsageReconcile"];
     };
     "/v1/invoices": {
         /**
          * List invoices
-         * @description One a month (UTC) in which credit moved, closed when the month has been over for an hour.
+         * @description Returns an invoice for each month (UTC) with ledger entries. An invoice is closed an hour after the end of its month.
          */
         get: operations["getInvoices"];
     };
     "/v1/invoices/{id}": {
         /**
          * Get an invoice
-         * @description What a month was charged, by model, and how credit moved. A closed invoice never changes.
+         * @description Returns the charges of a month by model, and the other ledger entries. A closed invoice never changes.
          */
         get: operations["getInvoicesById"];
     };
     "/v1/account": {
         /**
          * Get the account
-         * @description The account of the API key, with its budget and alerts, and the limits of its plan.
+         * @description Returns the account of the credential, with its budget, alerts, and the limits of its plan.
          */
         get: operations["getAccount"];
         /**
          * Change the account
-         * @description Only the fields that are sent. A budget holds from the next request on.
+         * @description Changes only the fields that are sent. A budget applies from the next request on.
          */
         patch: operations["patchAccount"];
     };
     "/v1/admin/accounts": {
         /**
          * List accounts
-         * @description All of the installation, or those that `search` finds.
+         * @description Returns all accounts of the installation, or those that match `search`.
          */
         get: operations["getAdminAccounts"];
         /**
          * Create an account
-         * @description The allowance of its plan for this month is granted at once.
+         * @description Grants the account the allowance of its plan for this month.
          */
         post: operations["postAdminAccounts"];
     };
     "/v1/admin/accounts/{id}": {
         /**
          * Get an account
-         * @description Any of the installation. The allowance of its plan for this month is granted first.
+         * @description Finds any account of the installation, after granting the allowance of its plan for this month.
          */
         get: operations["getAdminAccountsById"];
         /**
          * Change an account
-         * @description Only the fields that are sent. Another plan is in force in every process within a second.
+         * @description Changes only the fields that are sent. A new plan takes effect in every process within a second.
          */
         patch: operations["patchAdminAccountsById"];
     };
     "/v1/admin/plans": {
         /**
          * List plans
-         * @description Those of the configuration, which an account may be given.
+         * @description Returns the plans of the configuration.
          */
         get: operations["getAdminPlans"];
     };
     "/v1/admin/accounts/{id}/credits": {
         /**
          * Add or remove credit of an account
-         * @description Returns the new row of its ledger. Rows are never changed: a mistake is corrected by another row.
+         * @description Returns the new entry of the ledger. Entries never change: correct a mistake with another entry.
          */
         post: operations["postAdminAccountsByIdCredits"];
     };
     "/v1/admin/providers": {
         /**
          * List providers
-         * @description The configured providers: whether calls to them succeed, how fast they answer, and what they are busy with. Each process has its own view, from its own calls: this is the one that answers.
+         * @description Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.
          */
         get: operations["getAdminProviders"];
     };
     "/v1/admin/price_ends": {
         /**
-         * List prices that end
-         * @description Models whose price ends within a week without a successor, or has ended: they answer 503 `model_not_priced` from then on. Set `pricing`, or its `successors`, in the configuration.
+         * List expiring prices
+         * @description Returns the models whose price expires within a week without a successor, or has expired. Without a price they return 503 `model_not_priced`. Set `pricing`, or its `successors`, in the configuration.
          */
         get: operations["getAdminPriceEnds"];
     };
     "/v1/admin/providers/{name}/test": {
         /**
          * Test a provider
-         * @description Asks the provider once for its list of models, with its first key, and waits at most 10 s. It charges nobody, and changes nothing of how the provider fares. A test that is under way answers all who ask for it meanwhile. Each process has its own way to the provider: this is the one that answers. 404: none of this name is configured.
+         * @description Requests the provider’s list of models with its first key, for at most 10 s. The test is not charged and does not affect the provider’s health. Concurrent requests share one test. It runs in the responding process. Returns 404 if no provider has this name.
          */
         post: operations["postAdminProvidersByNameTest"];
     };
     "/v1/admin/instances": {
         /**
          * List processes
-         * @description Those that run and share this database. One that was killed is listed for 30 s more.
+         * @description Returns the running processes that share this database. A killed process stays listed for 30 s.
          */
         get: operations["getAdminInstances"];
     };
     "/v1/admin/agents": {
         /**
-         * Get the state of agents
-         * @description Whether agents can be run. Each process looks at its own machine: this is the one that answers.
+         * Get the status of agents
+         * @description Returns whether the responding process can run agents on its machine.
          */
         get: operations["getAdminAgents"];
     };
     "/v1/me": {
         /**
-         * Who am I?
-         * @description What the credential of this request is, whose it is, and what it may do.
+         * Get the identity of the caller
+         * @description Returns the credential of this request, its owner and its rights.
          */
         get: operations["getMe"];
     };
     "/v1/sessions": {
         /**
          * List sessions
-         * @description Browsers that you are signed in with. An API key has none.
+         * @description Returns the browsers in which the caller is signed in. An API key has none.
          */
         get: operations["getSessions"];
     };
     "/v1/sessions/{id}": {
         /**
          * End a session
-         * @description Signs a browser of yours out, within a second everywhere.
+         * @description Signs a browser of the caller out, in every process within a second.
          */
         delete: operations["deleteSessionsById"];
     };
     "/v1/members": {
         /**
          * List members
-         * @description Who belongs to the account, by when they joined.
+         * @description Returns the members of the account, by the time at which they joined.
          */
         get: operations["getMembers"];
     };
     "/v1/members/{id}": {
         /**
          * Remove a member, or leave
-         * @description Ends their sessions and disconnects their devices within a second. Everybody may leave but the last owner; others are removed by who has the right `members`. API keys belong to the account and stay.
+         * @description Ends their sessions, disconnects their devices and revokes the API keys that they created, within a second. Every member except the last owner can leave; removing others requires the right `members`.
          */
         delete: operations["deleteMembersById"];
         /**
          * Change a member’s role
-         * @description In force in every process within a second. Nobody gives more than they have; only owners make and change owners, and the last owner stays one.
+         * @description Takes effect in every process within a second. Members cannot grant more than they have; only owners appoint and change owners, and the last owner keeps the role.
          */
         patch: operations["patchMembersById"];
     };
     "/v1/invitations": {
         /**
          * List invitations
-         * @description Those that are over included, for some weeks.
+         * @description Returns the invitations, including ended ones for some weeks.
          */
         get: operations["getInvitations"];
         /**
-         * Invite somebody
-         * @description Answers with a link that makes whoever opens it first a member. At most one’s own role can be given. Nothing is sent.
+         * Create an invitation
+         * @description Returns a link; the first person who opens it becomes a member. The role cannot exceed the caller’s own. No mail is sent.
          */
         post: operations["postInvitations"];
     };
     "/v1/invitations/{id}": {
         /**
          * Revoke an invitation
-         * @description Its link is good for nobody from then on.
+         * @description Invalidates the link of the invitation.
          */
         delete: operations["deleteInvitationsById"];
     };
     "/v1/audit": {
         /**
          * List audit events
-         * @description Who did what, from where, and whether it was allowed. Kept for at least 400 days. What was done is never changed.
+         * @description Returns who did what, from where, and whether it was allowed. Entries are kept for at least 400 days and never change.
          */
         get: operations["getAudit"];
     };
     "/v1/devices": {
         /**
          * List connected devices
-         * @description One’s own, those included that are connected no longer. Owners and admins see everybody’s with `all=true`.
+         * @description Returns the caller’s devices, including disconnected ones. Owners and admins list those of all members with `all=true`.
          */
         get: operations["getDevices"];
     };
     "/v1/devices/{id}": {
         /**
          * Disconnect a device
-         * @description One’s own; owners and admins also others’. Its tokens are refused in every process within a second.
+         * @description Disconnects a device of the caller or, for owners and admins, of any member. Every process rejects its tokens within a second.
          */
         delete: operations["deleteDevicesById"];
     };
@@ -357,7 +357,7 @@ export interface paths {
         get: operations["getAgents"];
         /**
          * Create an agent
-         * @description Answers at once; the agent waits for a worker. Its calls of the model are charged like any others.
+         * @description Returns at once and queues the agent for a worker. Its model calls are charged like any others.
          */
         post: operations["postAgents"];
     };
@@ -366,61 +366,61 @@ export interface paths {
         get: operations["getAgentsById"];
         /**
          * Delete an agent
-         * @description With all that it said and left behind, but for what it was charged. One that waits or runs is cancelled first.
+         * @description Deletes the agent with its messages, runs and diff, but not its charges. A queued or running agent is cancelled first.
          */
         delete: operations["deleteAgentsById"];
     };
     "/v1/agents/{id}/followup": {
         /**
          * Send a follow-up
-         * @description One that has ended begins a further run, with the rights and on the budget of who asks. One that waits or runs reads it at its next step: whoever asks must have the rights of that run, and no limits that it does not have.
+         * @description Starts another run of an agent that has ended, with the rights and the budget of the caller. A queued or running agent reads the follow-up before its next step; the caller then needs the rights of that run, and no limits that it does not have.
          */
         post: operations["postAgentsByIdFollowup"];
     };
     "/v1/agents/{id}/cancel": {
         /**
          * Cancel an agent
-         * @description One that waits ends at once, one that runs within 10 seconds; what it did is kept.
+         * @description Ends a queued agent at once and a running one within 10 seconds. Its work is kept.
          */
         post: operations["postAgentsByIdCancel"];
     };
     "/v1/agents/{id}/messages": {
         /**
          * List the messages of an agent
-         * @description The conversation of people, the model and its tools.
+         * @description Returns the conversation of users, model and tools.
          */
         get: operations["getAgentsByIdMessages"];
     };
     "/v1/agents/{id}/runs": {
         /**
          * List the runs of an agent
-         * @description Each is billed by itself: the first one, and one for each follow-up after it had ended.
+         * @description Returns the first run, and one for each follow-up that was sent after the agent had ended. Each run is billed separately.
          */
         get: operations["getAgentsByIdRuns"];
     };
     "/v1/agents/{id}/diff": {
         /**
-         * Get what an agent changed
-         * @description A unified diff against what the work started from, by the last run that left one. One that was too large is cut off after a whole line, and the answer says so with `x-turnpike-truncated: true`.
+         * Get the diff of an agent
+         * @description Returns the unified diff of the last run that has one, against the base of the work. A diff that is too large is truncated after a whole line; the response then has `x-turnpike-truncated: true`.
          */
         get: operations["getAgentsByIdDiff"];
     };
     "/v1/agents/{id}/events": {
         /**
-         * Listen to an agent
-         * @description What it has done from the beginning, and what it does, as an event stream: `id` is the event’s number, `event` its type (`status`, `phase`, `message`, `tool_call`, `tool_result`, `usage`, `diff`), `data` a JSON object. With `Last-Event-ID` it goes on after that event. When the agent has ended and all is told, `done` comes with its status, and the stream ends; with `follow=false` as soon as what it has done so far is told.
+         * Stream the events of an agent
+         * @description Sends the past and future events of an agent as an event stream: `id` is the number of the event, `event` its type (`status`, `phase`, `message`, `tool_call`, `tool_result`, `usage`, `diff`), `data` a JSON object. `Last-Event-ID` resumes after that event. When the agent has ended, `done` follows with its status, and the stream ends; with `follow=false` after the past events.
          */
         get: operations["getAgentsByIdEvents"];
     };
     "/v1/webhooks": {
         /**
          * List webhook endpoints
-         * @description All of the account, disabled ones included.
+         * @description Returns the endpoints of the account, including disabled ones.
          */
         get: operations["getWebhooks"];
         /**
          * Create a webhook endpoint
-         * @description Answers at once; a `webhook.test` event is on its way, whatever `events` says. The secret that signs is in `secret`, and shown this once.
+         * @description Creates an endpoint and sends it a `webhook.test` event, whatever `events` contains. Returns the signing secret in `secret`, only this once.
          */
         post: operations["postWebhooks"];
     };
@@ -429,75 +429,75 @@ export interface paths {
         get: operations["getWebhooksById"];
         /**
          * Delete a webhook endpoint
-         * @description With its deliveries; those that are pending are never sent.
+         * @description Deletes the endpoint and its deliveries. Pending deliveries are not sent.
          */
         delete: operations["deleteWebhooksById"];
         /**
          * Change a webhook endpoint
-         * @description Only the fields that are sent. What is on its way already goes to the new address.
+         * @description Changes only the fields that are sent. Pending deliveries go to the new address.
          */
         patch: operations["patchWebhooksById"];
     };
     "/v1/webhooks/{id}/rotate_secret": {
         /**
          * Rotate the secret of a webhook endpoint
-         * @description The new secret is in `secret`, and shown this once. The old one signs as well for 24 hours by default.
+         * @description Returns the new secret in `secret`, only this once. The old secret also signs for 24 hours by default.
          */
         post: operations["postWebhooksByIdRotateSecret"];
     };
     "/v1/webhooks/{id}/deliveries": {
         /**
          * List deliveries
-         * @description What was sent to an endpoint in the last 30 days, and what came of each attempt.
+         * @description Returns the deliveries of the last 30 days to an endpoint, with the outcome of each attempt.
          */
         get: operations["getWebhooksByIdDeliveries"];
     };
     "/v1/webhooks/{id}/deliveries/{delivery_id}": {
         /**
          * Get a delivery
-         * @description With the body that is sent.
+         * @description Returns a delivery with its body.
          */
         get: operations["getWebhooksByIdDeliveriesByDeliveryId"];
     };
     "/v1/webhooks/{id}/test": {
         /**
          * Send a test event
-         * @description A `webhook.test` for this endpoint alone, whatever `events` says. 409 while it is disabled.
+         * @description Sends a `webhook.test` event to this endpoint only, whatever `events` contains. Returns 409 while the endpoint is disabled.
          */
         post: operations["postWebhooksByIdTest"];
     };
     "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver": {
         /**
-         * Send a delivery again
-         * @description The same event with the same `event_id`, with all attempts anew. 409 while it is pending.
+         * Resend a delivery
+         * @description Sends the same event with the same `event_id` and a new series of attempts. Returns 409 while the delivery is pending.
          */
         post: operations["postWebhooksByIdDeliveriesByDeliveryIdRedeliver"];
     };
     "/v1/webhooks/{id}/redeliver": {
         /**
-         * Send all failed deliveries again
-         * @description Those that have failed since a time, the oldest first, at most 10 000 in one call. With `dry_run` it only says how many there are.
+         * Resend all failed deliveries
+         * @description Resends the deliveries that have failed since a time, oldest first, at most 10 000 in one call. `dry_run` only counts them.
          */
         post: operations["postWebhooksByIdRedeliver"];
     };
     "/v1/events": {
         /**
          * List events
-         * @description What happened in the last 30 days.
+         * @description Returns the events of the last 30 days.
          */
         get: operations["getEvents"];
     };
     "/v1/events/trigger": {
         /**
          * Trigger an event
-         * @description An event with made-up contents, to try receivers with: it goes to every endpoint that asks for its type. Its `data` has `test: true`.
+         * @description Creates a test event with sample data and sends it to every endpoint that subscribes to its type. Its `data` has `test: true`.
          */
         post: operations["postEventsTrigger"];
     };
     "/v1/events/stream": {
         /**
-         * Listen to events
-         * @description Events as they come, as an event stream: `id` is the event’s, `event` its type, `data` the body that endpoints are sent. A comment keeps it open while there are none. With `Last-Event-ID` it goes on after that event; events of the seconds before it may come again, so look at `event_id`.
+         * Stream events
+         * @description Sends events as they are recorded, as an event stream: `id` is the ID of the event, `event` its type, `data` the body that endpoints receive. Comments keep an idle stream open. `Last-Event-ID` resumes after that event; events of the seconds before it may be repeated, so compare `event_id`.
          */
         get: operations["getEventsStream"];
     };
@@ -518,13 +518,13 @@ export interface components {
          */
         Error: {
             error: {
-                /** @description Stable; check this. */
+                /** @description Stable: programs compare it. */
                 type: string;
-                /** @description For people; may change. */
+                /** @description For people. It may change. */
                 message: string;
-                /** @description More exact than type. */
+                /** @description More specific than `type`. */
                 code: string;
-                /** @description Path of the offending parameter. */
+                /** @description Path of the invalid parameter. */
                 param?: string;
                 /** @description Seconds. */
                 retry_after?: number;
@@ -547,14 +547,14 @@ export interface components {
             /** @description Model ID; GET /v1/models lists them. */
             model: string;
             messages: ({
-                /** @description Who speaks. `developer` means the same as `system`. */
+                /** @description Author of the message. `developer` means the same as `system`. */
                 role: "system" | "developer" | "user" | "assistant" | "tool";
                 /** @description Text, null (assistant with tool calls), or a list of text, image_url, input_audio, file parts. */
                 content?: unknown;
                 name?: string;
-                /** @description Calls of an assistant message. */
+                /** @description Tool calls of an assistant message. */
                 tool_calls?: unknown[];
-                /** @description On a tool message: the call it answers. */
+                /** @description For a tool message: the ID of the tool call that it answers. */
                 tool_call_id?: string;
                 refusal?: string | null;
                 reasoning_content?: string | null;
@@ -563,14 +563,14 @@ export interface components {
             })[];
             /** @description Sampling temperature. */
             temperature?: number;
-            /** @description Most tokens in the answer. */
+            /** @description Maximum number of tokens in the answer. */
             max_tokens?: number;
-            /** @description The newer name of max_tokens. */
+            /** @description Newer name of `max_tokens`. */
             max_completion_tokens?: number;
             /** @default false */
             stream: boolean;
             stream_options?: {
-                /** @description A last chunk with usage alone. */
+                /** @description Sends a last chunk that contains only the usage. */
                 include_usage?: boolean;
             };
             /** @description Nucleus sampling. */
@@ -586,9 +586,9 @@ export interface components {
             seed?: number;
             logprobs?: boolean;
             top_logprobs?: number;
-            /** @description Against frequent tokens. */
+            /** @description Penalizes frequent tokens. */
             frequency_penalty?: number;
-            /** @description Against tokens already present. */
+            /** @description Penalizes tokens that are already present. */
             presence_penalty?: number;
             logit_bias?: {
                 [key: string]: number;
@@ -607,25 +607,25 @@ export interface components {
             [key: string]: unknown;
         };
         ChatCompletion: {
-            /** @description The gateway's own id, that of the usage row. */
+            /** @description ID of the completion at the gateway, as in the usage log. */
             id: string;
             /** @enum {string} */
             object: "chat.completion";
             /** @description Unix seconds. */
             created: number;
-            /** @description The model ID that was asked for. */
+            /** @description Requested model ID. */
             model: string;
             choices: {
                 index: number;
                 message: {
-                    /** @description Who speaks. `developer` means the same as `system`. */
+                    /** @description Author of the message. `developer` means the same as `system`. */
                     role: "system" | "developer" | "user" | "assistant" | "tool";
                     /** @description Text, null (assistant with tool calls), or a list of text, image_url, input_audio, file parts. */
                     content?: unknown;
                     name?: string;
-                    /** @description Calls of an assistant message. */
+                    /** @description Tool calls of an assistant message. */
                     tool_calls?: unknown[];
-                    /** @description On a tool message: the call it answers. */
+                    /** @description For a tool message: the ID of the tool call that it answers. */
                     tool_call_id?: string;
                     refusal?: string | null;
                     reasoning_content?: string | null;
@@ -636,9 +636,9 @@ export interface components {
                 finish_reason: "stop" | "length" | "tool_calls" | "content_filter";
             }[];
             usage: {
-                /** @description Includes cached ones. */
+                /** @description Including cached tokens. */
                 prompt_tokens: number;
-                /** @description Includes reasoning. */
+                /** @description Including reasoning tokens. */
                 completion_tokens: number;
                 total_tokens: number;
                 prompt_tokens_details?: {
@@ -683,7 +683,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         status: "ready" | "draining" | "unavailable";
-                        /** @description By store: `database`, and `redis` where it is configured. */
+                        /** @description Status by store: `database`, and `redis` if it is configured. */
                         checks: {
                             [key: string]: "ok" | "unavailable";
                         };
@@ -696,7 +696,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         status: "ready" | "draining" | "unavailable";
-                        /** @description By store: `database`, and `redis` where it is configured. */
+                        /** @description Status by store: `database`, and `redis` if it is configured. */
                         checks: {
                             [key: string]: "ok" | "unavailable";
                         };
@@ -710,7 +710,7 @@ export interface operations {
             content: {
                 "application/x-www-form-urlencoded": {
                     /**
-                     * @description `turnpike-cli`, `turnpike-ide`, or one of the configuration.
+                     * @description `turnpike-cli`, `turnpike-ide`, or a client of the configuration.
                      * @example turnpike-cli
                      */
                     client_id: string;
@@ -722,7 +722,7 @@ export interface operations {
                 };
                 "application/json": {
                     /**
-                     * @description `turnpike-cli`, `turnpike-ide`, or one of the configuration.
+                     * @description `turnpike-cli`, `turnpike-ide`, or a client of the configuration.
                      * @example turnpike-cli
                      */
                     client_id: string;
@@ -743,7 +743,7 @@ export interface operations {
                         /** @description `XXXX-XXXX`. */
                         user_code: string;
                         verification_uri: string;
-                        /** @description For a QR code. It approves nothing by itself. */
+                        /** @description For a QR code. Opening it approves nothing. */
                         verification_uri_complete: string;
                         /** @description Seconds. */
                         expires_in: number;
@@ -756,9 +756,9 @@ export interface operations {
             "4XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -767,9 +767,9 @@ export interface operations {
             "5XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -815,9 +815,9 @@ export interface operations {
                         token_type: "Bearer";
                         /** @description Seconds. */
                         expires_in: number;
-                        /** @description With the scope `offline_access`. */
+                        /** @description Present with the scope `offline_access`. */
                         refresh_token?: string;
-                        /** @description What was granted. */
+                        /** @description Granted scopes, separated by spaces. */
                         scope: string;
                     };
                 };
@@ -826,9 +826,9 @@ export interface operations {
             "4XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -837,9 +837,9 @@ export interface operations {
             "5XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -870,9 +870,9 @@ export interface operations {
             "4XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -881,9 +881,9 @@ export interface operations {
             "5XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -906,9 +906,9 @@ export interface operations {
             "4XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -917,9 +917,9 @@ export interface operations {
             "5XX": {
                 content: {
                     "application/json": {
-                        /** @description One of RFC 6749, 5.2, RFC 8628, 3.5. */
+                        /** @description Error code of RFC 6749, 5.2, or RFC 8628, 3.5. */
                         error: string;
-                        /** @description For people; may change. */
+                        /** @description For people. It may change. */
                         error_description: string;
                     };
                 };
@@ -939,7 +939,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description For `/v1`, as a bearer token. */
+                        /** @description Bearer token for `/v1`. */
                         access_token: string;
                         /** @enum {string} */
                         token_type: "Bearer";
@@ -982,7 +982,7 @@ export interface operations {
             /** @description Signed out. */
             204: {
             };
-            /** @description A form was sent: the page to go to is in `Location`. */
+            /** @description Response to a form: `Location` is the next page. */
             303: {
             };
             /** @description The gateway rejected the request; `error.code` says why. */
@@ -1015,7 +1015,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description For `/v1`, as a bearer token. */
+                        /** @description Bearer token for `/v1`. */
                         access_token: string;
                         /** @enum {string} */
                         token_type: "Bearer";
@@ -1039,10 +1039,10 @@ export interface operations {
                     };
                 };
             };
-            /** @description A form was sent: the page to go to is in `Location`. */
+            /** @description Response to a form: `Location` is the next page. */
             303: {
             };
-            /** @description The link is wrong, old, or was used. A form gets a page that says so. */
+            /** @description The link is invalid, expired or used. The response to a form is a page. */
             401: {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -1082,14 +1082,14 @@ export interface operations {
                     /** @description Model ID; GET /v1/models lists them. */
                     model: string;
                     messages: ({
-                        /** @description Who speaks. `developer` means the same as `system`. */
+                        /** @description Author of the message. `developer` means the same as `system`. */
                         role: "system" | "developer" | "user" | "assistant" | "tool";
                         /** @description Text, null (assistant with tool calls), or a list of text, image_url, input_audio, file parts. */
                         content?: unknown;
                         name?: string;
-                        /** @description Calls of an assistant message. */
+                        /** @description Tool calls of an assistant message. */
                         tool_calls?: unknown[];
-                        /** @description On a tool message: the call it answers. */
+                        /** @description For a tool message: the ID of the tool call that it answers. */
                         tool_call_id?: string;
                         refusal?: string | null;
                         reasoning_content?: string | null;
@@ -1098,14 +1098,14 @@ export interface operations {
                     })[];
                     /** @description Sampling temperature. */
                     temperature?: number;
-                    /** @description Most tokens in the answer. */
+                    /** @description Maximum number of tokens in the answer. */
                     max_tokens?: number;
-                    /** @description The newer name of max_tokens. */
+                    /** @description Newer name of `max_tokens`. */
                     max_completion_tokens?: number;
                     /** @default false */
                     stream?: boolean;
                     stream_options?: {
-                        /** @description A last chunk with usage alone. */
+                        /** @description Sends a last chunk that contains only the usage. */
                         include_usage?: boolean;
                     };
                     /** @description Nucleus sampling. */
@@ -1121,9 +1121,9 @@ export interface operations {
                     seed?: number;
                     logprobs?: boolean;
                     top_logprobs?: number;
-                    /** @description Against frequent tokens. */
+                    /** @description Penalizes frequent tokens. */
                     frequency_penalty?: number;
-                    /** @description Against tokens already present. */
+                    /** @description Penalizes tokens that are already present. */
                     presence_penalty?: number;
                     logit_bias?: {
                         [key: string]: number;
@@ -1169,12 +1169,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only models that have it.
+                 * @description Only models with this capability.
                  * @example vision
                  */
                 capability?: "streaming" | "function_calling" | "vision" | "json_mode";
                 /**
-                 * @description Only models of this maker.
+                 * @description Only models of this owner.
                  * @example openai
                  */
                 owned_by?: string;
@@ -1191,11 +1191,11 @@ export interface operations {
                             id: string;
                             /** @enum {string} */
                             object: "model";
-                            /** @description Unix seconds of the release; 0: not known. */
+                            /** @description Release date in Unix seconds; 0: unknown. */
                             created: number;
-                            /** @description Who made the model. */
+                            /** @description Organisation that made the model. */
                             owned_by: string;
-                            /** @description For people. */
+                            /** @description Display name. */
                             name: string;
                             capabilities: {
                                 streaming: boolean;
@@ -1203,9 +1203,9 @@ export interface operations {
                                 vision: boolean;
                                 json_mode: boolean;
                             };
-                            /** @description Tokens of prompt and answer together. */
+                            /** @description Maximum number of tokens of prompt and answer together. */
                             context_window: number;
-                            /** @description The same as context_window, under the name that other tools read. */
+                            /** @description Same as `context_window`, under the name that other tools read. */
                             context_length: number;
                             max_output_tokens: number | null;
                             pricing: {
@@ -1233,7 +1233,7 @@ export interface operations {
                                 reasoning_output_per_million?: number;
                                 /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                 tiers?: {
-                                    /** @description What the prompt has to exceed, cached tokens included. */
+                                    /** @description Threshold that the prompt must exceed, including cached tokens. */
                                     above_prompt_tokens: number;
                                     /**
                                      * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1263,7 +1263,7 @@ export interface operations {
                                     /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                     reasoning_output_per_million?: number;
                                 }[];
-                                /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                /** @description Rates by the service tier of the answer. Absent rates are those of the price. */
                                 service_tiers?: {
                                     [key: string]: {
                                         /** @description USD per million prompt tokens. */
@@ -1290,7 +1290,7 @@ export interface operations {
                                         reasoning_output_per_million?: number;
                                         /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                         tiers?: {
-                                            /** @description What the prompt has to exceed, cached tokens included. */
+                                            /** @description Threshold that the prompt must exceed, including cached tokens. */
                                             above_prompt_tokens: number;
                                             /**
                                              * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1326,7 +1326,7 @@ export interface operations {
                                 discounts?: {
                                     /** @description Time of day, UTC. */
                                     from: string;
-                                    /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                    /** @description Time of day, UTC, exclusive. If it is before `from`, it is on the next day. */
                                     until: string;
                                     /** @description USD per million prompt tokens. */
                                     input_per_million?: number;
@@ -1351,19 +1351,19 @@ export interface operations {
                                     /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                     reasoning_output_per_million?: number;
                                 }[];
-                                /** @description USD for each call of a provider. */
+                                /** @description USD per call of a provider. */
                                 per_request_usd?: number;
-                                /** @description USD for each image in the request. */
+                                /** @description USD per image in the request. */
                                 per_image_usd?: number;
                                 /** @description USD per 1,000 uses of a tool that the provider runs. */
                                 server_tools?: {
                                     [key: string]: number;
                                 };
-                                /** @description ISO 8601 UTC: when the price starts. */
+                                /** @description Start of the price, ISO 8601 UTC. */
                                 starts?: string;
-                                /** @description ISO 8601 UTC: when the price ends, not included. */
+                                /** @description End of the price, ISO 8601 UTC, exclusive. */
                                 ends?: string;
-                                /** @description The prices that are announced to follow, in order. */
+                                /** @description Announced successors of the price, in order. */
                                 successors?: {
                                     /** @description USD per million prompt tokens. */
                                     input_per_million: number;
@@ -1389,7 +1389,7 @@ export interface operations {
                                     reasoning_output_per_million?: number;
                                     /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                     tiers?: {
-                                        /** @description What the prompt has to exceed, cached tokens included. */
+                                        /** @description Threshold that the prompt must exceed, including cached tokens. */
                                         above_prompt_tokens: number;
                                         /**
                                          * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1419,7 +1419,7 @@ export interface operations {
                                         /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                         reasoning_output_per_million?: number;
                                     }[];
-                                    /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                    /** @description Rates by the service tier of the answer. Absent rates are those of the price. */
                                     service_tiers?: {
                                         [key: string]: {
                                             /** @description USD per million prompt tokens. */
@@ -1446,7 +1446,7 @@ export interface operations {
                                             reasoning_output_per_million?: number;
                                             /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                             tiers?: {
-                                                /** @description What the prompt has to exceed, cached tokens included. */
+                                                /** @description Threshold that the prompt must exceed, including cached tokens. */
                                                 above_prompt_tokens: number;
                                                 /**
                                                  * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1482,7 +1482,7 @@ export interface operations {
                                     discounts?: {
                                         /** @description Time of day, UTC. */
                                         from: string;
-                                        /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                        /** @description Time of day, UTC, exclusive. If it is before `from`, it is on the next day. */
                                         until: string;
                                         /** @description USD per million prompt tokens. */
                                         input_per_million?: number;
@@ -1507,45 +1507,45 @@ export interface operations {
                                         /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                         reasoning_output_per_million?: number;
                                     }[];
-                                    /** @description USD for each call of a provider. */
+                                    /** @description USD per call of a provider. */
                                     per_request_usd?: number;
-                                    /** @description USD for each image in the request. */
+                                    /** @description USD per image in the request. */
                                     per_image_usd?: number;
                                     /** @description USD per 1,000 uses of a tool that the provider runs. */
                                     server_tools?: {
                                         [key: string]: number;
                                     };
-                                    /** @description ISO 8601 UTC: when the price starts. */
+                                    /** @description Start of the price, ISO 8601 UTC. */
                                     starts?: string;
-                                    /** @description ISO 8601 UTC: when the price ends, not included. */
+                                    /** @description End of the price, ISO 8601 UTC, exclusive. */
                                     ends?: string;
                                 }[];
                             } | null;
-                            /** @description The ID that this one stands for. */
+                            /** @description ID of the model that this alias names. */
                             alias_of?: string;
                             architecture: {
                                 input_modalities: string[];
                                 output_modalities: string[];
                             };
-                            /** @description Request fields that the model honours. */
+                            /** @description Request fields that the model supports. */
                             supported_parameters: string[];
                             price_source: {
-                                /** @description Where the price was read. */
+                                /** @description Page that the price was read on. */
                                 url: string;
-                                /** @description ISO date on which it was. */
+                                /** @description ISO date on which the price was read. */
                                 read: string;
                             } | null;
-                            /** @description Whether the operator has set the price, whatever the catalogue says. */
+                            /** @description Whether the operator’s configuration overrides the price of the catalogue. */
                             price_overridden: boolean;
-                            /** @description Where it can be had, in the order in which they are tried: those that are not healthy come last. */
+                            /** @description Providers of the model, in the order in which the gateway tries them; unhealthy ones come last. */
                             providers: {
-                                /** @description The operator’s name for it. */
+                                /** @description Name of the provider in the configuration. */
                                 name: string;
-                                /** @description Whether the process that answers would call it for this model now. */
+                                /** @description Whether the responding process would call this provider for the model now. */
                                 healthy: boolean;
                             }[];
                             deprecation_date: string | null;
-                            /** @description Whether that day has come. */
+                            /** @description Whether this date is past. */
                             deprecated: boolean;
                             replacement: string | null;
                         }[];
@@ -1574,18 +1574,18 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A model that this key may use. */
+            /** @description A model that the key can use. */
             200: {
                 content: {
                     "application/json": {
                         id: string;
                         /** @enum {string} */
                         object: "model";
-                        /** @description Unix seconds of the release; 0: not known. */
+                        /** @description Release date in Unix seconds; 0: unknown. */
                         created: number;
-                        /** @description Who made the model. */
+                        /** @description Organisation that made the model. */
                         owned_by: string;
-                        /** @description For people. */
+                        /** @description Display name. */
                         name: string;
                         capabilities: {
                             streaming: boolean;
@@ -1593,9 +1593,9 @@ export interface operations {
                             vision: boolean;
                             json_mode: boolean;
                         };
-                        /** @description Tokens of prompt and answer together. */
+                        /** @description Maximum number of tokens of prompt and answer together. */
                         context_window: number;
-                        /** @description The same as context_window, under the name that other tools read. */
+                        /** @description Same as `context_window`, under the name that other tools read. */
                         context_length: number;
                         max_output_tokens: number | null;
                         pricing: {
@@ -1623,7 +1623,7 @@ export interface operations {
                             reasoning_output_per_million?: number;
                             /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                             tiers?: {
-                                /** @description What the prompt has to exceed, cached tokens included. */
+                                /** @description Threshold that the prompt must exceed, including cached tokens. */
                                 above_prompt_tokens: number;
                                 /**
                                  * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1653,7 +1653,7 @@ export interface operations {
                                 /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                 reasoning_output_per_million?: number;
                             }[];
-                            /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                            /** @description Rates by the service tier of the answer. Absent rates are those of the price. */
                             service_tiers?: {
                                 [key: string]: {
                                     /** @description USD per million prompt tokens. */
@@ -1680,7 +1680,7 @@ export interface operations {
                                     reasoning_output_per_million?: number;
                                     /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                     tiers?: {
-                                        /** @description What the prompt has to exceed, cached tokens included. */
+                                        /** @description Threshold that the prompt must exceed, including cached tokens. */
                                         above_prompt_tokens: number;
                                         /**
                                          * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1716,7 +1716,7 @@ export interface operations {
                             discounts?: {
                                 /** @description Time of day, UTC. */
                                 from: string;
-                                /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                /** @description Time of day, UTC, exclusive. If it is before `from`, it is on the next day. */
                                 until: string;
                                 /** @description USD per million prompt tokens. */
                                 input_per_million?: number;
@@ -1741,19 +1741,19 @@ export interface operations {
                                 /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                 reasoning_output_per_million?: number;
                             }[];
-                            /** @description USD for each call of a provider. */
+                            /** @description USD per call of a provider. */
                             per_request_usd?: number;
-                            /** @description USD for each image in the request. */
+                            /** @description USD per image in the request. */
                             per_image_usd?: number;
                             /** @description USD per 1,000 uses of a tool that the provider runs. */
                             server_tools?: {
                                 [key: string]: number;
                             };
-                            /** @description ISO 8601 UTC: when the price starts. */
+                            /** @description Start of the price, ISO 8601 UTC. */
                             starts?: string;
-                            /** @description ISO 8601 UTC: when the price ends, not included. */
+                            /** @description End of the price, ISO 8601 UTC, exclusive. */
                             ends?: string;
-                            /** @description The prices that are announced to follow, in order. */
+                            /** @description Announced successors of the price, in order. */
                             successors?: {
                                 /** @description USD per million prompt tokens. */
                                 input_per_million: number;
@@ -1779,7 +1779,7 @@ export interface operations {
                                 reasoning_output_per_million?: number;
                                 /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                 tiers?: {
-                                    /** @description What the prompt has to exceed, cached tokens included. */
+                                    /** @description Threshold that the prompt must exceed, including cached tokens. */
                                     above_prompt_tokens: number;
                                     /**
                                      * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1809,7 +1809,7 @@ export interface operations {
                                     /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                     reasoning_output_per_million?: number;
                                 }[];
-                                /** @description Rates by the service tier that the answer names; what is absent is as in the price. */
+                                /** @description Rates by the service tier of the answer. Absent rates are those of the price. */
                                 service_tiers?: {
                                     [key: string]: {
                                         /** @description USD per million prompt tokens. */
@@ -1836,7 +1836,7 @@ export interface operations {
                                         reasoning_output_per_million?: number;
                                         /** @description Rates of long prompts: the highest tier whose threshold the prompt exceeds applies. */
                                         tiers?: {
-                                            /** @description What the prompt has to exceed, cached tokens included. */
+                                            /** @description Threshold that the prompt must exceed, including cached tokens. */
                                             above_prompt_tokens: number;
                                             /**
                                              * @description request: the tier prices the whole request. excess: the prompt above the threshold, and the output.
@@ -1872,7 +1872,7 @@ export interface operations {
                                 discounts?: {
                                     /** @description Time of day, UTC. */
                                     from: string;
-                                    /** @description Time of day, UTC, not included; before `from`: of the next day. */
+                                    /** @description Time of day, UTC, exclusive. If it is before `from`, it is on the next day. */
                                     until: string;
                                     /** @description USD per million prompt tokens. */
                                     input_per_million?: number;
@@ -1897,45 +1897,45 @@ export interface operations {
                                     /** @description USD per million completion tokens of reasoning. Absent: as output. */
                                     reasoning_output_per_million?: number;
                                 }[];
-                                /** @description USD for each call of a provider. */
+                                /** @description USD per call of a provider. */
                                 per_request_usd?: number;
-                                /** @description USD for each image in the request. */
+                                /** @description USD per image in the request. */
                                 per_image_usd?: number;
                                 /** @description USD per 1,000 uses of a tool that the provider runs. */
                                 server_tools?: {
                                     [key: string]: number;
                                 };
-                                /** @description ISO 8601 UTC: when the price starts. */
+                                /** @description Start of the price, ISO 8601 UTC. */
                                 starts?: string;
-                                /** @description ISO 8601 UTC: when the price ends, not included. */
+                                /** @description End of the price, ISO 8601 UTC, exclusive. */
                                 ends?: string;
                             }[];
                         } | null;
-                        /** @description The ID that this one stands for. */
+                        /** @description ID of the model that this alias names. */
                         alias_of?: string;
                         architecture: {
                             input_modalities: string[];
                             output_modalities: string[];
                         };
-                        /** @description Request fields that the model honours. */
+                        /** @description Request fields that the model supports. */
                         supported_parameters: string[];
                         price_source: {
-                            /** @description Where the price was read. */
+                            /** @description Page that the price was read on. */
                             url: string;
-                            /** @description ISO date on which it was. */
+                            /** @description ISO date on which the price was read. */
                             read: string;
                         } | null;
-                        /** @description Whether the operator has set the price, whatever the catalogue says. */
+                        /** @description Whether the operator’s configuration overrides the price of the catalogue. */
                         price_overridden: boolean;
-                        /** @description Where it can be had, in the order in which they are tried: those that are not healthy come last. */
+                        /** @description Providers of the model, in the order in which the gateway tries them; unhealthy ones come last. */
                         providers: {
-                            /** @description The operator’s name for it. */
+                            /** @description Name of the provider in the configuration. */
                             name: string;
-                            /** @description Whether the process that answers would call it for this model now. */
+                            /** @description Whether the responding process would call this provider for the model now. */
                             healthy: boolean;
                         }[];
                         deprecation_date: string | null;
-                        /** @description Whether that day has come. */
+                        /** @description Whether this date is past. */
                         deprecated: boolean;
                         replacement: string | null;
                     };
@@ -1964,7 +1964,7 @@ export interface operations {
                 cursor?: string;
                 /** @description By time. */
                 order?: "asc" | "desc";
-                /** @description active: neither revoked nor expired. expired: not revoked, but past its `expires_at`. */
+                /** @description active: neither revoked nor expired. expired: past `expires_at` and not revoked. */
                 status?: "active" | "revoked" | "expired" | "all";
             };
         };
@@ -1978,9 +1978,9 @@ export interface operations {
                             /** @enum {string} */
                             object: "key";
                             name: string;
-                            /** @description What the secret starts with. */
+                            /** @description First characters of the secret. */
                             prefix: string;
-                            /** @description What it ends with. */
+                            /** @description Last characters of the secret. */
                             last4: string;
                             scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
                             ip_allowlist: string[];
@@ -1991,17 +1991,17 @@ export interface operations {
                             last_used_at: string | null;
                             expires_at: string | null;
                             revoked_at: string | null;
-                            /** @description The person who made it, and whose rights bound its own. Null: it is nobody’s. */
+                            /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                             created_by: {
                                 user_id: string;
                                 email: string;
                                 name: string;
                             } | null;
-                            /** @description The key that created it: its limits bound this one, and its budget and rate are shared. Null: none. */
+                            /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                             parent_id: string | null;
-                            /** @description Of the budget, in this calendar month, UTC, by it and the keys it created. Null: it has none. */
+                            /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                             spent_usd: number | null;
-                            /** @description ISO 8601: when the budget starts again. Null: it has none. */
+                            /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                             resets_at: string | null;
                         }[];
                         has_more: boolean;
@@ -2030,14 +2030,14 @@ export interface operations {
                     name: string;
                     /** @description Empty: full access. */
                     scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
-                    /** @description Addresses and CIDR blocks; empty: from anywhere. */
+                    /** @description Addresses and CIDR blocks. Empty: any address. */
                     ip_allowlist?: string[];
                     monthly_budget_usd?: number | null;
                     requests_per_minute?: number | null;
-                    /** @description Empty: all. */
+                    /** @description Empty: all models. */
                     models?: string[];
                     /**
-                     * @description ISO 8601, in the future. Null: never.
+                     * @description ISO 8601, in the future. Null: the key does not expire.
                      * @example 2030-01-01T00:00:00Z
                      */
                     expires_at?: string | null;
@@ -2053,9 +2053,9 @@ export interface operations {
                         /** @enum {string} */
                         object: "key";
                         name: string;
-                        /** @description What the secret starts with. */
+                        /** @description First characters of the secret. */
                         prefix: string;
-                        /** @description What it ends with. */
+                        /** @description Last characters of the secret. */
                         last4: string;
                         scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
                         ip_allowlist: string[];
@@ -2066,19 +2066,19 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
-                        /** @description The person who made it, and whose rights bound its own. Null: it is nobody’s. */
+                        /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                         created_by: {
                             user_id: string;
                             email: string;
                             name: string;
                         } | null;
-                        /** @description The key that created it: its limits bound this one, and its budget and rate are shared. Null: none. */
+                        /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                         parent_id: string | null;
-                        /** @description Of the budget, in this calendar month, UTC, by it and the keys it created. Null: it has none. */
+                        /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                         spent_usd: number | null;
-                        /** @description ISO 8601: when the budget starts again. Null: it has none. */
+                        /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                         resets_at: string | null;
-                        /** @description The secret, shown this once. */
+                        /** @description The secret, returned only this once. */
                         key: string;
                     };
                 };
@@ -2112,9 +2112,9 @@ export interface operations {
                         /** @enum {string} */
                         object: "key";
                         name: string;
-                        /** @description What the secret starts with. */
+                        /** @description First characters of the secret. */
                         prefix: string;
-                        /** @description What it ends with. */
+                        /** @description Last characters of the secret. */
                         last4: string;
                         scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
                         ip_allowlist: string[];
@@ -2125,23 +2125,23 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
-                        /** @description The person who made it, and whose rights bound its own. Null: it is nobody’s. */
+                        /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                         created_by: {
                             user_id: string;
                             email: string;
                             name: string;
                         } | null;
-                        /** @description The key that created it: its limits bound this one, and its budget and rate are shared. Null: none. */
+                        /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                         parent_id: string | null;
-                        /** @description Of the budget, in this calendar month, UTC, by it and the keys it created. Null: it has none. */
+                        /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                         spent_usd: number | null;
-                        /** @description ISO 8601: when the budget starts again. Null: it has none. */
+                        /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                         resets_at: string | null;
-                        /** @description Active keys that it created, and that these created: revoked with it. */
+                        /** @description Number of active keys that it created, directly or indirectly. They are revoked with it. */
                         created_keys: number;
-                        /** @description Enabled webhooks that these created: disabled when it is revoked. */
+                        /** @description Number of enabled webhooks that it and these keys created. They are disabled when it is revoked. */
                         created_webhooks: number;
-                        /** @description Settled ones; counted by the hour, the begun one before included. */
+                        /** @description Number of settled requests in the last 24 hours, rounded up to whole hours. */
                         requests_last_24h: number;
                     };
                 };
@@ -2163,7 +2163,7 @@ export interface operations {
     deleteKeysById: {
         parameters: {
             query?: {
-                /** @description false: the keys that it created stay, bound by its limits as before. */
+                /** @description false: the keys that it created stay active, and its limits still apply to them. */
                 cascade?: "true" | "false";
             };
             path: {
@@ -2200,14 +2200,14 @@ export interface operations {
                     name?: string;
                     /** @description Empty: full access. */
                     scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
-                    /** @description Addresses and CIDR blocks; empty: from anywhere. */
+                    /** @description Addresses and CIDR blocks. Empty: any address. */
                     ip_allowlist?: string[];
                     monthly_budget_usd?: number | null;
                     requests_per_minute?: number | null;
-                    /** @description Empty: all. */
+                    /** @description Empty: all models. */
                     models?: string[];
                     /**
-                     * @description ISO 8601, in the future. Null: never.
+                     * @description ISO 8601, in the future. Null: the key does not expire.
                      * @example 2030-01-01T00:00:00Z
                      */
                     expires_at?: string | null;
@@ -2223,9 +2223,9 @@ export interface operations {
                         /** @enum {string} */
                         object: "key";
                         name: string;
-                        /** @description What the secret starts with. */
+                        /** @description First characters of the secret. */
                         prefix: string;
-                        /** @description What it ends with. */
+                        /** @description Last characters of the secret. */
                         last4: string;
                         scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
                         ip_allowlist: string[];
@@ -2236,17 +2236,17 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
-                        /** @description The person who made it, and whose rights bound its own. Null: it is nobody’s. */
+                        /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                         created_by: {
                             user_id: string;
                             email: string;
                             name: string;
                         } | null;
-                        /** @description The key that created it: its limits bound this one, and its budget and rate are shared. Null: none. */
+                        /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                         parent_id: string | null;
-                        /** @description Of the budget, in this calendar month, UTC, by it and the keys it created. Null: it has none. */
+                        /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                         spent_usd: number | null;
-                        /** @description ISO 8601: when the budget starts again. Null: it has none. */
+                        /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                         resets_at: string | null;
                     };
                 };
@@ -2269,24 +2269,24 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description ISO 8601 UTC; default: the first of this month.
+                 * @description ISO 8601 UTC. Default: the first day of this month.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_start?: string;
                 /**
-                 * @description ISO 8601 UTC, not included; default: the first of the next month.
+                 * @description ISO 8601 UTC, exclusive. Default: the first day of the next month.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
-                /** @description Adds `groups`: by model, by API key, by UTC day, or by agent. Completions outside agents are in no agent’s group. */
+                /** @description Adds `groups` by model, API key, UTC day or agent. Groups by agent omit completions outside agents. */
                 group_by?: "model" | "key" | "day" | "agent";
-                /** @description Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. Without `group_by`, by model or by API key; a CSV file has none. */
+                /** @description Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model or API key. A CSV file has no series. */
                 interval?: "hour" | "day";
-                /** @description Only this model, in everything that is reported. */
+                /** @description Only this model. */
                 model?: string;
-                /** @description Only what was asked with this API key, in everything that is reported. */
+                /** @description Only requests of this API key. */
                 key_id?: string;
-                /** @description `csv` is a file of the groups alone, without `group_by` those by model. */
+                /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. */
                 format?: "json" | "csv";
             };
         };
@@ -2297,56 +2297,56 @@ export interface operations {
                     "application/json": {
                         /** @description ISO 8601 UTC. */
                         period_start: string;
-                        /** @description ISO 8601 UTC, not included. */
+                        /** @description ISO 8601 UTC, exclusive. */
                         period_end: string;
                         /** @description Prompt and completion tokens. */
                         total_tokens: number;
-                        /** @description Those of prompts. */
+                        /** @description Prompt tokens. */
                         total_prompt_tokens: number;
-                        /** @description Those that were generated. */
+                        /** @description Completion tokens. */
                         total_completion_tokens: number;
-                        /** @description Completions, those that failed or cost nothing included. */
+                        /** @description Number of completions, including failed and free ones. */
                         total_requests: number;
-                        /** @description USD, at most 9 decimals. The exact sum of the completions’ costs. */
+                        /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                         total_cost_usd: number;
-                        /** @description The balance, now. Without a limit: `unlimited_credit_usd` of the plan, whatever was spent. */
+                        /** @description Current balance. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent. */
                         credit_remaining_usd: number;
-                        /** @description Whether nothing limits what may be spent: the plan is billed after the fact. */
+                        /** @description Whether spending has no credit limit, because the plan is postpaid. */
                         unlimited: boolean;
-                        /** @description What of it is reserved by requests in flight. */
+                        /** @description Part of the balance that requests in flight have reserved. */
                         held_usd: number;
-                        /** @description The most expensive first. */
+                        /** @description Most expensive first. */
                         breakdown_by_model: {
                             model: string;
                             /** @description Prompt and completion tokens. */
                             tokens: number;
-                            /** @description USD, at most 9 decimals. The exact sum of the completions’ costs. */
+                            /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
                         }[];
-                        /** @description With `group_by` only. Days in order, everything else the most expensive first. */
+                        /** @description Only with `group_by`. Days are in order, other groups most expensive first. */
                         groups?: {
                             /** @description The model’s ID, the API key’s id, the day as 2026-01-31, or the agent’s id. */
                             key: string;
-                            /** @description By key and agent: the key’s or agent’s name, the device, the person’s e-mail address. Null: gone. */
+                            /** @description For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted. */
                             name?: string | null;
                             /** @description Prompt and completion tokens. */
                             tokens: number;
-                            /** @description Completions, those that failed or cost nothing included. */
+                            /** @description Number of completions, including failed and free ones. */
                             requests: number;
-                            /** @description USD, at most 9 decimals. The exact sum of the completions’ costs. */
+                            /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
                         }[];
-                        /** @description With `interval` only: what adds up to the groups and to the total, to the last digit. Hours and days without a completion are left out. */
+                        /** @description Only with `interval`: sums that add up exactly to the groups and to the total. Hours and days without completions are omitted. */
                         series?: {
-                            /** @description ISO 8601 UTC: the first moment of the hour or day. */
+                            /** @description Start of the hour or day, ISO 8601 UTC. */
                             at: string;
-                            /** @description `key` of the group; `all` without `group_by`; empty: all but the 50 most expensive groups. */
+                            /** @description `key` of the group; `all` without `group_by`. Empty: all groups except the 50 most expensive. */
                             key: string;
                             /** @description Prompt and completion tokens. */
                             tokens: number;
-                            /** @description Completions, those that failed or cost nothing included. */
+                            /** @description Number of completions, including failed and free ones. */
                             requests: number;
-                            /** @description USD, at most 9 decimals. The exact sum of the completions’ costs. */
+                            /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
                             prompt_tokens: number;
                             completion_tokens: number;
@@ -2373,18 +2373,18 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description ISO 8601 UTC; default: a day before `period_end`.
+                 * @description ISO 8601 UTC. Default: a day before `period_end`.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_start?: string;
                 /**
-                 * @description ISO 8601 UTC, not included; default: now. At most 7 days after `period_start`.
+                 * @description ISO 8601 UTC, exclusive, at most 7 days after `period_start`. Default: now.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
-                /** @description What `groups` are of. */
+                /** @description Dimension of `groups`. */
                 group_by?: "model" | "provider";
-                /** @description `hours`: adds to each group how each of its hours went. */
+                /** @description `hours` adds the hours of each group. */
                 include?: "hours";
             };
         };
@@ -2395,53 +2395,53 @@ export interface operations {
                     "application/json": {
                         /** @description ISO 8601 UTC. */
                         period_start: string;
-                        /** @description ISO 8601 UTC, not included. */
+                        /** @description ISO 8601 UTC, exclusive. */
                         period_end: string;
-                        /** @description Whether there were more than 5000 completions: all of this is about the newest 5000. */
+                        /** @description Whether the period has more than 5000 completions. All figures cover the newest 5000. */
                         sampled: boolean;
-                        /** @description Those with the most requests first. */
+                        /** @description Groups with the most requests first. */
                         groups: {
-                            /** @description The model’s ID, or the provider by its name in the configuration. */
+                            /** @description ID of the model, or name of the provider in the configuration. */
                             key: string;
-                            /** @description Completions, whatever became of them. */
+                            /** @description Number of completions, whatever their outcome. */
                             requests: number;
-                            /** @description Those that failed or that the provider broke off. */
+                            /** @description Number of completions that failed or that the provider broke off. */
                             failed: number;
-                            /** @description Completed ÷ (completed + failed), 0 to 1: clients that left do not count. Null: all of them did. */
+                            /** @description Completed ÷ (completed + failed), 0 to 1, without clients that disconnected. Null: all of them disconnected. */
                             success_rate: number | null;
-                            /** @description From the request’s arrival to the first byte, of streams alone. Null: there was none. */
+                            /** @description From the arrival of the request to the first byte, for streams only. Null: no streams. */
                             first_byte_ms: {
                                 /** @description Milliseconds. */
                                 p50: number;
                                 /** @description Milliseconds. */
                                 p95: number;
                             } | null;
-                            /** @description From the request’s arrival to the end, of those that completed. Null: none did. */
+                            /** @description From the arrival of the request to its end, for completed ones only. Null: none completed. */
                             duration_ms: {
                                 /** @description Milliseconds. */
                                 p50: number;
                                 /** @description Milliseconds. */
                                 p95: number;
                             } | null;
-                            /** @description Only with `include=hours`: by UTC hour, in order. Hours without a completion are left out. */
+                            /** @description Only with `include=hours`: UTC hours in order. Hours without completions are omitted. */
                             hours?: {
-                                /** @description ISO 8601 UTC: the first moment of the hour. */
+                                /** @description Start of the hour, ISO 8601 UTC. */
                                 at: string;
-                                /** @description Completions of the group in this hour, whatever became of them. */
+                                /** @description Number of completions of the group in this hour, whatever their outcome. */
                                 requests: number;
-                                /** @description Those that failed or that the provider broke off. */
+                                /** @description Number of completions that failed or that the provider broke off. */
                                 failed: number;
                             }[];
                         }[];
-                        /** @description By UTC hour, in order. Hours without a completion are left out. */
+                        /** @description UTC hours in order. Hours without completions are omitted. */
                         series: {
-                            /** @description ISO 8601 UTC: the first moment of the hour. */
+                            /** @description Start of the hour, ISO 8601 UTC. */
                             at: string;
-                            /** @description From the request’s arrival to the first byte, of streams alone. Null: there was none. */
+                            /** @description From the arrival of the request to the first byte, for streams only. Null: no streams. */
                             first_byte_ms_p50: number | null;
-                            /** @description From the request’s arrival to the first byte, of streams alone. Null: there was none. */
+                            /** @description From the arrival of the request to the first byte, for streams only. Null: no streams. */
                             first_byte_ms_p95: number | null;
-                            /** @description Completions that were looked at, whatever became of them. */
+                            /** @description Number of evaluated completions, whatever their outcome. */
                             requests: number;
                         }[];
                     };
@@ -2465,16 +2465,16 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description ISO 8601 UTC: only completions created at or after it.
+                 * @description ISO 8601 UTC: only completions created at or after this time.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_start?: string;
                 /**
-                 * @description ISO 8601 UTC: only completions created before it.
+                 * @description ISO 8601 UTC: only completions created before this time.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
-                /** @description Only this model, by the ID in its rows. */
+                /** @description Only this model. */
                 model?: string;
                 /** @description Only requests of this API key, device or signed-in person. */
                 key_id?: string;
@@ -2482,15 +2482,15 @@ export interface operations {
                 status?: "completed" | "failed" | "client_left" | "incomplete";
                 /** @description Only requests of this agent. */
                 agent_id?: string;
-                /** @description Only completions of this provider, by its name in the configuration. Needs a period of at most 7 days. */
+                /** @description Only completions of this provider, by its name in the configuration. Requires a period of at most 7 days. */
                 provider?: string;
-                /** @description Only requests with this name, given by the client. Needs a period of at most 7 days. */
+                /** @description Only requests with this `client_request_id`. Requires a period of at most 7 days. */
                 client_request_id?: string;
-                /** @description `overview`: adds a histogram of what is listed, over the period, else over the last 24 hours. A CSV file has none. */
+                /** @description `overview` adds a histogram of the listed completions over the period, by default over the last 24 hours. A CSV file has none. */
                 include?: "overview";
-                /** @description `csv` is a file of what is listed. Without it the `Accept` header decides; `application/json` is preferred. */
+                /** @description `csv` returns a file. By default the `Accept` header decides; `application/json` is preferred. */
                 format?: "json" | "csv";
-                /** @description Items in the page: 1 to 100, by default 20. Rows of a CSV file: 1 to 10000, by default as many. */
+                /** @description Items in the page: 1 to 100, by default 20. Rows of a CSV file: 1 to 10000, by default the maximum. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                 cursor?: string;
@@ -2502,81 +2502,81 @@ export interface operations {
             /** @description A page, or a file. */
             200: {
                 headers: {
-                    /** @description Of a file that could go on: its `next_cursor`. */
+                    /** @description `next_cursor` of a file that has a next page. */
                     "x-next-cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         data: {
-                            /** @description The `id` of the answer. */
+                            /** @description `id` of the response. */
                             id: string;
                             /** @enum {string} */
                             object: "completion";
                             /** @description ISO 8601 UTC. */
                             created_at: string;
-                            /** @description The id of the API key, device or person that made the request. */
+                            /** @description ID of the API key, device or person that made the request. */
                             key_id: string;
-                            /** @description The key’s name, the device, or the person’s e-mail address. Null: deleted. */
+                            /** @description Name of the key or device, or the person’s e-mail address. Null: deleted. */
                             key_name: string | null;
-                            /** @description The model’s ID, also where the request named an alias. */
+                            /** @description ID of the model, even if the request named an alias. */
                             model: string;
-                            /** @description The provider that answered, by its name in the configuration. */
+                            /** @description Name of the provider that answered, in the configuration. */
                             provider: string;
                             /**
-                             * @description completed: the client got a whole answer. failed: nothing was generated for it. incomplete: the provider broke off. client_left: the client did.
+                             * @description completed: the client received the whole answer. failed: nothing was generated. incomplete: the provider broke off. client_left: the client disconnected.
                              * @enum {string}
                              */
                             status: "completed" | "failed" | "client_left" | "incomplete";
                             stream: boolean;
-                            /** @description Of the first choice. Null: none was given. */
+                            /** @description Finish reason of the first choice. Null: none. */
                             finish_reason: string | null;
-                            /** @description Cached ones included. */
+                            /** @description Including cached tokens. */
                             prompt_tokens: number;
-                            /** @description Reasoning included. */
+                            /** @description Including reasoning tokens. */
                             completion_tokens: number;
                             /** @description Prompt tokens read from the provider’s cache. */
                             cached_tokens: number;
                             /** @description Prompt tokens written to the provider’s cache. */
                             cache_write_tokens: number;
-                            /** @description Completion tokens that were reasoning, where the provider says so. */
+                            /** @description Reasoning tokens among the completion tokens, if the provider reports them. */
                             reasoning_tokens: number;
-                            /** @description USD, at most 9 decimals. What this completion was charged. */
+                            /** @description USD, at most 9 decimals. Charge of the completion. */
                             cost_usd: number;
                             /**
-                             * @description Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.
+                             * @description Source of the token counts: the provider, or Turnpike if the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.
                              * @enum {string}
                              */
                             usage_source: "provider" | "estimated" | "bounded";
-                            /** @description USD, at most 9 decimals. What its tokens cost beyond `cost_usd`: not charged, since the account’s overrun cap was reached. */
+                            /** @description USD, at most 9 decimals. Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap. */
                             unbilled_usd: number;
-                            /** @description The price it was charged at; it never changes. */
+                            /** @description Version of the price that was charged. A version never changes. */
                             price_version: string;
-                            /** @description From the request’s arrival to the end of the answer. */
+                            /** @description From the arrival of the request to the end of the answer. */
                             duration_ms: number;
-                            /** @description From the request’s arrival to the first byte. Null: there was none. */
+                            /** @description From the arrival of the request to the first byte. Null: none. */
                             first_byte_ms: number | null;
-                            /** @description Calls made to providers. */
+                            /** @description Number of calls to providers. */
                             attempts: number;
-                            /** @description The calls in order, the newest 10. A single call that answered is told from the row: the model by its ID, the time to the first byte of the whole request. Empty: not known. */
+                            /** @description The newest 10 calls, in order. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown. */
                             attempt_log: {
-                                /** @description The provider that was called, by its name in the configuration. */
+                                /** @description Name of the called provider in the configuration. */
                                 provider: string;
-                                /** @description The model by the provider’s own name. */
+                                /** @description Name of the model at the provider. */
                                 model: string;
                                 /**
-                                 * @description answered: its answer began, and nothing broke it off. cut: the provider broke it off. abandoned: the client left or Turnpike ended the request before there was an answer. rejected: the provider refused the request itself. Else why it gave no answer: it refused the operator’s credentials or was out of quota, limited their rate, did not know the model, was overloaded, or failed.
+                                 * @description answered: the answer began and was not broken off. cut: the provider broke it off. abandoned: the client disconnected, or Turnpike ended the request, before an answer. rejected: the provider rejected the request itself. Other values are the reason of the failure: rejected credentials or exhausted quota, a rate limit, an unknown model, overload, or an error.
                                  * @enum {string}
                                  */
                                 outcome: "answered" | "abandoned" | "rejected" | "credentials" | "quota" | "rate_limited" | "not_found" | "overloaded" | "failed" | "cut";
-                                /** @description HTTP status of the provider’s answer. Null: there was none. */
+                                /** @description HTTP status of the provider. Null: no response. */
                                 status: number | null;
-                                /** @description From the request’s arrival to the call. */
+                                /** @description From the arrival of the request to the call. */
                                 started_ms: number;
                                 /** @description From the call to the first event of its answer, or to its failure. */
                                 duration_ms: number;
                             }[];
-                            /** @description The client’s name for its request. Null: none was given. */
+                            /** @description Name that the client gave to its request. Null: none. */
                             client_request_id: string | null;
                             /** @description The agent that made the request. Null: none. */
                             agent_id: string | null;
@@ -2588,18 +2588,18 @@ export interface operations {
                         overview?: {
                             /** @description ISO 8601 UTC. */
                             period_start: string;
-                            /** @description ISO 8601 UTC, not included. */
+                            /** @description ISO 8601 UTC, exclusive. */
                             period_end: string;
                             /**
                              * @description The unit of a bucket.
                              * @enum {string}
                              */
                             interval: "minute" | "hour" | "day";
-                            /** @description How many of them a bucket is long. */
+                            /** @description Length of a bucket in this unit. */
                             width: number;
-                            /** @description All of the period, in order, empty ones too; only what is in the period is counted. At most 91. */
+                            /** @description The buckets of the period in order, including empty ones; at most 91. Only completions in the period are counted. */
                             buckets: {
-                                /** @description ISO 8601 UTC: its first moment; the first bucket may begin before the period. */
+                                /** @description Start of the bucket, ISO 8601 UTC. The first bucket may start before the period. */
                                 at: string;
                                 completed: number;
                                 failed: number;
@@ -2636,82 +2636,82 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description The `id` of the answer. */
+                        /** @description `id` of the response. */
                         id: string;
                         /** @enum {string} */
                         object: "completion";
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description The id of the API key, device or person that made the request. */
+                        /** @description ID of the API key, device or person that made the request. */
                         key_id: string;
-                        /** @description The key’s name, the device, or the person’s e-mail address. Null: deleted. */
+                        /** @description Name of the key or device, or the person’s e-mail address. Null: deleted. */
                         key_name: string | null;
-                        /** @description The model’s ID, also where the request named an alias. */
+                        /** @description ID of the model, even if the request named an alias. */
                         model: string;
-                        /** @description The provider that answered, by its name in the configuration. */
+                        /** @description Name of the provider that answered, in the configuration. */
                         provider: string;
                         /**
-                         * @description completed: the client got a whole answer. failed: nothing was generated for it. incomplete: the provider broke off. client_left: the client did.
+                         * @description completed: the client received the whole answer. failed: nothing was generated. incomplete: the provider broke off. client_left: the client disconnected.
                          * @enum {string}
                          */
                         status: "completed" | "failed" | "client_left" | "incomplete";
                         stream: boolean;
-                        /** @description Of the first choice. Null: none was given. */
+                        /** @description Finish reason of the first choice. Null: none. */
                         finish_reason: string | null;
-                        /** @description Cached ones included. */
+                        /** @description Including cached tokens. */
                         prompt_tokens: number;
-                        /** @description Reasoning included. */
+                        /** @description Including reasoning tokens. */
                         completion_tokens: number;
                         /** @description Prompt tokens read from the provider’s cache. */
                         cached_tokens: number;
                         /** @description Prompt tokens written to the provider’s cache. */
                         cache_write_tokens: number;
-                        /** @description Completion tokens that were reasoning, where the provider says so. */
+                        /** @description Reasoning tokens among the completion tokens, if the provider reports them. */
                         reasoning_tokens: number;
-                        /** @description USD, at most 9 decimals. What this completion was charged. */
+                        /** @description USD, at most 9 decimals. Charge of the completion. */
                         cost_usd: number;
                         /**
-                         * @description Who counted the tokens: the provider, or Turnpike where the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.
+                         * @description Source of the token counts: the provider, or Turnpike if the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.
                          * @enum {string}
                          */
                         usage_source: "provider" | "estimated" | "bounded";
-                        /** @description USD, at most 9 decimals. What its tokens cost beyond `cost_usd`: not charged, since the account’s overrun cap was reached. */
+                        /** @description USD, at most 9 decimals. Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap. */
                         unbilled_usd: number;
-                        /** @description The price it was charged at; it never changes. */
+                        /** @description Version of the price that was charged. A version never changes. */
                         price_version: string;
-                        /** @description From the request’s arrival to the end of the answer. */
+                        /** @description From the arrival of the request to the end of the answer. */
                         duration_ms: number;
-                        /** @description From the request’s arrival to the first byte. Null: there was none. */
+                        /** @description From the arrival of the request to the first byte. Null: none. */
                         first_byte_ms: number | null;
-                        /** @description Calls made to providers. */
+                        /** @description Number of calls to providers. */
                         attempts: number;
-                        /** @description The calls in order, the newest 10. A single call that answered is told from the row: the model by its ID, the time to the first byte of the whole request. Empty: not known. */
+                        /** @description The newest 10 calls, in order. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown. */
                         attempt_log: {
-                            /** @description The provider that was called, by its name in the configuration. */
+                            /** @description Name of the called provider in the configuration. */
                             provider: string;
-                            /** @description The model by the provider’s own name. */
+                            /** @description Name of the model at the provider. */
                             model: string;
                             /**
-                             * @description answered: its answer began, and nothing broke it off. cut: the provider broke it off. abandoned: the client left or Turnpike ended the request before there was an answer. rejected: the provider refused the request itself. Else why it gave no answer: it refused the operator’s credentials or was out of quota, limited their rate, did not know the model, was overloaded, or failed.
+                             * @description answered: the answer began and was not broken off. cut: the provider broke it off. abandoned: the client disconnected, or Turnpike ended the request, before an answer. rejected: the provider rejected the request itself. Other values are the reason of the failure: rejected credentials or exhausted quota, a rate limit, an unknown model, overload, or an error.
                              * @enum {string}
                              */
                             outcome: "answered" | "abandoned" | "rejected" | "credentials" | "quota" | "rate_limited" | "not_found" | "overloaded" | "failed" | "cut";
-                            /** @description HTTP status of the provider’s answer. Null: there was none. */
+                            /** @description HTTP status of the provider. Null: no response. */
                             status: number | null;
-                            /** @description From the request’s arrival to the call. */
+                            /** @description From the arrival of the request to the call. */
                             started_ms: number;
                             /** @description From the call to the first event of its answer, or to its failure. */
                             duration_ms: number;
                         }[];
-                        /** @description The client’s name for its request. Null: none was given. */
+                        /** @description Name that the client gave to its request. Null: none. */
                         client_request_id: string | null;
                         /** @description The agent that made the request. Null: none. */
                         agent_id: string | null;
                         /** @description The run of the agent. */
                         run_id: string | null;
-                        /** @description How the cost came about. Null: the price is not known, the charge was corrected since, or the tokens were not what was charged, as where it failed. */
+                        /** @description Calculation of the cost. Null: the price is unknown, the charge was corrected later, or the charge is not based on the tokens, as after a failure. */
                         pricing: {
-                            /** @description The price that it was charged at. */
+                            /** @description Version of the price that was charged. */
                             price_version: string;
                             /** @description USD per million tokens. */
                             input_per_million: number;
@@ -2721,25 +2721,25 @@ export interface operations {
                             cache_write_per_million: number | null;
                             /** @description USD per million tokens. */
                             output_per_million: number;
-                            /** @description What of the price applied: `base` is the price itself; `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes; several are joined by `+`. */
+                            /** @description Rule of the price that applied: `base` is the price itself, `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes. Several rules are joined by `+`. */
                             rule: string;
-                            /** @description Their sum, rounded up to the next nano-dollar, is `cost_usd` of the completion. */
+                            /** @description Lines whose sum, rounded up to the next nano-dollar, is `cost_usd` of the completion. */
                             lines: {
                                 /**
-                                 * @description input: prompt tokens that have no line of their own; output: completion tokens likewise. request, image and server_tool are fees: their `tokens` are 0.
+                                 * @description input and output: prompt and completion tokens without a separate line. request, image and server_tool are fees, with 0 `tokens`.
                                  * @enum {string}
                                  */
                                 kind: "input" | "cached_input" | "cache_write" | "cache_write_1h" | "cache_write_12h" | "audio_input" | "cached_audio_input" | "output" | "reasoning_output" | "audio_output" | "image_output" | "request" | "image" | "server_tool";
-                                /** @description Of a server tool. */
+                                /** @description Name of a server tool. */
                                 name?: string;
                                 tokens: number;
-                                /** @description The threshold above which these tokens are, of a tier that prices the excess. */
+                                /** @description Threshold of a tier that prices only the excess above it. */
                                 above_prompt_tokens?: number;
-                                /** @description Of tokens; 0 of fees. */
+                                /** @description Rate of tokens; 0 for fees. */
                                 usd_per_million: number;
-                                /** @description Of fees. */
+                                /** @description Number of units of a fee. */
                                 uses?: number;
-                                /** @description Of fees. */
+                                /** @description Price of a unit of a fee. */
                                 usd_per_use?: number;
                                 /** @description USD, exact: at most 12 decimals. */
                                 cost_usd: number;
@@ -2765,7 +2765,7 @@ export interface operations {
     getUsageCompletionsStream: {
         parameters: {
             query?: {
-                /** @description Only this model, by the ID in its rows. */
+                /** @description Only this model. */
                 model?: string;
                 /** @description Only requests of this API key, device or signed-in person. */
                 key_id?: string;
@@ -2775,13 +2775,13 @@ export interface operations {
                 agent_id?: string;
                 /** @description Only completions of this provider, by its name in the configuration. */
                 provider?: string;
-                /** @description Only requests with this name, given by the client. */
+                /** @description Only requests with this `client_request_id`. */
                 client_request_id?: string;
-                /** @description As the header `Last-Event-ID`, which counts where both are given. */
+                /** @description Same as the header `Last-Event-ID`, which takes precedence. */
                 after?: string;
             };
             header?: {
-                /** @description The id of the last completion received. */
+                /** @description ID of the last completion received. */
                 "last-event-id"?: string;
             };
         };
@@ -2809,15 +2809,15 @@ export interface operations {
     getLedger: {
         parameters: {
             query?: {
-                /** @description Only rows of this kind. */
+                /** @description Only entries of this kind. */
                 kind?: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
                 /**
-                 * @description ISO 8601 UTC: only rows made at or after it.
+                 * @description ISO 8601 UTC: only entries created at or after this time.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_start?: string;
                 /**
-                 * @description ISO 8601 UTC: only rows made before it.
+                 * @description ISO 8601 UTC: only entries created before this time.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
@@ -2839,23 +2839,23 @@ export interface operations {
                             /** @enum {string} */
                             object: "ledger_entry";
                             /**
-                             * @description grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. debit: taken away by the operator, such as a chargeback. expiry: what was left of an allowance.
+                             * @description grant: credit without payment, such as the monthly allowance. purchase: paid credit. charge: a completion. refund: returned credit. debit: credit that the operator deducted, such as for a chargeback. expiry: the unspent part of an allowance.
                              * @enum {string}
                              */
                             kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
-                            /** @description USD, at most 9 decimals; below zero for what is taken away. */
+                            /** @description USD, at most 9 decimals; negative for deductions. */
                             amount_usd: number;
-                            /** @description USD after it. */
+                            /** @description Balance after the entry, in USD. */
                             balance_usd: number;
-                            /** @description Of a charge: the completion. */
+                            /** @description For a charge: the completion. */
                             completion_id: string | null;
-                            /** @description Of a charge: the API key of the request. */
+                            /** @description For a charge: the API key of the request. */
                             key_id: string | null;
-                            /** @description Of a charge: the price it was made at. */
+                            /** @description For a charge: the version of its price. */
                             price_version: string | null;
-                            /** @description The row that this one corrects. */
+                            /** @description The entry that this one corrects. */
                             adjusts: string | null;
-                            /** @description Why. */
+                            /** @description Reason of the entry. */
                             note: string | null;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
@@ -2883,12 +2883,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description ISO 8601 UTC, the beginning of a day; default: the first of this month.
+                 * @description ISO 8601 UTC, the start of a day. Default: the first day of this month.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_start?: string;
                 /**
-                 * @description ISO 8601 UTC, the beginning of a day, not included; default: the first of the next month.
+                 * @description ISO 8601 UTC, the start of a day, exclusive. Default: the first day of the next month.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
@@ -2903,31 +2903,31 @@ export interface operations {
                         object: "statement";
                         /** @description ISO 8601 UTC. */
                         period_start: string;
-                        /** @description ISO 8601 UTC, not included. */
+                        /** @description ISO 8601 UTC, exclusive. */
                         period_end: string;
-                        /** @description USD, at most 9 decimals. The balance before the period. */
+                        /** @description USD, at most 9 decimals. Balance before the period. */
                         opening_usd: number;
-                        /** @description USD, at most 9 decimals. Given, monthly allowances too. */
+                        /** @description USD, at most 9 decimals. Grants, including monthly allowances. */
                         grants_usd: number;
-                        /** @description USD, at most 9 decimals. Paid for. */
+                        /** @description USD, at most 9 decimals. Purchases. */
                         purchases_usd: number;
-                        /** @description USD, at most 9 decimals. Given back. */
+                        /** @description USD, at most 9 decimals. Refunds. */
                         refunds_usd: number;
-                        /** @description USD, at most 9 decimals. Taken away by the operator; zero or below. */
+                        /** @description USD, at most 9 decimals. Debits of the operator; zero or negative. */
                         debits_usd: number;
-                        /** @description USD, at most 9 decimals. For completions, and corrections upwards; zero or below. */
+                        /** @description USD, at most 9 decimals. Charges of completions, and upward corrections; zero or negative. */
                         charges_usd: number;
-                        /** @description USD, at most 9 decimals. What was left of allowances; zero or below. */
+                        /** @description USD, at most 9 decimals. Expired allowances; zero or negative. */
                         expiries_usd: number;
-                        /** @description USD, at most 9 decimals. The balance after the period, or now: the opening and all of the above, exactly. */
+                        /** @description USD, at most 9 decimals. Balance after the period, or now: exactly the sum of the opening balance and all of the above. */
                         closing_usd: number;
-                        /** @description Usage by when completions began, the most expensive first. A charge is made when a completion has ended, which may be after the period; corrections are in no model’s cost. */
+                        /** @description Usage of the completions that started in the period, most expensive model first. A completion is charged when it ends, which may be after the period. Corrections are not part of a model’s cost. */
                         by_model: {
                             model: string;
                             requests: number;
                             /** @description Prompt and completion tokens. */
                             tokens: number;
-                            /** @description USD, at most 9 decimals. As `GET /v1/usage` reports it. */
+                            /** @description USD, at most 9 decimals. Cost as in `GET /v1/usage`. */
                             cost_usd: number;
                         }[];
                     };
@@ -2950,10 +2950,10 @@ export interface operations {
     getUsageReconcile: {
         parameters: {
             query?: {
-                /** @description Audits the account as well. */
+                /** @description Also audits the account. */
                 deep?: "true" | "false";
                 /**
-                 * @description Of a partial audit: goes on with it. Only with `deep`.
+                 * @description `cursor` of a partial audit, to continue it. Only with `deep`.
                  * @example 00000000-0000-4000-8000-000000000000
                  */
                 cursor?: string;
@@ -2964,45 +2964,45 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description Whether rows, rollups and ledger agree, and balance and holds match them. */
+                        /** @description Whether completions, rollups and ledger agree, and match balance and holds. */
                         ok: boolean;
-                        /** @description USD. What completions cost. */
+                        /** @description USD. Cost of the completions. */
                         rows_usd: number;
-                        /** @description USD. The same, from the sums that reports are made of. */
+                        /** @description USD. Cost of the completions according to the rollups that reports use. */
                         rollups_usd: number;
-                        /** @description USD. What was charged for them, before corrections. */
+                        /** @description USD. Charges of the completions, before corrections. */
                         ledger_usd: number;
-                        /** @description USD. The account’s balance. */
+                        /** @description USD. Balance of the account. */
                         balance_usd: number;
-                        /** @description USD. The sum of its ledger. */
+                        /** @description USD. Sum of the ledger entries. */
                         expected_balance_usd: number;
-                        /** @description USD. Reserved by requests in flight. */
+                        /** @description USD. Credit that requests in flight have reserved. */
                         held_usd: number;
-                        /** @description USD. The sum of their holds. */
+                        /** @description USD. Sum of the open holds. */
                         open_holds_usd: number;
                         audit?: {
                             /** @enum {string} */
                             status: "partial" | "complete";
-                            /** @description Of a partial audit: sent as `cursor`, it goes on. */
+                            /** @description Send it as `cursor` to continue a partial audit. */
                             cursor: string | null;
-                            /** @description ISO 8601 UTC. The account is audited as of then. */
+                            /** @description ISO 8601 UTC. Time of the audited snapshot. */
                             started_at: string;
                             /** @description ISO 8601 UTC. */
                             ended_at: string | null;
-                            /** @description That are done. */
+                            /** @description Number of audited accounts. */
                             accounts: number;
-                            /** @description Rows of the ledger and completions that were read. */
+                            /** @description Number of ledger entries and completions read. */
                             rows: number;
                             findings_count: number;
                             findings: {
                                 account_id: string;
                                 /** @description ledger_gap, ledger_sides, ledger_time, ledger_balance, ledger_altered, balance, held, spent, key_spent, key_held, allowance, allowance_grant, cost, price_version, charge, charge_missing, charge_repeated, completion_missing, correction, retired, rollup_hour, rollup_day, invoice */
                                 kind: string;
-                                /** @description A row of the ledger, a completion, a key, an hour or day, an invoice. */
+                                /** @description ID of the ledger entry, completion, key, hour, day or invoice. */
                                 subject: string;
-                                /** @description What the audit computes; amounts in nano-dollars. */
+                                /** @description Value that the audit computed; amounts in nano-dollars. */
                                 expected: string;
-                                /** @description What is kept. */
+                                /** @description Stored value. */
                                 actual: string;
                             }[];
                         };
@@ -3043,28 +3043,28 @@ export interface operations {
                             id: string;
                             /** @enum {string} */
                             object: "invoice";
-                            /** @description Of the account’s invoices, from 1 without gaps. */
+                            /** @description Number of the invoice within the account, from 1 without gaps. */
                             number: number;
                             account: {
                                 id: string;
-                                /** @description When the invoice was closed. */
+                                /** @description Name of the account when the invoice was closed. */
                                 name: string;
                             };
                             /** @enum {string} */
                             status: "closed";
                             /** @enum {string} */
                             currency: "USD";
-                            /** @description ISO 8601 UTC. The first of the month. */
+                            /** @description ISO 8601 UTC. First day of the month. */
                             period_start: string;
-                            /** @description ISO 8601 UTC. The first of the next, not included. */
+                            /** @description ISO 8601 UTC. First day of the next month, exclusive. */
                             period_end: string;
-                            /** @description USD, at most 9 decimals. Credit before the first movement. */
+                            /** @description USD, at most 9 decimals. Balance before the first entry. */
                             opening_balance_usd: number;
-                            /** @description USD, at most 9 decimals. Credit after the last: the opening balance and the credits, less the total. */
+                            /** @description USD, at most 9 decimals. Balance after the last entry: opening balance plus credits minus total. */
                             closing_balance_usd: number;
-                            /** @description USD, at most 9 decimals. What the month was charged: lines and adjustments. */
+                            /** @description USD, at most 9 decimals. Charges of the month: lines and adjustments. */
                             total_usd: number;
-                            /** @description ISO 8601 UTC. The invoice has not changed since. */
+                            /** @description ISO 8601 UTC. The invoice does not change after this time. */
                             closed_at: string;
                         }[];
                         has_more: boolean;
@@ -3089,7 +3089,7 @@ export interface operations {
     getInvoicesById: {
         parameters: {
             query?: {
-                /** @description `html` is a page to print. Without it the `Accept` header decides, and JSON where that leaves it open. */
+                /** @description `html` returns a page to print. By default the `Accept` header decides, and JSON is preferred. */
                 format?: "json" | "html" | "csv";
             };
             path: {
@@ -3104,33 +3104,33 @@ export interface operations {
                         id: string;
                         /** @enum {string} */
                         object: "invoice";
-                        /** @description Of the account’s invoices, from 1 without gaps. */
+                        /** @description Number of the invoice within the account, from 1 without gaps. */
                         number: number;
                         account: {
                             id: string;
-                            /** @description When the invoice was closed. */
+                            /** @description Name of the account when the invoice was closed. */
                             name: string;
                         };
                         /** @enum {string} */
                         status: "closed";
                         /** @enum {string} */
                         currency: "USD";
-                        /** @description ISO 8601 UTC. The first of the month. */
+                        /** @description ISO 8601 UTC. First day of the month. */
                         period_start: string;
-                        /** @description ISO 8601 UTC. The first of the next, not included. */
+                        /** @description ISO 8601 UTC. First day of the next month, exclusive. */
                         period_end: string;
-                        /** @description USD, at most 9 decimals. Credit before the first movement. */
+                        /** @description USD, at most 9 decimals. Balance before the first entry. */
                         opening_balance_usd: number;
-                        /** @description USD, at most 9 decimals. Credit after the last: the opening balance and the credits, less the total. */
+                        /** @description USD, at most 9 decimals. Balance after the last entry: opening balance plus credits minus total. */
                         closing_balance_usd: number;
-                        /** @description USD, at most 9 decimals. What the month was charged: lines and adjustments. */
+                        /** @description USD, at most 9 decimals. Charges of the month: lines and adjustments. */
                         total_usd: number;
-                        /** @description ISO 8601 UTC. The invoice has not changed since. */
+                        /** @description ISO 8601 UTC. The invoice does not change after this time. */
                         closed_at: string;
-                        /** @description The most expensive model first. */
+                        /** @description Most expensive model first. */
                         lines: {
                             model: string;
-                            /** @description Completions that cost something. */
+                            /** @description Number of completions that are not free. */
                             requests: number;
                             prompt_tokens: number;
                             completion_tokens: number;
@@ -3138,40 +3138,40 @@ export interface operations {
                             cost_usd: number;
                         }[];
                         adjustments: {
-                            /** @description The row of the ledger. */
+                            /** @description ID of the ledger entry. */
                             id: string;
                             /** @enum {string} */
                             kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
-                            /** @description Why. */
+                            /** @description Reason of the entry. */
                             note: string | null;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
-                            /** @description USD, at most 9 decimals. Above zero: charged in addition. Below: taken off. */
+                            /** @description USD, at most 9 decimals. Positive: an additional charge. Negative: a reduction. */
                             amount_usd: number;
-                            /** @description The row of the ledger that it corrects. */
+                            /** @description ID of the ledger entry that it corrects. */
                             adjusts: string | null;
-                            /** @description The completion that was charged. */
+                            /** @description ID of the charged completion. */
                             completion_id: string | null;
                         }[];
-                        /** @description Rows that are too many to be listed; `GET /ledger` has them. */
+                        /** @description Further entries that are not listed; see `GET /ledger`. */
                         unlisted_adjustments: {
                             entries: number;
                             /** @description USD, at most 9 decimals. */
                             amount_usd: number;
                         };
                         credits: {
-                            /** @description The row of the ledger. */
+                            /** @description ID of the ledger entry. */
                             id: string;
                             /** @enum {string} */
                             kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
-                            /** @description Why. */
+                            /** @description Reason of the entry. */
                             note: string | null;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
-                            /** @description USD, at most 9 decimals. Above zero: given. Below: expired. */
+                            /** @description USD, at most 9 decimals. Positive: granted. Negative: expired. */
                             amount_usd: number;
                         }[];
-                        /** @description Rows that are too many to be listed; `GET /ledger` has them. */
+                        /** @description Further entries that are not listed; see `GET /ledger`. */
                         unlisted_credits: {
                             entries: number;
                             /** @description USD, at most 9 decimals. */
@@ -3212,15 +3212,15 @@ export interface operations {
                         /** @description Null: no limit. */
                         monthly_budget_usd: number | null;
                         alert_thresholds: number[];
-                        /** @description What of the balance is left of the month’s credit, and expires with it. */
+                        /** @description Unspent part of the monthly allowance, which expires with the month. */
                         allowance_usd: number;
-                        /** @description Those of its plan. */
+                        /** @description Limits of the plan. */
                         limits: {
-                            /** @description Requests a minute. Null: no limit. */
+                            /** @description Requests per minute. Null: no limit. */
                             requests_per_minute: number | null;
-                            /** @description Tokens a minute. Null: no limit. */
+                            /** @description Tokens per minute. Null: no limit. */
                             tokens_per_minute: number | null;
-                            /** @description Requests at once. */
+                            /** @description Maximum number of concurrent requests. */
                             max_in_flight: number;
                         };
                     };
@@ -3245,9 +3245,9 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @description The most that the account may spend in a calendar month, UTC; at most 9 decimals. Null: no limit. */
+                    /** @description Spending limit of a calendar month, UTC, in USD with at most 9 decimals. Null: no limit. */
                     monthly_budget_usd?: number | null;
-                    /** @description Percentages of the budget, or of the month’s credit, at which to be alerted; ascending. */
+                    /** @description Percentages of the budget, or of the monthly allowance, that trigger an alert; ascending. */
                     alert_thresholds?: number[];
                 };
             };
@@ -3267,15 +3267,15 @@ export interface operations {
                         /** @description Null: no limit. */
                         monthly_budget_usd: number | null;
                         alert_thresholds: number[];
-                        /** @description What of the balance is left of the month’s credit, and expires with it. */
+                        /** @description Unspent part of the monthly allowance, which expires with the month. */
                         allowance_usd: number;
-                        /** @description Those of its plan. */
+                        /** @description Limits of the plan. */
                         limits: {
-                            /** @description Requests a minute. Null: no limit. */
+                            /** @description Requests per minute. Null: no limit. */
                             requests_per_minute: number | null;
-                            /** @description Tokens a minute. Null: no limit. */
+                            /** @description Tokens per minute. Null: no limit. */
                             tokens_per_minute: number | null;
-                            /** @description Requests at once. */
+                            /** @description Maximum number of concurrent requests. */
                             max_in_flight: number;
                         };
                     };
@@ -3304,7 +3304,7 @@ export interface operations {
                 cursor?: string;
                 /** @description By time. */
                 order?: "asc" | "desc";
-                /** @description Part of the name, whether in capitals or not, or a whole id; 1 to 100 characters. */
+                /** @description Part of the name, ignoring case, or a complete ID; 1 to 100 characters. */
                 search?: string;
             };
         };
@@ -3321,13 +3321,13 @@ export interface operations {
                             plan: string;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
-                            /** @description As of its last request, or the last time that somebody looked at it. */
+                            /** @description Balance as of the last request, or the last time it was read. */
                             balance_usd: number;
-                            /** @description Of it, reserved by requests in flight. */
+                            /** @description Part of the balance that requests in flight have reserved. */
                             held_usd: number;
-                            /** @description In this calendar month, UTC. */
+                            /** @description Spending in this calendar month, UTC. */
                             spent_this_month_usd: number;
-                            /** @description People who belong to it. */
+                            /** @description Number of members. */
                             members: number;
                             /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
                             max_overrun_usd: number | null;
@@ -3356,7 +3356,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
-                    /** @description Default: `accounts.default_plan`. */
+                    /** @description Default: the setting `accounts.default_plan`. */
                     plan?: string;
                 };
             };
@@ -3373,13 +3373,13 @@ export interface operations {
                         plan: string;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description As of its last request, or the last time that somebody looked at it. */
+                        /** @description Balance as of the last request, or the last time it was read. */
                         balance_usd: number;
-                        /** @description Of it, reserved by requests in flight. */
+                        /** @description Part of the balance that requests in flight have reserved. */
                         held_usd: number;
-                        /** @description In this calendar month, UTC. */
+                        /** @description Spending in this calendar month, UTC. */
                         spent_this_month_usd: number;
-                        /** @description People who belong to it. */
+                        /** @description Number of members. */
                         members: number;
                         /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
                         max_overrun_usd: number | null;
@@ -3418,13 +3418,13 @@ export interface operations {
                         plan: string;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description As of its last request, or the last time that somebody looked at it. */
+                        /** @description Balance as of the last request, or the last time it was read. */
                         balance_usd: number;
-                        /** @description Of it, reserved by requests in flight. */
+                        /** @description Part of the balance that requests in flight have reserved. */
                         held_usd: number;
-                        /** @description In this calendar month, UTC. */
+                        /** @description Spending in this calendar month, UTC. */
                         spent_this_month_usd: number;
-                        /** @description People who belong to it. */
+                        /** @description Number of members. */
                         members: number;
                         /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
                         max_overrun_usd: number | null;
@@ -3455,7 +3455,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @description A plan of the configuration. */
+                    /** @description Name of a plan in the configuration. */
                     plan?: string;
                     /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD; at most 9 decimals. Null: as its plan says. */
                     max_overrun_usd?: number | null;
@@ -3474,13 +3474,13 @@ export interface operations {
                         plan: string;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description As of its last request, or the last time that somebody looked at it. */
+                        /** @description Balance as of the last request, or the last time it was read. */
                         balance_usd: number;
-                        /** @description Of it, reserved by requests in flight. */
+                        /** @description Part of the balance that requests in flight have reserved. */
                         held_usd: number;
-                        /** @description In this calendar month, UTC. */
+                        /** @description Spending in this calendar month, UTC. */
                         spent_this_month_usd: number;
-                        /** @description People who belong to it. */
+                        /** @description Number of members. */
                         members: number;
                         /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
                         max_overrun_usd: number | null;
@@ -3510,23 +3510,23 @@ export interface operations {
                         /** @enum {string} */
                         object: "list";
                         data: {
-                            /** @description Its name. */
+                            /** @description Name. */
                             id: string;
                             /** @enum {string} */
                             object: "plan";
-                            /** @description Whether accounts have it that are made without one. */
+                            /** @description Whether new accounts have this plan by default. */
                             default: boolean;
-                            /** @description Granted each month; what is left of it expires with the month. */
+                            /** @description Monthly allowance. The unspent part expires with the month. */
                             monthly_credit_usd: number;
-                            /** @description How far a balance may fall below zero where a provider used more than was reserved. */
+                            /** @description Overrun cap: how far a balance may fall below zero if a provider uses more than was reserved. */
                             max_overrun_usd: number;
-                            /** @description Whether requests need credit. False: billed after the fact. */
+                            /** @description Whether requests require credit. False: the plan is postpaid. */
                             prepaid: boolean;
-                            /** @description Requests a minute. Null: no limit. */
+                            /** @description Requests per minute. Null: no limit. */
                             requests_per_minute: number | null;
-                            /** @description Tokens a minute. Null: no limit. */
+                            /** @description Tokens per minute. Null: no limit. */
                             tokens_per_minute: number | null;
-                            /** @description Requests at once. */
+                            /** @description Maximum number of concurrent requests. */
                             max_in_flight: number;
                         }[];
                     };
@@ -3549,7 +3549,7 @@ export interface operations {
     postAdminAccountsByIdCredits: {
         parameters: {
             header?: {
-                /** @description At most one entry of the account is made under a key, however often and however late it is sent; a repeat gets the same answer, with `idempotent-replayed: true`. With another body: 409 `idempotency_key_reused`. */
+                /** @description Creates at most one entry of the account per key. A repeat returns the first response with `idempotent-replayed: true`; with another body it returns 409 `idempotency_key_reused`. */
                 "idempotency-key"?: string;
             };
             path: {
@@ -3560,13 +3560,13 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description grant: for nothing. purchase: paid for. refund: given back to the customer. debit: taken away, such as a chargeback or a correction; the balance may go below zero.
+                     * @description grant: credit without payment. purchase: paid credit. refund: credit returned to the customer. debit: deducted credit, such as for a chargeback or a correction; the balance may become negative.
                      * @enum {string}
                      */
                     kind: "grant" | "purchase" | "refund" | "debit";
-                    /** @description USD, at most 9 decimals. Added to the balance; a debit is taken from it. */
+                    /** @description USD, at most 9 decimals. Added to the balance; a debit is deducted from it. */
                     usd: number;
-                    /** @description Why; the customer sees it. Required for a debit. */
+                    /** @description Reason, visible to the customer. Required for a debit. */
                     note?: string;
                 };
             };
@@ -3580,23 +3580,23 @@ export interface operations {
                         /** @enum {string} */
                         object: "ledger_entry";
                         /**
-                         * @description grant: given, the monthly allowance too. purchase: paid for. charge: a completion. refund: given back. debit: taken away by the operator, such as a chargeback. expiry: what was left of an allowance.
+                         * @description grant: credit without payment, such as the monthly allowance. purchase: paid credit. charge: a completion. refund: returned credit. debit: credit that the operator deducted, such as for a chargeback. expiry: the unspent part of an allowance.
                          * @enum {string}
                          */
                         kind: "grant" | "purchase" | "charge" | "refund" | "debit" | "expiry";
-                        /** @description USD, at most 9 decimals; below zero for what is taken away. */
+                        /** @description USD, at most 9 decimals; negative for deductions. */
                         amount_usd: number;
-                        /** @description USD after it. */
+                        /** @description Balance after the entry, in USD. */
                         balance_usd: number;
-                        /** @description Of a charge: the completion. */
+                        /** @description For a charge: the completion. */
                         completion_id: string | null;
-                        /** @description Of a charge: the API key of the request. */
+                        /** @description For a charge: the API key of the request. */
                         key_id: string | null;
-                        /** @description Of a charge: the price it was made at. */
+                        /** @description For a charge: the version of its price. */
                         price_version: string | null;
-                        /** @description The row that this one corrects. */
+                        /** @description The entry that this one corrects. */
                         adjusts: string | null;
-                        /** @description Why. */
+                        /** @description Reason of the entry. */
                         note: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
@@ -3634,68 +3634,68 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description Its name. */
+                            /** @description Name. */
                             id: string;
                             /** @enum {string} */
                             object: "provider";
-                            /** @description By the configuration. */
+                            /** @description Name in the configuration. */
                             name: string;
                             /** @description Without user, password and query. */
                             base_url: string;
                             /**
-                             * @description healthy: every breaker is closed and no credential is cooling. down: every model that was called is left alone. degraded: anything between.
+                             * @description healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.
                              * @enum {string}
                              */
                             status: "healthy" | "degraded" | "down";
-                            /** @description Most calls at the same time from one process. Null: no limit. */
+                            /** @description Maximum number of concurrent calls from one process. Null: no limit. */
                             max_in_flight: number | null;
-                            /** @description Requests that have a place at it. */
+                            /** @description Number of requests in flight. */
                             in_flight: number;
-                            /** @description Requests that wait for a place. */
+                            /** @description Number of queued requests. */
                             queued: number;
                             credentials: {
-                                /** @description From 1, in the order of the configuration. */
+                                /** @description Position in the configuration, from 1. */
                                 number: number;
-                                /** @description Calls under way with it. */
+                                /** @description Number of calls in flight with this credential. */
                                 in_flight: number;
-                                /** @description What it is not used for, since the provider limited its rate or refused it. */
+                                /** @description Models for which the credential is in cooldown, because the provider limited or rejected it. */
                                 cooling: {
-                                    /** @description By the provider’s own name; `*`: every model. */
+                                    /** @description Name of the model at the provider; `*`: every model. */
                                     model: string;
                                     /** @description ISO 8601 UTC. */
                                     until: string;
                                 }[];
                             }[];
-                            /** @description Estimated cost, since this process started, of calls that ended before their first event: no client is charged for them. */
+                            /** @description Estimated cost, since this process started, of calls that ended before their first event. No client is charged for them. */
                             cost_unbilled_usd: number;
-                            /** @description The models that were called since this process started. */
+                            /** @description Models that this process has called since it started. */
                             deployments: {
-                                /** @description By the provider’s own name. */
+                                /** @description Name of the model at the provider. */
                                 model: string;
                                 /**
-                                 * @description closed: called as usual. open: failed too often, and left alone until `open_until` unless nothing else is left. half_open: one request tries it.
+                                 * @description closed: called as usual. open: failed too often, and not called until `open_until` unless all candidates are open. half_open: one request probes it.
                                  * @enum {string}
                                  */
                                 breaker: "closed" | "open" | "half_open";
-                                /** @description ISO 8601 UTC. Null: it is not open. */
+                                /** @description ISO 8601 UTC. Null: the breaker is not open. */
                                 open_until: string | null;
-                                /** @description In a row. */
+                                /** @description Number of consecutive failures. */
                                 failures: number;
-                                /** @description Calls under way. */
+                                /** @description Number of calls in flight. */
                                 in_flight: number;
-                                /** @description To the first event of a stream, smoothed. Null: no stream yet. */
+                                /** @description Smoothed time to the first event of streams. Null: no stream yet. */
                                 first_event_ms: number | null;
-                                /** @description To the end of a whole answer, smoothed. Null: none yet. */
+                                /** @description Smoothed time to the end of answers without streaming. Null: none yet. */
                                 whole_answer_ms: number | null;
-                                /** @description Since this process started. */
+                                /** @description Number of calls since this process started. */
                                 calls: number;
-                                /** @description Those of them that failed through the provider’s fault. */
+                                /** @description Number of calls that failed because of the provider. */
                                 failed_calls: number;
-                                /** @description Null: none since this process started. */
+                                /** @description Last error. Null: none since this process started. */
                                 last_failure: {
                                     /** @description ISO 8601 UTC. */
                                     at: string;
-                                    /** @description What went wrong. */
+                                    /** @description Error message. */
                                     message: string;
                                 } | null;
                             }[];
@@ -3740,11 +3740,11 @@ export interface operations {
                             id: string;
                             /** @enum {string} */
                             object: "price_end";
-                            /** @description The same. */
+                            /** @description Same as `id`. */
                             model: string;
-                            /** @description ISO 8601 UTC: when the model is without a price. */
+                            /** @description Time from which the model has no price, ISO 8601 UTC. */
                             ends_at: string;
-                            /** @description Whether that was before now: the model answers 503 `model_not_priced`. */
+                            /** @description Whether the price has expired, so that the model returns 503 `model_not_priced`. */
                             ended: boolean;
                         }[];
                         has_more: boolean;
@@ -3769,7 +3769,7 @@ export interface operations {
     postAdminProvidersByNameTest: {
         parameters: {
             path: {
-                /** @description By the configuration. */
+                /** @description Name in the configuration. */
                 name: string;
             };
         };
@@ -3778,13 +3778,13 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description It answered, and neither refused its key, nor limits requests, nor fails. */
+                        /** @description Whether the provider responded without rejecting the key, limiting requests or failing. */
                         ok: boolean;
-                        /** @description From the call to the head of the answer, in milliseconds. */
+                        /** @description From the call to the response headers, in milliseconds. */
                         duration_ms: number;
-                        /** @description Of its answer. Null: there was none. */
+                        /** @description HTTP status. Null: no response. */
                         status: number | null;
-                        /** @description What came of it, as a sentence. Never the key, nor a word of the provider’s. */
+                        /** @description Result as a sentence. It never contains the key or text of the provider. */
                         message: string;
                     };
                 };
@@ -3825,17 +3825,17 @@ export interface operations {
                             object: "instance";
                             version: string;
                             role: string;
-                            /** @description Where it is reached. */
+                            /** @description Address of the process. */
                             address: string | null;
                             /** @description ISO 8601 UTC, by the database’s clock. */
                             started_at: string;
-                            /** @description When it last reported, which it does every 5 s. */
+                            /** @description Time of the last report. Processes report every 5 s. */
                             seen_at: string;
-                            /** @description CPU time of the last minute; 1 is one processor. Null: it has not said yet. */
+                            /** @description CPU time of the last minute; 1 is one processor. Null: not reported yet. */
                             load: number | null;
-                            /** @description 99 of 100 turns of its event loop were late by no more than this. */
+                            /** @description 99th percentile of the event loop delay. */
                             lag_ms: number | null;
-                            /** @description Completions under way. */
+                            /** @description Number of completions in flight. */
                             active_requests: number | null;
                         }[];
                         has_more: boolean;
@@ -3866,15 +3866,15 @@ export interface operations {
                         /** @enum {string} */
                         object: "agents_state";
                         /**
-                         * @description What commands of agents run in. none: nothing keeps them from what the service itself may do.
+                         * @description Sandbox of agents’ commands. none: commands have all rights of the service.
                          * @enum {string}
                          */
                         backend: "bubblewrap" | "none";
-                        /** @description Whether it takes runs. Null: it does no work in the background, other processes do. */
+                        /** @description Whether this process accepts runs. Null: it does no background work. */
                         available: boolean | null;
-                        /** @description Why it takes none, and what to do about it. Null: nothing is wrong. */
+                        /** @description Reason why it accepts no runs, and how to fix it. Null: no problem. */
                         reason: string | null;
-                        /** @description Runs under way in it. */
+                        /** @description Number of runs in this process. */
                         running: number;
                     };
                 };
@@ -3905,9 +3905,9 @@ export interface operations {
                             /** @enum {string} */
                             kind: "key" | "token" | "session";
                             id: string;
-                            /** @description All rights, spelled out. */
+                            /** @description All rights of the credential. */
                             scopes: string[];
-                            /** @description ISO 8601; null: never. */
+                            /** @description ISO 8601. Null: it does not expire. */
                             expires_at: string | null;
                         };
                         account: {
@@ -3921,18 +3921,18 @@ export interface operations {
                             name: string;
                         } | null;
                         role: string | null;
-                        /** @description The same as `credential.scopes`; `operator` among them. */
+                        /** @description Same as `credential.scopes`, including `operator`. */
                         rights: string[];
-                        /** @description That the person can go over to. A key and a token have the one that they are of. */
+                        /** @description Accounts that the person can switch to. A key or token has only its own account. */
                         accounts: {
                             id: string;
                             name: string;
-                            /** @description Null: a key has none. */
+                            /** @description Null: the credential is a key. */
                             role: string | null;
                         }[];
-                        /** @description Of the gateway. */
+                        /** @description Version of the gateway. */
                         version: string;
-                        /** @description Whether people can sign in with one, and so be invited. */
+                        /** @description Whether people can sign in with an identity provider, and can therefore be invited. */
                         identity_providers: boolean;
                     };
                 };
@@ -3971,16 +3971,16 @@ export interface operations {
                             id: string;
                             /** @enum {string} */
                             object: "session";
-                            /** @description Where it was begun from. */
+                            /** @description IP address at sign-in. */
                             address: string | null;
-                            /** @description What the browser called itself then. */
+                            /** @description User agent at sign-in. */
                             user_agent: string | null;
                             created_at: string;
-                            /** @description When it was last renewed. */
+                            /** @description Time of the last renewal, ISO 8601. */
                             last_used_at: string;
-                            /** @description When it ends if it is not renewed. */
+                            /** @description Time at which the session ends unless it is renewed, ISO 8601. */
                             expires_at: string;
-                            /** @description Whether this request is made with it. */
+                            /** @description Whether this is the session of the request. */
                             current: boolean;
                         }[];
                         has_more: boolean;
@@ -4043,7 +4043,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description Of the user. */
+                            /** @description ID of the user. */
                             id: string;
                             /** @enum {string} */
                             object: "member";
@@ -4051,7 +4051,7 @@ export interface operations {
                             name: string;
                             /** @enum {string} */
                             role: "owner" | "admin" | "developer" | "billing";
-                            /** @description When they joined. */
+                            /** @description Time of joining, ISO 8601. */
                             created_at: string;
                         }[];
                         has_more: boolean;
@@ -4116,7 +4116,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description Of the user. */
+                        /** @description ID of the user. */
                         id: string;
                         /** @enum {string} */
                         object: "member";
@@ -4124,7 +4124,7 @@ export interface operations {
                         name: string;
                         /** @enum {string} */
                         role: "owner" | "admin" | "developer" | "billing";
-                        /** @description When they joined. */
+                        /** @description Time of joining, ISO 8601. */
                         created_at: string;
                     };
                 };
@@ -4165,17 +4165,17 @@ export interface operations {
                             object: "invitation";
                             /** @enum {string} */
                             role: "owner" | "admin" | "developer" | "billing";
-                            /** @description Whom it is meant for. */
+                            /** @description The intended person. */
                             email: string | null;
-                            /** @description The user, or the user who made the key that invited. Null: nobody. */
+                            /** @description The user who created it, or who created the key in `key_id`. Null: none. */
                             created_by: string | null;
-                            /** @description The API key that invited: the link is good only while it could invite. Null: a person did. */
+                            /** @description The API key that created it. The link is valid only while this key could create it. Null: a person created it. */
                             key_id: string | null;
                             created_at: string;
                             expires_at: string;
                             /** @description ISO 8601. */
                             used_at: string | null;
-                            /** @description The user who joined by it. */
+                            /** @description The user who joined with it. */
                             used_by: string | null;
                             /** @description ISO 8601. */
                             revoked_at: string | null;
@@ -4205,7 +4205,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     role: "owner" | "admin" | "developer" | "billing";
-                    /** @description Whom it is meant for. A note: nothing is sent there, and whoever has the link may use it. */
+                    /** @description The intended person, as a note. No mail is sent, and anybody with the link can use it. */
                     email?: string;
                 };
             };
@@ -4220,21 +4220,21 @@ export interface operations {
                         object: "invitation";
                         /** @enum {string} */
                         role: "owner" | "admin" | "developer" | "billing";
-                        /** @description Whom it is meant for. */
+                        /** @description The intended person. */
                         email: string | null;
-                        /** @description The user, or the user who made the key that invited. Null: nobody. */
+                        /** @description The user who created it, or who created the key in `key_id`. Null: none. */
                         created_by: string | null;
-                        /** @description The API key that invited: the link is good only while it could invite. Null: a person did. */
+                        /** @description The API key that created it. The link is valid only while this key could create it. Null: a person created it. */
                         key_id: string | null;
                         created_at: string;
                         expires_at: string;
                         /** @description ISO 8601. */
                         used_at: string | null;
-                        /** @description The user who joined by it. */
+                        /** @description The user who joined with it. */
                         used_by: string | null;
                         /** @description ISO 8601. */
                         revoked_at: string | null;
-                        /** @description The link, shown this once. It is good for 7 days, and for one person. */
+                        /** @description The link, returned only this once. It is valid for 7 days and one person. */
                         url: string;
                     };
                 };
@@ -4286,17 +4286,17 @@ export interface operations {
                 cursor?: string;
                 /** @description By time. */
                 order?: "asc" | "desc";
-                /** @description Exactly this action. */
+                /** @description Only events with exactly this action. */
                 action?: string;
-                /** @description What this actor did. */
+                /** @description Only events of this actor. */
                 actor_id?: string;
                 /**
-                 * @description ISO 8601; events from then on.
+                 * @description ISO 8601: only events at or after this time.
                  * @example 2026-01-01T00:00:00Z
                  */
                 from?: string;
                 /**
-                 * @description ISO 8601; events before then.
+                 * @description ISO 8601: only events before this time.
                  * @example 2026-01-01T00:00:00Z
                  */
                 to?: string;
@@ -4316,27 +4316,27 @@ export interface operations {
                             actor: {
                                 /** @enum {string} */
                                 kind: "key" | "token" | "session" | "command_line" | "system";
-                                /** @description Of the API key, the device or the user. */
+                                /** @description ID of the API key, device or user. */
                                 id: string | null;
-                                /** @description The key’s name, the e-mail address. */
+                                /** @description Name of the key, or e-mail address. */
                                 name: string | null;
                             };
                             /** @description Noun and verb: `key.created`, `member.role_changed`. */
                             action: string;
-                            /** @description The id of what it was done to. Null: the account itself. */
+                            /** @description ID of the affected object. Null: the account itself. */
                             subject: string | null;
                             /**
-                             * @description denied: it was asked for and refused.
+                             * @description denied: the request was rejected.
                              * @enum {string}
                              */
                             result: "done" | "denied";
-                            /** @description How often the same was asked for and refused within an hour of `at`; 1 for all else. */
+                            /** @description Number of equal rejected requests within an hour of `at`; otherwise 1. */
                             attempts: number;
-                            /** @description Of the last of these attempts, ISO 8601 UTC; `at` where there was one. */
+                            /** @description Time of the last of these requests, ISO 8601 UTC. */
                             last_at: string;
-                            /** @description Where the request came from. */
+                            /** @description IP address of the client. */
                             address: string | null;
-                            /** @description What the client called itself. */
+                            /** @description User agent of the client. */
                             user_agent: string | null;
                             /** @description `x-request-id` of the request. */
                             request_id: string | null;
@@ -4386,15 +4386,15 @@ export interface operations {
                             object: "device";
                             client_id: string;
                             client_name: string;
-                            /** @description Who connected it. */
+                            /** @description The user who connected it. */
                             user_id: string;
                             /** @description Their e-mail address. */
                             user_email: string | null;
-                            /** @description What was approved. It may do what its person may as well. */
+                            /** @description Approved scopes. The device has those of them that its user has. */
                             scopes: string[];
-                            /** @description Where it asked from. */
+                            /** @description IP address of the device at its request. */
                             address: string | null;
-                            /** @description What it called itself. */
+                            /** @description User agent of the device. */
                             user_agent: string | null;
                             created_at: string;
                             /** @description ISO 8601. */
@@ -4476,39 +4476,39 @@ export interface operations {
                             status: "queued" | "running" | "completed" | "failed" | "cancelled";
                             repository: string;
                             model: string;
-                            /** @description What the work starts from. Null: the repository’s default branch. */
+                            /** @description Base branch. Null: the repository’s default branch. */
                             base_branch: string | null;
-                            /** @description What is worked on and pushed. */
+                            /** @description Branch that the agent works on and pushes. */
                             branch: string;
-                            /** @description What the last run that completed says it has done. */
+                            /** @description Summary of the last completed run, by the model. */
                             summary: string | null;
-                            /** @description Why it failed. */
+                            /** @description Reason of the failure. */
                             error: {
                                 /** @enum {string} */
                                 code: "start_timeout" | "agents_unavailable" | "repository_unavailable" | "repository_too_large" | "model_unavailable" | "insufficient_credit" | "rate_limited" | "provider_error" | "max_cost" | "max_steps" | "run_timeout" | "stalled" | "workspace_too_large" | "push_failed" | "worker_lost" | "internal_error";
                                 message: string;
                             } | null;
-                            /** @description Of all its runs. */
+                            /** @description Usage of all runs. */
                             usage: {
                                 /** @description Prompt and completion tokens. */
                                 tokens: number;
                                 /** @description USD, at most 9 decimals. */
                                 cost_usd: number;
                             };
-                            /** @description How many it has had, the one that waits or runs included. */
+                            /** @description Number of runs, including the queued or running one. */
                             runs: number;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
-                            /** @description When its last run was started. */
+                            /** @description Start of the last run. */
                             started_at: string | null;
-                            /** @description When that has ended. */
+                            /** @description End of the last run. */
                             ended_at: string | null;
-                            /** @description Who created the last run. It has their rights and uses their budget. */
+                            /** @description Creator of the last run, whose rights and budget it uses. */
                             created_by: {
                                 /** @enum {string} */
                                 type: "key" | "device" | "member";
                                 id: string;
-                                /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                                /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                                 name: string | null;
                             };
                             /**
@@ -4519,7 +4519,7 @@ export interface operations {
                                 /** @enum {string} */
                                 type: "key" | "device" | "member";
                                 id: string;
-                                /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                                /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                                 name: string | null;
                             };
                         }[];
@@ -4545,32 +4545,32 @@ export interface operations {
     postAgents: {
         parameters: {
             header?: {
-                /** @description A repeat with the same key and body gets the same answer, and nothing is done again. */
+                /** @description A repeat with the same key and body returns the first response without repeating the work. */
                 "idempotency-key"?: string;
             };
         };
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description For people. */
+                    /** @description Display name. */
                     name: string;
                     /**
                      * @description `organisation/repository`
                      * @example example/website
                      */
                     repository: string;
-                    /** @description What is to be done. */
+                    /** @description Task of the agent. */
                     prompt: string;
-                    /** @description Unless set, the operator’s choice. */
+                    /** @description Default: the operator’s choice. */
                     model?: string | null;
                     /**
-                     * @description What the work starts from; unless set, the repository’s default branch.
+                     * @description Base branch. Default: the repository’s default branch.
                      * @example main
                      */
                     branch?: string | null;
-                    /** @description What a run may cost, in USD; at most 9 decimals. */
+                    /** @description Cost limit of a run in USD, at most 9 decimals. */
                     max_cost_usd?: number | null;
-                    /** @description Calls of the model that a run may make; 100 unless set. */
+                    /** @description Limit of model calls in a run. Default: 100. */
                     max_steps?: number | null;
                 };
             };
@@ -4588,39 +4588,39 @@ export interface operations {
                         status: "queued" | "running" | "completed" | "failed" | "cancelled";
                         repository: string;
                         model: string;
-                        /** @description What the work starts from. Null: the repository’s default branch. */
+                        /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
-                        /** @description What is worked on and pushed. */
+                        /** @description Branch that the agent works on and pushes. */
                         branch: string;
-                        /** @description What the last run that completed says it has done. */
+                        /** @description Summary of the last completed run, by the model. */
                         summary: string | null;
-                        /** @description Why it failed. */
+                        /** @description Reason of the failure. */
                         error: {
                             /** @enum {string} */
                             code: "start_timeout" | "agents_unavailable" | "repository_unavailable" | "repository_too_large" | "model_unavailable" | "insufficient_credit" | "rate_limited" | "provider_error" | "max_cost" | "max_steps" | "run_timeout" | "stalled" | "workspace_too_large" | "push_failed" | "worker_lost" | "internal_error";
                             message: string;
                         } | null;
-                        /** @description Of all its runs. */
+                        /** @description Usage of all runs. */
                         usage: {
                             /** @description Prompt and completion tokens. */
                             tokens: number;
                             /** @description USD, at most 9 decimals. */
                             cost_usd: number;
                         };
-                        /** @description How many it has had, the one that waits or runs included. */
+                        /** @description Number of runs, including the queued or running one. */
                         runs: number;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description When its last run was started. */
+                        /** @description Start of the last run. */
                         started_at: string | null;
-                        /** @description When that has ended. */
+                        /** @description End of the last run. */
                         ended_at: string | null;
-                        /** @description Who created the last run. It has their rights and uses their budget. */
+                        /** @description Creator of the last run, whose rights and budget it uses. */
                         created_by: {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                         /**
@@ -4631,7 +4631,7 @@ export interface operations {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                     };
@@ -4670,39 +4670,39 @@ export interface operations {
                         status: "queued" | "running" | "completed" | "failed" | "cancelled";
                         repository: string;
                         model: string;
-                        /** @description What the work starts from. Null: the repository’s default branch. */
+                        /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
-                        /** @description What is worked on and pushed. */
+                        /** @description Branch that the agent works on and pushes. */
                         branch: string;
-                        /** @description What the last run that completed says it has done. */
+                        /** @description Summary of the last completed run, by the model. */
                         summary: string | null;
-                        /** @description Why it failed. */
+                        /** @description Reason of the failure. */
                         error: {
                             /** @enum {string} */
                             code: "start_timeout" | "agents_unavailable" | "repository_unavailable" | "repository_too_large" | "model_unavailable" | "insufficient_credit" | "rate_limited" | "provider_error" | "max_cost" | "max_steps" | "run_timeout" | "stalled" | "workspace_too_large" | "push_failed" | "worker_lost" | "internal_error";
                             message: string;
                         } | null;
-                        /** @description Of all its runs. */
+                        /** @description Usage of all runs. */
                         usage: {
                             /** @description Prompt and completion tokens. */
                             tokens: number;
                             /** @description USD, at most 9 decimals. */
                             cost_usd: number;
                         };
-                        /** @description How many it has had, the one that waits or runs included. */
+                        /** @description Number of runs, including the queued or running one. */
                         runs: number;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description When its last run was started. */
+                        /** @description Start of the last run. */
                         started_at: string | null;
-                        /** @description When that has ended. */
+                        /** @description End of the last run. */
                         ended_at: string | null;
-                        /** @description Who created the last run. It has their rights and uses their budget. */
+                        /** @description Creator of the last run, whose rights and budget it uses. */
                         created_by: {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                         /**
@@ -4713,7 +4713,7 @@ export interface operations {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                     };
@@ -4760,7 +4760,7 @@ export interface operations {
     postAgentsByIdFollowup: {
         parameters: {
             header?: {
-                /** @description A repeat with the same key and body gets the same answer, and nothing is done again. */
+                /** @description A repeat with the same key and body returns the first response without repeating the work. */
                 "idempotency-key"?: string;
             };
             path: {
@@ -4770,7 +4770,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What is to be done. */
+                    /** @description Task of the agent. */
                     prompt: string;
                 };
             };
@@ -4788,39 +4788,39 @@ export interface operations {
                         status: "queued" | "running" | "completed" | "failed" | "cancelled";
                         repository: string;
                         model: string;
-                        /** @description What the work starts from. Null: the repository’s default branch. */
+                        /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
-                        /** @description What is worked on and pushed. */
+                        /** @description Branch that the agent works on and pushes. */
                         branch: string;
-                        /** @description What the last run that completed says it has done. */
+                        /** @description Summary of the last completed run, by the model. */
                         summary: string | null;
-                        /** @description Why it failed. */
+                        /** @description Reason of the failure. */
                         error: {
                             /** @enum {string} */
                             code: "start_timeout" | "agents_unavailable" | "repository_unavailable" | "repository_too_large" | "model_unavailable" | "insufficient_credit" | "rate_limited" | "provider_error" | "max_cost" | "max_steps" | "run_timeout" | "stalled" | "workspace_too_large" | "push_failed" | "worker_lost" | "internal_error";
                             message: string;
                         } | null;
-                        /** @description Of all its runs. */
+                        /** @description Usage of all runs. */
                         usage: {
                             /** @description Prompt and completion tokens. */
                             tokens: number;
                             /** @description USD, at most 9 decimals. */
                             cost_usd: number;
                         };
-                        /** @description How many it has had, the one that waits or runs included. */
+                        /** @description Number of runs, including the queued or running one. */
                         runs: number;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description When its last run was started. */
+                        /** @description Start of the last run. */
                         started_at: string | null;
-                        /** @description When that has ended. */
+                        /** @description End of the last run. */
                         ended_at: string | null;
-                        /** @description Who created the last run. It has their rights and uses their budget. */
+                        /** @description Creator of the last run, whose rights and budget it uses. */
                         created_by: {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                         /**
@@ -4831,7 +4831,7 @@ export interface operations {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                     };
@@ -4870,39 +4870,39 @@ export interface operations {
                         status: "queued" | "running" | "completed" | "failed" | "cancelled";
                         repository: string;
                         model: string;
-                        /** @description What the work starts from. Null: the repository’s default branch. */
+                        /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
-                        /** @description What is worked on and pushed. */
+                        /** @description Branch that the agent works on and pushes. */
                         branch: string;
-                        /** @description What the last run that completed says it has done. */
+                        /** @description Summary of the last completed run, by the model. */
                         summary: string | null;
-                        /** @description Why it failed. */
+                        /** @description Reason of the failure. */
                         error: {
                             /** @enum {string} */
                             code: "start_timeout" | "agents_unavailable" | "repository_unavailable" | "repository_too_large" | "model_unavailable" | "insufficient_credit" | "rate_limited" | "provider_error" | "max_cost" | "max_steps" | "run_timeout" | "stalled" | "workspace_too_large" | "push_failed" | "worker_lost" | "internal_error";
                             message: string;
                         } | null;
-                        /** @description Of all its runs. */
+                        /** @description Usage of all runs. */
                         usage: {
                             /** @description Prompt and completion tokens. */
                             tokens: number;
                             /** @description USD, at most 9 decimals. */
                             cost_usd: number;
                         };
-                        /** @description How many it has had, the one that waits or runs included. */
+                        /** @description Number of runs, including the queued or running one. */
                         runs: number;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description When its last run was started. */
+                        /** @description Start of the last run. */
                         started_at: string | null;
-                        /** @description When that has ended. */
+                        /** @description End of the last run. */
                         ended_at: string | null;
-                        /** @description Who created the last run. It has their rights and uses their budget. */
+                        /** @description Creator of the last run, whose rights and budget it uses. */
                         created_by: {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                         /**
@@ -4913,7 +4913,7 @@ export interface operations {
                             /** @enum {string} */
                             type: "key" | "device" | "member";
                             id: string;
-                            /** @description Name of the key, or e-mail address of the person. Null: no longer there. */
+                            /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
                     };
@@ -4956,12 +4956,12 @@ export interface operations {
                             id: string;
                             /** @enum {string} */
                             object: "agent.message";
-                            /** @description From 1, in its agent. */
+                            /** @description Number within the agent, from 1. */
                             number: number;
-                            /** @description The run that was the last one when it was written. */
+                            /** @description The run that was current when the message was written. */
                             run_id: string;
                             /**
-                             * @description summary: what the model is given in place of older messages.
+                             * @description summary: replaces older messages in the model’s context.
                              * @enum {string}
                              */
                             kind: "user" | "assistant" | "tool" | "summary";
@@ -4970,13 +4970,13 @@ export interface operations {
                             tool_calls: {
                                 [key: string]: unknown;
                             }[] | null;
-                            /** @description Who wrote it. Null: the model or a tool, or it is older than this field. */
+                            /** @description Author. Null: the model or a tool, or the message is older than this field. */
                             author: {
                                 /** @enum {string} */
                                 type: "key" | "device" | "member";
                                 id: string;
                             } | null;
-                            /** @description What a tool’s message answers. */
+                            /** @description For a tool message: the tool call that it answers. */
                             tool_call_id: string | null;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
@@ -5024,15 +5024,15 @@ export interface operations {
                             /** @enum {string} */
                             object: "run";
                             agent_id: string;
-                            /** @description From 1, in its agent. */
+                            /** @description Number within the agent, from 1. */
                             number: number;
                             /** @enum {string} */
                             status: "queued" | "running" | "completed" | "failed" | "cancelled";
-                            /** @description While it runs: cloning, working, committing, pushing. */
+                            /** @description Phase of a running run: cloning, working, committing or pushing. */
                             phase: string | null;
-                            /** @description What it says it has done. */
+                            /** @description Summary of the run, by the model. */
                             summary: string | null;
-                            /** @description Why it failed. */
+                            /** @description Reason of the failure. */
                             error: {
                                 /** @enum {string} */
                                 code: "start_timeout" | "agents_unavailable" | "repository_unavailable" | "repository_too_large" | "model_unavailable" | "insufficient_credit" | "rate_limited" | "provider_error" | "max_cost" | "max_steps" | "run_timeout" | "stalled" | "workspace_too_large" | "push_failed" | "worker_lost" | "internal_error";
@@ -5046,15 +5046,15 @@ export interface operations {
                                 /** @description USD, at most 9 decimals. */
                                 cost_usd: number;
                             };
-                            /** @description Calls of the model. */
+                            /** @description Number of model calls. */
                             steps: number;
                             /** @description Null: 100. */
                             max_steps: number | null;
-                            /** @description Null: no limit but the account’s. */
+                            /** @description Null: only the limits of the account. */
                             max_cost_usd: number | null;
-                            /** @description The commit that it left on the branch. */
+                            /** @description Commit of the run on the branch. */
                             commit: string | null;
-                            /** @description Whether the branch was pushed with it. */
+                            /** @description Whether this commit was pushed. */
                             pushed: boolean;
                             /** @description ISO 8601 UTC. */
                             cancel_requested_at: string | null;
@@ -5114,12 +5114,12 @@ export interface operations {
     getAgentsByIdEvents: {
         parameters: {
             query?: {
-                /** @description Whether to wait for what it does. `true` by default. */
+                /** @description Whether to wait for further events. Default: `true`. */
                 follow?: "true" | "false";
             };
             header?: {
                 /**
-                 * @description The number of the last event received.
+                 * @description Number of the last event received.
                  * @example 12
                  */
                 "last-event-id"?: string;
@@ -5170,44 +5170,44 @@ export interface operations {
                             /** @enum {string} */
                             object: "webhook";
                             url: string;
-                            /** @description Types of events; null: all. */
+                            /** @description Event types. Null: all. */
                             events: string[] | null;
                             description: string;
                             /**
-                             * @description disabled: nothing is sent to it.
+                             * @description disabled: the endpoint receives nothing.
                              * @enum {string}
                              */
                             status: "enabled" | "disabled";
                             /**
-                             * @description gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.
+                             * @description gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.
                              * @enum {string|null}
                              */
                             disabled_reason: "by_request" | "gone" | "failing" | "creator_gone" | null;
                             /** @description ISO 8601 UTC. */
                             disabled_at: string | null;
-                            /** @description The first failed attempt that no success has followed. */
+                            /** @description Time of the first failed attempt since the last success. */
                             failing_since: string | null;
-                            /** @description Until then the secret before the last rotation signs too. */
+                            /** @description Time until which the previous secret also signs. */
                             previous_secret_expires_at: string | null;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
-                            /** @description The newest; null: there is none. */
+                            /** @description Newest delivery. Null: none. */
                             last_delivery: {
                                 id: string;
                                 /**
-                                 * @description Of the event.
+                                 * @description Type of the event.
                                  * @enum {string}
                                  */
                                 type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                                 /**
-                                 * @description pending: it is being tried, or will be again.
+                                 * @description pending: an attempt is running or scheduled.
                                  * @enum {string}
                                  */
                                 status: "pending" | "delivered" | "failed";
                                 /** @description ISO 8601 UTC. */
                                 created_at: string;
                             } | null;
-                            /** @description How many of the last 24 hours, of the newest 1000, are what by now. */
+                            /** @description Number of deliveries by status in the last 24 hours, of the newest 1000. */
                             deliveries_24h: {
                                 delivered: number;
                                 failed: number;
@@ -5242,9 +5242,9 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url: string;
-                    /** @description The types that it is sent: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. null: all, also those that are yet to come. */
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. Null: all, including future types. */
                     events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test")[] | null;
-                    /** @description A note for people. */
+                    /** @description A note. */
                     description?: string;
                 };
             };
@@ -5258,28 +5258,28 @@ export interface operations {
                         /** @enum {string} */
                         object: "webhook";
                         url: string;
-                        /** @description Types of events; null: all. */
+                        /** @description Event types. Null: all. */
                         events: string[] | null;
                         description: string;
                         /**
-                         * @description disabled: nothing is sent to it.
+                         * @description disabled: the endpoint receives nothing.
                          * @enum {string}
                          */
                         status: "enabled" | "disabled";
                         /**
-                         * @description gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.
+                         * @description gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.
                          * @enum {string|null}
                          */
                         disabled_reason: "by_request" | "gone" | "failing" | "creator_gone" | null;
                         /** @description ISO 8601 UTC. */
                         disabled_at: string | null;
-                        /** @description The first failed attempt that no success has followed. */
+                        /** @description Time of the first failed attempt since the last success. */
                         failing_since: string | null;
-                        /** @description Until then the secret before the last rotation signs too. */
+                        /** @description Time until which the previous secret also signs. */
                         previous_secret_expires_at: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description What signs, shown this once. */
+                        /** @description Signing secret, returned only this once. */
                         secret: string;
                     };
                 };
@@ -5313,44 +5313,44 @@ export interface operations {
                         /** @enum {string} */
                         object: "webhook";
                         url: string;
-                        /** @description Types of events; null: all. */
+                        /** @description Event types. Null: all. */
                         events: string[] | null;
                         description: string;
                         /**
-                         * @description disabled: nothing is sent to it.
+                         * @description disabled: the endpoint receives nothing.
                          * @enum {string}
                          */
                         status: "enabled" | "disabled";
                         /**
-                         * @description gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.
+                         * @description gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.
                          * @enum {string|null}
                          */
                         disabled_reason: "by_request" | "gone" | "failing" | "creator_gone" | null;
                         /** @description ISO 8601 UTC. */
                         disabled_at: string | null;
-                        /** @description The first failed attempt that no success has followed. */
+                        /** @description Time of the first failed attempt since the last success. */
                         failing_since: string | null;
-                        /** @description Until then the secret before the last rotation signs too. */
+                        /** @description Time until which the previous secret also signs. */
                         previous_secret_expires_at: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description The newest; null: there is none. */
+                        /** @description Newest delivery. Null: none. */
                         last_delivery: {
                             id: string;
                             /**
-                             * @description Of the event.
+                             * @description Type of the event.
                              * @enum {string}
                              */
                             type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                             /**
-                             * @description pending: it is being tried, or will be again.
+                             * @description pending: an attempt is running or scheduled.
                              * @enum {string}
                              */
                             status: "pending" | "delivered" | "failed";
                             /** @description ISO 8601 UTC. */
                             created_at: string;
                         } | null;
-                        /** @description How many of the last 24 hours, of the newest 1000, are what by now. */
+                        /** @description Number of deliveries by status in the last 24 hours, of the newest 1000. */
                         deliveries_24h: {
                             delivered: number;
                             failed: number;
@@ -5411,12 +5411,12 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url?: string;
-                    /** @description The types that it is sent: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. null: all, also those that are yet to come. */
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. Null: all, including future types. */
                     events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test")[] | null;
-                    /** @description A note for people. */
+                    /** @description A note. */
                     description?: string;
                     /**
-                     * @description `enabled` also forgets past failures. What waits for one that is disabled fails.
+                     * @description `enabled` also resets the failure count. Pending deliveries of a disabled endpoint fail.
                      * @enum {string}
                      */
                     status?: "enabled" | "disabled";
@@ -5432,24 +5432,24 @@ export interface operations {
                         /** @enum {string} */
                         object: "webhook";
                         url: string;
-                        /** @description Types of events; null: all. */
+                        /** @description Event types. Null: all. */
                         events: string[] | null;
                         description: string;
                         /**
-                         * @description disabled: nothing is sent to it.
+                         * @description disabled: the endpoint receives nothing.
                          * @enum {string}
                          */
                         status: "enabled" | "disabled";
                         /**
-                         * @description gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.
+                         * @description gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.
                          * @enum {string|null}
                          */
                         disabled_reason: "by_request" | "gone" | "failing" | "creator_gone" | null;
                         /** @description ISO 8601 UTC. */
                         disabled_at: string | null;
-                        /** @description The first failed attempt that no success has followed. */
+                        /** @description Time of the first failed attempt since the last success. */
                         failing_since: string | null;
-                        /** @description Until then the secret before the last rotation signs too. */
+                        /** @description Time until which the previous secret also signs. */
                         previous_secret_expires_at: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
@@ -5480,7 +5480,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Seconds in which the old secret signs as well. 0: never again.
+                     * @description Seconds for which the old secret also signs. 0: not at all.
                      * @default 86400
                      */
                     overlap?: number;
@@ -5496,28 +5496,28 @@ export interface operations {
                         /** @enum {string} */
                         object: "webhook";
                         url: string;
-                        /** @description Types of events; null: all. */
+                        /** @description Event types. Null: all. */
                         events: string[] | null;
                         description: string;
                         /**
-                         * @description disabled: nothing is sent to it.
+                         * @description disabled: the endpoint receives nothing.
                          * @enum {string}
                          */
                         status: "enabled" | "disabled";
                         /**
-                         * @description gone: it answered 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; whoever enables it takes it over.
+                         * @description gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.
                          * @enum {string|null}
                          */
                         disabled_reason: "by_request" | "gone" | "failing" | "creator_gone" | null;
                         /** @description ISO 8601 UTC. */
                         disabled_at: string | null;
-                        /** @description The first failed attempt that no success has followed. */
+                        /** @description Time of the first failed attempt since the last success. */
                         failing_since: string | null;
-                        /** @description Until then the secret before the last rotation signs too. */
+                        /** @description Time until which the previous secret also signs. */
                         previous_secret_expires_at: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description What signs, shown this once. */
+                        /** @description Signing secret, returned only this once. */
                         secret: string;
                     };
                 };
@@ -5539,7 +5539,7 @@ export interface operations {
     getWebhooksByIdDeliveries: {
         parameters: {
             query?: {
-                /** @description Only these. */
+                /** @description Only deliveries with this status. */
                 status?: "pending" | "delivered" | "failed";
                 /** @description Items in the page, 1 to 100. */
                 limit?: number;
@@ -5564,35 +5564,35 @@ export interface operations {
                             webhook_id: string;
                             event_id: string;
                             /**
-                             * @description Of the event.
+                             * @description Type of the event.
                              * @enum {string}
                              */
                             type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                             /**
-                             * @description pending: it is being tried, or will be again.
+                             * @description pending: an attempt is running or scheduled.
                              * @enum {string}
                              */
                             status: "pending" | "delivered" | "failed";
-                            /** @description The newest, in their order. */
+                            /** @description The newest attempts, in order. */
                             attempts: {
-                                /** @description From 1, through all redeliveries. */
+                                /** @description Number of the attempt, from 1, across redeliveries. */
                                 number: number;
-                                /** @description When it began, ISO 8601 UTC. */
+                                /** @description Start of the attempt, ISO 8601 UTC. */
                                 at: string;
                                 duration_ms: number;
-                                /** @description Of the answer; null without one. */
+                                /** @description HTTP status. Null: no response. */
                                 status_code: number | null;
-                                /** @description Why it failed; null: it did not. */
+                                /** @description Reason of the failure. Null: success. */
                                 error: string | null;
-                                /** @description Its first 4 KiB. */
+                                /** @description First 4 KiB of the response body. */
                                 response_body: string | null;
                             }[];
-                            /** @description null: there is none. */
+                            /** @description Null: none. */
                             next_attempt_at: string | null;
-                            /** @description Why it failed, or why it was not tried. */
+                            /** @description Reason why it failed or was not attempted. */
                             error: string | null;
                             created_at: string;
-                            /** @description null while it is pending. */
+                            /** @description Null while the delivery is pending. */
                             ended_at: string | null;
                         }[];
                         has_more: boolean;
@@ -5632,37 +5632,37 @@ export interface operations {
                         webhook_id: string;
                         event_id: string;
                         /**
-                         * @description Of the event.
+                         * @description Type of the event.
                          * @enum {string}
                          */
                         type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                         /**
-                         * @description pending: it is being tried, or will be again.
+                         * @description pending: an attempt is running or scheduled.
                          * @enum {string}
                          */
                         status: "pending" | "delivered" | "failed";
-                        /** @description The newest, in their order. */
+                        /** @description The newest attempts, in order. */
                         attempts: {
-                            /** @description From 1, through all redeliveries. */
+                            /** @description Number of the attempt, from 1, across redeliveries. */
                             number: number;
-                            /** @description When it began, ISO 8601 UTC. */
+                            /** @description Start of the attempt, ISO 8601 UTC. */
                             at: string;
                             duration_ms: number;
-                            /** @description Of the answer; null without one. */
+                            /** @description HTTP status. Null: no response. */
                             status_code: number | null;
-                            /** @description Why it failed; null: it did not. */
+                            /** @description Reason of the failure. Null: success. */
                             error: string | null;
-                            /** @description Its first 4 KiB. */
+                            /** @description First 4 KiB of the response body. */
                             response_body: string | null;
                         }[];
-                        /** @description null: there is none. */
+                        /** @description Null: none. */
                         next_attempt_at: string | null;
-                        /** @description Why it failed, or why it was not tried. */
+                        /** @description Reason why it failed or was not attempted. */
                         error: string | null;
                         created_at: string;
-                        /** @description null while it is pending. */
+                        /** @description Null while the delivery is pending. */
                         ended_at: string | null;
-                        /** @description The body as it is sent. */
+                        /** @description Body of the request. */
                         payload: {
                             [key: string]: unknown;
                         };
@@ -5700,35 +5700,35 @@ export interface operations {
                         webhook_id: string;
                         event_id: string;
                         /**
-                         * @description Of the event.
+                         * @description Type of the event.
                          * @enum {string}
                          */
                         type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                         /**
-                         * @description pending: it is being tried, or will be again.
+                         * @description pending: an attempt is running or scheduled.
                          * @enum {string}
                          */
                         status: "pending" | "delivered" | "failed";
-                        /** @description The newest, in their order. */
+                        /** @description The newest attempts, in order. */
                         attempts: {
-                            /** @description From 1, through all redeliveries. */
+                            /** @description Number of the attempt, from 1, across redeliveries. */
                             number: number;
-                            /** @description When it began, ISO 8601 UTC. */
+                            /** @description Start of the attempt, ISO 8601 UTC. */
                             at: string;
                             duration_ms: number;
-                            /** @description Of the answer; null without one. */
+                            /** @description HTTP status. Null: no response. */
                             status_code: number | null;
-                            /** @description Why it failed; null: it did not. */
+                            /** @description Reason of the failure. Null: success. */
                             error: string | null;
-                            /** @description Its first 4 KiB. */
+                            /** @description First 4 KiB of the response body. */
                             response_body: string | null;
                         }[];
-                        /** @description null: there is none. */
+                        /** @description Null: none. */
                         next_attempt_at: string | null;
-                        /** @description Why it failed, or why it was not tried. */
+                        /** @description Reason why it failed or was not attempted. */
                         error: string | null;
                         created_at: string;
-                        /** @description null while it is pending. */
+                        /** @description Null while the delivery is pending. */
                         ended_at: string | null;
                     };
                 };
@@ -5765,35 +5765,35 @@ export interface operations {
                         webhook_id: string;
                         event_id: string;
                         /**
-                         * @description Of the event.
+                         * @description Type of the event.
                          * @enum {string}
                          */
                         type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
                         /**
-                         * @description pending: it is being tried, or will be again.
+                         * @description pending: an attempt is running or scheduled.
                          * @enum {string}
                          */
                         status: "pending" | "delivered" | "failed";
-                        /** @description The newest, in their order. */
+                        /** @description The newest attempts, in order. */
                         attempts: {
-                            /** @description From 1, through all redeliveries. */
+                            /** @description Number of the attempt, from 1, across redeliveries. */
                             number: number;
-                            /** @description When it began, ISO 8601 UTC. */
+                            /** @description Start of the attempt, ISO 8601 UTC. */
                             at: string;
                             duration_ms: number;
-                            /** @description Of the answer; null without one. */
+                            /** @description HTTP status. Null: no response. */
                             status_code: number | null;
-                            /** @description Why it failed; null: it did not. */
+                            /** @description Reason of the failure. Null: success. */
                             error: string | null;
-                            /** @description Its first 4 KiB. */
+                            /** @description First 4 KiB of the response body. */
                             response_body: string | null;
                         }[];
-                        /** @description null: there is none. */
+                        /** @description Null: none. */
                         next_attempt_at: string | null;
-                        /** @description Why it failed, or why it was not tried. */
+                        /** @description Reason why it failed or was not attempted. */
                         error: string | null;
                         created_at: string;
-                        /** @description null while it is pending. */
+                        /** @description Null while the delivery is pending. */
                         ended_at: string | null;
                     };
                 };
@@ -5822,12 +5822,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description ISO 8601: what has failed since then.
+                     * @description ISO 8601: only deliveries that failed at or after this time.
                      * @example 2026-01-31T00:00:00Z
                      */
                     failed_since: string;
                     /**
-                     * @description Only says how many there are, and sends nothing.
+                     * @description Counts the deliveries without sending them.
                      * @default false
                      */
                     dry_run?: boolean;
@@ -5839,7 +5839,7 @@ export interface operations {
             202: {
                 content: {
                     "application/json": {
-                        /** @description How many are on their way, or with `dry_run` would be; ask again while it is 10 000. */
+                        /** @description Number of deliveries that are resent, or with `dry_run` would be. Repeat the request while it is 10 000. */
                         redelivered: number;
                     };
                 };
@@ -5861,11 +5861,11 @@ export interface operations {
     getEvents: {
         parameters: {
             query?: {
-                /** @description Only this type. */
+                /** @description Only events of this type. */
                 type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
-                /** @description Only what is told of this agent: its last 1 000 runs. Nothing, once it is deleted. */
+                /** @description Only events of the last 1 000 runs of this agent. Empty after the agent is deleted. */
                 agent_id?: string;
-                /** @description deliveries: also to which endpoints each event went, and what became of that. */
+                /** @description `deliveries` adds the deliveries of each event. */
                 include?: "deliveries";
                 /** @description Items in the page, 1 to 100. */
                 limit?: number;
@@ -5885,27 +5885,27 @@ export interface operations {
                             /** @enum {string} */
                             object: "event";
                             /**
-                             * @description What happened.
+                             * @description Type of the event.
                              * @enum {string}
                              */
                             type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
-                            /** @description When it happened, ISO 8601 UTC. */
+                            /** @description Time of the event, ISO 8601 UTC. */
                             created_at: string;
                             data: {
                                 [key: string]: unknown;
                             };
-                            /** @description To each endpoint; only there with `include=deliveries`. */
+                            /** @description Deliveries of the event. Only with `include=deliveries`. */
                             deliveries?: {
                                 id: string;
                                 webhook_id: string;
-                                /** @description As it is now. */
+                                /** @description Current address of the endpoint. */
                                 webhook_url: string;
                                 /**
-                                 * @description pending: it is being tried, or will be again.
+                                 * @description pending: an attempt is running or scheduled.
                                  * @enum {string}
                                  */
                                 status: "pending" | "delivered" | "failed";
-                                /** @description ISO 8601 UTC; null: there is none. */
+                                /** @description ISO 8601 UTC. Null: none. */
                                 next_attempt_at: string | null;
                             }[];
                         }[];
@@ -5933,7 +5933,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Of the event.
+                     * @description Type of the event.
                      * @enum {string}
                      */
                     type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
@@ -5949,11 +5949,11 @@ export interface operations {
                         /** @enum {string} */
                         object: "event";
                         /**
-                         * @description What happened.
+                         * @description Type of the event.
                          * @enum {string}
                          */
                         type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
-                        /** @description When it happened, ISO 8601 UTC. */
+                        /** @description Time of the event, ISO 8601 UTC. */
                         created_at: string;
                         data: {
                             [key: string]: unknown;
@@ -5978,7 +5978,7 @@ export interface operations {
     getEventsStream: {
         parameters: {
             header?: {
-                /** @description The id of the last event received. */
+                /** @description ID of the last event received. */
                 "last-event-id"?: string;
             };
         };

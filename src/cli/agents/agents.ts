@@ -14,15 +14,11 @@ import {
   recordOf,
   timeText,
 } from '../output.ts'
-import { type Client, createClient } from '../remote/client.ts'
-import { chooseTarget, type TargetOptions } from '../remote/target.ts'
+import { type Client, clientOf } from '../remote/client.ts'
+import type { RemoteOptions, TargetOptions } from '../remote/target.ts'
 import { cut, failureText } from './events.ts'
 
-export interface AgentsOptions extends TargetOptions {
-  readonly json?: boolean
-}
-
-export interface ListOptions extends AgentsOptions {
+export interface ListOptions extends RemoteOptions {
   readonly status?: string
   readonly repository?: string
   readonly all?: boolean
@@ -31,7 +27,7 @@ export interface ListOptions extends AgentsOptions {
 const NAME_CHARACTERS = 40
 
 export async function agentsList(options: ListOptions): Promise<void> {
-  const client = createClient(await chooseTarget(options))
+  const client = await clientOf(options)
   const page = options.all === true ? await everyAgent(client, options) : await client.get(pathOf(options))
   if (options.json === true) return print(jsonLine(page))
   const rows = itemsOf(page).map((agent) => [
@@ -46,8 +42,8 @@ export async function agentsList(options: ListOptions): Promise<void> {
   if (recordOf(page)['has_more'] === true) note('More agents exist: pass --all to list them.')
 }
 
-export async function agentsShow(id: string, options: AgentsOptions): Promise<void> {
-  const client = createClient(await chooseTarget(options))
+export async function agentsShow(id: string, options: RemoteOptions): Promise<void> {
+  const client = await clientOf(options)
   const agent = recordOf(await client.get(`/agents/${id}`))
   if (options.json === true) return print(jsonLine(agent))
   const [run = {}] = itemsOf(await client.get(`/agents/${id}/runs?limit=1`))
@@ -57,8 +53,8 @@ export async function agentsShow(id: string, options: AgentsOptions): Promise<vo
   await print(`${lines.join('')}${summary === '' ? '' : `${heading}${summary}`}`)
 }
 
-export async function agentsCancel(id: string, options: AgentsOptions): Promise<void> {
-  const client = createClient(await chooseTarget(options))
+export async function agentsCancel(id: string, options: RemoteOptions): Promise<void> {
+  const client = await clientOf(options)
   const agent = recordOf(await client.send('POST', `/agents/${id}/cancel`))
   if (options.json === true) return print(jsonLine(agent))
   await print(
@@ -137,7 +133,7 @@ function numberText(value: unknown): string {
 /* `turnpike agents diff`: unchanged bytes for programs, escaped and coloured for a terminal. */
 
 export async function agentsDiff(id: string, options: TargetOptions): Promise<void> {
-  const { text, headers } = await createClient(await chooseTarget(options)).read(`/agents/${id}/diff`)
+  const { text, headers } = await (await clientOf(options)).read(`/agents/${id}/diff`)
   await print(process.stdout.isTTY ? colouredDiff(text, process.stdout) : text)
   if (headers.get('x-turnpike-truncated') !== 'true') return
   note('The diff is too large and was truncated.')

@@ -6,13 +6,12 @@ import { promisify } from 'node:util'
 import { textOf } from '../../lib/json.ts'
 import { isAgentId, isRepository, wrongUsage } from '../option-values.ts'
 import { jsonLine, note, plainLine, print, recordOf } from '../output.ts'
-import { createClient, postIdempotent } from '../remote/client.ts'
-import { chooseTarget } from '../remote/target.ts'
-import type { AgentsOptions } from './agents.ts'
+import { clientOf, postIdempotent } from '../remote/client.ts'
+import type { RemoteOptions } from '../remote/target.ts'
 import { cut, FROM_NOW_ON } from './events.ts'
 import { waitForAgent } from './watch.ts'
 
-export interface PromptOptions extends AgentsOptions {
+export interface PromptOptions extends RemoteOptions {
   readonly wait?: boolean
 }
 
@@ -31,7 +30,7 @@ const NAME_CHARACTERS = 100
 export async function agentsCreate(argument: string | undefined, options: CreateOptions): Promise<void> {
   const prompt = await readPrompt(argument)
   const repository = options.repository ?? (await inferRepository())
-  const client = createClient(await chooseTarget(options))
+  const client = await clientOf(options)
   const agent = recordOf(await postIdempotent(client, '/agents', requestBody({ ...options, repository, prompt })))
   const agentId = textOf(agent['id'])
   if (!isAgentId(agentId)) throw new Error(`${client.target.url} returned no agent ID.`)
@@ -49,7 +48,7 @@ export async function agentsFollowUp(
   { wait, json, ...target }: PromptOptions,
 ): Promise<void> {
   const prompt = await readPrompt(argument)
-  const client = createClient(await chooseTarget(target))
+  const client = await clientOf(target)
   const agent = recordOf(await postIdempotent(client, `/agents/${agentId}/followup`, { prompt }))
   const isRunning = agent['status'] === 'running'
   const status = isRunning

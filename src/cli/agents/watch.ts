@@ -3,19 +3,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { jsonLine, note, print, recordOf } from '../output.ts'
-import { type Client, createClient, mayPass } from '../remote/client.ts'
+import { type Client, clientOf, mayPass } from '../remote/client.ts'
 import { CONNECTION_NOTES, untilStopped } from '../remote/event-stream.ts'
-import { chooseTarget, type TargetOptions } from '../remote/target.ts'
+import type { RemoteOptions } from '../remote/target.ts'
 import { isActive, summaryOf } from './agents.ts'
 import { type AgentEvent, agentLogLine, failureText, followAgent } from './events.ts'
 
-export interface LogsOptions extends TargetOptions {
+export interface LogsOptions extends RemoteOptions {
   readonly follow?: boolean
-  readonly json?: boolean
 }
 
 export async function agentsLogs(id: string, { follow, json, ...target }: LogsOptions): Promise<void> {
-  const client = createClient(await chooseTarget(target))
+  const client = await clientOf(target)
   const onEvent = (event: AgentEvent) => {
     process.stdout.write(json === true ? jsonLine(event.whole) : agentLogLine(event, process.stdout))
   }

@@ -1,91 +1,68 @@
 /** `turnpike whoami`, `turnpike models` and `turnpike usage`: print what a server reports. */
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { textTable } from '../../lib/table.ts'
-import { dollars, jsonLine, plainLine } from '../output.ts'
-import { createClient } from './client.ts'
-import { chooseTarget, type Target, type TargetOptions } from './target.ts'
+import { dollars, itemsOf, jsonLine, plainLine, recordOf } from '../output.ts'
+import { clientOf, createClient } from './client.ts'
+import { chooseTarget, type RemoteOptions, type Target } from './target.ts'
 
-export interface WhoamiOptions extends TargetOptions {
-  readonly json?: boolean
-}
-
-export async function whoami(options: WhoamiOptions): Promise<void> {
+export async function whoami(options: RemoteOptions): Promise<void> {
   const target = await chooseTarget(options)
   const me = await createClient(target).get('/me')
   if (options.json === true) return void process.stdout.write(jsonLine(me))
-  const lines = describe(isRecord(me) ? me : {}, target)
+  const lines = describe(recordOf(me), target)
   process.stdout.write(lines.map(([name, text]) => `${name.padEnd(9)} ${plainLine(text)}\n`).join(''))
 }
 
 function describe(me: Json, { url, profile }: Target): readonly (readonly [name: string, text: string])[] {
-  const [user, account, credential] = ['user', 'account', 'credential'].map((name) => partOf(me, name))
-  const person = textOf(user?.['email'])
+  const [user, account, credential] = [recordOf(me['user']), recordOf(me['account']), recordOf(me['credential'])]
+  const person = textOf(user['email'])
   const role = textOf(me['role'])
-  const expires = textOf(credential?.['expires_at'])
-  const scopes: readonly unknown[] = Array.isArray(credential?.['scopes']) ? credential['scopes'] : []
+  const expires = textOf(credential['expires_at'])
+  const scopes: readonly unknown[] = Array.isArray(credential['scopes']) ? credential['scopes'] : []
   return [
     ['server', url],
     ['profile', profile?.name ?? 'none: the key in TURNPIKE_API_KEY'],
     ['user', person === '' ? 'none: a key of the account' : `${person}${role === '' ? '' : ` (${role})`}`],
-    ['account', `${textOf(account?.['name'])} (${textOf(account?.['id'])}), plan ${textOf(account?.['plan'])}`],
-    [
-      'with',
-      `${textOf(credential?.['kind'])} ${textOf(credential?.['id'])}${expires === '' ? '' : `, until ${expires}`}`,
-    ],
+    ['account', `${textOf(account['name'])} (${textOf(account['id'])}), plan ${textOf(account['plan'])}`],
+    ['with', `${textOf(credential['kind'])} ${textOf(credential['id'])}${expires === '' ? '' : `, until ${expires}`}`],
     ['may', scopes.map(textOf).join(', ')],
   ]
 }
 
-function partOf(me: Json, name: string): Json {
-  const part = me[name]
-  return isRecord(part) ? part : {}
-}
-
-export interface ModelsOptions extends TargetOptions {
-  readonly json?: boolean
-}
-
-export async function models(options: ModelsOptions): Promise<void> {
-  const answer = await createClient(await chooseTarget(options)).get('/models')
+export async function models(options: RemoteOptions): Promise<void> {
+  const answer = await (await clientOf(options)).get('/models')
   if (options.json === true) return void process.stdout.write(jsonLine(answer))
   const header = ['MODEL', 'OWNER', 'CONTEXT', 'MAX OUTPUT', 'INPUT $/M', 'OUTPUT $/M', 'CAN']
-  process.stdout.write(textTable(header, listedModels(answer).map(rowOf)))
+  process.stdout.write(textTable(header, itemsOf(answer).map(rowOf)))
 }
 
 function rowOf(model: Json): readonly string[] {
-  const pricing = isRecord(model['pricing']) ? model['pricing'] : {}
-  const abilities = isRecord(model['capabilities']) ? Object.entries(model['capabilities']) : []
+  const pricing = recordOf(model['pricing'])
+  const capabilities = Object.entries(recordOf(model['capabilities']))
   return [
     textOf(model['id']),
     textOf(model['owned_by']),
-    countText(model['context_window']),
-    countText(model['max_output_tokens']),
+    count(model['context_window']),
+    count(model['max_output_tokens']),
     priceText(pricing['input_per_million']),
     priceText(pricing['output_per_million']),
-    abilities.flatMap(([name, has]) => (has === true ? [name] : [])).join(','),
+    capabilities.flatMap(([name, has]) => (has === true ? [name] : [])).join(','),
   ].map(plainLine)
 }
 
-const countText = (value: unknown) => (typeof value === 'number' ? String(value) : '-')
 const priceText = (value: unknown) => (typeof value === 'number' ? dollars(value).slice(1) : '-')
 
-function listedModels(answer: unknown): readonly Json[] {
-  const data = isRecord(answer) ? answer['data'] : undefined
-  return Array.isArray(data) ? data.filter(isRecord) : []
-}
-
-/** The first that answers in text and may be called; one without a price may not. */
+/** Returns the ID of the first model with a price that answers in text. */
 export function firstForChat(answer: unknown): string | undefined {
-  const found = listedModels(answer).find((model) => {
+  const found = itemsOf(answer).find((model) => {
     const { architecture, pricing } = model
-    const modalities = isRecord(architecture) ? architecture['output_modalities'] : undefined
+    const modalities = recordOf(architecture)['output_modalities']
     return pricing !== null && (!Array.isArray(modalities) || modalities.includes('text'))
   })
   return found === undefined ? undefined : textOf(found['id']) || undefined
 }
 
-export interface UsageOptions extends TargetOptions {
-  readonly json?: boolean
+export interface UsageOptions extends RemoteOptions {
   /** Unix milliseconds. */
   readonly periodStart?: number
   readonly periodEnd?: number
@@ -93,9 +70,9 @@ export interface UsageOptions extends TargetOptions {
 }
 
 export async function usage(options: UsageOptions): Promise<void> {
-  const answer = await createClient(await chooseTarget(options)).get(`/usage${queryOf(options)}`)
+  const answer = await (await clientOf(options)).get(`/usage${queryOf(options)}`)
   if (options.json === true) return void process.stdout.write(jsonLine(answer))
-  const report = isRecord(answer) ? answer : {}
+  const report = recordOf(answer)
   process.stdout.write(`${totals(report)}\n${tableOf(report, options.groupBy)}`)
 }
 

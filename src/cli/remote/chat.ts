@@ -7,8 +7,8 @@ import { wrongUsage } from '../option-values.ts'
 import { dollars } from '../output.ts'
 import { firstForChat } from './account.ts'
 import { type AnswerEnd, type AnswerRequest, type Message, streamAnswer } from './answer.ts'
-import { type Client, createClient } from './client.ts'
-import { chooseTarget, type TargetOptions } from './target.ts'
+import { type Client, clientOf } from './client.ts'
+import type { TargetOptions } from './target.ts'
 
 export interface ChatOptions extends TargetOptions {
   readonly model?: string
@@ -19,7 +19,7 @@ export async function chat(argument: string | undefined, options: ChatOptions): 
   if (argument !== undefined && options.model !== undefined && argument !== options.model) {
     throw wrongUsage('the argument and --model name different models.')
   }
-  const client = createClient(await chooseTarget(options))
+  const client = await clientOf(options)
   const question = process.stdin.isTTY ? undefined : await readAll(process.stdin)
   if (question?.trim() === '') throw wrongUsage('standard input is empty.')
   const model = argument ?? options.model ?? (await defaultModel(client))

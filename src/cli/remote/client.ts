@@ -5,21 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord, textOf } from '../../lib/json.ts'
 import { signedOut } from './auth/bearer.ts'
 import { type Answer, ask, errorTextOf, open, UnreachableError } from './http.ts'
-import type { Target } from './target.ts'
+import { chooseTarget, type Target, type TargetOptions } from './target.ts'
 
 export interface Client {
   readonly target: Target
   /** Returns the JSON of a path below `/v1`. Rejects with the server's message, or with advice. */
   get(path: string): Promise<unknown>
-  /** What a change is answered with; undefined where the answer has no content. Rejects as `get` does. */
+  /** Returns the JSON of the response; undefined for an empty one. Rejects as `get` does. */
   send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown>
-  /** A change that the server makes once, however often it is sent with this key. Rejects as `get` does. */
+  /** Sends a change that the server applies once per idempotency key. Rejects as `get` does. */
   sendOnce(path: string, body: object, idempotencyKey: string): Promise<unknown>
-  /** Plain text, as it is. Rejects as `get` does. */
+  /** Returns plain text unchanged. Rejects as `get` does. */
   read(path: string): Promise<Pick<Answer, 'text' | 'headers'>>
-  /** An answer that comes piece by piece. */
+  /** Returns the response of a streaming request once its headers have arrived. */
   stream(path: string, body: object, signal: AbortSignal): Promise<Response>
-  /** Events for as long as the server sends them, after the one named. */
+  /** Opens an event stream that resumes after `lastEventId`. */
   listen(path: string, listening: Listening): Promise<Response>
 }
 
@@ -33,7 +33,7 @@ export interface Listening {
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly status: number
-  /** '' where the answer has none. */
+  /** '' if the response has none. */
   readonly code: string
   constructor(message: string, { status, code = '' }: { readonly status: number; readonly code?: string }) {
     super(message)
@@ -42,10 +42,15 @@ export class RefusedError extends Error {
   }
 }
 
-/** Whether the same may succeed a little later. */
+/** Whether the same request may succeed a little later. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof RefusedError) return error.status >= 500 || error.status === 429 || error.status === 408
   return error instanceof UnreachableError
+}
+
+/** Returns a client of the server and identity that the options select. */
+export async function clientOf(options: TargetOptions): Promise<Client> {
+  return createClient(await chooseTarget(options))
 }
 
 export function createClient(target: Target): Client {
@@ -110,7 +115,7 @@ async function streamed(target: Target, response: Response): Promise<Response> {
   throw refusal(target, { status: response.status, json: await response.json().catch(() => undefined) })
 }
 
-/** Asks once more with another credential after a 401, where there is one. */
+/** Repeats a request once with a renewed credential after a 401, if there is one. */
 async function authorized<Given extends { readonly status: number }>(
   { bearer, url, profile }: Target,
   send: (headers: Readonly<Record<string, string>>) => Promise<Given>,
@@ -135,10 +140,10 @@ function notOurs({ url }: Target): never {
   throw new Error(`${url} is not a Turnpike server. Check the address.`)
 }
 
-/** Before the second, the third and the fourth attempt. */
+/** Delays before the second, third and fourth attempt. */
 const WAITS_MS: readonly number[] = [300, 700, 2_000]
 
-/** Sends it again, with the same key, where it was not answered or the server was busy. Rejects as `Client.get` does. */
+/** Sends a request, and again with the same key if there was no response or the server was busy. Rejects as `get` does. */
 export async function postIdempotent(client: Client, path: string, body: object): Promise<unknown> {
   const key = randomUUID()
   for (const waitMs of WAITS_MS) {
@@ -152,7 +157,7 @@ export async function postIdempotent(client: Client, path: string, body: object)
   return client.sendOnce(path, body, key).catch(leaveOpen)
 }
 
-/** What a server has switched off stays off for these few seconds. */
+/** A disabled feature stays disabled for the seconds of the retries. */
 function helpsToRepeat(error: unknown): boolean {
   return mayPass(error) && !(error instanceof RefusedError && error.code === 'agents_unavailable')
 }

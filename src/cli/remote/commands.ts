@@ -1,9 +1,7 @@
 /** Defines the commands that call a server over HTTP. Names and flags are a contract with scripts. */
 import { type Command, Option } from 'commander'
 import { AGENT_STATUSES } from '../../domain/agent.ts'
-import type { AgentsOptions, ListOptions } from '../agents/agents.ts'
-import type { CreateOptions as AgentCreateOptions, PromptOptions } from '../agents/create.ts'
-import type { LogsOptions } from '../agents/watch.ts'
+import { lazily } from '../lazy-action.ts'
 import {
   parseAgentId,
   parseDeliveryId,
@@ -21,13 +19,8 @@ import {
   parseWholeNumber,
 } from '../option-values.ts'
 import type { ListenOptions } from '../webhooks/listen.ts'
-import type { CreateOptions, DeliveriesOptions, ResendOptions, WebhooksOptions } from '../webhooks/webhooks.ts'
-import type { ModelsOptions, UsageOptions, WhoamiOptions } from './account.ts'
 import { parseProfileName } from './auth/profiles.ts'
-import type { ChatOptions } from './chat.ts'
 import { setClientVersion } from './http.ts'
-import type { LoginOptions, LogoutOptions } from './login.ts'
-import type { TargetOptions } from './target.ts'
 
 /** @param version Sent to servers in `User-Agent`. */
 export function addRemoteCommands(program: Command, version: string): void {
@@ -44,31 +37,31 @@ function addSignIn(program: Command): void {
     .description('sign in to a server by approving this device in a browser')
     .option('--open', 'open the approval page in a browser')
     .option('--insecure-file', 'store the tokens in a file (mode 0600), for machines without a credential store')
-    .action(async (options: LoginOptions) => (await import('./login.ts')).login(options))
+    .action(lazily(() => import('./login.ts'), 'login'))
   program
     .command('logout')
     .description('sign out: revoke the tokens at the server and delete them from this machine')
     .addOption(profileOption())
     .option('--all', 'sign out of every profile')
-    .action(async (options: LogoutOptions) => (await import('./login.ts')).logout(options))
+    .action(lazily(() => import('./login.ts'), 'logout'))
   withTarget(program.command('whoami'))
     .description('show the server and the identity that commands use')
     .option('--json', 'print JSON')
-    .action(async (options: WhoamiOptions) => (await import('./account.ts')).whoami(options))
+    .action(lazily(() => import('./account.ts'), 'whoami'))
 }
 
 function addReports(program: Command): void {
   withTarget(program.command('models'))
     .description('list the available models and their prices')
     .option('--json', 'print JSON')
-    .action(async (options: ModelsOptions) => (await import('./account.ts')).models(options))
+    .action(lazily(() => import('./account.ts'), 'models'))
   withTarget(program.command('usage'))
     .description('show usage and remaining credit (default: the current month)')
     .option('--period-start <time>', 'start of the period, ISO 8601 in UTC', parseTime)
     .option('--period-end <time>', 'end of the period, exclusive', parseTime)
     .addOption(new Option('--group-by <what>', 'group the totals by').choices(['model', 'key', 'day', 'agent']))
     .option('--json', 'print JSON')
-    .action(async (options: UsageOptions) => (await import('./account.ts')).usage(options))
+    .action(lazily(() => import('./account.ts'), 'usage'))
 }
 
 function addChat(program: Command): void {
@@ -77,7 +70,7 @@ function addChat(program: Command): void {
     .argument('[model]', 'ID of the model (default: the first one that the server lists)', parseName)
     .option('--model <id>', 'same as the argument', parseName)
     .option('--system <text>', 'system prompt')
-    .action(async (model: string | undefined, options: ChatOptions) => (await import('./chat.ts')).chat(model, options))
+    .action(lazily(() => import('./chat.ts'), 'chat'))
 }
 
 function addAgents(program: Command): void {
@@ -102,25 +95,19 @@ function addAgentRuns(agents: Command): void {
     .option('--max-steps <count>', 'limit of model calls in a run', parseMaxSteps)
     .option('--wait', 'wait until the agent ends and print its summary; exit code 1 unless it completes')
     .option('--json', 'print JSON')
-    .action(async (prompt: string | undefined, options: AgentCreateOptions) =>
-      (await import('../agents/create.ts')).agentsCreate(prompt, options),
-    )
+    .action(lazily(() => import('../agents/create.ts'), 'agentsCreate'))
   withTarget(agents.command('follow-up'))
     .description('send a follow-up to an agent; starts another run if it has ended')
     .argument('<id>', 'ID of the agent', parseAgentId)
     .argument('[prompt]', "the task; '-' or no argument reads standard input")
     .option('--wait', 'wait until the agent ends and print its summary; exit code 1 unless it completes')
     .option('--json', 'print JSON')
-    .action(async (id: string, prompt: string | undefined, options: PromptOptions) =>
-      (await import('../agents/create.ts')).agentsFollowUp(id, prompt, options),
-    )
+    .action(lazily(() => import('../agents/create.ts'), 'agentsFollowUp'))
   withTarget(agents.command('cancel'))
     .description('cancel a queued or running agent; its work is kept')
     .argument('<id>', 'ID of the agent', parseAgentId)
     .option('--json', 'print JSON')
-    .action(async (id: string, options: AgentsOptions) =>
-      (await import('../agents/agents.ts')).agentsCancel(id, options),
-    )
+    .action(lazily(() => import('../agents/agents.ts'), 'agentsCancel'))
 }
 
 function addAgentViews(agents: Command): void {
@@ -130,22 +117,22 @@ function addAgentViews(agents: Command): void {
     .option('--repository <name>', 'only agents of organisation/repository', parseRepository)
     .option('--all', 'all agents, not only the newest page')
     .option('--json', 'print JSON')
-    .action(async (options: ListOptions) => (await import('../agents/agents.ts')).agentsList(options))
+    .action(lazily(() => import('../agents/agents.ts'), 'agentsList'))
   withTarget(agents.command('show'))
     .description('show an agent')
     .argument('<id>', 'ID of the agent', parseAgentId)
     .option('--json', 'print JSON')
-    .action(async (id: string, options: AgentsOptions) => (await import('../agents/agents.ts')).agentsShow(id, options))
+    .action(lazily(() => import('../agents/agents.ts'), 'agentsShow'))
   withTarget(agents.command('logs'))
     .description('show the log of an agent')
     .argument('<id>', 'ID of the agent', parseAgentId)
     .option('-f, --follow', 'follow the log until the agent ends')
     .option('--json', 'print the events as JSON, one per line')
-    .action(async (id: string, options: LogsOptions) => (await import('../agents/watch.ts')).agentsLogs(id, options))
+    .action(lazily(() => import('../agents/watch.ts'), 'agentsLogs'))
   withTarget(agents.command('diff'))
     .description('print the changes of an agent as a unified diff')
     .argument('<id>', 'ID of the agent', parseAgentId)
-    .action(async (id: string, options: TargetOptions) => (await import('../agents/agents.ts')).agentsDiff(id, options))
+    .action(lazily(() => import('../agents/agents.ts'), 'agentsDiff'))
 }
 
 /** @param version Sent to receivers in `User-Agent`. */
@@ -176,41 +163,33 @@ function addSending(webhooks: Command): void {
     .description('create a test event with sample data; it is delivered like any other')
     .argument('<event>', 'type of the event', parseEventType)
     .option('--json', 'print JSON')
-    .action(async (event: string, options: WebhooksOptions) =>
-      (await import('../webhooks/webhooks.ts')).webhooksTrigger(event, options),
-    )
+    .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksTrigger'))
   withTarget(webhooks.command('resend'))
     .description('resend a delivery, or all failed deliveries of an endpoint')
     .argument('[delivery]', 'ID of the delivery', parseDeliveryId)
     .option('--webhook <id>', 'ID of the endpoint (default: the endpoint of the delivery)', parseWebhookId)
     .option('--failed-since <time>', 'resend what failed since this time, or in the last 2h', parsePastTime)
     .option('--json', 'print JSON')
-    .action(async (delivery: string | undefined, options: ResendOptions) =>
-      (await import('../webhooks/webhooks.ts')).webhooksResend(delivery, options),
-    )
+    .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksResend'))
 }
 
 function addEndpoints(webhooks: Command): void {
   withTarget(webhooks.command('list'))
     .description('list the endpoints of an account')
     .option('--json', 'print JSON')
-    .action(async (options: WebhooksOptions) => (await import('../webhooks/webhooks.ts')).webhooksList(options))
+    .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksList'))
   withTarget(webhooks.command('create'))
     .description('create an endpoint and print its secret, which is shown only once')
     .argument('<url>', 'URL that receives the events', parseName)
     .option('--events <list>', 'comma-separated event types (default: all)', parseEventTypes)
     .option('--description <text>', 'description of the endpoint')
     .option('--json', 'print JSON')
-    .action(async (url: string, options: CreateOptions) =>
-      (await import('../webhooks/webhooks.ts')).webhooksCreate(url, options),
-    )
+    .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksCreate'))
   withTarget(webhooks.command('delete'))
     .description('delete an endpoint and its deliveries')
     .argument('<id>', 'ID of the endpoint', parseWebhookId)
     .option('--json', 'print JSON')
-    .action(async (id: string, options: WebhooksOptions) =>
-      (await import('../webhooks/webhooks.ts')).webhooksDelete(id, options),
-    )
+    .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksDelete'))
   withTarget(webhooks.command('deliveries'))
     .description('list the deliveries to an endpoint, newest first')
     .argument('<id>', 'ID of the endpoint', parseWebhookId)
@@ -220,9 +199,7 @@ function addEndpoints(webhooks: Command): void {
     .option('--limit <count>', 'page size, 1 to 100 (default: 20)', parseWholeNumber)
     .option('--cursor <cursor>', 'continue after the previous page')
     .option('--json', 'print JSON')
-    .action(async (id: string, options: DeliveriesOptions) =>
-      (await import('../webhooks/webhooks.ts')).webhooksDeliveries(id, options),
-    )
+    .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksDeliveries'))
 }
 
 /** Adds the flags that select the server and the identity. */

@@ -5,6 +5,7 @@ import type { Config } from '../../config/schema.ts'
 import { isLoopbackUrl } from '../../lib/ip-address.ts'
 import { loadCliConfig } from '../configuration.ts'
 import { parseServerUrl, wrongUsage } from '../option-values.ts'
+import type { JsonOption } from '../output.ts'
 import { type Bearer, keyBearer, loginCommand, profileBearer } from './auth/bearer.ts'
 import { openStore } from './auth/credential-store.ts'
 import { configFolder } from './auth/private-files.ts'
@@ -15,15 +16,18 @@ export interface TargetOptions {
   readonly profile?: string
 }
 
+/** Options of commands that print a response of the server. */
+export interface RemoteOptions extends TargetOptions, JsonOption {}
+
 export interface Target {
   /** Without trailing slash. */
   readonly url: string
   readonly bearer: Bearer
-  /** Undefined: an API key speaks for itself. */
+  /** Undefined: an API key is used. */
   readonly profile: Profile | undefined
 }
 
-/** `--url` or TURNPIKE_URL, else the server signed in to, else the one of the local configuration. Rejects with what to do. */
+/** Uses `--url` or TURNPIKE_URL, else the server signed in to, else that of the local configuration. Rejects with advice. */
 export async function chooseTarget(options: TargetOptions): Promise<Target> {
   const folder = configFolder()
   const settings = readSettings()
@@ -129,7 +133,7 @@ const EVERYWHERE: ReadonlyMap<string, string> = new Map([
   ['::', '::1'],
 ])
 
-/** The service of this machine's configuration. Never an address elsewhere: it may stand in a file that came with a folder. */
+/** Returns the URL of the local gateway. Rejects other hosts, since a configuration file may come with a cloned folder. */
 export function localUrl({ server: { host, port } }: Config): string {
   const address = EVERYWHERE.get(host) ?? host
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`

@@ -1,24 +1,24 @@
-/** `turnpike webhooks listen`: an account's events on this machine, shown, or posted to a receiver under development. */
+/** `turnpike webhooks listen`: prints an account's events on this machine, or posts them to a receiver under development. */
 
 import { styleText } from 'node:util'
 import { WEBHOOK_EVENT_TYPES } from '../../domain/webhook-event.ts'
 import { webhookKey } from '../../domain/webhook-signature.ts'
 import { isRecord, parseJson } from '../../lib/json.ts'
 import { wrongUsage } from '../option-values.ts'
-import { jsonLine, plainLine } from '../output.ts'
+import { jsonLine, note, plainLine } from '../output.ts'
 import { configFolder } from '../remote/auth/private-files.ts'
 import { createClient } from '../remote/client.ts'
-import { chooseTarget, type Target, type TargetOptions } from '../remote/target.ts'
+import { CONNECTION_NOTES, untilStopped } from '../remote/event-stream.ts'
+import { chooseTarget, type RemoteOptions, type Target } from '../remote/target.ts'
 import { type FeedEvent, followEvents } from './event-feed.ts'
 import { createForwarder, type Forwarder, localWebhookSecret, type Receipt } from './forwarding.ts'
 
-export interface ListenOptions extends TargetOptions {
+export interface ListenOptions extends RemoteOptions {
   readonly forward?: URL
-  /** Types of events; without it, all. */
+  /** Event types (default: all). */
   readonly events?: readonly string[]
   readonly secret?: string
   readonly printJson?: boolean
-  readonly json?: boolean
 }
 
 /** Concurrent deliveries, as a server has for one endpoint. */
@@ -30,33 +30,24 @@ export async function webhooksListen(options: ListenOptions, version: string): P
   const target = await chooseTarget(options)
   const { forward, printJson, json } = options
   const display = createDisplay({ isJson: (printJson ?? json) === true, isForwarding: forward !== undefined })
-  const stopping = new AbortController()
-  const stop = () => stopping.abort()
-  process.once('SIGINT', stop).once('SIGTERM', stop)
-  try {
-    const { signal } = stopping
-    const secret = forward === undefined ? undefined : (options.secret ?? (await ownSecret(target)))
+  await untilStopped(async (signal) => {
+    const secret =
+      forward === undefined ? undefined : (options.secret ?? (await localWebhookSecret(configFolder(), target)))
     if (secret !== undefined) display.secret(secret)
     const forwarder =
       forward === undefined || secret === undefined
         ? undefined
         : createForwarder({ url: forward, secret, signal, userAgent: `Turnpike-Webhooks/${version}` })
     await listen({ options, target, display, forwarder, signal })
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop)
-  }
+  })
 }
 
 function checkSecret({ secret, forward }: ListenOptions): void {
   if (secret === undefined) return
-  // it is not in the message: what is nearly a secret may be one with a slip
+  // the message does not contain it: it may be a valid secret with a typing error
   if (webhookKey(secret) === undefined)
     throw wrongUsage('--secret: allowed: whsec_ followed by 24 to 64 bytes in base64.')
   if (forward === undefined) throw wrongUsage('--secret requires --forward: only forwarded events are signed.')
-}
-
-function ownSecret(target: Target): Promise<string> {
-  return localWebhookSecret(configFolder(), target)
 }
 
 interface Listening {
@@ -78,9 +69,9 @@ async function listen({ options, target, display, forwarder, signal }: Listening
       signal,
       onConnected(lostMs) {
         isConnected = true
-        display.note(lostMs === undefined ? opening(target, forward) : regained(lostMs))
+        note(lostMs === undefined ? opening(target, forward) : regained(lostMs))
       },
-      onLost: (reason) => display.note(`Connection lost: ${reason}. Reconnecting.`),
+      onLost: CONNECTION_NOTES.onLost,
       async onEvent(event) {
         if (types?.includes(event.type) === false) return
         display.event(event)
@@ -109,9 +100,9 @@ function regained(lostMs: number): string {
 }
 
 interface Slots {
-  /** Resolves when the work has begun; it may take its time. The work never rejects. */
+  /** Resolves when the work has started. The work must not reject. */
   use(work: () => Promise<void>): Promise<void>
-  /** Resolves when all of it is done. */
+  /** Resolves when all work is done. */
   end(): Promise<void>
 }
 
@@ -128,24 +119,22 @@ function createSlots(most: number): Slots {
 }
 
 interface Display {
-  /** The first line there is. */
+  /** Prints the signing secret as the first line. */
   secret(secret: string): void
   event(event: FeedEvent): void
   receipt(event: FeedEvent, receipt: Receipt): void
-  /** A line for people, on standard error. */
-  note(text: string): void
-  /** What has been shown, in numbers. */
+  /** Writes the counts to standard error. */
   summary(): void
 }
 
 interface DisplayOptions {
-  /** Standard output gets bodies and nothing else, one a line. */
+  /** Standard output gets only bodies, one per line. */
   readonly isJson: boolean
-  /** Events are forwarded: their lines are those of the receipts. */
+  /** Events are forwarded, and receipts are printed instead of them. */
   readonly isForwarding: boolean
 }
 
-/** Of the response of a receiver that failed. */
+/** Length of the printed part of a failed receiver's response. */
 const SHOWN_CHARACTERS = 200
 const TYPE_WIDTH = Math.max(...WEBHOOK_EVENT_TYPES.map((type) => type.length))
 
@@ -170,7 +159,6 @@ function createDisplay({ isJson, isForwarding }: DisplayOptions): Display {
       const parts = [head(event), code, `${durationMs} ms`, failureTextOf(receipt)]
       lines.write(`${parts.filter((part) => part !== '').join('  ')}\n`)
     },
-    note: (text) => void process.stderr.write(`${plainLine(text)}\n`),
     summary: () => void process.stderr.write(`${summaryOf(counts, isForwarding)}\n`),
   }
 }
@@ -194,7 +182,7 @@ function summaryOf({ events, delivered, failed }: Counts, isForwarding: boolean)
   return `${received}: ${delivered} delivered, ${failed} failed${inFlight === 0 ? '' : `, ${inFlight} in flight`}.`
 }
 
-/** Local, as the receiver's own log has it. */
+/** Returns the local time, as in the receiver's log. */
 function clock(): string {
   return new Date().toTimeString().slice(0, 8)
 }

@@ -1,20 +1,16 @@
-/** `turnpike webhooks`: the account's endpoints, what was delivered to them, and events to try them with. */
+/** `turnpike webhooks`: manages endpoints, lists and resends deliveries, and sends test events. */
 import { type Json, textOf } from '../../lib/json.ts'
 import { wrongUsage } from '../option-values.ts'
 import { itemsOf, jsonLine, note, plainLine, plainTable, print, recordOf, timeText } from '../output.ts'
-import { type Client, createClient, RefusedError } from '../remote/client.ts'
-import { chooseTarget, type TargetOptions } from '../remote/target.ts'
+import { type Client, clientOf, RefusedError } from '../remote/client.ts'
+import type { RemoteOptions } from '../remote/target.ts'
 
-export interface WebhooksOptions extends TargetOptions {
-  readonly json?: boolean
-}
-
-export interface CreateOptions extends WebhooksOptions {
+export interface CreateOptions extends RemoteOptions {
   readonly events?: readonly string[]
   readonly description?: string
 }
 
-export interface DeliveriesOptions extends WebhooksOptions {
+export interface DeliveriesOptions extends RemoteOptions {
   readonly status?: string
   readonly limit?: number
   readonly cursor?: string
@@ -34,7 +30,7 @@ export async function webhooksCreate(url: string, options: CreateOptions): Promi
   note('The line above is its secret, which is shown only once.')
 }
 
-export async function webhooksList(options: WebhooksOptions): Promise<void> {
+export async function webhooksList(options: RemoteOptions): Promise<void> {
   const page = await listWebhooks(await clientOf(options))
   if (options.json === true) return print(jsonLine(page))
   const rows = itemsOf(page).map((webhook) => [
@@ -48,7 +44,7 @@ export async function webhooksList(options: WebhooksOptions): Promise<void> {
   await print(plainTable(['ID', 'URL', 'EVENTS', 'STATE', 'CREATED', 'DESCRIPTION'], rows))
 }
 
-export async function webhooksDelete(id: string, options: WebhooksOptions): Promise<void> {
+export async function webhooksDelete(id: string, options: RemoteOptions): Promise<void> {
   await (await clientOf(options)).send('DELETE', `/webhooks/${id}`)
   await print(options.json === true ? jsonLine({ id, object: 'webhook', deleted: true }) : `Deleted ${id}.\n`)
 }
@@ -73,19 +69,15 @@ export async function webhooksDeliveries(id: string, options: DeliveriesOptions)
 }
 
 /** Standard output gets the event's id and nothing else. */
-export async function webhooksTrigger(type: string, options: WebhooksOptions): Promise<void> {
+export async function webhooksTrigger(type: string, options: RemoteOptions): Promise<void> {
   const event = recordOf(await (await clientOf(options)).send('POST', '/events/trigger', { type }))
   if (options.json === true) return print(jsonLine(event))
   await print(`${plainLine(textOf(event['id']))}\n`)
 }
 
-/** There are never more than fit in a page. */
+/** An account has fewer endpoints than a page holds. */
 export function listWebhooks(client: Client): Promise<unknown> {
   return client.get('/webhooks?limit=100')
-}
-
-export async function clientOf(options: TargetOptions): Promise<Client> {
-  return createClient(await chooseTarget(options))
 }
 
 function deliveryRow(delivery: Json): readonly string[] {
@@ -118,7 +110,7 @@ function listText(value: unknown, otherwise: string): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : otherwise
 }
 
-export interface ResendOptions extends WebhooksOptions {
+export interface ResendOptions extends RemoteOptions {
   readonly webhook?: string
   /** Unix milliseconds. */
   readonly failedSince?: number

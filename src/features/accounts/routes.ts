@@ -5,7 +5,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { byId, listPage, type PageRequest, pageSchema } from '../../http/page.ts'
 import { auditOf, auditOfOperator } from '../../http/request-origin.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { type Account, createAccount, findAccount, listAccounts, readFigures, updateAccount } from './queries.ts'
@@ -136,13 +136,17 @@ export function accountsAdminRoutes(deps: AccountsAdminDeps): FastifyPluginAsync
     app.get('/admin/accounts', { config: operator, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const search = request.query.search?.trim()
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'admin/accounts', filter: search }
-      const page = readPageRequest(request.query, binding)
-      const accounts = await listAccounts(db, { ...page, search, limit: page.limit + 1 })
-      const ids = accounts.map(({ id }) => id)
-      const figuresOf = await readFigures(db, ids, now())
-      const render = (account: Account) => renderAdminAccount(account, figuresOf(account.id))
-      return renderPage(accounts, { request: page, binding }, { position: ({ id }) => id, render })
+      const binding = { key: deps.cursorKey, account: accountId, list: 'admin/accounts', filter: search }
+      const read = async (page: PageRequest) => {
+        const accounts = await listAccounts(db, { ...page, search })
+        const figuresOf = await readFigures(
+          db,
+          accounts.map(({ id }) => id),
+          now(),
+        )
+        return accounts.map((account) => renderAdminAccount(account, figuresOf(account.id)))
+      }
+      return listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
     })
     app.get('/admin/accounts/:id', { config: operator, schema: readOneSchema }, async (request) => {
       const account = known(await findAccount(db, request.params.id))

@@ -14,7 +14,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, MEMBER_RIGHTS, SCOPES } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { createAuthenticator } from './authenticator.ts'
-import { mintSecret } from './key.ts'
+import { keyForm } from './key.ts'
 import { createKey, FULL_ACCESS, findKey, type NewKey, revokeKeys, updateKey } from './queries.ts'
 
 const ADDRESS = '203.0.113.7'
@@ -95,7 +95,7 @@ test('KEY-5: unknown, revoked, expired and malformed keys get the very same answ
   await revokeKeys(it.db, { accountId: ACCOUNT, id: revoked.key.id, cascade: true }, it.now())
   const expired = await it.create({ expiresAt: it.now() + 10 })
   it.advance(10)
-  const unknown = mintSecret((length) => 'x'.repeat(length))
+  const unknown = keyForm.mint((length) => 'x'.repeat(length))
   const malformed = ['x', 'tp_', `tp_${'a'.repeat(46)}`, 'é'.repeat(49), 'x'.repeat(5000), 'a b c', '\u0000']
   for (let round = 0; round < 2; round++) {
     for (const secret of [unknown, revoked.secret, expired.secret, ...malformed]) {
@@ -115,7 +115,7 @@ test('KEY-1: a key with a wrong checksum is refused without asking the database'
   await it.authenticator.refresh()
   await it.database.close()
   assert.equal((await refusal(it, `Bearer tp_${'a'.repeat(46)}`)).code, 'invalid_credential')
-  const wellFormed = mintSecret((length) => 'x'.repeat(length))
+  const wellFormed = keyForm.mint((length) => 'x'.repeat(length))
   assert.equal((await refusal(it, `Bearer ${wellFormed}`)).code, 'database_unavailable')
 })
 

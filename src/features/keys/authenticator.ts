@@ -10,7 +10,7 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential, missingCredential } from '../../domain/identity/credential.ts'
 import { createCredentialCache, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
 import { type CachedKey, checkKey, digestText, loadKey } from './active-key.ts'
-import { isWellFormed } from './key.ts'
+import { keyForm } from './key.ts'
 
 const MAX_CACHED_KEYS = 50_000
 /** Longer than any credential: a session's token has about 1 000 characters. */
@@ -75,7 +75,7 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
       if (secret === undefined) throw invalidCredential()
       const cached = keys.get(digest)
       if (cached !== undefined) return admit(cached, digest, address)
-      if (!isWellFormed(secret) || keys.isMissing(digest)) throw invalidCredential()
+      if (!keyForm.isWellFormed(secret) || keys.isMissing(digest)) throw invalidCredential()
       return keys.load(digest).then((key) => admit(key, digest, address))
     },
     refresh: keys.refresh,

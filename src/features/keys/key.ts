@@ -101,11 +101,4 @@ export function rightsColumns(rights: KeyRights) {
   }
 }
 
-export { secretHash } from '../../domain/identity/credential.ts'
-
-const form = secretForm('tp_')
-
-export const SECRET_PATTERN = form.pattern
-/** @param randomText Unpredictable base-62 text of the requested length. */
-export const mintSecret = form.mint
-export const isWellFormed = form.isWellFormed
+export const keyForm = secretForm('tp_')

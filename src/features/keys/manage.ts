@@ -9,7 +9,7 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, WebhookId } from '../../domain/ids.ts'
 import { limitedKey } from '../../http/caller.ts'
-import type { AuditedRequest } from '../../http/request-origin.ts'
+import type { Requester } from '../../http/request-origin.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { loadKeyById } from './active-key.ts'
 import type { ApiKey, KeyRights } from './key.ts'
@@ -22,12 +22,6 @@ export interface ManageDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
   /** Keys that an account may have. */
   readonly maxKeys: () => number
-}
-
-/** Who requests a change, and what the audit log records of the request. */
-export interface Requester {
-  readonly caller: Caller
-  readonly audited: AuditedRequest
 }
 
 /** Creates a key with the requested rights, or where none are requested the requester's. Throws 403 for more than those. */

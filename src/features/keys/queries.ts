@@ -4,6 +4,7 @@ import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import { descendantsOf, disableWebhooksOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { secretHash } from '../../domain/identity/credential.ts'
 import {
   type AccountId,
   base62Source,
@@ -14,7 +15,7 @@ import {
 } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { monthNumber, monthStart } from '../../lib/time.ts'
-import { type ApiKey, type KeyRights, mintSecret, rightsColumns, secretHash, toApiKey } from './key.ts'
+import { type ApiKey, type KeyRights, keyForm, rightsColumns, toApiKey } from './key.ts'
 
 const SHOWN_PREFIX_LENGTH = 8
 const SHOWN_SUFFIX_LENGTH = 4
@@ -63,7 +64,7 @@ export async function createKey(
       .transaction()
       .execute((inside) => createKey(inside, { accountId, name, createdBy, parentId, ...rights }, { now, ids }))
   }
-  const secret = mintSecret(randomText)
+  const secret = keyForm.mint(randomText)
   const time = now()
   const id = ids.key()
   const row = await db
@@ -195,7 +196,7 @@ export async function findKeyAccount(db: Kysely<Database>, id: KeyId): Promise<A
 }
 
 interface KeyCreator {
-  readonly userId: UserId
+  readonly user_id: UserId
   readonly email: string
   readonly name: string
 }
@@ -231,8 +232,8 @@ export async function keyDescriber(
 async function creatorsOf(db: Kysely<Database>, keys: readonly ApiKey[]): Promise<ReadonlyMap<UserId, KeyCreator>> {
   const ids = [...new Set(keys.flatMap(({ createdBy }) => createdBy ?? []))]
   if (ids.length === 0) return new Map()
-  const rows = await db.selectFrom('person').select(['id as userId', 'email', 'name']).where('id', 'in', ids).execute()
-  return new Map(rows.map((row) => [row.userId, row]))
+  const rows = await db.selectFrom('person').select(['id as user_id', 'email', 'name']).where('id', 'in', ids).execute()
+  return new Map(rows.map((row) => [row.user_id, row]))
 }
 
 /** Spending of the month. A key without a row yet has its usage, as its next request would find. */

@@ -1,17 +1,16 @@
 /** `/keys`: what an account does with its API keys. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
-import { type Caller, SCOPES, type Scope } from '../../domain/identity/caller.ts'
+import { SCOPES, type Scope } from '../../domain/identity/caller.ts'
 import type { KeyId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
-import { PAGE_QUERY, type Page, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
-import { auditOf } from '../../http/request-origin.ts'
-import { ISO_TIME_PATTERN, parseIsoTime } from '../../lib/time.ts'
+import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import { requesterOf } from '../../http/request-origin.ts'
+import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull, parseIsoTime } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
 import type { ApiKey, KeyRights } from './key.ts'
-import { changeKey, issueKey, type ManageDeps, type Requester, revokeKey } from './manage.ts'
+import { changeKey, issueKey, type ManageDeps, revokeKey } from './manage.ts'
 import {
   createdBy,
   type DescribedKey,
@@ -202,14 +201,18 @@ const revokeSchema = {
 
 export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
   const { db, now, callerOf, changed } = deps
-  const requesterOf = (request: FastifyRequest): Requester => {
-    const caller = callerOf(request)
-    return { caller, audited: auditOf(request, caller) }
-  }
   return async (app) => {
-    app.get('/keys', { config, schema: listSchema }, async (request) =>
-      listPage(deps, callerOf(request), request.query),
-    )
+    app.get('/keys', { config, schema: listSchema }, async (request) => {
+      const { accountId } = callerOf(request)
+      const { status = 'all' } = request.query
+      const filter = status === 'all' ? undefined : { status, now: now() }
+      const binding = { key: deps.cursorKey, account: accountId, list: 'keys', filter: filter?.status }
+      const read = async (page: PageRequest) => {
+        const keys = await listKeys(db, accountId, { ...page, filter })
+        return keys.map(await keyDescriber(db, keys, now()))
+      }
+      return listPage({ query: request.query, binding, read, position: byId, render: renderDescribedKey })
+    })
     app.get('/keys/:id', { config, schema: readSchema }, async (request) => {
       const reference = { accountId: callerOf(request).accountId, id: request.params.id }
       const key = await findKey(db, reference)
@@ -223,41 +226,25 @@ export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
     })
     app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
       const { name } = request.body
-      const { key, secret } = await issueKey(deps, requesterOf(request), {
-        name,
-        rights: parseRights(request.body, now()),
-      })
+      const requested = { name, rights: parseRights(request.body, now()) }
+      const { key, secret } = await issueKey(deps, requesterOf(request, callerOf(request)), requested)
       await changed()
       return reply.code(201).send({ ...(await describe(deps, key)), key: secret })
     })
     app.patch('/keys/:id', { config, schema: updateSchema }, async (request) => {
       const { id } = request.params
       const change = { id, name: request.body.name, rights: parseRights(request.body, now()) }
-      const key = await changeKey(deps, requesterOf(request), change)
+      const key = await changeKey(deps, requesterOf(request, callerOf(request)), change)
       await changed()
       return describe(deps, key)
     })
     app.delete('/keys/:id', { config, schema: revokeSchema }, async (request, reply) => {
-      await revokeKey(deps, requesterOf(request), { ...request.params, cascade: request.query.cascade !== 'false' })
+      const revocation = { ...request.params, cascade: request.query.cascade !== 'false' }
+      await revokeKey(deps, requesterOf(request, callerOf(request)), revocation)
       await changed()
       return reply.code(204).send(null)
     })
   }
-}
-
-async function listPage(
-  { db, now, cursorKey }: KeysDeps,
-  { accountId }: Caller,
-  query: Static<(typeof listSchema)['querystring']>,
-): Promise<Page<Static<typeof KeyView>>> {
-  const { status = 'all' } = query
-  const filter = status === 'all' ? undefined : { status, now: now() }
-  const binding: PageBinding = { key: cursorKey, account: accountId, list: 'keys', filter: filter?.status }
-  const page = readPageRequest(query, binding)
-  const keys = await listKeys(db, accountId, { ...page, limit: page.limit + 1, filter })
-  const describeKey = await keyDescriber(db, keys, now())
-  const render = (key: ApiKey) => renderDescribedKey(describeKey(key))
-  return renderPage(keys, { request: page, binding }, { position: ({ id }) => id, render })
 }
 
 async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {
@@ -278,10 +265,10 @@ export function renderKey(key: ApiKey): Static<typeof KeyRow> {
     monthly_budget_usd: key.monthlyBudgetNanoUsd === undefined ? null : usdNumber(key.monthlyBudgetNanoUsd),
     requests_per_minute: key.requestsPerMinute ?? null,
     models: [...key.models],
-    created_at: renderTime(key.createdAt),
-    last_used_at: key.lastUsedAt === undefined ? null : renderTime(key.lastUsedAt),
-    expires_at: key.expiresAt === undefined ? null : renderTime(key.expiresAt),
-    revoked_at: key.revokedAt === undefined ? null : renderTime(key.revokedAt),
+    created_at: isoTime(key.createdAt),
+    last_used_at: isoTimeOrNull(key.lastUsedAt ?? null),
+    expires_at: isoTimeOrNull(key.expiresAt ?? null),
+    revoked_at: isoTimeOrNull(key.revokedAt ?? null),
   }
 }
 
@@ -289,10 +276,10 @@ function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
   const { creator, spentNanoUsd, resetsAt } = key
   return {
     ...renderKey(key),
-    created_by: creator === undefined ? null : { user_id: creator.userId, email: creator.email, name: creator.name },
+    created_by: creator ?? null,
     parent_id: key.parentId ?? null,
     spent_usd: spentNanoUsd === undefined ? null : usdNumber(spentNanoUsd),
-    resets_at: resetsAt === undefined ? null : renderTime(resetsAt),
+    resets_at: isoTimeOrNull(resetsAt ?? null),
   }
 }
 
@@ -326,8 +313,4 @@ function parseExpiry(text: string | null, now: number): number | undefined {
   }
   if (time > now) return time
   throw new GatewayError('out_of_range', "'expires_at' must be in the future.", { param: 'expires_at' })
-}
-
-function renderTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

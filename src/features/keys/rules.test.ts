@@ -5,9 +5,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, SCOPES, type Scope } from '../../domain/identity/caller.ts'
+import { secretHash } from '../../domain/identity/credential.ts'
 import { type AccountId, base62Source, type KeyId } from '../../domain/ids.ts'
 import { isWithin, parseAddressRange } from '../../lib/ip-address.ts'
-import { isWellFormed, type KeyRights, mintSecret, rightsOfScopes, SECRET_PATTERN, secretHash } from './key.ts'
+import { type KeyRights, keyForm, rightsOfScopes } from './key.ts'
 import { FULL_ACCESS } from './queries.ts'
 import { assertAddressList, assertConsistent, assertGrantable, type Granter, grantRights } from './rules.ts'
 
@@ -166,35 +167,35 @@ const randomText = base62Source(randomBytes)
 
 test('KEY-1: a secret matches the published pattern and carries its checksum', async () => {
   const documented = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8')
-  assert.ok(documented.includes(SECRET_PATTERN.source))
+  assert.ok(documented.includes(keyForm.pattern.source))
   for (let count = 0; count < 1000; count++) {
-    const secret = mintSecret(randomText)
-    assert.match(secret, SECRET_PATTERN)
-    assert.ok(isWellFormed(secret))
+    const secret = keyForm.mint(randomText)
+    assert.match(secret, keyForm.pattern)
+    assert.ok(keyForm.isWellFormed(secret))
   }
 })
 
 test("the documentation's example is a well-formed key", async () => {
   const documented = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8')
   const [example = ''] = /tp_[0-9A-Za-z]{46}/.exec(documented) ?? []
-  assert.ok(isWellFormed(example), example)
+  assert.ok(keyForm.isWellFormed(example), example)
 })
 
 test('KEY-1: changing any one character makes it malformed', () => {
-  const secret = mintSecret(randomText)
+  const secret = keyForm.mint(randomText)
   fc.assert(
     fc.property(fc.nat(secret.length - 1), fc.constantFrom(...'09AZaz_ ~'), (at, character) => {
       fc.pre(secret[at] !== character)
-      assert.ok(!isWellFormed(secret.slice(0, at) + character + secret.slice(at + 1)))
+      assert.ok(!keyForm.isWellFormed(secret.slice(0, at) + character + secret.slice(at + 1)))
     }),
   )
 })
 
 test('anything else is malformed, and nothing throws', () => {
-  fc.assert(fc.property(fc.string(), (text) => assert.ok(!isWellFormed(text))))
-  const secret = mintSecret(randomText)
+  fc.assert(fc.property(fc.string(), (text) => assert.ok(!keyForm.isWellFormed(text))))
+  const secret = keyForm.mint(randomText)
   for (const text of ['', 'tp_', `${secret}x`, ` ${secret}`, secret.slice(0, -1), secret.toUpperCase()]) {
-    assert.ok(!isWellFormed(text), text)
+    assert.ok(!keyForm.isWellFormed(text), text)
   }
 })
 

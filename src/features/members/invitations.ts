@@ -14,8 +14,9 @@ import {
   type UserId,
 } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
-import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
-import { every, type JobKind } from '../../jobs/job.ts'
+import { BATCH_ROWS, retentionJob } from '../../jobs/batched-deletion.ts'
+import type { JobKind } from '../../jobs/job.ts'
+import type { FeatureDeps } from '../deps.ts'
 
 export const INVITATION_LIFE_MS = 7 * 86_400_000
 const HOUR_MS = 3_600_000
@@ -24,24 +25,22 @@ const FORM = secretForm('tpi_')
 const randomText = base62Source(randomBytes)
 
 /** Times are Unix milliseconds. */
-export interface Invitation {
+export type Invitation = Selectable<InvitationTable>
+
+export interface NewInvitation {
   readonly accountId: AccountId
-  readonly id: InvitationId
   readonly role: Role
   readonly email: string | undefined
-  /** The person, or the creator of the key that invited; undefined: nobody. */
+  /** The person, or the creator of the key that invites; undefined: none. */
   readonly createdBy: UserId | undefined
-  /** The API key that invited; undefined: a person did. */
+  /** The API key that invites; undefined: a person does. */
   readonly keyId: KeyId | undefined
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly usedAt: number | undefined
-  readonly usedBy: UserId | undefined
-  readonly revokedAt: number | undefined
 }
 
-export type NewInvitation = Pick<Invitation, 'accountId' | 'role' | 'email' | 'createdBy' | 'keyId'>
-export type InvitationReference = Pick<Invitation, 'accountId' | 'id'>
+export interface InvitationReference {
+  readonly accountId: AccountId
+  readonly id: InvitationId
+}
 
 /** The page that redeems the token, which is in the fragment: browsers do not send it, so no server logs it. */
 export function invitationUrl(publicUrl: string, token: string): string {
@@ -73,7 +72,7 @@ export async function createInvitation(
     .executeTakeFirstOrThrow()
   const credential = { hash: secretHash(token), account_id: accountId, kind: 'invitation', id } as const
   await db.insertInto('credential').values(credential).execute()
-  return { invitation: toInvitation(row), token }
+  return { invitation: row, token }
 }
 
 /** By creation, ended ones included; ids sort by time. */
@@ -82,7 +81,7 @@ export async function listInvitations(
   accountId: AccountId,
   { limit, order, after }: PageRequest,
 ): Promise<readonly Invitation[]> {
-  const rows = await db
+  return db
     .selectFrom('invitation')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -90,7 +89,6 @@ export async function listInvitations(
     .orderBy('id', order)
     .limit(limit)
     .execute()
-  return rows.map(toInvitation)
 }
 
 export async function countOpenInvitations(db: Kysely<Database>, accountId: AccountId, now: number): Promise<number> {
@@ -123,7 +121,7 @@ export async function findOpen(
   { accountId, id }: InvitationReference,
   now: number,
 ): Promise<Invitation | undefined> {
-  const row = await db
+  return db
     .selectFrom('invitation')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -132,7 +130,6 @@ export async function findOpen(
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', now)
     .executeTakeFirst()
-  return row === undefined ? undefined : toInvitation(row)
 }
 
 /** False when it was used or revoked in the meantime. */
@@ -170,35 +167,9 @@ export async function revokeInvitation(
   return numUpdatedRows > 0n
 }
 
-function toInvitation(row: Selectable<InvitationTable>): Invitation {
-  return {
-    accountId: row.account_id,
-    id: row.id,
-    role: row.role,
-    email: row.email ?? undefined,
-    createdBy: row.created_by ?? undefined,
-    keyId: row.key_id ?? undefined,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    usedAt: row.used_at ?? undefined,
-    usedBy: row.used_by ?? undefined,
-    revokedAt: row.revoked_at ?? undefined,
-  }
-}
-
-interface MembersJobsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
-}
-
-/** Background work, by the names of its kinds. */
-export function membersJobs({ db, now }: MembersJobsInput): Readonly<Record<string, JobKind>> {
-  return {
-    'invitations.retention': every(HOUR_MS, async (_job, { signal }) => {
-      await inBatches(() => deleteOldInvitations(db, now()), signal)
-    }),
-  }
+/** Background jobs by kind. */
+export function membersJobs({ db, now }: Pick<FeatureDeps, 'db' | 'now'>): Readonly<Record<string, JobKind>> {
+  return { 'invitations.retention': retentionJob(HOUR_MS, () => deleteOldInvitations(db, now())) }
 }
 
 /** @returns How many were deleted: at most a batch. */

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
-import type { AuditedRequest } from '../../http/request-origin.ts'
+import type { Requester } from '../../http/request-origin.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   countOpenInvitations,
@@ -21,12 +21,6 @@ import { assertKeyMayGive, assertMayGive, assertMayManage, lastOwner, notAManage
 const MAX_OPEN_INVITATIONS = 1_000
 
 export type ManageDeps = Pick<FeatureDeps, 'db' | 'now' | 'ids'> & { readonly writeAudit: WriteAudit }
-
-/** Who requests a change, and what the audit log records of the request. */
-export interface Requester {
-  readonly caller: Caller
-  readonly audited: AuditedRequest
-}
 
 export async function changeRole(
   deps: ManageDeps,
@@ -77,7 +71,7 @@ export async function removeFromAccount(deps: ManageDeps, requester: Requester, 
 export async function invite(
   deps: ManageDeps,
   requester: Requester,
-  { role, email }: Pick<Invitation, 'role' | 'email'>,
+  { role, email }: { readonly role: Role; readonly email?: string | undefined },
 ): Promise<{ readonly invitation: Invitation; readonly token: string }> {
   const details = { role, email: email ?? null }
   const event = { action: 'invitation.created', subject: undefined, details }

@@ -55,7 +55,7 @@ async function setUp(t: TestContext) {
       const created = await db.transaction().execute((inside) => {
         return createInvitation(inside, { accountId, role, email: undefined, createdBy, keyId }, born)
       })
-      return { ...created.invitation, token: created.token }
+      return { ...created.invitation, accountId, token: created.token }
     },
     async roleIn(accountId: AccountId, userId: UserId) {
       const accounts = await people.accountsOf(userId)

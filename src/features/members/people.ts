@@ -8,10 +8,10 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { Right, Role } from '../../domain/identity/caller.ts'
 import type { Arrival, Origin, PeoplePort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, KeyId, UserId } from '../../domain/ids.ts'
+import type { InvitationAnswer, PagePeople } from '../../http/pages/context.ts'
 import type { WriteAudit } from '../deps.ts'
 import { findByToken, findOpen, type Invitation, markUsed } from './invitations.ts'
 import {
-  type AccountOfPerson,
   accountsOf,
   addIdentity,
   countMembers,
@@ -48,22 +48,8 @@ export type RightsOfKey = (
   key: { readonly accountId: AccountId; readonly keyId: KeyId },
 ) => Promise<ReadonlySet<Right> | undefined>
 
-export type Acceptance =
-  | {
-      readonly kind: 'joined' | 'member already'
-      readonly accountId: AccountId
-      readonly accountName: string
-      readonly role: Role
-    }
-  /** Wrong, used, revoked or expired, or the account is full: not distinguished, so that tokens cannot be probed. */
-  | { readonly kind: 'refused' }
-
-export interface People extends PeoplePort {
-  /** Accepts an invitation for a signed-in person. */
-  accept(token: string, who: { readonly userId: UserId; readonly origin: Origin }): Promise<Acceptance>
-  /** The accounts of a person, by when they joined. */
-  accountsOf(userId: UserId): Promise<readonly AccountOfPerson[]>
-}
+/** An invalid, used, revoked or expired token and a full account give the same answer, so that tokens cannot be probed. */
+export type People = PeoplePort & PagePeople
 
 type Arriving = Origin & { readonly invitation: string | undefined }
 
@@ -104,7 +90,7 @@ async function arriveKnown(
   const invitation = token === undefined ? undefined : await openInvitation(deps, inside, token)
   if (invitation !== undefined) {
     await acceptInvitation(deps, inside, { invitation, person: known, origin: arriving })
-    return { kind: 'member', userId, accountId: invitation.accountId }
+    return { kind: 'member', userId, accountId: invitation.account_id }
   }
   const [account] = await accountsOf(inside, userId)
   return account === undefined
@@ -121,7 +107,7 @@ async function arriveNew(deps: JoiningDeps, inside: Transaction<Database>, visit
   if (invitation === undefined) return { kind: 'no account', email: identity.email }
   const person = await createWithIdentity(deps, inside, identity)
   await acceptInvitation(deps, inside, { invitation, person, origin: arriving })
-  return { kind: 'member', userId: person.userId, accountId: invitation.accountId }
+  return { kind: 'member', userId: person.userId, accountId: invitation.account_id }
 }
 
 /** Makes the first identity the owner of the first account, unless an account has an owner already (by a one-time link). */
@@ -171,12 +157,12 @@ async function accept(
   deps: JoiningDeps,
   inside: Transaction<Database>,
   { token, userId, origin }: Accepting,
-): Promise<Acceptance> {
+): Promise<InvitationAnswer> {
   const invitation = await openInvitation(deps, inside, token)
   const person = await personById(inside, userId)
   if (invitation === undefined || person === undefined) return { kind: 'refused' }
   const kind = await acceptInvitation(deps, inside, { invitation, person, origin })
-  const { accountId } = invitation
+  const accountId = invitation.account_id
   const member = await findMember(inside, { accountId, userId })
   if (member === undefined) return { kind: 'refused' }
   return { kind, accountId, accountName: await nameOf(inside, accountId), role: member.role }
@@ -252,13 +238,13 @@ async function openInvitation(
 async function isStillAllowed(
   { rightsOfKey }: Pick<JoiningDeps, 'rightsOfKey'>,
   inside: Transaction<Database>,
-  { accountId, createdBy, keyId, role }: Invitation,
+  { account_id: accountId, created_by: createdBy, key_id: keyId, role }: Invitation,
 ): Promise<boolean> {
-  if (createdBy !== undefined) {
+  if (createdBy !== null) {
     const inviter = await findMember(inside, { accountId, userId: createdBy })
     if (inviter === undefined || !mayGive(inviter.role, role)) return false
   }
-  if (keyId === undefined) return createdBy !== undefined // created with a key by an earlier release, which did not store the key
+  if (keyId === null) return createdBy !== null // created with a key by an earlier release, which did not store the key
   const rights = await rightsOfKey(inside, { accountId, keyId })
   if (rights === undefined || !rights.has('members') || !coversRole(rights, role)) return false
   return mayGive(roleOfKey({ scopes: rights }), role)
@@ -270,7 +256,7 @@ async function acceptInvitation(
   inside: Transaction<Database>,
   { invitation, person, origin }: { readonly invitation: Invitation; readonly person: Person; readonly origin: Origin },
 ): Promise<'joined' | 'member already'> {
-  const { accountId, id, role } = invitation
+  const { account_id: accountId, id, role } = invitation
   const { userId } = person
   if ((await findMember(inside, { accountId, userId })) !== undefined) return 'member already'
   await markUsed(inside, { accountId, id, userId }, deps.now())

@@ -7,6 +7,7 @@ import type { Role } from '../../domain/identity/caller.ts'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, UserId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
+import type { Membership as AccountOfPerson } from '../../http/pages/layout.ts'
 
 const MAX_NAME_LENGTH = 200
 /** RFC 5321: 64 before the sign, 255 after it. */
@@ -207,13 +208,6 @@ export interface Person {
 
 export interface KnownPerson extends Person {
   readonly isDisabled: boolean
-}
-
-/** An account of a person. */
-export interface AccountOfPerson {
-  readonly id: AccountId
-  readonly name: string
-  readonly role: Role
 }
 
 /** Finds a person by issuer and subject alone; an e-mail address identifies nobody. */

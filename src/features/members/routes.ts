@@ -1,14 +1,14 @@
 /** `/members` and `/invitations`: who belongs to an account, and in which role. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ROLES, type Role } from '../../domain/identity/caller.ts'
 import type { InvitationId, UserId } from '../../domain/ids.ts'
-import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
-import { auditOf } from '../../http/request-origin.ts'
+import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import { requesterOf } from '../../http/request-origin.ts'
+import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { type Invitation, invitationUrl, listInvitations } from './invitations.ts'
-import { changeRole, invite, type Requester, removeFromAccount, revoke } from './manage.ts'
+import { changeRole, invite, removeFromAccount, revoke } from './manage.ts'
 import { listMembers, type Member, positionOf } from './queries.ts'
 
 export interface MembersDeps extends FeatureDeps {
@@ -17,7 +17,7 @@ export interface MembersDeps extends FeatureDeps {
   /** Without trailing slash. */
   readonly publicUrl: string
   readonly writeAudit: WriteAudit
-  /** Called after a change of members and waited for: when it is done, this process acts on the change. */
+  /** Awaited after a change of members: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }
 
@@ -134,24 +134,21 @@ const revokeSchema = {
 
 export function membersRoutes(deps: MembersDeps): FastifyPluginAsyncTypebox {
   const { db, callerOf, changed } = deps
-  const requesterOf = requesterFrom(deps)
   return async (app) => {
     app.get('/members', { config: read, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'members' }
+      const binding = { key: deps.cursorKey, account: accountId, list: 'members' }
       const read = (page: PageRequest) => listMembers(db, accountId, page)
       return listPage({ query: request.query, binding, read, position: positionOf, render: renderMember })
     })
     app.patch('/members/:id', { config: manage, schema: changeSchema }, async (request) => {
-      const member = await changeRole(deps, requesterOf(request), {
-        userId: request.params.id,
-        role: request.body.role,
-      })
+      const change = { userId: request.params.id, role: request.body.role }
+      const member = await changeRole(deps, requesterOf(request, callerOf(request)), change)
       await changed()
       return renderMember(member)
     })
     app.delete('/members/:id', { config: read, schema: removeSchema }, async (request, reply) => {
-      await removeFromAccount(deps, requesterOf(request), request.params.id)
+      await removeFromAccount(deps, requesterOf(request, callerOf(request)), request.params.id)
       await changed()
       return reply.code(204).send(null)
     })
@@ -163,52 +160,34 @@ type TypedApp = Parameters<FastifyPluginAsyncTypebox>[0]
 
 function addInvitationRoutes(app: TypedApp, deps: MembersDeps): void {
   const { db, callerOf, publicUrl } = deps
-  const requesterOf = requesterFrom(deps)
   app.post('/invitations', { config: manage, schema: inviteSchema }, async (request, reply) => {
-    const { role, email } = request.body
-    const { invitation, token } = await invite(deps, requesterOf(request), { role, email })
+    const { invitation, token } = await invite(deps, requesterOf(request, callerOf(request)), request.body)
     return reply.code(201).send({ ...renderInvitation(invitation), url: invitationUrl(publicUrl, token) })
   })
   app.get('/invitations', { config: manage, schema: listInvitationsSchema }, async (request) => {
     const { accountId } = callerOf(request)
-    const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'invitations' }
+    const binding = { key: deps.cursorKey, account: accountId, list: 'invitations' }
     const read = (page: PageRequest) => listInvitations(db, accountId, page)
     return listPage({ query: request.query, binding, read, position: byId, render: renderInvitation })
   })
   app.delete('/invitations/:id', { config: manage, schema: revokeSchema }, async (request, reply) => {
-    await revoke(deps, requesterOf(request), request.params.id)
+    await revoke(deps, requesterOf(request, callerOf(request)), request.params.id)
     return reply.code(204).send(null)
   })
 }
 
-function requesterFrom({ callerOf }: Pick<MembersDeps, 'callerOf'>): (request: FastifyRequest) => Requester {
-  return (request) => {
-    const caller = callerOf(request)
-    return { caller, audited: auditOf(request, caller) }
-  }
-}
-
 function renderMember({ userId, email, name, role, createdAt }: Member): Static<typeof MemberView> {
-  return { id: userId, object: 'member', email, name, role, created_at: renderTime(createdAt) }
+  return { id: userId, object: 'member', email, name, role, created_at: isoTime(createdAt) }
 }
 
 function renderInvitation(invitation: Invitation): Static<typeof InvitationView> {
-  const { usedAt, revokedAt } = invitation
+  const { account_id: _, ...fields } = invitation
   return {
-    id: invitation.id,
+    ...fields,
     object: 'invitation',
-    role: invitation.role,
-    email: invitation.email ?? null,
-    created_by: invitation.createdBy ?? null,
-    key_id: invitation.keyId ?? null,
-    created_at: renderTime(invitation.createdAt),
-    expires_at: renderTime(invitation.expiresAt),
-    used_at: usedAt === undefined ? null : renderTime(usedAt),
-    used_by: invitation.usedBy ?? null,
-    revoked_at: revokedAt === undefined ? null : renderTime(revokedAt),
+    created_at: isoTime(fields.created_at),
+    expires_at: isoTime(fields.expires_at),
+    used_at: isoTimeOrNull(fields.used_at),
+    revoked_at: isoTimeOrNull(fields.revoked_at),
   }
-}
-
-function renderTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -46,7 +46,7 @@ export function createActivation(deps: ActivationDeps): Activation {
     counts.wrongCodes++
     if (!attempt.isAlarm) return
     counts.alarms++
-    deps.log.warn({}, 'more than 100 wrong user codes within a minute: somebody may be guessing')
+    deps.log.warn({}, 'more than 100 wrong user codes within a minute: possible brute-force attack')
   }
   return {
     counts,
@@ -128,13 +128,8 @@ async function approveDevice(
   const scopes = rightsOf(row)
   const mayAny = inRole(scopes, role).length > 0
   const id = deps.ids.device()
-  await audit(deps, inside, {
-    row,
-    visitor,
-    subject: mayAny ? id : undefined,
-    action: 'device.approved',
-    isDone: mayAny,
-  })
+  const subject = mayAny ? id : undefined
+  await audit(deps, inside, { row, visitor, subject, action: 'device.approved', isDone: mayAny })
   if (!mayAny) return 'role'
   await inside
     .insertInto('device')
@@ -186,7 +181,7 @@ async function roleOf(inside: Transaction<Database>, { accountId, userId }: Brow
   return row?.role
 }
 
-interface Noted {
+interface DecisionAudit {
   readonly row: CodeRow
   readonly visitor: Visitor
   readonly action: 'device.approved' | 'device.denied'
@@ -194,7 +189,7 @@ interface Noted {
   readonly isDone: boolean
 }
 
-function audit({ writeAudit }: Authority, inside: Transaction<Database>, noted: Noted): Promise<void> {
+function audit({ writeAudit }: Authority, inside: Transaction<Database>, noted: DecisionAudit): Promise<void> {
   const { row, visitor, action, subject, isDone } = noted
   const { session, origin } = visitor
   return writeAudit(inside, {
@@ -209,8 +204,5 @@ function audit({ writeAudit }: Authority, inside: Transaction<Database>, noted: 
 }
 
 function insufficientRole(role: Role): GatewayError {
-  return new GatewayError(
-    'insufficient_scope',
-    `With the role '${role}' you may do nothing of what this device asks for.`,
-  )
+  return new GatewayError('insufficient_scope', `The role '${role}' has none of the rights that this device requests.`)
 }

@@ -1,6 +1,8 @@
 /** Dependencies of the authorization server: clients, the database's clock, and the origin of requests. */
+import type { FastifyRequest } from 'fastify'
 import type { Kysely, RawBuilder } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
+import type { Origin } from '../../domain/identity/sign-in.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import { databaseNow } from '../../jobs/sql.ts'
 import type { WriteAudit } from '../deps.ts'
@@ -10,19 +12,12 @@ export interface Authority {
   readonly ids: IdSource
   readonly clients: OAuthClients
   readonly writeAudit: WriteAudit
-  /** `DATABASE_TIME`, where no test has its own. */
+  /** `DATABASE_TIME` except in tests. */
   readonly time: DatabaseTime
   /** The key from which successors of refresh tokens are computed: `deriveKey(secret, 'oauth rotation')`. */
   readonly rotationKey: Uint8Array
-  /** Called after every change of devices and waited for: when it is done, this process acts on the change. */
+  /** Awaited after every change of devices: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
-}
-
-/** Where a request of a device comes from. */
-export interface DeviceOrigin {
-  readonly address: string
-  readonly userAgent: string | undefined
-  readonly requestId: string
 }
 
 const MAX_USER_AGENT_LENGTH = 200
@@ -36,7 +31,13 @@ export function shownUserAgent(header: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-/** A program that may request tokens. All are public: anybody can read their ids, so an id proves nothing. */
+/** Returns the origin of a request of a device. */
+export function originOf(request: FastifyRequest): Origin {
+  const userAgent = shownUserAgent(request.headers['user-agent'])
+  return { address: request.ip, userAgent, requestId: request.id }
+}
+
+/** A program that can request tokens. All clients are public: an ID proves nothing. */
 export interface OAuthClient {
   readonly id: string
   /** Shown to the person who approves. */
@@ -50,11 +51,11 @@ const BUILT_IN: readonly OAuthClient[] = [
 
 interface OAuthClients {
   find(id: string): OAuthClient | undefined
-  /** The id itself where the client is no longer configured. */
+  /** Returns the ID of a client that is no longer configured. */
   nameOf(id: string): string
 }
 
-/** @param configured In addition to the built-in ones; one of the same id replaces it. */
+/** @param configured Clients in addition to the built-in ones; a client with the same ID replaces the built-in one. */
 export function createClients(configured: readonly OAuthClient[]): OAuthClients {
   const clients = new Map([...BUILT_IN, ...configured].map((client) => [client.id, client]))
   return { find: (id) => clients.get(id), nameOf: (id) => clients.get(id)?.name ?? id }

@@ -5,8 +5,9 @@ import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import type { DeviceCodeTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { secretHash } from '../../domain/identity/credential.ts'
+import type { Origin } from '../../domain/identity/sign-in.ts'
 import { base62Source } from '../../domain/ids.ts'
-import { type Authority, type DeviceOrigin, readTime } from './authority.ts'
+import { type Authority, readTime } from './authority.ts'
 import { findConnectedDevice } from './devices.ts'
 import { OAuthError } from './oauth-error.ts'
 import { OFFLINE, type RequestedScopes } from './scopes.ts'
@@ -16,7 +17,7 @@ export const CODE_LIFETIME_MS = 900_000
 export const INTERVAL_MS = 5_000
 /** Added to the interval by each poll that is too early (RFC 8628, 3.5). */
 const SLOWER_BY_MS = 5_000
-/** A poll may be this much early: clocks and networks are not exact. */
+/** Tolerance for early polls: clocks and networks are not exact. */
 const JITTER_MS = 250
 /** 43 base-62 characters: 256 bits. */
 const SECRET_LENGTH = 43
@@ -31,7 +32,7 @@ const randomText = base62Source(randomBytes)
 export interface CodeRequest {
   readonly clientId: string
   readonly scopes: RequestedScopes
-  readonly origin: DeviceOrigin
+  readonly origin: Origin
 }
 
 export interface DeviceCode {
@@ -63,7 +64,7 @@ export async function createDeviceCode(
     const { numInsertedOrUpdatedRows } = await insert.onConflict((on) => on.doNothing()).executeTakeFirstOrThrow()
     if (numInsertedOrUpdatedRows === 1n) return { deviceCode, userCode }
   }
-  throw new Error('No user code was free.')
+  throw new Error('All generated user codes are in use.')
 }
 
 export type PollAnswer = 'gone' | 'expired_token' | 'access_denied' | 'slow_down' | 'authorization_pending' | 'approved'
@@ -115,7 +116,7 @@ async function redeem(
   await inside.updateTable('device_code').set({ state: 'redeemed' }).where('hash', '=', row.hash).execute()
   const { account_id: accountId, device_id: id } = row
   const device = accountId === null || id === null ? undefined : await findConnectedDevice(inside, { accountId, id })
-  if (device === undefined) return 'access_denied' // the person who approved has left meanwhile, or has disconnected it
+  if (device === undefined) return 'access_denied' // the user left the account, or disconnected the device
   return issueTokens(inside, { device, now, offline: JSON.parse(row.scopes).includes(OFFLINE) })
 }
 
@@ -134,14 +135,11 @@ async function recordPoll(
 
 const REFUSALS: Readonly<Record<Exclude<PollAnswer, 'approved'>, () => OAuthError>> = {
   gone: () =>
-    new OAuthError(
-      'invalid_grant',
-      'The device code is not valid: it is wrong, used already, or another client has it.',
-    ),
-  expired_token: () => new OAuthError('expired_token', 'The device code has expired; begin again.'),
+    new OAuthError('invalid_grant', 'The device code is invalid, already used, or belongs to another client.'),
+  expired_token: () => new OAuthError('expired_token', 'The device code has expired. Start again.'),
   access_denied: () => new OAuthError('access_denied', 'The request was denied.'),
-  slow_down: () => new OAuthError('slow_down', 'Polled too fast: wait 5 seconds longer between polls from now on.'),
-  authorization_pending: () => new OAuthError('authorization_pending', 'Nobody has approved the request yet.'),
+  slow_down: () => new OAuthError('slow_down', 'Polling too fast: wait 5 seconds longer between polls.'),
+  authorization_pending: () => new OAuthError('authorization_pending', 'The request is not approved yet.'),
 }
 
 /** @param randomBelow An unpredictable whole number from 0, less than `limit`. */

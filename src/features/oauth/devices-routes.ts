@@ -1,13 +1,15 @@
-/** `/devices`: the devices that people have connected, and how they are disconnected again. */
+/** `/devices`: lists and disconnects the devices that people have connected. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { DeviceId, UserId } from '../../domain/ids.ts'
-import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
-import { type Authority, readTime, shownUserAgent } from './authority.ts'
+import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
+import { type Authority, originOf, readTime } from './authority.ts'
 import { type Device, type DeviceView, disconnect, findDevice, labelOf, listDevices } from './devices.ts'
+import { readScopes } from './scopes.ts'
 
 export interface DevicesDeps extends Authority {
   readonly callerOf: (request: FastifyRequest) => Caller
@@ -65,9 +67,9 @@ export function devicesRoutes(deps: DevicesDeps): FastifyPluginAsyncTypebox {
       const { accountId } = caller
       const view = viewOf(caller, request.query.all === 'true')
       const filter = JSON.stringify(view)
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'devices', filter }
+      const binding = { key: deps.cursorKey, account: accountId, list: 'devices', filter }
       const read = (page: PageRequest) => listDevices(db, { accountId, ...view }, page)
-      const render = (device: Device) => renderDevice(device, clients.nameOf(device.clientId))
+      const render = (device: Device) => renderDevice(device, clients.nameOf(device.client_id))
       return listPage({ query: request.query, binding, read, position: byId, render })
     })
     app.delete('/devices/:id', { config, schema: revokeSchema }, async (request, reply) => {
@@ -80,9 +82,9 @@ export function devicesRoutes(deps: DevicesDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** Which devices a caller may see: a key all of its account, a token its own. */
+/** Devices that a caller can see: a key sees all of its account, a token only its own. */
 function viewOf({ kind, userId, role, keyId }: Caller, all: boolean): DeviceView {
-  if (kind === 'token') return { userId: undefined, id: keyId as string as DeviceId } // a token's is its device
+  if (kind === 'token') return { userId: undefined, id: keyId as string as DeviceId } // usage of a token is booked on its device
   const ofAll = kind === 'key' || (all && (role === 'owner' || role === 'admin'))
   return { userId: ofAll ? undefined : (userId ?? NOBODY), id: undefined }
 }
@@ -93,37 +95,26 @@ async function revoke(deps: DevicesDeps, request: FastifyRequest, id: DeviceId):
   const caller = deps.callerOf(request)
   const { accountId, kind } = caller
   const view = viewOf(caller, true)
-  const origin = {
-    address: request.ip,
-    userAgent: shownUserAgent(request.headers['user-agent']),
-    requestId: request.id,
-  }
   return deps.db.transaction().execute(async (inside) => {
     const device = await findDevice(inside, { accountId, ...view }, id)
-    if (device === undefined || device.revokedAt !== undefined) return false
+    if (device === undefined || device.revoked_at !== null) return false
     const now = await readTime(inside, deps.time)
     const actor = { kind, id: caller.userId ?? caller.keyId, name: await labelOf(inside, caller) }
-    return disconnect(deps, inside, { device, now, origin, actor, action: 'device.revoked' })
+    const disconnected = { accountId, id, clientId: device.client_id }
+    const origin = originOf(request)
+    return disconnect(deps, inside, { device: disconnected, now, origin, actor, action: 'device.revoked' })
   })
 }
 
 function renderDevice(device: Device, clientName: string): Static<typeof DeviceShape> {
+  const { id, client_id, user_id, address, user_agent } = device
   return {
-    id: device.id,
-    object: 'device',
-    client_id: device.clientId,
-    client_name: clientName,
-    user_id: device.userId,
-    user_email: device.email ?? null,
-    scopes: [...device.scopes],
-    address: device.address ?? null,
-    user_agent: device.userAgent ?? null,
-    created_at: renderTime(device.createdAt),
-    last_used_at: device.lastUsedAt === undefined ? null : renderTime(device.lastUsedAt),
-    revoked_at: device.revokedAt === undefined ? null : renderTime(device.revokedAt),
+    ...{ id, object: 'device', client_id, client_name: clientName, user_id, user_email: device.email },
+    scopes: [...readScopes(device.scopes)],
+    address,
+    user_agent,
+    created_at: isoTime(device.created_at),
+    last_used_at: isoTimeOrNull(device.last_used_at),
+    revoked_at: isoTimeOrNull(device.revoked_at),
   }
-}
-
-function renderTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

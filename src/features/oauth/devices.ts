@@ -1,28 +1,14 @@
-/** Connected devices: listed, found with the person whom they act for, and disconnected, which ends all of their tokens. */
+/** Rows of connected devices, and their disconnection, which ends all of their tokens. */
 import type { Kysely, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditActor } from '../../domain/audit.ts'
 import type { Caller, Role, Scope } from '../../domain/identity/caller.ts'
+import type { Origin } from '../../domain/identity/sign-in.ts'
 import type { AccountId, DeviceId, UserId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
-import type { Authority, DeviceOrigin } from './authority.ts'
+import type { Authority } from './authority.ts'
 import { readScopes } from './scopes.ts'
-
-/** Times are Unix milliseconds. */
-export interface Device {
-  readonly accountId: AccountId
-  readonly id: DeviceId
-  readonly clientId: string
-  readonly userId: UserId
-  readonly email: string | undefined
-  readonly scopes: readonly Scope[]
-  readonly address: string | undefined
-  readonly userAgent: string | undefined
-  readonly createdAt: number
-  readonly lastUsedAt: number | undefined
-  readonly revokedAt: number | undefined
-}
 
 export interface DeviceReference {
   readonly accountId: AccountId
@@ -39,7 +25,7 @@ export interface ConnectedDevice extends DeviceReference {
   readonly createdAt: number
 }
 
-/** Which devices of an account are visible; undefined: those of everybody, all of them. */
+/** Selects devices of an account. Undefined: of every user; every device. */
 export interface DeviceView {
   readonly userId: UserId | undefined
   readonly id: DeviceId | undefined
@@ -47,28 +33,26 @@ export interface DeviceView {
 
 export type AccountView = DeviceView & { readonly accountId: AccountId }
 
-/** Those that are connected no longer included, by creation; ids sort by time. */
+/** Lists devices by creation, including disconnected ones; IDs sort by time. */
 export async function listDevices(
   db: Kysely<Database>,
   view: AccountView,
   page: PageRequest,
 ): Promise<readonly Device[]> {
   const comparison = page.order === 'asc' ? '>' : '<'
-  const rows = await devicesIn(db, view)
+  return devicesIn(db, view)
     .$if(page.after !== undefined, (query) => query.where('device.id', comparison, page.after as DeviceId))
     .orderBy('device.id', page.order)
     .limit(page.limit)
     .execute()
-  return rows.map(toDevice)
 }
 
-/** Undefined when it is unknown, another account's, or not in view. */
+/** Undefined for an unknown device, and one outside the view. */
 export async function findDevice(db: Kysely<Database>, view: AccountView, id: DeviceId): Promise<Device | undefined> {
-  const row = await devicesIn(db, view).where('device.id', '=', id).executeTakeFirst()
-  return row === undefined ? undefined : toDevice(row)
+  return devicesIn(db, view).where('device.id', '=', id).executeTakeFirst()
 }
 
-/** What the audit log calls a caller. */
+/** Returns the name of a caller in the audit log. */
 export async function labelOf(db: Kysely<Database>, { accountId, keyId, userId }: Caller): Promise<string | undefined> {
   const row =
     userId === undefined
@@ -93,25 +77,10 @@ function devicesIn(db: Kysely<Database>, { accountId, userId, id }: AccountView)
   return id === undefined ? ofUser : ofUser.where('device.id', '=', id)
 }
 
-type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesIn>['execute']>>[number]
+/** A row of a device, with the e-mail address of its user. */
+export type Device = Awaited<ReturnType<ReturnType<typeof devicesIn>['execute']>>[number]
 
-function toDevice(row: DeviceRow): Device {
-  return {
-    accountId: row.account_id,
-    id: row.id,
-    clientId: row.client_id,
-    userId: row.user_id,
-    email: row.email ?? undefined,
-    scopes: readScopes(row.scopes),
-    address: row.address ?? undefined,
-    userAgent: row.user_agent ?? undefined,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at ?? undefined,
-    revokedAt: row.revoked_at ?? undefined,
-  }
-}
-
-/** Undefined when it was revoked, or its person is disabled or no member any more. */
+/** Undefined for a revoked device, and one whose user is disabled or no longer a member. */
 export async function findConnectedDevice(
   db: Kysely<Database>,
   { accountId, id }: DeviceReference,
@@ -137,12 +106,12 @@ export async function findConnectedDevice(
 interface Disconnection {
   readonly device: DeviceReference & { readonly clientId: string }
   readonly now: number
-  readonly origin: DeviceOrigin
+  readonly origin: Origin
   readonly actor: AuditActor
   readonly action: 'device.revoked' | 'device.reuse_detected'
 }
 
-/** @returns false when it was disconnected before. */
+/** @returns false when the device was already disconnected. */
 export async function disconnect(
   { writeAudit }: Authority,
   inside: Transaction<Database>,

@@ -4,25 +4,22 @@ import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
+import type { FeatureDeps } from '../deps.ts'
 import { ADDRESS_LIMIT } from './brute-force.ts'
 
 const MINUTE_MS = 60_000
 /** Retention after expiry, in which polls still get the code's outcome. */
 const RETENTION_MS = 60 * MINUTE_MS
 
-export interface OAuthRetentionInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
-}
+type RetentionDeps = Pick<FeatureDeps, 'db' | 'now'>
 
-/** Background work, by the names of its kinds. */
-export function oauthJobs(input: OAuthRetentionInput): Readonly<Record<string, JobKind>> {
+/** Background jobs by kind. */
+export function oauthJobs(input: RetentionDeps): Readonly<Record<string, JobKind>> {
   const handler: JobKind['handler'] = (_job, { signal }) => deleteExpired(input, signal)
   return { 'oauth.retention': every(10 * MINUTE_MS, handler) }
 }
 
-export async function deleteExpired({ db, now }: OAuthRetentionInput, signal?: AbortSignal): Promise<void> {
+export async function deleteExpired({ db, now }: RetentionDeps, signal?: AbortSignal): Promise<void> {
   const time = now()
   await inBatches(() => deleteCodes(db, time), signal)
   await inBatches(() => deleteTokens(db, time), signal)

@@ -60,9 +60,9 @@ function withoutQuotes(text: string): string {
 }
 
 export interface Parameters {
-  /** Undefined when it was not sent, or sent empty (RFC 6749, 3.1). Throws `invalid_request` for what is no single text. */
+  /** Undefined when the parameter is absent or empty (RFC 6749, 3.1). Throws `invalid_request` unless it is one string. */
   optional(name: string): string | undefined
-  /** Throws `invalid_request` when it was not sent. */
+  /** Throws `invalid_request` when the parameter is absent. */
   required(name: string): string
 }
 
@@ -72,8 +72,9 @@ export function readParameters(body: unknown): Parameters {
   const optional = (name: string): string | undefined => {
     const value = Object.hasOwn(fields, name) ? fields[name] : undefined
     if (value === undefined || value === '') return undefined
-    if (Array.isArray(value)) throw new OAuthError('invalid_request', `The parameter '${name}' came more than once.`)
-    if (typeof value !== 'string') throw new OAuthError('invalid_request', `The parameter '${name}' must be text.`)
+    if (Array.isArray(value))
+      throw new OAuthError('invalid_request', `The parameter '${name}' was sent more than once.`)
+    if (typeof value !== 'string') throw new OAuthError('invalid_request', `The parameter '${name}' must be a string.`)
     if (value.length > MAX_PARAMETER_LENGTH)
       throw new OAuthError('invalid_request', `The parameter '${name}' is too long.`)
     return value

@@ -8,8 +8,9 @@ import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import type { CredentialTable, Database } from '../../db/schema/schema.ts'
 import type { Scope } from '../../domain/identity/caller.ts'
 import { secretHash } from '../../domain/identity/credential.ts'
+import type { Origin } from '../../domain/identity/sign-in.ts'
 import type { DeviceId } from '../../domain/ids.ts'
-import { type Authority, type DeviceOrigin, readTime } from './authority.ts'
+import { type Authority, readTime } from './authority.ts'
 import { type ConnectedDevice, type DeviceReference, disconnect, findConnectedDevice } from './devices.ts'
 import { OAuthError } from './oauth-error.ts'
 import { inRole, OFFLINE, parseScopes } from './scopes.ts'
@@ -25,7 +26,7 @@ import {
   storeToken,
 } from './tokens.ts'
 
-/** Used refresh tokens that a device is remembered by: more than those of 60 days with one an hour. */
+/** Used refresh tokens that are kept per device: more than one an hour for 60 days. */
 const MAX_GENERATIONS = 2_000
 
 export interface RefreshRequest {
@@ -33,12 +34,12 @@ export interface RefreshRequest {
   readonly clientId: string | undefined
   /** The `scope` parameter. */
   readonly scope: string | undefined
-  readonly origin: DeviceOrigin
+  readonly origin: Origin
 }
 
 export type Exchange = 'rotate' | 'repeat' | 'reuse' | 'expired'
 
-/** What is to be done with a refresh token that was given out. Times by the database's clock. */
+/** Decides what happens to an issued refresh token. Times by the database's clock. */
 function exchangeOf(token: { readonly expires_at: number; readonly used_at: number | null }, now: number): Exchange {
   if (token.expires_at <= now) return 'expired'
   if (token.used_at === null) return 'rotate'
@@ -58,7 +59,7 @@ export async function refreshTokens(authority: Authority, request: RefreshReques
 
 type OwnedRequest = RefreshRequest & { readonly owner: DeviceReference }
 
-/** Refusals are values where something is to be committed. */
+/** Returns rejections as values, so that the transaction commits. */
 async function exchange(
   authority: Authority,
   inside: Transaction<Database>,
@@ -133,7 +134,7 @@ async function deleteGenerations(
   if (hashes.length > 0) await inside.deleteFrom('credential').where('hash', 'in', hashes).execute()
 }
 
-/** The pair of the first time. The refresh token is not known where the server has got another secret meanwhile. */
+/** Returns the first pair again. The refresh token is unknown if the server's secret has changed meanwhile. */
 async function repeat(
   { rotationKey }: Authority,
   inside: Transaction<Database>,
@@ -162,7 +163,7 @@ function narrowed(scope: string | undefined, device: ConnectedDevice): readonly 
   if (names.length === 0) return undefined
   const requested = parseScopes(names.join(' '))?.rights
   if (requested === undefined || requested.some((right) => !device.scopes.includes(right))) {
-    throw new OAuthError('invalid_scope', 'A refresh cannot bring scopes that were not approved.')
+    throw new OAuthError('invalid_scope', 'A refresh cannot add scopes that were not approved.')
   }
   return requested.length === device.scopes.length ? undefined : requested
 }
@@ -178,13 +179,13 @@ function findToken(inside: Transaction<Database>, { accountId, id }: DeviceRefer
 }
 
 function invalidGrant(): OAuthError {
-  return new OAuthError('invalid_grant', 'The refresh token is not valid: it is wrong, used, expired or revoked.')
+  return new OAuthError('invalid_grant', 'The refresh token is invalid, used, expired or revoked.')
 }
 
 interface RevocationRequest {
   readonly token: string
   readonly clientId: string | undefined
-  readonly origin: DeviceOrigin
+  readonly origin: Origin
 }
 
 /** Revokes a token (RFC 7009). Either token disconnects the device. An unknown token counts as revoked. */
@@ -216,12 +217,12 @@ function findClient(inside: Transaction<Database>, { accountId, id }: DeviceRefe
 }
 
 function foreignToken(): OAuthError {
-  return new OAuthError('invalid_grant', 'The token was given to another client.')
+  return new OAuthError('invalid_grant', 'The token belongs to another client.')
 }
 
 type TokenKind = Extract<CredentialTable['kind'], 'access' | 'refresh'>
 
-/** The device that a token was given to, whatever has become of either. */
+/** Finds the device of a token, whatever their state. */
 async function findTokenOwner(
   db: Kysely<Database>,
   token: string,
@@ -233,6 +234,5 @@ async function findTokenOwner(
     .where('hash', '=', secretHash(token))
     .where('kind', 'in', kinds)
     .executeTakeFirst()
-  // What these kinds name is a device.
-  return row === undefined ? undefined : { accountId: row.account_id, id: row.id as DeviceId }
+  return row === undefined ? undefined : { accountId: row.account_id, id: row.id as DeviceId } // as the kinds say
 }

@@ -10,7 +10,7 @@ import { toGatewayError } from '../../http/errors.ts'
 import { spend } from '../../lib/gcra.ts'
 import { addressGroup, addressSite } from '../../lib/ip-address.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
-import { type Authority, type DeviceOrigin, type OAuthClient, shownUserAgent } from './authority.ts'
+import { type Authority, type OAuthClient, originOf } from './authority.ts'
 import { CODE_LIFETIME_MS, createDeviceCode, formatUserCode, INTERVAL_MS, pollDeviceCode } from './device-codes.ts'
 import { OAuthError, type Parameters, readParameters, toOAuthError } from './oauth-error.ts'
 import { refreshTokens, revokeToken } from './refresh.ts'
@@ -30,15 +30,15 @@ export const CODE_LIMIT: RequestLimit = { perAddress: 30, overAll: 3_000 }
 export const TOKEN_LIMIT: RequestLimit = { perAddress: 600, overAll: 60_000 }
 const WINDOW_MS = 60_000
 const MAX_ADDRESSES = 10_000
-/** A site may have as much as so many addresses, and leaves the rest to others. */
+/** Limit of a site, as a multiple of the limit of an address. */
 const ADDRESSES_OF_SITE = 10
 
 export interface OAuthDeps extends Authority {
-  /** Where people and programs reach the service; the issuer. */
+  /** Public URL of the service, which is the issuer. */
   readonly publicUrl: string
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** Logs errors that are not the client's fault only. */
+  /** Receives errors that are not `OAuthError`s. */
   readonly onError: (error: GatewayError, requestId: string) => void
 }
 
@@ -50,10 +50,10 @@ const ErrorBody = Type.Object({
 })
 const errors = { '4xx': ErrorBody, '5xx': ErrorBody }
 
-/** Anybody may call them. */
+/** Public routes. */
 const security: [] = []
 
-/** Parameters without a value count as not sent (RFC 6749, 3.1). */
+/** Empty parameters count as absent (RFC 6749, 3.1). */
 const OptionalText = Type.Optional(Type.String({ maxLength: 2_048 }))
 
 const ClientId = Type.String({
@@ -91,7 +91,7 @@ const tokenSchema = {
     Type.Object({
       grant_type: Type.Unsafe<string>({
         type: 'string',
-        enum: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+        enum: [DEVICE_CODE_GRANT, 'refresh_token'],
       }),
       client_id: OptionalText,
       device_code: OptionalText,
@@ -177,7 +177,7 @@ async function beginFlow(deps: OAuthDeps, issuer: string, request: FastifyReques
   const { id: clientId } = requiredClient(deps, parameters)
   const scopes = parseScopes(parameters.optional('scope') ?? '')
   if (scopes === undefined) {
-    throw new OAuthError('invalid_scope', `A device may ask for: ${SUPPORTED_SCOPES.join(' ')}.`)
+    throw new OAuthError('invalid_scope', `Unknown scope. A device can request: ${SUPPORTED_SCOPES.join(' ')}.`)
   }
   const made = await createDeviceCode(deps, { clientId, scopes, origin: originOf(request) })
   const userCode = formatUserCode(made.userCode)
@@ -225,11 +225,6 @@ function unknownClient(): never {
   throw new OAuthError('invalid_client', 'No client has this client_id.')
 }
 
-function originOf(request: FastifyRequest): DeviceOrigin {
-  const userAgent = shownUserAgent(request.headers['user-agent'])
-  return { address: request.ip, userAgent, requestId: request.id }
-}
-
 function renderTokens({ accessToken, expiresInMs, refreshToken, scopes }: IssuedTokens): object {
   return {
     access_token: accessToken,
@@ -254,7 +249,7 @@ function renderMetadata(issuer: string): object {
   }
 }
 
-/** @returns throws `temporarily_unavailable` with status 429 for a request beyond the limits. @param clock Monotonic ms. */
+/** Returns a function that throws `temporarily_unavailable` with status 429 beyond the limits. @param clock Monotonic ms. */
 export function createRequestLimit(limit: RequestLimit, clock: () => number): (address: string) => void {
   const restedAt = createLruCache<number>(MAX_ADDRESSES)
   let allRestedAt: number | undefined

@@ -7,18 +7,12 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Role } from '../../domain/identity/caller.ts'
 import type { BrowserSession, PeoplePort } from '../../domain/identity/sign-in.ts'
 import type { AccountId, UserId } from '../../domain/ids.ts'
+import type { Membership } from '../../http/pages/layout.ts'
 import { appHeaders } from '../../http/pages/page-headers.ts'
 import { REMOVED_NEXT, readNextCookie } from '../../http/pages/sign-in-routes.ts'
 import { originOfRequest, rejectCrossSite } from '../../http/request-origin.ts'
 import { REMOVED_SESSION_COOKIE, type Sessions } from './sessions.ts'
 import { TOKEN_LIFE_S, type TokenSigner } from './token.ts'
-
-/** An account that a person belongs to. */
-export interface Membership {
-  readonly id: AccountId
-  readonly name: string
-  readonly role: Role
-}
 
 export interface AuthDeps {
   readonly sessions: Sessions
@@ -177,7 +171,7 @@ async function renderSession(deps: AuthDeps, session: BrowserSession): Promise<S
     expires_in: TOKEN_LIFE_S,
     user: { id: userId, email, name },
     account: { id: accountId, name: accountName },
-    accounts: accounts.map((account) => ({ id: account.id, name: account.name, role: account.role })),
+    accounts: [...accounts],
     role,
   }
 }

@@ -1,12 +1,14 @@
 /** Rows of sessions: browsers that are signed in. Ended and expired ones are never returned, and deleted after 30 days. */
-import type { ExpressionBuilder, Kysely } from 'kysely'
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
+import type { SessionTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Origin } from '../../domain/identity/sign-in.ts'
 import type { AccountId, SessionId, UserId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
-import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
-import { every, type JobKind } from '../../jobs/job.ts'
+import { BATCH_ROWS, retentionJob } from '../../jobs/batched-deletion.ts'
+import type { JobKind } from '../../jobs/job.ts'
+import type { FeatureDeps } from '../deps.ts'
 
 /** Without being renewed, and in all. */
 export const IDLE_LIFE_MS = 30 * 86_400_000
@@ -90,7 +92,7 @@ export async function findSession(
     .where((is) => ('id' in by ? is('session.id', '=', by.id) : is('session.secret_hash', '=', by.secretHash)))
     .where('person.disabled_at', 'is', null)
     .where('member.removed_at', 'is', null)
-    .select(SESSION_COLUMNS)
+    .selectAll('session')
     .select(['person.email', 'person.name', 'account.name as account_name', 'account.plan', 'member.role'])
     .select((is) => firstAccount(is).as('first_account'))
     .executeTakeFirst()
@@ -112,7 +114,7 @@ export async function listSessions(
   now: number,
 ): Promise<readonly Session[]> {
   const rows = await activeSessions(db, now)
-    .select(SESSION_COLUMNS)
+    .selectAll('session')
     .where('session.user_id', '=', userId)
     .$if(page.after !== undefined, (query) =>
       query.where('session.id', page.order === 'asc' ? '>' : '<', page.after as SessionId),
@@ -174,17 +176,6 @@ function firstAccount(is: ExpressionBuilder<Database, 'session'>) {
   return is.selectFrom('setting').select('setting.value').where('setting.key', '=', 'first_account')
 }
 
-const SESSION_COLUMNS = [
-  'session.id',
-  'session.user_id',
-  'session.account_id',
-  'session.created_at',
-  'session.renewed_at',
-  'session.expires_at',
-  'session.address',
-  'session.user_agent',
-] as const
-
 function activeSessions(db: Kysely<Database>, now: number) {
   return db
     .selectFrom('session')
@@ -193,18 +184,7 @@ function activeSessions(db: Kysely<Database>, now: number) {
     .where('session.renewed_at', '>', now - IDLE_LIFE_MS)
 }
 
-interface SessionRow {
-  readonly id: SessionId
-  readonly user_id: UserId
-  readonly account_id: AccountId
-  readonly created_at: number
-  readonly renewed_at: number
-  readonly expires_at: number
-  readonly address: string | null
-  readonly user_agent: string | null
-}
-
-function toSession(row: SessionRow): Session {
+function toSession(row: Selectable<SessionTable>): Session {
   return {
     id: row.id,
     userId: row.user_id,
@@ -217,19 +197,9 @@ function toSession(row: SessionRow): Session {
   }
 }
 
-interface SessionJobsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
-}
-
-/** Background work, by the names of its kinds. */
-export function sessionJobs({ db, now }: SessionJobsInput): Readonly<Record<string, JobKind>> {
-  return {
-    'sessions.retention': every(HOUR_MS, async (_job, { signal }) => {
-      await inBatches(() => deleteOldSessions(db, now()), signal)
-    }),
-  }
+/** Background jobs by kind. */
+export function sessionJobs({ db, now }: Pick<FeatureDeps, 'db' | 'now'>): Readonly<Record<string, JobKind>> {
+  return { 'sessions.retention': retentionJob(HOUR_MS, () => deleteOldSessions(db, now())) }
 }
 
 /** @returns How many were deleted: at most a batch. */

@@ -6,10 +6,11 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller, Role } from '../../domain/identity/caller.ts'
 import type { SessionId, UserId } from '../../domain/ids.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import type { Membership } from '../../http/pages/layout.ts'
 import { originOfRequest } from '../../http/request-origin.ts'
+import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
-import type { Membership } from './auth-routes.ts'
 import { findSession, listSessions, type Session } from './queries.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -54,13 +55,12 @@ export function sessionsRoutes(deps: SessionsDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/sessions', { config, schema: listSchema }, async (request) => {
       const caller = callerOf(request)
-      const binding: PageBinding = { key: deps.cursorKey, account: caller.userId ?? caller.accountId, list: 'sessions' }
-      const page = readPageRequest(request.query, binding)
-      const query = { ...page, limit: page.limit + 1 }
-      const own = caller.userId === undefined ? [] : await listSessions(db, { userId: caller.userId, ...query }, now())
+      const { userId, accountId } = caller
+      const binding = { key: deps.cursorKey, account: userId ?? accountId, list: 'sessions' }
+      const read = (page: PageRequest) => (userId === undefined ? [] : listSessions(db, { userId, ...page }, now()))
       const current = sessionOf(caller)
       const render = (session: Session) => renderSession(session, session.id === current)
-      return renderPage(own, { request: page, binding }, { position: ({ id }) => id, render })
+      return listPage({ query: request.query, binding, read, position: byId, render })
     })
     app.delete('/sessions/:id', { config, schema: endSchema }, async (request, reply) => {
       const { kind, keyId, userId, accountId } = callerOf(request)
@@ -80,9 +80,9 @@ function renderSession(session: Session, current: boolean): Static<typeof Sessio
     object: 'session',
     address: session.address ?? null,
     user_agent: session.userAgent ?? null,
-    created_at: new Date(session.createdAt).toISOString(),
-    last_used_at: new Date(session.renewedAt).toISOString(),
-    expires_at: new Date(session.endsAt).toISOString(),
+    created_at: isoTime(session.createdAt),
+    last_used_at: isoTime(session.renewedAt),
+    expires_at: isoTime(session.endsAt),
     current,
   }
 }
@@ -90,7 +90,7 @@ function renderSession(session: Session, current: boolean): Static<typeof Sessio
 interface MeDeps extends FeatureDeps {
   /** The session that a request is made with; undefined: another kind of credential. */
   readonly sessionOf: (caller: Caller) => SessionId | undefined
-  /** Unix milliseconds until which a device's token is good; undefined: not known. */
+  /** Expiry of a device's token in Unix milliseconds; undefined: unknown. */
   readonly tokenExpiresAt: (authorization: string | undefined) => number | undefined
   /** Accounts that a person belongs to. */
   readonly accountsOf: (userId: UserId) => Promise<readonly Membership[]>
@@ -151,19 +151,14 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         tokenExpiresAt(request.headers.authorization) ?? expiryOf(db, { caller, id, now: now() }),
       ])
       if (account === undefined) throw new GatewayError('not_found', 'The account is gone.')
-      const expires = expiresAt === undefined ? null : new Date(expiresAt).toISOString()
       return {
         object: 'me',
-        credential: { kind: caller.kind, id, scopes: [...caller.scopes], expires_at: expires },
+        credential: { kind: caller.kind, id, scopes: [...caller.scopes], expires_at: isoTimeOrNull(expiresAt ?? null) },
         account,
         user: user ?? null,
         role: caller.role ?? null,
         rights: [...caller.scopes],
-        accounts: (accounts ?? [{ ...account, role: caller.role ?? null }]).map(({ id, name, role }) => ({
-          id,
-          name,
-          role,
-        })),
+        accounts: [...(accounts ?? [{ id: account.id, name: account.name, role: caller.role ?? null }])],
         version: deps.version,
         identity_providers: deps.hasIdentityProviders,
       }

@@ -1,13 +1,11 @@
-/**
- * Sessions of browsers: started at sign-in, found by their cookie, ended everywhere. The cookie's `__Host-` prefix makes
- * browsers reject it from other hosts, without TLS, and for a part of the site; localhost counts as secure.
- */
+/** Browser sessions: started at sign-in, found by their cookie, ended in every process. */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BrowserSession, Origin, SessionsPort } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, SessionId, UserId } from '../../domain/ids.ts'
+import { readCookie, renderCookie } from '../../http/cookies.ts'
 import type { WriteAudit } from '../deps.ts'
 import {
   endSession,
@@ -22,14 +20,11 @@ import {
 } from './queries.ts'
 
 const SECRET_BYTES = 32
-/** A session that was renewed a moment ago is not written again. */
+/** Minimum time between two writes of a renewal. */
 const RENEW_AFTER_MS = 60_000
 export const SESSION_COOKIE = '__Host-turnpike'
-const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 /** 32 bytes, base64url. */
 const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/
-/** A browser sends all cookies of the host, those of others on it, too. */
-const MAX_HEADER_LENGTH = 8 * 1024
 
 export interface SessionsInput {
   readonly db: Kysely<Database>
@@ -37,16 +32,16 @@ export interface SessionsInput {
   readonly now: () => number
   readonly ids: Pick<IdSource, 'session'>
   readonly writeAudit: WriteAudit
-  /** Waited for after every change: when it is done, this process acts on it. */
+  /** Awaited after every change: when it resolves, the change is in force in this process. */
   readonly changed: () => Promise<void>
 }
 
 export interface Sessions extends SessionsPort {
-  /** Puts off the end of a session. @returns the value of `Set-Cookie`; undefined when the cookie is no session's. */
+  /** Extends a session. @returns the value of `Set-Cookie`; undefined when the cookie belongs to no session. */
   renew(cookies: string | undefined): Promise<string | undefined>
-  /** Has it act in another account of the person's. False when it is over, or the person is no member there. */
+  /** Switches a session to another account. False when the session has ended, or the person is not a member there. */
   move(session: BrowserSession, accountId: AccountId, origin: Origin): Promise<boolean>
-  /** Ends a session of a person. False when there is no such session. */
+  /** Ends a session. False when the person has no such session. */
   endOne(who: EndedSession, origin: Origin): Promise<boolean>
 }
 
@@ -92,7 +87,8 @@ export function createSessions(input: SessionsInput): Sessions {
       const time = now()
       const { id, createdAt, renewedAt } = session.found
       if (time - renewedAt >= RENEW_AFTER_MS) await renewSession(db, id, time)
-      return sessionCookie(session.secret, Math.min(IDLE_LIFE_MS, createdAt + WHOLE_LIFE_MS - time))
+      const lifeMs = Math.min(IDLE_LIFE_MS, createdAt + WHOLE_LIFE_MS - time)
+      return renderCookie(SESSION_COOKIE, session.secret, lifeMs)
     },
     async move(session, accountId, origin) {
       const moved = await db.transaction().execute(async (inside) => {
@@ -121,7 +117,7 @@ async function startSession(
     const actor = { kind: 'session', id: who.userId, name: person?.email } as const
     await writeAudit(inside, auditEvent('session.started', { ...who, id, actor }, origin))
   })
-  return sessionCookie(secret, IDLE_LIFE_MS)
+  return renderCookie(SESSION_COOKIE, secret, IDLE_LIFE_MS)
 }
 
 function secretHash(secret: string): Uint8Array {
@@ -143,22 +139,11 @@ function toBrowserSession(session: PersonalSession): BrowserSession {
   return { id, userId, email, name, accountId, accountName, role, signedInAt }
 }
 
-/** @returns the cookie's secret; undefined when it is missing, could not be one of ours, or is there twice. */
+/** Returns the secret of the session cookie; undefined when the cookie is missing, repeated or malformed. */
 export function readSessionCookie(cookies: string | undefined): string | undefined {
-  if (cookies === undefined || cookies.length > MAX_HEADER_LENGTH) return undefined
-  const prefix = `${SESSION_COOKIE}=`
-  const values = cookies
-    .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(prefix))
-  const [secret] = values.map((pair) => pair.slice(prefix.length))
-  return values.length === 1 && secret !== undefined && SECRET_PATTERN.test(secret) ? secret : undefined
+  const secret = readCookie(cookies, SESSION_COOKIE)
+  return secret !== undefined && SECRET_PATTERN.test(secret) ? secret : undefined
 }
 
-/** The value of `Set-Cookie`. */
-function sessionCookie(secret: string, lifeMs: number): string {
-  return `${SESSION_COOKIE}=${secret}; Max-Age=${Math.max(0, Math.floor(lifeMs / 1000))}; ${ATTRIBUTES}`
-}
-
-/** The value of `Set-Cookie` that removes it. */
-export const REMOVED_SESSION_COOKIE = sessionCookie('', 0)
+/** Value of `Set-Cookie` that removes the session cookie. */
+export const REMOVED_SESSION_COOKIE = renderCookie(SESSION_COOKIE, '', 0)

@@ -8,12 +8,12 @@ const MAX_NAME_LENGTH = 200
 /** OpenID Connect Core, 2. */
 const MAX_SUBJECT_LENGTH = 255
 const EMAIL = /^[^\s@<>"]+@[^\s@<>"]+$/
-/** Control characters and direction marks: names are shown to others. */
+/** Control characters and direction marks, removed because names are displayed to others. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Reads the claims of OpenID Connect Core, 5.1. Some providers send texts for truth values, some the address only as
- * `preferred_username`; then nobody has verified it.
+ * Reads the claims of OpenID Connect Core, 5.1. Some providers send booleans as strings, and some send the address only as
+ * `preferred_username`, which is unverified.
  */
 export function vouchedIdentity(issuer: string, claims: Claims): VouchedIdentity {
   const { sub, email, email_verified, preferred_username, name } = claims
@@ -38,12 +38,12 @@ export function readName(value: unknown): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** Whether the configuration lets every address sign in: it names no domain, or `*`. */
+/** Whether every address can sign in: no domain is configured, or `*`. */
 export function mayAnyDomain(allowed: readonly string[]): boolean {
   return allowed.length === 0 || allowed.includes('*')
 }
 
-/** Undefined: allowed. An unverified address proves no domain. @param allowed Domains; none or `*`: all are. */
+/** Undefined: allowed. An unverified address proves no domain. @param allowed Domains; none or `*` allows all. */
 export function domainRefusal(identity: VouchedIdentity, allowed: readonly string[]): DomainRefusal | undefined {
   if (mayAnyDomain(allowed)) return undefined
   if (!identity.emailVerified) return 'unverified'

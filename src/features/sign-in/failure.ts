@@ -2,7 +2,7 @@
 import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client'
 import type { Outcome } from '../../http/pages/layout.ts'
 
-/** The form of OAuth's error codes; anything else appears on no page and in no log. */
+/** Form of OAuth's error codes. Anything else appears on no page and in no log. */
 const ERROR_CODE = /^[a-z_]{1,40}$/
 
 export type FailureKind =
@@ -19,7 +19,7 @@ export type FailureKind =
 export class SignInError extends Error {
   override readonly name = 'SignInError'
   readonly kind: FailureKind
-  /** Of the provider's own words at most an error code; never a token, a code, a state. */
+  /** Contains at most an error code of the provider; never a token, code or state. */
   readonly reason: string
 
   constructor(kind: FailureKind, reason: string) {
@@ -35,13 +35,13 @@ export type DomainRefusal = 'unverified' | 'domain'
 export type OutcomeKind = FailureKind | DomainRefusal | 'no account' | 'disabled' | 'unknown provider'
 
 interface OutcomeDetails {
-  /** Of the identity provider, as on its button. */
+  /** Name of the identity provider, as on its button. */
   readonly provider: string
-  /** The provider's error code, or the e-mail address that was refused. */
+  /** The provider's error code, or the rejected e-mail address. */
   readonly detail: string | undefined
 }
 
-/** @param next Where the visitor wanted to go. */
+/** @param next The path that the visitor requested. */
 export function outcomeOf(
   kind: OutcomeKind,
   details: OutcomeDetails,
@@ -49,7 +49,7 @@ export function outcomeOf(
 ): { readonly status: number; readonly outcome: Outcome } {
   const { status, title, text } = OUTCOMES[kind]
   const href = `/sign-in?next=${encodeURIComponent(next)}`
-  return { status, outcome: { title, text: text(details), action: { href, label: 'Begin again' }, sign: 'bad' } }
+  return { status, outcome: { title, text: text(details), action: { href, label: 'Start again' }, sign: 'bad' } }
 }
 
 interface OutcomePage {
@@ -58,13 +58,13 @@ interface OutcomePage {
   readonly text: (details: OutcomeDetails) => string
 }
 
-const ASK_OPERATOR = 'If it stays so, ask whoever runs this installation.'
+const ASK_OPERATOR = 'If this continues, contact the operator of this installation.'
 
 const OUTCOMES: Readonly<Record<OutcomeKind, OutcomePage>> = {
   cancelled: {
     status: 403,
     title: 'You were not signed in',
-    text: ({ provider }) => `The sign-in was cancelled or refused at ${provider}.`,
+    text: ({ provider }) => `The sign-in was cancelled or rejected at ${provider}.`,
   },
   'refused by provider': {
     status: 403,
@@ -73,66 +73,66 @@ const OUTCOMES: Readonly<Record<OutcomeKind, OutcomePage>> = {
   },
   expired: {
     status: 400,
-    title: 'This sign-in is over',
+    title: 'This sign-in has expired',
     text: () =>
-      'It took longer than ten minutes, was used already, or was begun in another browser. Begin again, and allow this site its cookies.',
+      'It took longer than ten minutes, was used already, or started in another browser. Start again, and allow cookies of this site.',
   },
   mismatch: {
     status: 400,
-    title: 'This sign-in is not the one you began',
-    text: () => 'Perhaps you began another in a second window. For your safety nobody was signed in. Begin again.',
+    title: 'This sign-in does not match',
+    text: () =>
+      'You may have started another sign-in in a second window. For your safety, you were not signed in. Start again.',
   },
   unavailable: {
     status: 503,
-    title: 'Signing in is not possible right now',
-    text: ({ provider }) =>
-      `${provider} does not answer. Whoever is signed in already stays signed in. Try again in a minute.`,
+    title: 'Sign-in is currently unavailable',
+    text: ({ provider }) => `${provider} does not respond. Existing sessions stay signed in. Try again in a minute.`,
   },
   busy: {
     status: 503,
-    title: 'Signing in is not possible right now',
-    text: () => 'Too many people are signing in at this moment. Try again in a minute.',
+    title: 'Sign-in is currently unavailable',
+    text: () => 'Too many people are signing in. Try again in a minute.',
   },
   untrusted: {
     status: 502,
     title: 'You were not signed in',
-    text: ({ provider }) => `What ${provider} answered did not pass the checks. Try again. ${ASK_OPERATOR}`,
+    text: ({ provider }) => `The response of ${provider} failed verification. Try again. ${ASK_OPERATOR}`,
   },
   misregistered: {
     status: 502,
     title: 'You were not signed in',
-    text: ({ provider }) => `${provider} and this installation are not set up for each other. ${ASK_OPERATOR}`,
+    text: ({ provider }) => `The configuration of ${provider} and this installation does not match. ${ASK_OPERATOR}`,
   },
   'no e-mail': {
     status: 403,
     title: 'Your e-mail address is missing',
     text: ({ provider }) =>
-      `${provider} told no e-mail address of yours that is verified. Verify one there, allow it to be told, and try again.`,
+      `${provider} reported no verified e-mail address. Verify one there, allow access to it, and try again.`,
   },
   unverified: {
     status: 403,
     title: 'Your e-mail address is not verified',
-    text: ({ provider, detail }) => `${provider} does not vouch for ${detail}, and only some domains may sign in here.`,
+    text: ({ provider, detail }) => `${provider} has not verified ${detail}, and only some domains can sign in here.`,
   },
   domain: {
     status: 403,
-    title: 'This e-mail address may not sign in here',
-    text: ({ detail }) => `${detail} is not of a domain that is allowed here. Use another, or ask for an invitation.`,
+    title: 'This e-mail address cannot sign in here',
+    text: ({ detail }) => `The domain of ${detail} is not allowed here. Use another address, or ask for an invitation.`,
   },
   'no account': {
     status: 403,
     title: 'You are not a member yet',
-    text: ({ detail }) => `${detail} belongs to no account here. Ask a member for an invitation, and open its link.`,
+    text: ({ detail }) => `${detail} is not a member of an account. Ask a member for an invitation, and open its link.`,
   },
   disabled: {
     status: 403,
     title: 'You cannot sign in',
-    text: () => `Your access was switched off. ${ASK_OPERATOR}`,
+    text: () => `Your access is disabled. ${ASK_OPERATOR}`,
   },
   'unknown provider': {
     status: 404,
-    title: 'There is no such way to sign in',
-    text: () => 'The link is wrong, or the way to sign in was taken away.',
+    title: 'Unknown identity provider',
+    text: () => 'The link is wrong, or the identity provider is no longer configured.',
   },
 }
 
@@ -140,7 +140,7 @@ function safeCode(code: unknown): string {
   return typeof code === 'string' && ERROR_CODE.test(code) ? code : 'unreadable error code'
 }
 
-/** What the errors of an authorization response mean (RFC 6749, 4.1.2.1); all others are the provider's refusal. */
+/** Kinds of the errors of an authorization response (RFC 6749, 4.1.2.1). All others are rejections by the provider. */
 const RESPONSE_ERRORS: ReadonlyMap<string, FailureKind> = new Map([
   ['access_denied', 'cancelled'],
   ['temporarily_unavailable', 'unavailable'],
@@ -149,14 +149,14 @@ const RESPONSE_ERRORS: ReadonlyMap<string, FailureKind> = new Map([
   ['invalid_client', 'misregistered'],
 ])
 
-/** The same of the token endpoint (RFC 6749, 5.2). A code that is no longer good was used before, or took too long. */
+/** Kinds of the errors of the token endpoint (RFC 6749, 5.2). An invalid code was used before, or has expired. */
 const TOKEN_ERRORS: ReadonlyMap<string, FailureKind> = new Map([
   ['invalid_grant', 'expired'],
   ['invalid_client', 'misregistered'],
   ['unauthorized_client', 'misregistered'],
 ])
 
-/** Converts an error of `openid-client`, without its causes: they have bodies, claims and parameters. */
+/** Converts an error of `openid-client` without its causes, which contain bodies, claims and parameters. */
 export function toSignInError(error: unknown): SignInError {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof SignInError) return at
   if (error instanceof AuthorizationResponseError) {
@@ -169,7 +169,7 @@ export function toSignInError(error: unknown): SignInError {
   return new SignInError('untrusted', reasonOf(error))
 }
 
-/** The library's own sentences are constant, and have a code; what the provider sent is in the causes below them only. */
+/** Messages of the library with a code are constant; text of the provider is only in their causes. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if (!('code' in error)) return error.name

@@ -52,7 +52,7 @@ test('GitHub: an address that is not both primary and verified is none', async (
   github.apiStatus = 403
   assert.equal(await signIn(), '502 You were not signed in')
   github.apiStatus = 503
-  assert.equal(await signIn(), '503 Signing in is not possible right now')
+  assert.equal(await signIn(), '503 Sign-in is currently unavailable')
   assert.equal(world.sessions.length, 0)
 })
 

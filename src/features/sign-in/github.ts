@@ -19,7 +19,7 @@ import type { RoundTrip } from './round-trip.ts'
 
 const GITHUB = 'https://github.com'
 const GITHUB_API = 'https://api.github.com'
-/** Of the REST API's dated versions. */
+/** Dated version of the REST API. */
 const API_VERSION = '2022-11-28'
 const SCOPE = 'read:user user:email'
 const OK = 200
@@ -32,7 +32,7 @@ export function githubProvider(settings: ProviderSettings, deps: ProviderDeps): 
   function configure(fetch: CustomFetch): Configuration {
     const oauth = `${site}/login/oauth`
     const config = new Configuration(
-      // The name under which it answers (RFC 9207); people are known under the site's.
+      // The issuer of responses (RFC 9207). Identities use the address of the site as their issuer.
       { issuer: oauth, authorization_endpoint: `${oauth}/authorize`, token_endpoint: `${oauth}/access_token` },
       settings.client_id,
       {},
@@ -80,15 +80,15 @@ async function fetchJson(
 ): Promise<unknown> {
   const headers = new Headers({ accept: 'application/vnd.github+json', 'x-github-api-version': API_VERSION })
   const answer = await fetchProtectedResource(config, token, new URL(address), 'GET', null, headers)
-  if (answer.status !== OK) throw new SignInError('untrusted', `its API answered ${answer.status}`)
+  if (answer.status !== OK) throw new SignInError('untrusted', `its API responded with status ${answer.status}`)
   try {
     return await answer.json()
   } catch {
-    throw new SignInError('untrusted', 'its API answered no JSON')
+    throw new SignInError('untrusted', 'its API did not respond with JSON')
   }
 }
 
-/** The number identifies the person: a login can be released, and taken by another person. */
+/** The numeric ID identifies the person: a login can be released, and taken by another person. */
 function identityOf(site: string, user: unknown, emails: unknown): VouchedIdentity {
   const { id, login, name } = isRecord(user) ? user : {}
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0) {

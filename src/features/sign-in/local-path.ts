@@ -1,11 +1,11 @@
 const DEFAULT = '/app/'
 const LONGEST = 512
-/** Visible ASCII without a backslash, which browsers take for a slash; two slashes would begin a host. */
+/** Visible ASCII without a backslash, which browsers read as a slash; two leading slashes would name a host. */
 const LOCAL = /^\/(?!\/)[!-[\]-~]*$/
-/** Only to see where a browser would go. */
+/** Placeholder host for resolving a path as a browser does. */
 const HERE = 'http://here.invalid'
 
-/** The path after sign-in: the requested one if it is local, which prevents open redirects. */
+/** Returns the requested path if it is local, else the dashboard's. Prevents open redirects. */
 export function localPath(requested: unknown): string {
   if (typeof requested !== 'string' || requested.length > LONGEST || !LOCAL.test(requested)) return DEFAULT
   const url = new URL(requested, HERE)
@@ -14,7 +14,7 @@ export function localPath(requested: unknown): string {
 
 const INVITATION = /^[\w.~-]{1,200}$/
 
-/** The token of an invitation, if it could be one. */
+/** Returns the text if it has the form of an invitation's token. */
 export function invitationToken(requested: unknown): string | undefined {
   return typeof requested === 'string' && INVITATION.test(requested) ? requested : undefined
 }

@@ -96,7 +96,7 @@ function configure({ settings, outbound }: Client, metadata: ServerMetadata, fet
   config[customFetch] = fetch
   config.timeout = outbound.requestSeconds
   if (metadata.issuer.startsWith('http:')) allowInsecureRequests(config)
-  enableNonRepudiationChecks(config) // with it the signature is checked, and only asymmetric ones are known
+  enableNonRepudiationChecks(config) // checks signatures, and allows only asymmetric ones
   return config
 }
 
@@ -133,7 +133,7 @@ function createKeys(now: () => number) {
   }
 }
 
-/** The library has its own clock. */
+/** The library uses the system clock, not `now`. */
 function librarySeconds(): number {
   return Math.floor(Date.now() / 1000)
 }
@@ -161,8 +161,8 @@ function createDiscovery(settings: ProviderSettings, { outbound, now }: Provider
       throw toSignInError(error)
     })
     const metadata = config.serverMetadata()
-    // Exactly equal: tokens carry it, and people are identified by it.
-    if (metadata.issuer !== issuer) throw new SignInError('misregistered', 'its issuer is not the configured one')
+    // Must be exactly equal: tokens contain it, and it identifies people.
+    if (metadata.issuer !== issuer) throw new SignInError('misregistered', 'its issuer differs from the configured one')
     known = { metadata, readAt: now() }
     return metadata
   }

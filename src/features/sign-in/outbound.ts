@@ -1,29 +1,29 @@
 /**
- * Requests to identity providers. What they answer is read up to a cap, no redirect is followed, nothing leaves in clear but to
- * this machine itself, and all the requests of one visit together may take only so long.
+ * Requests to identity providers, with limits on the size of responses and on the time of each request and visit. It follows
+ * no redirects, and requires TLS except for loopback addresses.
  */
 import type { CustomFetch } from 'openid-client'
 import { isLoopbackUrl } from '../../lib/ip-address.ts'
 import { SignInError } from './failure.ts'
 
 export interface OutboundLimits {
-  /** One request, with its answer. */
+  /** Timeout of a request with its response. */
   readonly requestMs: number
-  /** All the requests of one visit. */
+  /** Timeout of all requests of a visit. */
   readonly visitMs: number
 }
 
 export const OUTBOUND_LIMITS: OutboundLimits = { requestMs: 5_000, visitMs: 10_000 }
 const MAX_ANSWER_BYTES = 256 * 1024
-/** Visits that wait for an identity provider. */
+/** Concurrent visits. */
 const MAX_VISITS = 64
 const TOO_MANY_REQUESTS = 429
 const SERVER_ERRORS = 500
 
 export interface Outbound {
-  /** What `openid-client` counts as its time-out. */
+  /** Timeout for `openid-client`. */
   readonly requestSeconds: number
-  /** @throws SignInError `busy` when too many are at it. */
+  /** @throws SignInError `busy` at too many concurrent visits. */
   visit<Result>(work: (fetch: CustomFetch) => Promise<Result>): Promise<Result>
 }
 
@@ -43,8 +43,8 @@ export function createOutbound({ requestMs, visitMs }: OutboundLimits = OUTBOUND
   }
 }
 
-/** Where an address is only put together. */
-export const noRequests: CustomFetch = () => Promise.reject(new SignInError('untrusted', 'a request too many'))
+/** For building URLs, which requires no requests. */
+export const noRequests: CustomFetch = () => Promise.reject(new SignInError('untrusted', 'unexpected request'))
 
 function fetchUntil(deadline: AbortSignal): CustomFetch {
   return async (address, { method, headers, body, signal }) => {
@@ -63,7 +63,7 @@ function fetchUntil(deadline: AbortSignal): CustomFetch {
   }
 }
 
-/** The library sends forms, and nothing else. */
+/** The library sends only forms. */
 function readBody(body: unknown): URLSearchParams | null {
   return body instanceof URLSearchParams ? body : null
 }
@@ -73,7 +73,7 @@ async function readCapped(response: Response): Promise<Buffer<ArrayBuffer>> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new SignInError('untrusted', 'an answer that is too long')
+    if (bytes > MAX_ANSWER_BYTES) throw new SignInError('untrusted', 'response too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -84,7 +84,7 @@ function noAnswer(error: unknown): never {
   throw new SignInError('unavailable', reasonOf(error))
 }
 
-/** Such as `TimeoutError`, `ECONNREFUSED`: words of the system, not of who answered. */
+/** Returns a code such as `TimeoutError` or `ECONNREFUSED`, never text of the provider. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer'
   const { cause } = error

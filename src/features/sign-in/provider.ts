@@ -8,7 +8,7 @@ import type { RoundTrip } from './round-trip.ts'
 export interface ProviderSettings {
   readonly kind: 'oidc' | 'github'
   readonly name: string
-  /** Of `github`: the address of an Enterprise server; undefined: github.com. */
+  /** For `github`: the URL of an Enterprise server; undefined: github.com. */
   readonly issuer?: string | undefined
   readonly client_id: string
   readonly client_secret: string
@@ -16,12 +16,12 @@ export interface ProviderSettings {
   readonly allowed_domains: readonly string[]
 }
 
-/** The path segment after `/auth/`; the configuration refuses two equal ones. */
+/** Returns the path segment after `/auth/`; the configuration requires them to be unique. */
 export function providerSlug({ name, kind }: Pick<ProviderSettings, 'name' | 'kind'>): string {
   return slugOf(name) || kind
 }
 
-/** In the order of the configuration. */
+/** Returns the choices in the order of the configuration. */
 export function choices(providers: readonly ProviderSettings[]): readonly SignInChoice[] {
   return providers.map((settings) => ({ slug: providerSlug(settings), name: settings.name }))
 }

@@ -1,7 +1,7 @@
 /**
- * Sign-in with identity providers: `/auth/{slug}` sends the browser there, `/auth/{slug}/callback` takes it back. Who somebody
- * is, the provider says; who that is here, `PeoplePort`; the session is `SessionsPort`'s. Nothing of what the provider hands
- * over is kept: its tokens are gone with the request.
+ * Sign-in with identity providers: `/auth/{slug}` redirects the browser to the provider, `/auth/{slug}/callback` receives
+ * it. `PeoplePort` maps the verified identity to a person, `SessionsPort` starts the session. The provider's tokens are
+ * discarded with the request.
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Outcome } from '../../http/pages/layout.ts'
@@ -39,7 +39,7 @@ export function signInRoutes(deps: SignInDeps): FastifyPluginAsync {
   const visits = createVisits(deps)
   const headers = appHeaders(deps.publicUrl)
 
-  function sendFailure({ request, reply }: Exchange, failure: Failure & { readonly provider?: string }): FastifyReply {
+  function sendFailure({ request, reply }: Pick<Visit, 'request' | 'reply'>, failure: ProviderFailure): FastifyReply {
     const { kind, detail, reason, provider = '', next = localPath(undefined) } = failure
     const { status, outcome } = outcomeOf(kind, { provider, detail }, next)
     const fields = { requestId: request.id, provider, kind, reason }
@@ -66,10 +66,7 @@ export function signInRoutes(deps: SignInDeps): FastifyPluginAsync {
   }
 }
 
-interface Exchange {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
+type ProviderFailure = Failure & { readonly provider?: string }
 
 function slugOf(request: FastifyRequest): string {
   return String((request.params as { readonly slug?: unknown }).slug) // both routes have it

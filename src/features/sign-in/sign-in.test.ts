@@ -109,7 +109,7 @@ test('OIDC-1: a callback ends a sign-in once, in the browser and by the provider
   const kept = new Map(browser.cookies.get(url))
   assert.equal((await browser.get(callback)).status, 303)
   const again = await browser.get(callback)
-  assert.deepEqual([again.status, again.text.split('\n')[0]], [400, 'This sign-in is over'])
+  assert.deepEqual([again.status, again.text.split('\n')[0]], [400, 'This sign-in has expired'])
   browser.cookies.set(url, kept) // somebody has kept the cookie, too
   assert.equal((await browser.get(callback)).status, 400)
   assert.equal(world.sessions.length, 1)
@@ -122,7 +122,7 @@ test('OIDC-1: another browser cannot end what this one began, nor put its code u
   const stolen = await comeBack(victim, { url, path: '/auth/example', login: 'ada' })
   assert.equal((await attacker.get(stolen)).status, 400)
   const own = await comeBack(attacker, { url, path: '/auth/example', login: 'eve' })
-  assert.match((await attacker.get(stolen)).text, /^This sign-in is not the one you began/)
+  assert.match((await attacker.get(stolen)).text, /^This sign-in does not match/)
   assert.equal(world.sessions.length, 0)
 
   // The right state with the stolen code: PKCE makes the provider refuse it.
@@ -161,7 +161,7 @@ test('OIDC-1: several providers at once: each has its own way back, and none tak
   const kept = new Map(browser.cookies.get(url))
   const state = fromTwo.searchParams.get('state') ?? ''
   fromOne.searchParams.set('state', state)
-  assert.match((await browser.get(fromOne)).text, /^This sign-in is not the one you began/)
+  assert.match((await browser.get(fromOne)).text, /^This sign-in does not match/)
   browser.cookies.set(url, new Map(kept))
   const swapped = new URL(fromTwo)
   for (const name of ['code', 'iss']) swapped.searchParams.set(name, fromOne.searchParams.get(name) ?? '')
@@ -179,7 +179,7 @@ test('OIDC-2: allowed domains take a verified address only, and known accounts h
     return `${status} ${text.split('\n')[0] ?? ''}${location.replace(url, '')}`
   }
   assert.equal(await titleFor('ada'), '303 /app/')
-  assert.equal(await titleFor('eve'), '403 This e-mail address may not sign in here')
+  assert.equal(await titleFor('eve'), '403 This e-mail address cannot sign in here')
   assert.equal(await titleFor('bob'), '403 Your e-mail address is not verified')
   assert.equal(await titleFor('tim'), '403 Your e-mail address is not verified')
   assert.equal(await titleFor('nil'), '403 Your e-mail address is missing')
@@ -204,7 +204,7 @@ test('OIDC-2: allowed domains take a verified address only, and known accounts h
   )
 })
 
-test('whoever has no account here, or was switched off, is told so and gets no session', async (t) => {
+test('whoever has no account here, or is disabled, gets a page that says so and no session', async (t) => {
   const { world, url } = await startWorld(t)
   const textFor = async () => {
     const browser = createTestBrowser()
@@ -224,7 +224,7 @@ test('a sign-in that the visitor cancels, or that the provider refuses, says so'
   const browser = createTestBrowser()
   const cancelled = await browser.get(await comeBack(browser, { url, path: '/auth/example', login: '' }))
   assert.deepEqual([cancelled.status, cancelled.text.split('\n')[0]], [403, 'You were not signed in'])
-  assert.match(cancelled.text, /cancelled or refused at Example/)
+  assert.match(cancelled.text, /cancelled or rejected at Example/)
   const textOf = async (error: string) => {
     const { location } = await browser.get(`${url}/auth/example`)
     const state = new URL(location).searchParams.get('state') ?? ''
@@ -235,7 +235,7 @@ test('a sign-in that the visitor cancels, or that the provider refuses, says so'
     return `${status} ${text}`
   }
   assert.match(await textOf('login_required'), /^403 .*Example did not sign you in \(login_required\)\./s)
-  assert.match(await textOf('temporarily_unavailable'), /^503 .*Example does not answer/s)
+  assert.match(await textOf('temporarily_unavailable'), /^503 .*Example does not respond/s)
   assert.match(await textOf('<script>'), /^403 .*\(unreadable error code\)/s)
   assert.equal(world.sessions.length, 0)
 })
@@ -245,12 +245,12 @@ test('a round trip that took too long, without cookie, or with a state that came
   const browser = createTestBrowser()
   const late = await comeBack(browser, { url, path: '/auth/example', login: 'ada' })
   world.skewMs = 11 * 60_000
-  assert.match((await browser.get(late)).text, /^This sign-in is over/)
+  assert.match((await browser.get(late)).text, /^This sign-in has expired/)
   world.skewMs = 0
-  assert.match((await createTestBrowser().get(late)).text, /^This sign-in is over/)
+  assert.match((await createTestBrowser().get(late)).text, /^This sign-in has expired/)
   const twice = await comeBack(browser, { url, path: '/auth/example', login: 'ada' })
   twice.searchParams.append('state', twice.searchParams.get('state') ?? '')
-  assert.match((await browser.get(twice)).text, /^This sign-in is not the one you began/)
+  assert.match((await browser.get(twice)).text, /^This sign-in does not match/)
   assert.equal(world.sessions.length, 0)
 })
 
@@ -264,7 +264,7 @@ test('an unknown way to sign in is a page, a HEAD uses nothing up, and next= lea
     '/auth/constructor/callback',
   ]) {
     const { status, text } = await browser.get(`${url}${path}`)
-    assert.deepEqual([status, text.split('\n')[0]], [404, 'There is no such way to sign in'], path)
+    assert.deepEqual([status, text.split('\n')[0]], [404, 'Unknown identity provider'], path)
   }
   assert.equal((await fetch(`${url}/auth/example`, { method: 'HEAD' })).status, 405)
   for (const next of ['//evil.example', '/\\evil.example', 'https://evil.example', '/\t/evil.example']) {
@@ -296,7 +296,7 @@ test('F31, OIDC-3: with the provider gone there is no new sign-in, and a page th
   await idp.close()
   const { status, text, headers } = await browser.get(callback)
   assert.deepEqual([status, headers.get('retry-after')], [503, '60'])
-  assert.match(text, /Example does not answer. Whoever is signed in already stays signed in/)
+  assert.match(text, /Example does not respond. Existing sessions stay signed in/)
   assert.equal((await browser.get(`${url}/auth/example`)).status, 503)
   assert.equal(world.sessions.length, 0)
   assert.match(JSON.stringify(world.log), /ECONNREFUSED/)

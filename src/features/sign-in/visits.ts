@@ -22,7 +22,7 @@ import {
 } from './round-trip.ts'
 
 const MAX_ENDED = 10_000
-/** What `Sec-Fetch-Site` says of a page of ours, of an address that was typed, and of a browser that does not know it. */
+/** Values of `Sec-Fetch-Site` from a page of this server, a typed address, and a browser without the header. */
 const OWN_SITES: readonly unknown[] = ['same-origin', 'none', undefined]
 /** Accounts of one person in which a refusal is recorded. */
 const MAX_ACCOUNTS = 20
@@ -46,7 +46,7 @@ export interface SignInRoute extends IdentityProvider {
 export interface Visits extends VisitsDeps {
   readonly routes: ReadonlyMap<string, SignInRoute>
   readonly cookie: RoundTripCookie
-  /** States of round trips that ended here, so that none ends twice; the provider's codes are valid once, too. */
+  /** States of completed round trips, so that none is completed twice. The provider's codes are valid once, too. */
   readonly ended: LruCache<true>
 }
 
@@ -91,11 +91,11 @@ function createProvider(settings: ProviderSettings, deps: ProviderDeps): Identit
   return settings.kind === 'github' ? githubProvider(settings, deps) : openidProvider(settings, deps)
 }
 
-/** @returns where the browser goes. */
+/** Returns the URL to redirect the browser to. */
 export async function begin({ visits, request, reply, route }: Visit): Promise<string> {
   const query = queryOf(request)
   const next = localPath(query['next'])
-  // A foreign page could start a sign-in with an invitation of its own, without the visitor's consent.
+  // Otherwise another site could start a sign-in with its own invitation, without the visitor's consent.
   if (!OWN_SITES.includes(request.headers['sec-fetch-site'])) return `/sign-in?next=${encodeURIComponent(next)}`
   const trip = newRoundTrip({ slug: route.slug, next, invitation: invitationToken(query['invitation']) })
   const url = await route.begin(trip)
@@ -103,7 +103,7 @@ export async function begin({ visits, request, reply, route }: Visit): Promise<s
   return url.href
 }
 
-/** @returns where the browser goes, signed in, or why it is not. */
+/** Returns the path to redirect the signed-in browser to, or the failure. */
 export async function end(visit: Visit): Promise<string | Failure> {
   const { visits, request, reply, route } = visit
   reply.header('set-cookie', REMOVED_ROUND_TRIP)
@@ -127,13 +127,13 @@ export function failureOf(error: unknown): Failure {
   return { kind, reason, detail: kind === 'refused by provider' ? reason : undefined }
 }
 
-/** The round trip that a callback ends. */
+/** Returns the round trip of a callback, once. */
 async function takeRoundTrip({ visits, request, route }: Visit): Promise<RoundTrip> {
   const trip = await visits.cookie.open(request.headers.cookie)
   if (trip === undefined) throw new SignInError('expired', 'no round trip')
-  if (trip.slug !== route.slug) throw new SignInError('mismatch', 'begun with another provider')
+  if (trip.slug !== route.slug) throw new SignInError('mismatch', 'started with another provider')
   if (queryOf(request)['state'] !== trip.state) throw new SignInError('mismatch', 'another state')
-  if (visits.ended.get(trip.state) === true) throw new SignInError('expired', 'ended before')
+  if (visits.ended.get(trip.state) === true) throw new SignInError('expired', 'completed before')
   visits.ended.set(trip.state, true)
   return trip
 }
@@ -158,13 +158,13 @@ async function arrive({ visits, route }: Visit, { identity, origin, invitation }
 
 /** A repeated parameter is an array, which no check accepts. */
 function queryOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
-  return request.query as Readonly<Record<string, unknown>> // what the server's own parser makes
+  return request.query as Readonly<Record<string, unknown>> // as the server's parser returns it
 }
 
 interface Refusal {
   readonly identity: VouchedIdentity
   readonly reason: 'unverified' | 'domain' | 'disabled'
-  /** As on the button. */
+  /** Name on the button. */
   readonly provider: string
   readonly origin: Origin
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BrowserSession } from '../../domain/identity/sign-in.ts'
 import { isLoopbackUrl } from '../../lib/ip-address.ts'
+import { readCookie, renderCookie } from '../cookies.ts'
 import { originOfRequest } from '../request-origin.ts'
 import { formField, isFresh, type PagesDeps, queryField, sendPage } from './context.ts'
 import { renderOutcome } from './layout.ts'
@@ -92,30 +93,22 @@ function isInsecureRequest({ protocol, host, headers }: FastifyRequest): boolean
  */
 
 const COOKIE = '__Host-turnpike-next'
-const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 const LIFE_MS = 15 * 60_000
-/** A browser sends all cookies of the host, those of others on it, too. */
-const MAX_HEADER_LENGTH = 8 * 1024
 
 /** The value of `Set-Cookie`. @param next A path of ours. */
 export function nextCookie(next: string): string {
-  return `${COOKIE}=${encodeURIComponent(next)}; Max-Age=${LIFE_MS / 1000}; ${ATTRIBUTES}`
+  return renderCookie(COOKIE, encodeURIComponent(next), LIFE_MS)
 }
 
 /** The value of `Set-Cookie` that removes it. */
-export const REMOVED_NEXT = `${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`
+export const REMOVED_NEXT = renderCookie(COOKIE, '', 0)
 
 /** Undefined when there is none, or it is there twice or unreadable. @param cookies The `Cookie` header. */
 export function readNextCookie(cookies: string | undefined): string | undefined {
-  if (cookies === undefined || cookies.length > MAX_HEADER_LENGTH) return undefined
-  const prefix = `${COOKIE}=`
-  const [value, ...others] = cookies
-    .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(prefix))
-  if (value === undefined || others.length > 0) return undefined
+  const value = readCookie(cookies, COOKIE)
+  if (value === undefined) return undefined
   try {
-    return decodeURIComponent(value.slice(prefix.length))
+    return decodeURIComponent(value)
   } catch {
     return undefined // it was never ours
   }
