@@ -2030,7 +2030,7 @@ export interface operations {
                     name: string;
                     /** @description Empty: full access. */
                     scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
-                    /** @description Addresses and CIDR blocks. Empty: any address. */
+                    /** @description Addresses and CIDR blocks. An empty list allows every address. */
                     ip_allowlist?: string[];
                     monthly_budget_usd?: number | null;
                     requests_per_minute?: number | null;
@@ -2200,7 +2200,7 @@ export interface operations {
                     name?: string;
                     /** @description Empty: full access. */
                     scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
-                    /** @description Addresses and CIDR blocks. Empty: any address. */
+                    /** @description Addresses and CIDR blocks. An empty list allows every address. */
                     ip_allowlist?: string[];
                     monthly_budget_usd?: number | null;
                     requests_per_minute?: number | null;

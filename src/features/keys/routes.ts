@@ -45,7 +45,7 @@ const RIGHTS = {
   ip_allowlist: Type.Optional(
     Type.Array(Type.String({ minLength: 2, maxLength: 64, pattern: '^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$' }), {
       maxItems: 100,
-      description: 'Addresses and CIDR blocks. Empty: any address.',
+      description: 'Addresses and CIDR blocks. An empty list allows every address.',
     }),
   ),
   monthly_budget_usd: Type.Optional(nullable<number>({ type: 'number', minimum: 0, maximum: MAX_BUDGET_USD })),
