@@ -1,7 +1,6 @@
 /**
- * Whether chats are felt to be slower while people look at the dashboard. Pairs of runs, one with somebody opening views of
- * an account of 100 000 completions and one without, in turn, so that what else the machine does meets both; beside them the
- * same number of pairs without, which tell how much two equal runs differ here. On SQLite, or with `--postgres` on that.
+ * Measures whether chats are slower while people use the dashboard: pairs of runs, with and without viewers who open pages
+ * of an account of 100 000 completions. Runs on SQLite, or with `--postgres` on PostgreSQL.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,18 +15,19 @@ import { BUDGETS } from './budgets.ts'
 import { fillUsage, MODELS } from './dashboard-data.ts'
 import { type Question, requestQuestions, usageQuestions } from './dashboard-views.ts'
 import { pace, type Target } from './load.ts'
+import { comparePairs } from './pairs.ts'
 import { type BenchProcess, percentile, start } from './processes.ts'
 import { printVerdicts, type Verdict } from './report.ts'
 
 const quick = process.argv.includes('--quick')
-/** A provider that answers sooner than any real one. With one that answers at once the p99 is the machine's noise. */
+/** A fast provider. With one that responds at once, the p99 would be the noise of the machine. */
 const WORK = { model: MODELS[0], stream: false }
 const PAIRS = quick ? 3 : 7
 const LOAD = { perSecond: 200, seconds: quick ? 1.5 : 4 }
 const PEOPLE = 5
-/** Until the process of the viewers has warmed up, which costs more than what it asks for. */
+/** Time for the process of the viewers to warm up, which costs more than its requests. */
 const LEAD_MS = 3_000
-/** Of the dashboard, before anything counts: a gateway that has just begun compiles what it is asked for the first times. */
+/** Rounds before the measurement, in which the gateway compiles the code of the dashboard's requests. */
 const WARM_ROUNDS = 4
 const COMPLETIONS = 100_000
 const MANY_COMPLETIONS = quick ? 100_000 : 1_000_000
@@ -35,13 +35,13 @@ const ROUNDS = quick ? 5 : 20
 
 interface Stage {
   readonly gateway: Gateway
-  /** Of the account that has been used. */
+  /** Key of the account with completions. */
   readonly key: string
-  /** Unix milliseconds: when its last request was. */
+  /** Time of its last request, Unix milliseconds. */
   readonly filledAt: number
 }
 
-/** With an account of its own that has so many completions. */
+/** Runs an action on a gateway with an account of this many completions. */
 async function onStage<Result>(completions: number, act: (stage: Stage) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-dashboard-'))
   const postgres = process.argv.includes('--postgres') ? await startPostgres() : undefined
@@ -52,7 +52,7 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
     logFile: join(folder, 'gateway.log'),
     env: {
       LOG_LEVEL: 'info',
-      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'of the bench, which everybody may know' }),
+      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'a public secret of the bench' }),
     },
     args: schema ? ['--migrate'] : [],
   })
@@ -83,7 +83,7 @@ async function p99BesideDashboard(stage: Stage): Promise<number> {
   const viewer = await openViews(stage)
   await sleep(LEAD_MS)
   const measured = await p99(stage)
-  process.kill(viewer.pid, 0) // throws when it ended: a refused request ends it
+  process.kill(viewer.pid, 0) // throws if the process has ended, as after a rejected request
   viewer.stop()
   await sleep(300)
   return measured
@@ -93,41 +93,19 @@ function openViews({ gateway, key }: Stage): Promise<BenchProcess> {
   return start('dashboard-load.ts', String(gateway.port), key, String(PEOPLE))
 }
 
-async function measure(stage: Stage): Promise<{ readonly watched: number; readonly equal: number }> {
-  await p99(stage)
-  for (let round = 0; round < WARM_ROUNDS; round++) await p99BesideDashboard(stage)
-  const ratios = { watched: [] as number[], equal: [] as number[] }
-  console.log('chat p99 of the first byte, ms, 50 of them the provider’s:')
-  console.log('         alone, beside the dashboard, change | alone, alone, change')
-  for (let pair = 0; pair < PAIRS; pair++) {
-    // Who is first changes from pair to pair: what drifts meets both.
-    const isAloneFirst = pair % 2 === 0
-    const [first, second] = isAloneFirst ? [p99, p99BesideDashboard] : [p99BesideDashboard, p99]
-    const times = [await first(stage), await second(stage)]
-    const [alone = 0, watched = 0] = isAloneFirst ? times : times.toReversed()
-    const [one, other] = [await p99(stage), await p99(stage)]
-    ratios.watched.push(watched / alone)
-    ratios.equal.push(other / one)
-    console.log(`pair ${pair + 1}:  ${cells(alone, watched)}   | ${cells(one, other)}`)
-  }
-  return { watched: percentile(ratios.watched, 50), equal: percentile(ratios.equal, 50) }
-}
-
-function cells(before: number, after: number): string {
-  return `${before.toFixed(2).padStart(8)} ${after.toFixed(2).padStart(8)} ${percent(after / before).padStart(8)}`
-}
-
-function percent(ratio: number): string {
-  return `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %`
-}
-
 /** @returns whether the budget holds. */
 export function benchDashboard(): Promise<boolean> {
   return onStage(COMPLETIONS, async (stage) => {
-    const { watched, equal } = await measure(stage)
-    console.log(`median of ${PAIRS} pairs: ${percent(watched)} beside it, ${percent(equal)} between equal runs\n`)
+    await p99(stage)
+    for (let round = 0; round < WARM_ROUNDS; round++) await p99BesideDashboard(stage)
+    const measured = await comparePairs({
+      count: PAIRS,
+      alone: () => p99(stage),
+      beside: () => p99BesideDashboard(stage),
+      load: 'beside the dashboard',
+    })
     const figure = `chat p99 beside ${PEOPLE} people who open a view of the dashboard a second each, ×`
-    return printVerdicts([{ figure, measured: watched, budget: BUDGETS.dashboardP99Ratio }])
+    return printVerdicts([{ figure, measured, budget: BUDGETS.dashboardP99Ratio }])
   })
 }
 
@@ -143,7 +121,7 @@ async function timesOf({ gateway, key }: Stage, { path }: Question): Promise<rea
   return times
 }
 
-/** @returns the longest p95 of them, milliseconds. */
+/** @returns the longest p95, milliseconds. */
 async function report(stage: Stage, questions: readonly Question[]): Promise<number> {
   const width = Math.max(...questions.map(({ name }) => name.length))
   let longest = 0
@@ -159,7 +137,7 @@ async function report(stage: Stage, questions: readonly Question[]): Promise<num
   return longest
 }
 
-/** How long the views of Usage and Requests wait for their figures. @returns whether the budgets hold. */
+/** Measures how long the views of Usage and Requests load. @returns whether the budgets hold. */
 export function benchDashboardQueries(): Promise<boolean> {
   return onStage(MANY_COMPLETIONS, async (stage) => {
     const now = Date.now()

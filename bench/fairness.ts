@@ -1,8 +1,4 @@
-/**
- * OVL-4: whether an account at ten times its rate limit is felt by another one. Pairs of runs, one with the crowd and one
- * without, in turn, so that what else the machine does meets both; beside them the same number of pairs without the crowd,
- * which tell how much two equal runs differ here.
- */
+/** OVL-4: measures the effect of an account at ten times its rate limit on another one, in pairs of runs. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,18 +8,19 @@ import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
 import { bodyOf, pace, type Target, type Work } from './load.ts'
-import { type BenchProcess, percentile, start } from './processes.ts'
+import { comparePairs } from './pairs.ts'
+import { type BenchProcess, start } from './processes.ts'
 import { printVerdicts } from './report.ts'
 
-/** A provider that answers sooner than any real one. With one that answers at once the p99 is the machine's noise. */
+/** A fast provider. With one that responds at once, the p99 would be the noise of the machine. */
 const MODEL = 'json-50'
 const WORK: Work = { model: MODEL, stream: false }
 const PAIRS = 7
 const LIMIT_A_MINUTE = 3_000
 const TIMES_ITS_LIMIT = 10
-/** Of the account that is measured. */
+/** Load of the measured account. */
 const LOAD = { perSecond: 300, seconds: 4 }
-/** Until the crowd has used up what a rested account may send at once, from rest and from between two runs. */
+/** Time in which the crowd uses up its burst: from rest, and between two runs. */
 const FIRST_LEAD_MS = 8_000
 const LEAD_MS = 2_500
 
@@ -37,7 +34,7 @@ function crowd({ port }: Gateway, key: string): Promise<BenchProcess> {
   return start('crowd.ts', String(port), key, String((LIMIT_A_MINUTE * TIMES_ITS_LIMIT) / 60), MODEL)
 }
 
-/** Otherwise nothing is shown: nine of ten of its requests are refused. */
+/** Throws unless the gateway limits the crowd: nine of ten of its requests should be rejected. */
 async function assertLimited({ gateway, crowdKey }: Stage): Promise<void> {
   for (let attempt = 0; attempt < 10; attempt++) {
     const { status } = await send(gateway, '/v1/chat/completions', { key: crowdKey, body: JSON.parse(bodyOf(WORK)) })
@@ -66,34 +63,6 @@ async function p99InACrowd(stage: Stage, leadMs = LEAD_MS): Promise<number> {
   return measured
 }
 
-async function measure(stage: Stage): Promise<{ readonly crowded: number; readonly equal: number }> {
-  await p99(stage)
-  await p99InACrowd(stage, FIRST_LEAD_MS)
-  const ratios = { crowded: [] as number[], equal: [] as number[] }
-  console.log(
-    'another account’s p99 of the first byte, ms, 50 of them the provider’s: alone, in a crowd, change   | alone, alone, change',
-  )
-  for (let pair = 0; pair < PAIRS; pair++) {
-    // Who is first changes from pair to pair: what drifts meets both.
-    const order = pair % 2 === 0 ? [p99, p99InACrowd] : [p99InACrowd, p99]
-    const [first = 0, second = 0] = [await order[0]?.(stage), await order[1]?.(stage)]
-    const [alone, crowded] = pair % 2 === 0 ? [first, second] : [second, first]
-    const [one, other] = [await p99(stage), await p99(stage)]
-    ratios.crowded.push(crowded / alone)
-    ratios.equal.push(other / one)
-    console.log(`pair ${pair + 1}:  ${cells(alone, crowded)}   | ${cells(one, other)}`)
-  }
-  return { crowded: percentile(ratios.crowded, 50), equal: percentile(ratios.equal, 50) }
-}
-
-function cells(before: number, after: number): string {
-  return `${before.toFixed(2).padStart(8)} ${after.toFixed(2).padStart(8)} ${percent(after / before).padStart(8)}`
-}
-
-function percent(ratio: number): string {
-  return `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %`
-}
-
 /** @returns whether the budget holds. */
 export async function benchFairness(): Promise<boolean> {
   const upstream = await start('upstream.ts')
@@ -104,10 +73,17 @@ export async function benchFairness(): Promise<boolean> {
     const account = await gateway.cli('accounts', 'create', '--name', 'crowd', '--plan', 'crowd')
     const crowdKey = await gateway.key('--account', account)
     const quiet = { name: 'quiet', port, pid, key: await gateway.key() }
-    const { crowded, equal } = await measure({ gateway, quiet, crowdKey })
-    console.log(`median of ${PAIRS} pairs: ${percent(crowded)} in a crowd, ${percent(equal)} between equal runs\n`)
+    const stage = { gateway, quiet, crowdKey }
+    await p99(stage)
+    await p99InACrowd(stage, FIRST_LEAD_MS)
+    const measured = await comparePairs({
+      count: PAIRS,
+      alone: () => p99(stage),
+      beside: () => p99InACrowd(stage),
+      load: 'in a crowd',
+    })
     const figure = `p99 beside an account at ${TIMES_ITS_LIMIT} × its limit, ×`
-    return printVerdicts([{ figure, measured: crowded, budget: BUDGETS.crowdedP99Ratio }])
+    return printVerdicts([{ figure, measured, budget: BUDGETS.crowdedP99Ratio }])
   } finally {
     await gateway.stop()
     upstream.stop()

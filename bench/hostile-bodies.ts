@@ -1,12 +1,13 @@
 /**
- * What bodies that are made to stall the gateway do to another account's requests, and to its memory: the p99 alone and
- * beside 24 hostile bodies of 8 MiB at once, with a heap of 1 GiB.
+ * Measures the effect of bodies that are built to stall the gateway on another account's requests and on memory: the p99
+ * alone, and beside 24 concurrent hostile bodies of 8 MiB, with a heap of 1 GiB.
  */
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
+import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
 import { pace, type Work } from './load.ts'
 import { start } from './processes.ts'
@@ -18,20 +19,10 @@ const HEAP_MIB = 1024
 const LOAD = { perSecond: 50, seconds: 8 }
 const ROUNDS = 3
 
-function configOf(upstreamPort: number): object {
-  return {
-    providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
-    models: [
-      {
-        id: MODEL,
-        owned_by: 'up',
-        context_window: 1_000_000,
-        max_output_tokens: 4096,
-        pricing: { input_per_million: 0, output_per_million: 0 },
-        deployments: [{ provider: 'up', model: MODEL }],
-      },
-    ],
-  }
+function config(upstreamPort: number): object {
+  const { providers, models } = configOf(upstreamPort, [MODEL])
+  const free = { context_window: 1_000_000, pricing: { input_per_million: 0, output_per_million: 0 } }
+  return { providers, models: models.map((model) => ({ ...model, ...free })) }
 }
 
 function peakMib(pid: number): number {
@@ -40,11 +31,11 @@ function peakMib(pid: number): number {
 
 interface ThreadTimes {
   readonly ranMs: number
-  /** Ready to run, without a processor. */
+  /** Time ready to run, without a processor. */
   readonly waitedMs: number
 }
 
-/** Of the main thread, on which the event loop is. */
+/** Returns the times of the main thread, which runs the event loop. */
 function loopTimes(pid: number): ThreadTimes {
   const [ran, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number)
   return { ranMs: (ran ?? Number.NaN) / 1e6, waitedMs: (waited ?? Number.NaN) / 1e6 }
@@ -86,7 +77,7 @@ export async function benchHostileBodies(): Promise<boolean> {
   const upstream = await start('upstream.ts')
   const logFile = join(mkdtempSync(join(tmpdir(), 'turnpike-bench-')), 'gateway.log')
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` }
-  const gateway = await startGateway({ config: configOf(upstream.port), logFile, env })
+  const gateway = await startGateway({ config: config(upstream.port), logFile, env })
   try {
     const p99Ms = await measure(gateway)
     return printVerdicts([

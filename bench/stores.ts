@@ -1,6 +1,6 @@
 /**
- * `npm run bench:stores`: the same gateway on SQLite and on PostgreSQL, side by side, and what one, two and three processes
- * do on one PostgreSQL. Only ratios of one run say something; everything shares this machine, the database included.
+ * `npm run bench:stores`: compares the gateway on SQLite and on PostgreSQL, and one, two and three processes on one
+ * PostgreSQL. Only the ratios of one run are meaningful, since everything, including the database, shares this machine.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { createSchema } from '../test/support/http/schemas.ts'
 import { startPostgres } from '../test/support/process/postgres-server.ts'
+import { configOf } from './bench-config.ts'
 import { type Measured, saturate, type Target, type Work } from './load.ts'
 import { start } from './processes.ts'
 
@@ -25,21 +26,7 @@ function startOn(upstreamPort: number, databaseUrl: string | undefined): Promise
       ? {}
       : { DATABASE_URL: databaseUrl, TURNPIKE_SECRET: 'a secret of the bench only, 32 bytes' }
   return startGateway({
-    config: {
-      providers: { up: { protocol: 'openai', base_url: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-up' } },
-      models: [
-        {
-          id: 'json',
-          owned_by: 'up',
-          context_window: 128_000,
-          max_output_tokens: 4096,
-          pricing: { input_per_million: 1, output_per_million: 2 },
-          deployments: [{ provider: 'up', model: 'json' }],
-        },
-      ],
-      plans: { bench: { billing: 'postpaid', requests_per_minute: 100_000_000, max_in_flight: 10_000 } },
-      accounts: { default_plan: 'bench' },
-    },
+    config: configOf(upstreamPort, ['json']),
     env: { LOG_LEVEL: 'info', ...stores },
     args: databaseUrl === undefined ? [] : ['--migrate'],
     logFile: join(folder, 'gateway.log'),

@@ -1,32 +1,27 @@
 /**
- * The rules of `dashboard/src` that no compiler knows: one door to the network, nothing that makes markup
- * or code of text, nothing of another origin, and who may import whom. Tests are free.
+ * Checks the rules of `dashboard/src` that no compiler knows: only `api/` uses the network, text never becomes markup or
+ * code, no requests to another origin, and which folder may import which. Tests are exempt.
  *
  *   lib <- api <- shell <- pages;  {lib, api/problem.ts} <- ui <- {shell, pages};  a page never imports another page;
  *   router.tsx, main.tsx and other files beside them may import everything.
  */
 import {
+  brokenRules,
   dashboardFiles,
   finding,
   type Import,
   importsOf,
   projectFiles,
+  type Rule,
   report,
   type SourceFile,
   withoutComments,
 } from './source-files.ts'
 
-interface Rule {
-  /** Where it holds. */
-  readonly path: RegExp
-  readonly pattern: RegExp
-  readonly message: string
-}
-
 const RULES: readonly Rule[] = [
   {
     path: /^dashboard\/src\/(?!api\/)/,
-    // The function itself, called or handed on: `refetch(`, `fetchRaw(` and words of a sentence are none.
+    // The function itself, called or passed on; not `refetch(`, `fetchRaw(` or the word in a sentence.
     pattern:
       /(?<![\w.$])fetch\s*\(|[=(,:?]\s*fetch\b(?=\s*[,;)}\n])|\b(?:globalThis|window|self)\s*(?:\.\s*fetch\b|\[)|\bnew (?:XMLHttpRequest|WebSocket|EventSource|Worker|SharedWorker)\b|\bsendBeacon\b/g,
     message: 'only src/api/ makes requests',
@@ -44,7 +39,7 @@ const RULES: readonly Rule[] = [
   },
   {
     path: /./,
-    // As a string of its own, as one that others are put to, or in a style. What is only read may name an address.
+    // A string, a prefix of a string, or a style. Texts that are only displayed may contain a URL.
     pattern:
       /(?:['"`]|\burl\(\s*['"]?|@import\s+['"]?)(?:(?:https?|wss?):\/\/|\/\/(?=[\w[]))(?!(?:[\w-]+\.)*example(?:\.\w+)?[/'"`:])/g,
     message: 'no requests to another origin',
@@ -57,13 +52,6 @@ const RULES: readonly Rule[] = [
     message: 'the compiler is not silenced',
   },
 ]
-
-function brokenRules(file: SourceFile): string[] {
-  const code = { path: file.path, text: withoutComments(file.text) }
-  return RULES.filter(({ path }) => path.test(file.path)).flatMap(({ pattern, message }) =>
-    [...code.text.matchAll(pattern)].map((match) => finding(code, match.index, `${message}: ${match[0].trim()}`)),
-  )
-}
 
 /** For each folder, the folders it may import besides itself. */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
@@ -92,15 +80,8 @@ function violation(from: string, { target, isLocal }: Import): string | undefine
   return folderViolation({ from, folder, target })
 }
 
-function folderViolation({
-  from,
-  folder,
-  target,
-}: {
-  from: string
-  folder: string
-  target: string
-}): string | undefined {
+function folderViolation(edge: { from: string; folder: string; target: string }): string | undefined {
+  const { from, folder, target } = edge
   const targetFolder = folderOf(target)
   if (targetFolder === folder) {
     return pageOf(from) === pageOf(target) ? undefined : `a page never imports another page (${target})`
@@ -124,4 +105,7 @@ function brokenArrows(file: SourceFile): string[] {
 }
 
 const files = dashboardFiles(projectFiles())
-report('dashboard', [...files.flatMap(brokenRules), ...files.flatMap(brokenArrows)])
+report('dashboard', [
+  ...files.flatMap((file) => brokenRules(RULES, file, withoutComments(file.text))),
+  ...files.flatMap(brokenArrows),
+])

@@ -4,12 +4,14 @@
  */
 import { basename, dirname } from 'node:path'
 import {
+  brokenRules,
   dashboardFiles,
   finding,
   importsOf,
   isTest,
   productFiles,
   projectFiles,
+  type Rule,
   report,
   type SourceFile,
   withoutComments,
@@ -30,13 +32,6 @@ const PROTOCOL_NAMES = new Set(['openai', 'anthropic', 'gemini', 'bedrock', 'sim
 const WIRE_FIELDS = /\b(?:google_search|googleSearch|accounts\.google\.com)\b/g
 /** Providers that are also English words: only a string that is nothing else counts. */
 const ENGLISH_WORDS = new Set(['together', 'fireworks', 'cohere', 'replicate'])
-
-interface Rule {
-  /** Files that the rule applies to. */
-  readonly path: RegExp
-  readonly pattern: RegExp
-  readonly message: string
-}
 
 const RULES: readonly Rule[] = [
   {
@@ -112,15 +107,6 @@ function emptyName(file: SourceFile): string[] {
   return EMPTY_NAMES.has(name) ? [`${file.path}:1: name the file after what it exports, not ${name}`] : []
 }
 
-function brokenRules(file: SourceFile): string[] {
-  const code = withoutComments(file.text)
-  return RULES.filter(({ path }) => path.test(file.path)).flatMap(({ pattern, message }) =>
-    [...code.matchAll(pattern)].map((match) =>
-      finding({ ...file, text: code }, match.index, `${message}: ${match[0]}`),
-    ),
-  )
-}
-
 /** The names of providers are their files' names. */
 function providerIds(files: readonly SourceFile[]): string[] {
   const names = files.flatMap(({ path }) => /^src\/providers\/([a-z0-9-]+)\.ts$/.exec(path)?.[1] ?? [])
@@ -157,7 +143,7 @@ report(
   'house',
   [
     ...all.filter(({ path }) => path.endsWith('.ts')).flatMap(emptyName),
-    ...product.flatMap(brokenRules),
+    ...product.flatMap((file) => brokenRules(RULES, file, withoutComments(file.text))),
     ...providerNames(product),
     ...fullFolders([...product, ...scripts, ...dashboard]),
     ...fileCount(product),

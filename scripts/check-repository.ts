@@ -1,14 +1,5 @@
-/**
- * Checks for text that must not be in any file of the repository: paths of one machine, hosts of package registries, unfinished
- * work, tests that are switched off.
- */
-import { finding, projectFiles, report, type SourceFile } from './source-files.ts'
-
-interface Rule {
-  readonly path: RegExp
-  readonly pattern: RegExp
-  readonly message: string
-}
+/** Checks for text that no file may contain: paths of one machine, hosts of package registries, unfinished work, skipped tests. */
+import { brokenRules, projectFiles, type Rule, report } from './source-files.ts'
 
 const CODE = /\.(ts|tsx|js|mjs|css|html|yaml|yml|sh|md)$|^\.ci\//
 const RULES: readonly Rule[] = [
@@ -24,7 +15,7 @@ const RULES: readonly Rule[] = [
   },
   { path: CODE, pattern: /\b(TO[D]O|FIX[M]E|X[X]X)\b/g, message: 'unfinished work' },
   { path: /\.ts$/, pattern: /\b(test|it|describe|suite)\.(skip|only|todo)\b/g, message: 'a test that is switched off' },
-  // Recordings are not part of the project: the helper that reads them says by name what is not tested without them.
+  // The recordings are optional: their helper skips tests, by name, without them.
   {
     path: /^(?!test\/support\/providers\/recordings\.ts$).*\.ts$/,
     pattern: /\{\s*(skip|only|todo)\s*:/g,
@@ -33,12 +24,9 @@ const RULES: readonly Rule[] = [
   { path: /\.ts$/, pattern: /@ts-(ignore|nocheck|expect-error)/g, message: 'the compiler is silenced' },
 ]
 
-function check(file: SourceFile): string[] {
-  return RULES.filter(({ path }) => path.test(file.path)).flatMap(({ pattern, message }) =>
-    [...file.text.matchAll(pattern)].map((match) => finding(file, match.index, `${message}: ${match[0].trim()}`)),
-  )
-}
-
-/** Rules cannot be written down without the words they forbid. */
+/** This file contains the words that it forbids. */
 const files = projectFiles().filter(({ path }) => path !== 'scripts/check-repository.ts')
-report('repository', files.flatMap(check))
+report(
+  'repository',
+  files.flatMap((file) => brokenRules(RULES, file, file.text)),
+)

@@ -76,6 +76,25 @@ export function finding(file: SourceFile, offset: number, message: string): stri
   return `${file.path}:${file.text.slice(0, offset).split('\n').length}: ${message}`
 }
 
+/** A pattern that files must not contain. */
+export interface Rule {
+  /** Files that the rule applies to. */
+  readonly path: RegExp
+  readonly pattern: RegExp
+  readonly message: string
+}
+
+/** @param text The part of the file that is checked, with its line numbers. */
+export function brokenRules(rules: readonly Rule[], { path }: SourceFile, text: string): string[] {
+  return rules
+    .filter((rule) => rule.path.test(path))
+    .flatMap(({ pattern, message }) =>
+      [...text.matchAll(pattern)].map((match) =>
+        finding({ path, text }, match.index, `${message}: ${match[0].trim()}`),
+      ),
+    )
+}
+
 /** Begins each line of a check that does not fail it; `npm run check` shows a few of them. */
 export const WARNING = 'warning: '
 

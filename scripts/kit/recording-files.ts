@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseJson } from '../../src/lib/json.ts'
 import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import type { Recorded } from './recording-transport.ts'
-import { isEventStream, parsed, tagsOf, valuesOf } from './recording-values.ts'
+import { isEventStream, tagsOf, valuesOf } from './recording-values.ts'
 import { type SearchedText, spokenTexts } from './secret-search.ts'
 
 export interface RecordedCase {
@@ -76,7 +77,7 @@ export function renderRecording(recording: RecordedCase): Rendered {
     { place: 'answer', text: body.toString('utf8') },
     ...spokenTexts(values).map((text) => ({ place: 'answer, as text', text })),
     { place: 'request', text: call.body },
-    ...spokenTexts([parsed(call.body)]).map((text) => ({ place: 'request, as text', text })),
+    ...spokenTexts([parseJson(call.body)]).map((text) => ({ place: 'request, as text', text })),
     ...spokenTexts([entry]).map((text) => ({ place: 'manifest', text })),
   ]
   const files = [

@@ -1,4 +1,6 @@
-/** What is in a recorded answer, as far as a recorder needs to know: its JSON values, and words for what they hold. */
+/** The JSON values of a recorded answer, and tags for what they contain. */
+
+import { parseJson } from '../../src/lib/json.ts'
 import { createDecoder } from '../../src/protocols/framing.ts'
 import type { Frame, UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import type { Recorded } from './recording-transport.ts'
@@ -12,28 +14,19 @@ export function isEventStream({ head, body }: Recorded): boolean {
   )
 }
 
-/** The JSON values of an answer, one for each event of a stream. What is no JSON is left out: it is looked at raw. */
+/** Returns the JSON values of an answer, one per event of a stream; undefined for what is not JSON. */
 export function valuesOf(recorded: Recorded, framing: UpstreamProtocol['framing']): unknown[] {
-  if (!isEventStream(recorded)) return [parsed(recorded.body.toString('utf8'))]
+  if (!isEventStream(recorded)) return [parseJson(recorded.body.toString('utf8'))]
   const frames: Frame[] = []
   try {
     createDecoder(framing, { maxEventBytes: MAX_EVENT_BYTES }).push(recorded.body, frames)
   } catch {
-    // a framing that breaks is worth recording; what came before it is there
+    // broken framing is worth recording; the frames before it are kept
   }
-  return frames.map(({ data }) => parsed(data))
+  return frames.map(({ data }) => parseJson(data))
 }
 
-/** @returns undefined for what is no JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** What is in it, in words that tests choose recordings by. */
+/** Returns tags of the content, by which tests select recordings. */
 export function tagsOf(values: readonly unknown[], { stream, body }: { stream: boolean; body: Buffer }): string[] {
   const tags = new Set<string>(stream ? ['stream'] : [])
   for (const value of values) tagValue(value, tags)
