@@ -38,12 +38,12 @@ import { createTokenCounter, type TokenCounter } from './gateway/usage/token-cou
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
 import { documentErrors, serveOpenApi } from './http/openapi.ts'
-import { metricsGuard, probeRoutes } from './http/operator-routes.ts'
+import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
 import { docsRoute } from './http/pages/docs-page.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
 import type { Log } from './telemetry/log.ts'
-import { createMetrics, type Metrics, metricsRoute } from './telemetry/metrics.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { createPressure } from './telemetry/pressure.ts'
 
 export interface AppInput {
@@ -183,8 +183,8 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
     checks: { database: database.ping, ...(limits.ping && { redis: limits.ping }) },
     draining,
   })
-  const guard = metricsGuard(identity.authentication.authenticate, { open })
-  if (metricsPort === undefined) metricsRoute(server, metrics, guard)
+  const { authenticate } = identity.authentication
+  if (metricsPort === undefined) metricsRoute(server, { metrics, authenticate, open })
   if (input.role === 'worker') return
   parts.streams.addRoute(server)
   docsRoute(server)

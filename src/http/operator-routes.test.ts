@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test'
 import { testIds } from '../../test/support/ids.ts'
 import { callerOf } from '../../test/support/ledger/data-plane.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { createMetrics, metricsRoute } from '../telemetry/metrics.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import type { Authenticate } from './caller.ts'
-import { metricsGuard, type ProbeInput, probeRoutes } from './operator-routes.ts'
+import { metricsRoute, type ProbeInput, probeRoutes } from './operator-routes.ts'
 import { createHttpServer } from './server.ts'
 
 async function server(t: TestContext, draining: () => boolean = () => false) {
@@ -67,7 +67,7 @@ async function metricsServer(t: TestContext, { open }: { readonly open: boolean 
     if (authorization === 'Bearer chat') return callerOf({ scopes: new Set(['chat']) })
     throw new GatewayError('missing_credential', 'No.')
   }
-  metricsRoute(app, metrics, metricsGuard(authenticate, { open }))
+  metricsRoute(app, { metrics, authenticate, open })
   return async (remoteAddress: string, headers: Record<string, string> = {}): Promise<number> =>
     (await app.inject({ url: '/metrics', remoteAddress, headers })).statusCode
 }

@@ -1,6 +1,8 @@
+/** Routes for those who run the service: probes and metrics. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { GatewayError } from '../domain/errors.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { Authenticate } from './caller.ts'
 
 export interface ProbeInput {
@@ -10,9 +12,9 @@ export interface ProbeInput {
   readonly draining: () => boolean
 }
 
-const open = { tags: ['Operation'], security: [] as [] }
+const withoutCredential = { tags: ['Operation'], security: [] as [] }
 const aliveSchema = {
-  ...open,
+  ...withoutCredential,
   summary: 'Check whether the process is alive',
   description: 'Returns 200 while the process runs. Requires no credential.',
   response: { 200: Type.Object({ status: Type.Literal('ok'), version: Type.String() }) },
@@ -24,7 +26,7 @@ const ReadyView = Type.Object({
   }),
 })
 const readySchema = {
-  ...open,
+  ...withoutCredential,
   summary: 'Check whether requests can be served',
   description: 'Returns 503 while the process shuts down or a store does not respond. Requires no credential.',
   response: { 200: ReadyView, 503: ReadyView },
@@ -55,21 +57,24 @@ async function outcome(check: () => Promise<void>): Promise<string> {
   }
 }
 
-/**
- * Authorizes requests for metrics, which are for operators; throws otherwise.
- * @param open Whether peers on this machine need no key (`server.metrics_open`).
- */
-export function metricsGuard(
-  authenticate: Authenticate,
-  { open }: { readonly open: boolean },
-): (request: FastifyRequest) => Promise<void> {
-  return async (request) => {
+export interface MetricsRouteInput {
+  readonly metrics: Pick<Metrics, 'render' | 'contentType'>
+  readonly authenticate: Authenticate
+  /** Whether peers on this machine need no key (`server.metrics_open`). */
+  readonly open: boolean
+}
+
+/** `GET /metrics`, for operators. */
+export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open }: MetricsRouteInput): void {
+  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
     const { authorization } = request.headers
-    if (open && authorization === undefined && isLocal(request)) return
-    const caller = await authenticate(authorization, request.ip)
-    if (caller.scopes.has('operator')) return
-    throw new GatewayError('insufficient_scope', "Metrics need a key with the scope 'operator'.")
-  }
+    if (!(open && authorization === undefined && isLocal(request))) {
+      const { scopes } = await authenticate(authorization, request.ip)
+      if (!scopes.has('operator'))
+        throw new GatewayError('insufficient_scope', "Metrics need a key with the scope 'operator'.")
+    }
+    return reply.type(metrics.contentType).send(await metrics.render())
+  })
 }
 
 /** Headers of proxies. */

@@ -1,7 +1,8 @@
+/** Prometheus metrics: completions, counted as the gateway publishes them; the state of the process and its providers, read at each scrape. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import {
+  type AttemptNote,
   COMPLETION_CHANNEL,
   type CompletionRecord,
   type CompletionSignal,
@@ -9,8 +10,8 @@ import {
 } from '../domain/completion.ts'
 import type { PriceEnd } from '../domain/model.ts'
 import type { ProviderStatus } from '../domain/provider-status.ts'
-import { countAttempts, showPriceEnds, showProviders } from './provider-metrics.ts'
 
+/** Except `active` and `unwritten`, absent ones are not exported. */
 export interface MetricsInput {
   /** Completions in flight. */
   readonly active: () => number
@@ -18,11 +19,11 @@ export interface MetricsInput {
   readonly unwritten: () => number
   /** The exhausted resource while new requests are rejected. */
   readonly strain?: () => string | undefined
-  /** Of every configured provider; called at each scrape. */
+  /** Of every configured provider. */
   readonly providers?: () => readonly ProviderStatus[]
   /** Agent runs in progress. */
   readonly agents?: () => number
-  /** The last completed audit of the ledger; called at each scrape. */
+  /** The last completed audit of the ledger. */
   readonly audit?: () => LastAudit | undefined
   /** Models whose price ends soon or has ended. */
   readonly priceEnds?: (() => readonly PriceEnd[]) | undefined
@@ -37,34 +38,12 @@ export interface Metrics {
   close(): void
 }
 
-const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-const OVERHEAD_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
-
 /** Counts the completions that the gateway publishes on a diagnostics channel. */
 export function createMetrics(input: MetricsInput): Metrics {
-  const {
-    active,
-    unwritten,
-    strain = () => undefined,
-    providers = () => [],
-    agents = () => 0,
-    localFallback,
-    priceEnds,
-  } = input
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  addGauge(registry, { name: 'turnpike_active_completions', help: 'Completions in flight.', value: active })
-  addGauge(registry, { name: 'turnpike_active_agents', help: 'Agent runs in progress.', value: agents })
-  addGauge(registry, { name: 'turnpike_unwritten_usage_rows', help: 'Usage rows in memory.', value: unwritten })
-  addGauge(registry, {
-    name: 'turnpike_overloaded',
-    help: '1 while new requests are rejected.',
-    value: () => (strain() === undefined ? 0 : 1),
-  })
-  if (localFallback !== undefined) addLocalFallback(registry, localFallback)
-  if (input.audit !== undefined) showAudit(registry, input.audit)
-  if (priceEnds !== undefined) showPriceEnds(registry, priceEnds)
-  showProviders(registry, providers)
+  addProcessMetrics(registry, input)
+  addProviderMetrics(registry, input.providers ?? (() => []))
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)
   const times = timeCompletions()
@@ -82,26 +61,143 @@ export function createMetrics(input: MetricsInput): Metrics {
   }
 }
 
-function addLocalFallback(registry: Registry, requests: () => number): void {
-  const name = 'turnpike_limits_local_fallback_total'
-  const help = 'Requests whose rate limits this process counted locally, since Redis did not answer in time.'
-  const collect = (counter: Counter) => counter.inc(requests())
-  addCounter(registry, { name, help, labelNames: [], collect })
-  const alias = { name: 'turnpike_limits_counted_here_total', help: `Deprecated: use ${name}.` }
-  addCounter(registry, { ...alias, labelNames: [], collect })
+type Sample = readonly [value: number, labels?: Readonly<Record<string, string>>]
+
+interface Metric {
+  readonly help: string
+  readonly labels?: string[]
+  /** Called at each scrape. Samples with the same labels add up. */
+  readonly read: () => readonly Sample[]
 }
 
-function showAudit(registry: Registry, audit: () => LastAudit | undefined): void {
-  addGauge(registry, {
-    name: 'turnpike_ledger_audit_findings',
-    help: 'Findings of the last audit of the ledger.',
-    value: () => audit()?.findings ?? 0,
+/** By name; those that end in `_total` are counters, the others gauges. */
+function addMetrics(registry: Registry, metrics: Readonly<Record<string, Metric>>): void {
+  for (const [name, { help, labels = [], read }] of Object.entries(metrics)) {
+    const collect = (): void => {
+      metric.reset()
+      for (const [value, given = {}] of read()) metric.inc(given, value)
+    }
+    const options = { name, help, labelNames: labels, registers: [registry], collect }
+    const metric: Counter | Gauge = name.endsWith('_total') ? new Counter(options) : new Gauge(options)
+  }
+}
+
+function addProcessMetrics(registry: Registry, input: MetricsInput): void {
+  const { active, unwritten, strain, agents, audit, priceEnds, localFallback } = input
+  addMetrics(registry, {
+    turnpike_active_completions: { help: 'Completions in flight.', read: () => [[active()]] },
+    turnpike_active_agents: { help: 'Agent runs in progress.', read: () => [[agents?.() ?? 0]] },
+    turnpike_unwritten_usage_rows: { help: 'Usage rows in memory.', read: () => [[unwritten()]] },
+    turnpike_overloaded: {
+      help: '1 while new requests are rejected.',
+      read: () => [[strain?.() === undefined ? 0 : 1]],
+    },
+    ...(localFallback && {
+      turnpike_limits_local_fallback_total: {
+        help: 'Requests whose rate limits this process counted locally, since Redis did not answer in time.',
+        read: () => [[localFallback()]],
+      },
+      turnpike_limits_counted_here_total: {
+        help: 'Deprecated: use turnpike_limits_local_fallback_total.',
+        read: () => [[localFallback()]],
+      },
+    }),
+    ...(audit && {
+      turnpike_ledger_audit_findings: {
+        help: 'Findings of the last audit of the ledger.',
+        read: () => [[audit()?.findings ?? 0]],
+      },
+      turnpike_ledger_audit_last_run_timestamp_seconds: {
+        help: 'End of the last audit of the ledger; 0: none yet.',
+        read: () => [[(audit()?.endedAt ?? 0) / 1000]],
+      },
+    }),
+    ...(priceEnds && {
+      turnpike_model_price_end_timestamp_seconds: {
+        help: 'When the price of a model ends without a successor, from a week before it on, as Unix time.',
+        labels: ['model'],
+        read: () => priceEnds().map(({ model, endsAt }): Sample => [endsAt / 1000, { model }]),
+      },
+    }),
   })
-  addGauge(registry, {
-    name: 'turnpike_ledger_audit_last_run_timestamp_seconds',
-    help: 'End of the last audit of the ledger; 0: none yet.',
-    value: () => (audit()?.endedAt ?? 0) / 1000,
+}
+
+const OPENNESS = { closed: 0, half_open: 0.5, open: 1 } as const
+
+function addProviderMetrics(registry: Registry, status: () => readonly ProviderStatus[]): void {
+  const labels = ['provider']
+  /** @param value Undefined: not exported. */
+  const each = (value: (provider: ProviderStatus) => number | undefined) => () =>
+    status().flatMap((provider): Sample[] => {
+      const shown = value(provider)
+      return shown === undefined ? [] : [[shown, { provider: provider.name }]]
+    })
+  addMetrics(registry, {
+    turnpike_provider_cost_unbilled_usd_total: {
+      help: 'Estimated cost of attempts that ended before their first event, which the operator pays.',
+      labels,
+      read: each(({ unbilledNanoUsd }) => Number(unbilledNanoUsd) / 1e9),
+    },
+    turnpike_provider_in_flight: {
+      help: 'Requests in flight at the provider.',
+      labels,
+      read: each(({ inFlight }) => inFlight),
+    },
+    turnpike_provider_max_in_flight: {
+      help: 'Concurrency limit of the provider, where there is one.',
+      labels,
+      read: each(({ maxInFlight }) => maxInFlight),
+    },
+    turnpike_provider_queued: {
+      help: 'Requests queued for the concurrency limit of the provider.',
+      labels,
+      read: each(({ queued }) => queued),
+    },
+    turnpike_provider_cooling_credentials: {
+      help: 'Credentials in cooldown for some or all models, since the provider limited or rejected them.',
+      labels,
+      read: each(({ credentials: all }) => all.filter((one) => Object.keys(one.coolingUntil).length > 0).length),
+    },
+    turnpike_provider_breaker_open: {
+      help: 'Circuit breaker of a model at a provider: 1 open, 0.5 half open, 0 closed.',
+      labels: ['provider', 'model'],
+      read: () =>
+        status().flatMap(({ name: provider, deployments }) =>
+          deployments.map(({ model, breaker }): Sample => [OPENNESS[breaker], { provider, model }]),
+        ),
+    },
   })
+}
+
+/** By provider: as many as the configuration had. */
+type OutcomeCounts = Map<AttemptNote['provider'], Map<AttemptNote['outcome'], number>>
+
+/** @returns Counts the attempts of a completion. */
+function countAttempts(registry: Registry): (record: CompletionRecord) => void {
+  const sums: OutcomeCounts = new Map()
+  addMetrics(registry, {
+    turnpike_provider_attempts_total: {
+      help: 'Attempts at providers by outcome.',
+      labels: ['provider', 'outcome'],
+      read: () =>
+        [...sums].flatMap(([provider, counts]) =>
+          [...counts].map(([outcome, count]): Sample => [count, { provider, outcome }]),
+        ),
+    },
+  })
+  return ({ attemptLog, attempts, provider }) => {
+    if (attemptLog !== undefined) for (const attempt of attemptLog) addAttempt(sums, attempt.provider, attempt.outcome)
+    else if (attempts > 0) addAttempt(sums, provider, 'answered')
+  }
+}
+
+function addAttempt(sums: OutcomeCounts, provider: string, outcome: AttemptNote['outcome']): void {
+  let counts = sums.get(provider)
+  if (counts === undefined) {
+    counts = new Map()
+    sums.set(provider, counts)
+  }
+  counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
 }
 
 interface Counts {
@@ -110,82 +206,59 @@ interface Counts {
   outputTokens: number
   costNanoUsd: bigint
   /** Complete answers without usage from the provider. */
-  counted: number
+  estimated: number
   /** Answers with reported usage outside the possible range. */
   bounded: number
   readonly stream: boolean
-  readonly labels: {
-    readonly model: string
-    readonly provider: string
-    readonly status: string
-    readonly stream: string
-  }
+  readonly labels: Readonly<Record<'model' | 'provider' | 'status' | 'stream', string>>
 }
 
 /** Sums completions by their labels; converted to metrics at each scrape. */
 function countCompletions(registry: Registry): (signal: CompletionSignal) => void {
   const sums = new Map<string, Counts[]>()
-  addCounter(registry, {
-    name: 'turnpike_completions_total',
-    help: 'Completions by outcome.',
-    labelNames: ['model', 'provider', 'status', 'stream'],
-    collect(counter) {
-      for (const { labels, completions } of allOf(sums)) counter.inc(labels, completions)
+  const each = (samples: (counts: Counts) => Sample[]) => () => [...sums.values()].flat().flatMap(samples)
+  addMetrics(registry, {
+    turnpike_completions_total: {
+      help: 'Completions by outcome.',
+      labels: ['model', 'provider', 'status', 'stream'],
+      read: each(({ completions, labels }) => [[completions, labels]]),
+    },
+    turnpike_tokens_total: {
+      help: 'Tokens metered.',
+      labels: ['model', 'direction'],
+      read: each(({ inputTokens, outputTokens, labels: { model } }) => [
+        [inputTokens, { model, direction: 'input' }],
+        [outputTokens, { model, direction: 'output' }],
+      ]),
+    },
+    turnpike_cost_usd_total: {
+      help: 'Charges in USD.',
+      labels: ['model'],
+      read: each(({ costNanoUsd, labels: { model } }) => [[Number(costNanoUsd) / 1e9, { model }]]),
+    },
+    turnpike_usage_estimated_total: {
+      help: "Complete answers whose usage was estimated: the provider's was missing.",
+      labels: ['model', 'provider'],
+      read: each(({ estimated, labels: { model, provider } }) =>
+        estimated > 0 ? [[estimated, { model, provider }]] : [],
+      ),
+    },
+    turnpike_usage_bounded_total: {
+      help: 'Answers whose provider reported usage outside the possible range; they are charged at the nearest bound.',
+      labels: ['model', 'provider'],
+      read: each(({ bounded, labels: { model, provider } }) => (bounded > 0 ? [[bounded, { model, provider }]] : [])),
     },
   })
-  addCounter(registry, {
-    name: 'turnpike_tokens_total',
-    help: 'Tokens metered.',
-    labelNames: ['model', 'direction'],
-    collect(counter) {
-      for (const { labels, inputTokens, outputTokens } of allOf(sums)) {
-        counter.inc({ model: labels.model, direction: 'input' }, inputTokens)
-        counter.inc({ model: labels.model, direction: 'output' }, outputTokens)
-      }
-    },
-  })
-  addCounter(registry, {
-    name: 'turnpike_cost_usd_total',
-    help: 'Charges in USD.',
-    labelNames: ['model'],
-    collect(counter) {
-      for (const { labels, costNanoUsd } of allOf(sums)) counter.inc({ model: labels.model }, Number(costNanoUsd) / 1e9)
-    },
-  })
-  addCounter(registry, {
-    name: 'turnpike_usage_estimated_total',
-    help: "Complete answers whose usage was estimated: the provider's was missing.",
-    labelNames: ['model', 'provider'],
-    collect(counter) {
-      for (const { labels, counted } of allOf(sums)) {
-        if (counted > 0) counter.inc({ model: labels.model, provider: labels.provider }, counted)
-      }
-    },
-  })
-  addCounter(registry, {
-    name: 'turnpike_usage_bounded_total',
-    help: 'Answers whose provider reported usage outside the possible range; they are charged at the nearest bound.',
-    labelNames: ['model', 'provider'],
-    collect(counter) {
-      for (const { labels, bounded } of allOf(sums)) {
-        if (bounded > 0) counter.inc({ model: labels.model, provider: labels.provider }, bounded)
-      }
-    },
-  })
-  return (signal) => addSignal(sums, signal)
+  return (signal) => addCompletion(sums, signal)
 }
 
-function allOf(sums: ReadonlyMap<string, readonly Counts[]>): readonly Counts[] {
-  return [...sums.values()].flat()
-}
-
-function addSignal(sums: Map<string, Counts[]>, { record, reported }: CompletionSignal): void {
+function addCompletion(sums: Map<string, Counts[]>, { record, reported }: CompletionSignal): void {
   const sum = sumOf(sums, record)
   sum.completions += 1
   sum.inputTokens += record.promptTokens
   sum.outputTokens += record.completionTokens
   sum.costNanoUsd += record.costNanoUsd
-  if (record.usageSource === 'estimated' && record.status === 'completed') sum.counted += 1
+  if (record.usageSource === 'estimated' && record.status === 'completed') sum.estimated += 1
   if (reported !== undefined) sum.bounded += 1
 }
 
@@ -200,27 +273,17 @@ function sumOf(sums: Map<string, Counts[]>, { model, provider, status, stream }:
     if (sum.stream === stream && sum.labels.provider === provider && sum.labels.status === status) return sum
   }
   const labels = { model, provider, status, stream: String(stream) }
-  const sum: Counts = {
-    completions: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    costNanoUsd: 0n,
-    counted: 0,
-    bounded: 0,
-    stream,
-    labels,
-  }
+  const none = { completions: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, estimated: 0, bounded: 0 }
+  const sum: Counts = { ...none, stream, labels }
   ofModel.push(sum)
   return sum
 }
 
-interface Times {
-  note(signal: CompletionSignal): void
-  /** Prometheus text. */
-  render(): string
-}
+const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const OVERHEAD_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
 
-function timeCompletions(): Times {
+/** `note` takes the times of a completion, `render` returns Prometheus text. */
+function timeCompletions() {
   const duration = createHistogram({
     name: 'turnpike_completion_duration_seconds',
     help: 'From the request to the end of its response.',
@@ -241,7 +304,7 @@ function timeCompletions(): Times {
   const whole = seriesOf('stream="false"')
   const addOverhead = overhead.series('')
   return {
-    note({ record: { stream, durationMs, firstByteMs }, overheadMs }) {
+    note({ record: { stream, durationMs, firstByteMs }, overheadMs }: CompletionSignal): void {
       const times = stream ? streamed : whole
       times.duration(durationMs / 1000)
       if (firstByteMs !== undefined) times.firstByte(firstByteMs / 1000)
@@ -249,74 +312,6 @@ function timeCompletions(): Times {
     },
     render: () => [duration, firstByte, overhead].map((histogram) => histogram.render()).join('\n\n'),
   }
-}
-
-/** `GET /metrics`. @param allow Throws for unauthorized requests. */
-export function metricsRoute(
-  app: FastifyInstance,
-  metrics: Metrics,
-  allow: (request: FastifyRequest) => void | Promise<void>,
-): void {
-  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
-    await allow(request)
-    return reply.type(metrics.contentType).send(await metrics.render())
-  })
-}
-
-interface CounterInput {
-  readonly name: string
-  readonly help: string
-  readonly labelNames: string[]
-  readonly collect: (counter: Counter) => void
-}
-
-function addCounter(registry: Registry, { name, help, labelNames, collect }: CounterInput): void {
-  new Counter({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset()
-      collect(this)
-    },
-  })
-}
-
-interface GaugeInput {
-  readonly name: string
-  readonly help: string
-  readonly value: () => number
-}
-
-function addGauge(registry: Registry, { name, help, value }: GaugeInput): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(value())
-    },
-  })
-}
-
-/** A Prometheus histogram. The library's own look up their series by a text of its labels for every value. */
-interface Histogram {
-  /**
-   * Creates a series, exported once it has a value; without labels always.
-   * @param labels Without braces: `stream="true"`; '' for none.
-   * @returns Adds a value.
-   */
-  series(labels: string): (value: number) => void
-  /** Prometheus text. */
-  render(): string
-}
-
-interface HistogramInput {
-  readonly name: string
-  readonly help: string
-  /** Upper bounds, ascending. */
-  readonly bounds: readonly number[]
 }
 
 interface Series {
@@ -327,15 +322,29 @@ interface Series {
   sum: number
 }
 
-export function createHistogram({ name, help, bounds }: HistogramInput): Histogram {
+interface HistogramInput {
+  readonly name: string
+  readonly help: string
+  /** Upper bounds, ascending. */
+  readonly bounds: readonly number[]
+}
+
+/** A Prometheus histogram. The library's own look up their series by a text of its labels for every value. */
+export function createHistogram({ name, help, bounds }: HistogramInput) {
   const all: Series[] = []
   return {
-    series(labels) {
+    /**
+     * Creates a series, exported once it has a value; without labels always.
+     * @param labels Without braces: `stream="true"`; '' for none.
+     * @returns Adds a value.
+     */
+    series(labels: string): (value: number) => void {
       const series = { labels, counts: new Array<number>(bounds.length + 1).fill(0), total: 0, sum: 0 }
       all.push(series)
       return (value) => addValue(series, bounds, value)
     },
-    render() {
+    /** Returns Prometheus text. */
+    render(): string {
       const shown = all.filter(({ labels, total }) => labels === '' || total > 0)
       const lines = shown.flatMap((series) => renderSeries(name, bounds, series))
       return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines].join('\n')
