@@ -16,6 +16,9 @@ const FIRST_PAGE: ReadonlySet<string> = new Set(['', 'null'])
 /** Empty, `null`, or base64url of a signature and at least one byte of position. */
 const CURSOR_PATTERN = `^(?:null|[A-Za-z0-9_-]{23,${MAX_CURSOR_LENGTH}})?$`
 
+const orderSchema = (standard: 'asc' | 'desc', description: string) =>
+  Type.Optional(Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: standard, description }))
+
 /** Properties of a list's query string. */
 export const PAGE_QUERY = {
   limit: Type.Optional(
@@ -30,10 +33,11 @@ export const PAGE_QUERY = {
       description: '`next_cursor` of the previous page. Empty or `null`: the first page.',
     }),
   ),
-  order: Type.Optional(
-    Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By time.' }),
-  ),
+  order: orderSchema('desc', 'By time.'),
 }
+
+/** The same, for `listByName`. */
+export const NAMED_PAGE_QUERY = { ...PAGE_QUERY, order: orderSchema('asc', 'By name.') }
 
 export interface PageSizes {
   readonly usual: number
@@ -129,6 +133,28 @@ export async function listPage<Row, Item, After extends string = string>(
   const after = request.after as After | undefined // a cursor is signed: it holds a position of this list
   const rows = await read({ ...request, after, limit: request.limit + 1 })
   return renderPage(rows, { request, binding }, { position, render })
+}
+
+interface NamedListInput<Row, Item> extends Pick<ListInput<Row, Item, string>, 'query' | 'binding' | 'render'> {
+  /** Unique in the list. */
+  readonly name: (row: Row) => string
+}
+
+/** Responds to a request for a page of a list in memory, in the order of names. */
+export function listByName<Row, Item>(rows: readonly Row[], input: NamedListInput<Row, Item>): Promise<Page<Item>> {
+  const { query, binding, render, name } = input
+  return listPage<Row, Item>({
+    query: { ...query, order: query.order ?? 'asc' },
+    binding,
+    read({ order, after, limit }) {
+      const sorted = rows.toSorted((one, other) => (name(one) < name(other) ? -1 : 1))
+      if (order === 'desc') sorted.reverse()
+      const isNext = (row: Row) => after === undefined || (order === 'asc' ? name(row) > after : name(row) < after)
+      return sorted.filter(isNext).slice(0, limit)
+    },
+    position: name,
+    render,
+  })
 }
 
 export function byId({ id }: { readonly id: string }): string {

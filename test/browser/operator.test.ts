@@ -147,11 +147,11 @@ test('a provider is tested on request: the page shows that it is under way, then
       .getByText(text)
       .waitFor()
   for (const [name, text] of [
-    ['good', 'Passed: It answered, and did not refuse the key.'],
-    ['wrong', 'Failed: It did not accept the key (status 401): check providers.wrong.api_key.'],
-    ['gone', 'Failed: It could not be reached (ECONNREFUSED): check providers.gone.base_url'],
-    ['quiet', 'Failed: It answered with status 500: something is wrong on its side.'],
-    ['simulator', 'Passed: It is built in: there is nobody to call.'],
+    ['good', 'Passed: The provider responded and did not reject the key.'],
+    ['wrong', 'Failed: The provider rejected the key (status 401): check providers.wrong.api_key.'],
+    ['gone', 'Failed: The provider could not be reached (ECONNREFUSED): check providers.gone.base_url'],
+    ['quiet', 'Failed: The provider failed with status 500.'],
+    ['simulator', 'Passed: The provider is built in: there is no server to call.'],
   ] as const) {
     await button(page, `Test ${name}`).click()
     await said(name, text)
@@ -166,7 +166,7 @@ test('a provider is tested on request: the page shows that it is under way, then
   await said('good', 'Testing…')
   await page.locator('button[aria-busy=true]', { hasText: 'Test' }).waitFor()
   held.resolve()
-  await said('good', 'Passed: It answered, and did not refuse the key.')
+  await said('good', 'Passed: The provider responded and did not reject the key.')
   await page.unroute(address)
   const error = { message: 'Not you any more.', type: 'permission_denied', request_id: 'req_1' }
   await page.route(address, (route) => route.fulfill({ status: 403, json: { error } }))

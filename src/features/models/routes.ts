@@ -13,14 +13,7 @@ import {
   type PriceEnd,
 } from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
-import {
-  PAGE_QUERY,
-  type PageBinding,
-  type PageRequest,
-  pageSchema,
-  readPageRequest,
-  renderPage,
-} from '../../http/page.ts'
+import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import type { FeatureDeps } from '../deps.ts'
 import type { ModelBook } from './book.ts'
 import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
@@ -117,10 +110,6 @@ interface PriceEndsDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
   readonly models: () => ModelBook
 }
 
-const order = Type.Optional(
-  Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By model.' }),
-)
-
 const PriceEndView = Type.Object(
   {
     id: Type.String({ description: 'ID of the model.' }),
@@ -139,7 +128,7 @@ const priceEndsSchema = {
   description:
     'Returns the models whose price expires within a week without a successor, or has expired. Without a price they return 503 `model_not_priced`. Set `pricing`, or its `successors`, in the configuration.',
   tags: ['Operators'],
-  querystring: Type.Object({ ...PAGE_QUERY, order }),
+  querystring: Type.Object(NAMED_PAGE_QUERY),
   response: { 200: pageSchema(PriceEndView) },
 }
 
@@ -147,11 +136,9 @@ const priceEndsSchema = {
 export function priceEndsRoute({ callerOf, cursorKey, models, now }: PriceEndsDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/admin/price_ends', { config: { scope: 'operator' }, schema: priceEndsSchema }, async (request) => {
-      const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: cursorKey, account: accountId, list: 'admin/price_ends' }
-      const page = readPageRequest({ ...request.query, order: request.query.order ?? 'asc' }, binding)
-      const ends = pageOf(endingPrices(models().all, now()), page)
-      return renderPage(ends, { request: page, binding }, { position: ({ model }) => model, render: renderEnd })
+      const binding = { key: cursorKey, account: callerOf(request).accountId, list: 'admin/price_ends' }
+      const ends = endingPrices(models().all, now())
+      return await listByName(ends, { query: request.query, binding, name: ({ model }) => model, render: renderEnd })
     })
   }
 }
@@ -159,14 +146,4 @@ export function priceEndsRoute({ callerOf, cursorKey, models, now }: PriceEndsDe
 function renderEnd({ model, endsAt, hasEnded }: PriceEnd) {
   const object = 'price_end' as const
   return { id: model, object, model, ends_at: new Date(endsAt).toISOString(), ended: hasEnded }
-}
-
-/** One more than the page has, where there is one. */
-function pageOf(ends: readonly PriceEnd[], { order, after, limit }: PageRequest): readonly PriceEnd[] {
-  const direction = order === 'asc' ? 1 : -1
-  const compare = (one: string, other: string): number => (one < other ? -direction : direction)
-  return ends
-    .filter(({ model }) => after === undefined || (model !== after && compare(after, model) < 0))
-    .sort((one, other) => compare(one.model, other.model))
-    .slice(0, limit + 1)
 }

@@ -59,7 +59,7 @@ async function setUp(t: TestContext, configs: Readonly<Record<string, Partial<Pr
   return { account, ask, db, entries }
 }
 
-test('a test tells in words whether a provider works, and never the key or what the provider said', async (t) => {
+test('a test reports in words whether a provider works, never the key or the text of the provider', async (t) => {
   const { url, provider } = await startProvider(t)
   const openai = { protocol: 'openai', api_key: SECRET } as const
   const { ask } = await setUp(t, {
@@ -74,25 +74,20 @@ test('a test tells in words whether a provider works, and never the key or what 
     simulator: { protocol: 'simulator' },
   })
   for (const [name, ok, status, message] of [
-    ['good', true, 200, 'It answered, and did not refuse the key.'],
-    ['wrong', false, 401, 'It did not accept the key (status 401): check providers.wrong.api_key.'],
-    ['strange', true, 404, 'It answered with status 404, which does not tell whether it accepts the key.'],
-    ['failing', false, 500, 'It answered with status 500: something is wrong on its side.'],
-    ['limited', false, 429, 'It is there, and limits requests at the moment: status 429.'],
+    ['good', true, 200, 'The provider responded and did not reject the key.'],
+    ['wrong', false, 401, 'The provider rejected the key (status 401): check providers.wrong.api_key.'],
+    ['strange', true, 404, 'The provider responded with status 404; whether it accepts the key is unknown.'],
+    ['failing', false, 500, 'The provider failed with status 500.'],
+    ['limited', false, 429, 'The provider limits requests at the moment: status 429.'],
     [
       'gone',
       false,
       null,
-      'It could not be reached (ECONNREFUSED): check providers.gone.base_url and the network between.',
+      'The provider could not be reached (ECONNREFUSED): check providers.gone.base_url and the network.',
     ],
-    ['openai', false, null, 'It has no key: set OPENAI_API_KEY, or providers.openai.api_key.'],
-    [
-      'vertex',
-      false,
-      null,
-      'No credential for it could be had: check the file or the identity of the machine that it comes from.',
-    ],
-    ['simulator', true, null, 'It is built in: there is nobody to call.'],
+    ['openai', false, null, 'The provider has no key: set OPENAI_API_KEY, or providers.openai.api_key.'],
+    ['vertex', false, null, 'No credential available: check the credentials file or the identity of the machine.'],
+    ['simulator', true, null, 'The provider is built in: there is no server to call.'],
   ] as const) {
     const answer = await ask(name)
     const { duration_ms: duration, ...told } = answer.body
@@ -104,7 +99,7 @@ test('a test tells in words whether a provider works, and never the key or what 
   assert.equal(provider.calls, 5, 'one call each')
 })
 
-test('a provider that says nothing is waited for 10 s, and whoever asks meanwhile gets the same answer [limit: provider-test]', async (t) => {
+test('a test waits 10 s for a silent provider; concurrent requests share it [limit: provider-test]', async (t) => {
   assert.equal(MAX_WAIT_MS, 10_000)
   const { url, provider } = await startProvider(t)
   const silent = { protocol: 'openai', base_url: `${url}/silent` } as const
@@ -112,7 +107,7 @@ test('a provider that says nothing is waited for 10 s, and whoever asks meanwhil
   const answers = await Promise.all([ask('silent'), ask('silent'), ask('silent')])
   for (const { body } of answers) {
     const { duration_ms: duration, ...told } = body
-    assert.deepEqual(told, { ok: false, status: null, message: 'It did not answer within 0.3 s.' })
+    assert.deepEqual(told, { ok: false, status: null, message: 'The provider did not respond within 0.3 s.' })
     assert.ok(duration >= 290)
   }
   assert.deepEqual([provider.calls, (await entries()).length], [1, 3])
@@ -137,7 +132,7 @@ test('SUP-3: a test is in the operator’s audit log, and charges nobody', async
   }
 })
 
-test('only the operator may, and only what is configured', async (t) => {
+test('only operators test providers, and only configured ones', async (t) => {
   const { ask, entries } = await setUp(t, { simulator: { protocol: 'simulator' } })
   assert.equal((await ask('simulator', ' chat,billing,keys')).status, 403)
   for (const name of ['nobody', 'constructor', '%20']) {

@@ -43,16 +43,12 @@ export function providerProbeRoute(deps: ProbeDeps): FastifyPluginAsyncTypebox {
       const { name } = request.params
       const result = await testProvider(name)
       if (result === undefined) throw new GatewayError('not_found', 'No provider has this name.')
-      const details = { provider: name, ok: result.ok, status: result.status ?? null }
+      const details = { provider: name, ok: result.ok, status: result.status }
       const event = { action: 'provider.tested', subject: name, result: 'done', details } as const
       await writeAudit(db, { ...auditOf(request, callerOf(request)), ...event })
-      return renderResult(result)
+      return result
     })
   }
-}
-
-function renderResult({ ok, durationMs, status, message }: ProbeResult): Static<typeof ProbeView> {
-  return { ok, duration_ms: durationMs, status: status ?? null, message }
 }
 
 interface ProbeInput {
@@ -63,68 +59,51 @@ interface ProbeInput {
   readonly waitMs?: number
 }
 
-interface ProbeResult {
-  readonly ok: boolean
-  readonly durationMs: number
-  /** Undefined: there was no answer. */
-  readonly status: number | undefined
-  /** A sentence for people. */
-  readonly message: string
-}
-
 /** Tests a provider; concurrent calls share one test. Undefined: there is no such provider. */
-type TestProvider = (name: string) => Promise<ProbeResult> | undefined
-
-function createProviderTests({ probe, clock, waitMs = MAX_WAIT_MS }: ProbeInput): TestProvider {
-  const running = new Map<string, Promise<ProbeResult>>()
-  return (name) => {
+function createProviderTests({ probe, clock, waitMs = MAX_WAIT_MS }: ProbeInput) {
+  const running = new Map<string, Promise<Static<typeof ProbeView>>>()
+  return (name: string): Promise<Static<typeof ProbeView>> | undefined => {
     const same = running.get(name)
     if (same !== undefined) return same
     const startedAt = clock()
     const result = probe(name, waitMs)
-      ?.then((outcome) => ({ ...resultOf(outcome, { name, waitMs }), durationMs: Math.round(clock() - startedAt) }))
+      ?.then((outcome) => ({
+        ok: outcome.kind === 'answered' || outcome.kind === 'built_in',
+        duration_ms: Math.round(clock() - startedAt),
+        status: 'status' in outcome ? outcome.status : null,
+        message: messageOf(outcome, name, waitMs),
+      }))
       .finally(() => running.delete(name))
     if (result !== undefined) running.set(name, result)
     return result
   }
 }
 
-interface Tested {
-  readonly name: string
-  readonly waitMs: number
-}
-
-function resultOf(probe: ProviderProbe, { name, waitMs }: Tested): Omit<ProbeResult, 'durationMs'> {
-  const status = 'status' in probe ? probe.status : undefined
-  const ok = probe.kind === 'answered' || probe.kind === 'built_in'
-  return { ok, status, message: messageOf(probe, { name, waitMs }) }
-}
-
-function messageOf(probe: ProviderProbe, { name, waitMs }: Tested): string {
+function messageOf(probe: ProviderProbe, name: string, waitMs: number): string {
   switch (probe.kind) {
     case 'built_in':
-      return 'It is built in: there is nobody to call.'
+      return 'The provider is built in: there is no server to call.'
     case 'no_key':
-      return `It has no key: set ${probe.variable}, or providers.${name}.api_key.`
+      return `The provider has no key: set ${probe.variable}, or providers.${name}.api_key.`
     case 'no_credential':
-      return 'No credential for it could be had: check the file or the identity of the machine that it comes from.'
+      return 'No credential available: check the credentials file or the identity of the machine.'
     case 'answered':
       return answered(probe.status)
     case 'refused':
-      return `It did not accept the key (status ${probe.status}): check providers.${name}.api_key.`
+      return `The provider rejected the key (status ${probe.status}): check providers.${name}.api_key.`
     case 'limited':
-      return `It is there, and limits requests at the moment: status ${probe.status}.`
+      return `The provider limits requests at the moment: status ${probe.status}.`
     case 'failing':
-      return `It answered with status ${probe.status}: something is wrong on its side.`
+      return `The provider failed with status ${probe.status}.`
     case 'silent':
-      return `It did not answer within ${waitMs / 1000} s.`
+      return `The provider did not respond within ${waitMs / 1000} s.`
     case 'unreachable':
-      return `It could not be reached (${probe.reason}): check providers.${name}.base_url and the network between.`
+      return `The provider could not be reached (${probe.reason}): check providers.${name}.base_url and the network.`
   }
 }
 
 /** Some hosts have no list of models: then only a server is known to respond. */
 function answered(status: number): string {
-  if (status >= 200 && status < 300) return 'It answered, and did not refuse the key.'
-  return `It answered with status ${status}, which does not tell whether it accepts the key.`
+  if (status >= 200 && status < 300) return 'The provider responded and did not reject the key.'
+  return `The provider responded with status ${status}; whether it accepts the key is unknown.`
 }

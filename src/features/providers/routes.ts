@@ -3,14 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { usdNumber } from '../../domain/money.ts'
 import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
-import {
-  PAGE_QUERY,
-  type PageBinding,
-  type PageRequest,
-  pageSchema,
-  readPageRequest,
-  renderPage,
-} from '../../http/page.ts'
+import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import type { FeatureDeps } from '../deps.ts'
 
 export interface ProvidersDeps extends Pick<FeatureDeps, 'callerOf'> {
@@ -89,16 +82,12 @@ const ProviderView = Type.Object({
   deployments: Type.Array(DeploymentView, { description: 'Models that this process has called since it started.' }),
 })
 
-const order = Type.Optional(
-  Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By name.' }),
-)
-
 const schema = {
   summary: 'List providers',
   description:
     'Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.',
   tags: ['Operators'],
-  querystring: Type.Object({ ...PAGE_QUERY, order }),
+  querystring: Type.Object(NAMED_PAGE_QUERY),
   response: { 200: pageSchema(ProviderView) },
 }
 
@@ -106,23 +95,15 @@ const schema = {
 export function providersRoutes({ callerOf, cursorKey, status }: ProvidersDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/admin/providers', { config: { scope: 'operator' }, schema }, async (request) => {
-      const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: cursorKey, account: accountId, list: 'admin/providers' }
-      const page = readPageRequest({ ...request.query, order: request.query.order ?? 'asc' }, binding)
-      const providers = pageOf(status(), page)
-      return renderPage(providers, { request: page, binding }, { position: ({ name }) => name, render: renderProvider })
+      const binding = { key: cursorKey, account: callerOf(request).accountId, list: 'admin/providers' }
+      return await listByName(status(), {
+        query: request.query,
+        binding,
+        name: ({ name }) => name,
+        render: renderProvider,
+      })
     })
   }
-}
-
-/** One more than the page has, where there is one. */
-function pageOf(providers: readonly ProviderStatus[], { order, after, limit }: PageRequest): readonly ProviderStatus[] {
-  const direction = order === 'asc' ? 1 : -1
-  const compare = (one: string, other: string) => (one < other ? -direction : direction)
-  return providers
-    .filter(({ name }) => after === undefined || (name !== after && compare(after, name) < 0))
-    .sort((one, other) => compare(one.name, other.name))
-    .slice(0, limit + 1)
 }
 
 function renderProvider(provider: ProviderStatus): Static<typeof ProviderView> {
