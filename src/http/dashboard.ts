@@ -1,18 +1,18 @@
 /**
- * The built dashboard, answered from memory: its folder is read once, at the start, and no request touches the disk. What is
- * asked for is looked up by its name, so that nothing outside of the folder can be. It must not know who is signed in.
+ * The built dashboard, served from memory: its folder is read once, at start. Requests look files up by name, so that no path
+ * leads outside of the folder. It must not know who is signed in.
  */
 import { hash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Of a build, all files with their compressed forms. */
+/** Limits of a build: all files with their compressed forms. */
 export const DASHBOARD_LIMITS = { files: 2_000, bytes: 32 * 1024 * 1024 } as const
 
 export interface DashboardFile {
   readonly type: string
-  /** Its name changes with what is in it. */
+  /** Its name has a hash of the content. */
   readonly isHashed: boolean
   readonly plain: Form
   readonly br: Form | undefined
@@ -21,18 +21,18 @@ export interface DashboardFile {
 
 interface Form {
   readonly bytes: Buffer
-  /** A strong one: each form has its own (RFC 9110, 8.8.3.3). */
+  /** Strong: each form has its own (RFC 9110, 8.8.3.3). */
   readonly etag: string
 }
 
 export interface Dashboard {
-  /** `index.html`, the page of every address that is no file's. */
+  /** `index.html`, the page of every path without a file. */
   readonly page: DashboardFile
   /** By path within the folder, such as `assets/index-B3x.js`. */
   readonly files: ReadonlyMap<string, DashboardFile>
 }
 
-/** From the root of the package, whether this runs as it is or built into `dist/`. */
+/** Path to the root of the package from this source file, or from its build in `dist/`. */
 const ROOT = extname(import.meta.filename) === '.ts' ? ['..', '..'] : ['..', '..', '..']
 export const DASHBOARD_FOLDER = join(import.meta.dirname, ...ROOT, 'dashboard', 'dist')
 
@@ -52,12 +52,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Undefined when it is not built: there is no `index.html`. Rejects when the folder has more than `DASHBOARD_LIMITS`. */
+/** Undefined without an `index.html`: it is not built. Rejects when the folder exceeds `DASHBOARD_LIMITS`. */
 export async function readDashboard(folder: string): Promise<Dashboard | undefined> {
   const contents = await readContents(folder)
   const files = new Map<string, DashboardFile>()
   for (const [path, bytes] of contents) {
-    if (!COMPRESSED.test(path)) files.set(path, fileOf(path, { bytes, contents }))
+    if (!COMPRESSED.test(path)) files.set(path, fileOf(path, bytes, contents))
   }
   const page = files.get(PAGE)
   return page === undefined ? undefined : { page, files }
@@ -84,15 +84,10 @@ function noneWithoutFolder(error: NodeJS.ErrnoException): readonly never[] {
 
 function tooMuch(folder: string): Error {
   const { files, bytes } = DASHBOARD_LIMITS
-  return new Error(`${folder} is no build of the dashboard: it has more than ${files} files or ${bytes} bytes.`)
+  return new Error(`${folder} exceeds ${files} files or ${bytes} bytes: it is not a build of the dashboard.`)
 }
 
-interface Found {
-  readonly bytes: Buffer
-  readonly contents: ReadonlyMap<string, Buffer>
-}
-
-function fileOf(path: string, { bytes, contents }: Found): DashboardFile {
+function fileOf(path: string, bytes: Buffer, contents: ReadonlyMap<string, Buffer>): DashboardFile {
   return {
     type: TYPES[extname(path)] ?? 'application/octet-stream',
     isHashed: path.startsWith(HASHED),
@@ -108,13 +103,13 @@ function formOf(bytes: Buffer | undefined): Form | undefined {
   return bytes === undefined ? undefined : { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
 
-/** Answers with the smallest form that the client takes; 304 when it has that already. */
+/** Sends the smallest form that the client accepts; 304 when the client has it. */
 export function sendDashboardFile(request: FastifyRequest, reply: FastifyReply, file: DashboardFile): FastifyReply {
   const { headers } = request
   const [coding, form] = chooseForm(file, headers['accept-encoding'])
   reply.header('cache-control', file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
   reply.header('vary', 'accept-encoding').header('etag', form.etag).header('x-content-type-options', 'nosniff')
-  if (knows(headers['if-none-match'], form.etag)) return reply.code(304).send()
+  if (matchesTag(headers['if-none-match'], form.etag)) return reply.code(304).send()
   if (coding !== undefined) reply.header('content-encoding', coding)
   return reply.type(file.type).send(form.bytes)
 }
@@ -124,20 +119,20 @@ function chooseForm(
   acceptEncoding: string | string[] | undefined,
 ): readonly [string | undefined, Form] {
   const accepted = String(acceptEncoding ?? '')
-  if (br !== undefined && takes(accepted, 'br')) return ['br', br]
-  if (gzip !== undefined && takes(accepted, 'gzip')) return ['gzip', gzip]
+  if (br !== undefined && accepts(accepted, 'br')) return ['br', br]
+  if (gzip !== undefined && accepts(accepted, 'gzip')) return ['gzip', gzip]
   return [undefined, plain]
 }
 
-/** Whether an `Accept-Encoding` names a coding, and not with a weight of zero (RFC 9110, 12.5.3). */
-function takes(acceptEncoding: string, coding: string): boolean {
+/** Whether `Accept-Encoding` names a coding, with a weight above zero (RFC 9110, 12.5.3). */
+function accepts(acceptEncoding: string, coding: string): boolean {
   return acceptEncoding.split(',').some((range) => {
     const [name, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
     return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
   })
 }
 
-/** Proxies that compress make a tag a weak one. */
-function knows(ifNoneMatch: string | undefined, etag: string): boolean {
+/** Compressing proxies make tags weak. */
+function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   return (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }

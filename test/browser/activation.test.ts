@@ -43,13 +43,13 @@ test('J3, DEV-3: somebody signs in at their provider, lets a device in, uses it,
   assert.equal(await page.getByLabel('Code').inputValue(), device.userCode)
   await assert.rejects(device.poll(), { error: 'authorization_pending' }) // filled in is not let in
   await button(page, 'Continue').click()
-  await sees(page, 'Let Turnpike for IDEs in?')
+  await sees(page, 'Connect Turnpike for IDEs?')
   const question = await page.locator('main').innerText()
   assert.equal(await page.locator('.code-to-compare').innerText(), device.userCode)
-  for (const told of ['Says it is Zed on Linux', '127.0.0.1', 'just now', 'ada@example.com (owner)', 'Default']) {
+  for (const told of ['Identifies as Zed on Linux', '127.0.0.1', 'just now', 'ada@example.com (owner)', 'Default']) {
     assert.ok(question.includes(told), told)
   }
-  assert.match(question, /It may\s+call models, at the account’s cost/)
+  assert.match(question, /It can\s+call models, at the account’s cost/)
   assert.match(question, /It cannot\s+create, change and revoke API keys\s+read credit and invoices/)
   await button(page, 'Approve').click()
   await sees(page, 'Your device is connected')
@@ -72,7 +72,7 @@ test('without JavaScript and at 320 px somebody signs in by link, types a code i
   await button(page, 'Sign in').click()
   await page.waitForURL(`${site.url}/activate`)
   await typeCode(page, ` ${device.userCode.toLowerCase().replace('-', ' ')} `)
-  await reads(page, 'It is connected for one hour')
+  await reads(page, 'The device is connected for one hour')
   await button(page, 'Approve').click()
   await sees(page, 'Your device is connected')
   assert.equal((await device.poll()).scope, 'chat')
@@ -142,7 +142,7 @@ test('DEV-2: after five wrong codes no more are taken, not even the right one', 
     const field = page.getByLabel('Code')
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
     const described = String(await field.getAttribute('aria-describedby')).split(' ')
-    assert.equal(await page.locator(`#${described[0]}`).innerText(), 'No device is waiting with this code.')
+    assert.equal(await page.locator(`#${described[0]}`).innerText(), 'No pending request has this code.')
   }
   await typeCode(page, device.userCode)
   await sees(page, 'Too many wrong codes')
@@ -173,7 +173,7 @@ test('of two windows one decides, and the other is told that it is over', async 
   await button(first, 'Deny').click()
   await sees(first, 'You denied the request')
   await button(second, 'Approve').click()
-  await sees(second, 'This request is over')
+  await sees(second, 'This request is no longer valid')
   await assert.rejects(device.poll(), { error: 'access_denied' })
 })
 
@@ -186,10 +186,10 @@ test('a request whose time runs out while the person reads is over', async (t) =
   await askAbout(page, device)
   await site.database.db.updateTable('device_code').set({ created_at: 1, expires_at: 2 }).execute()
   await button(page, 'Approve').click()
-  await sees(page, 'This request is over')
-  await page.getByRole('link', { name: 'Type another code' }).click()
+  await sees(page, 'This request is no longer valid')
+  await page.getByRole('link', { name: 'Enter another code' }).click()
   await typeCode(page, device.userCode)
-  await reads(page, 'No device is waiting')
+  await reads(page, 'No pending request has this code')
   await assert.rejects(device.poll(), { error: 'expired_token' })
 })
 
@@ -232,7 +232,7 @@ test('J3: the waiting login goes on when it is approved, chat streams, and who i
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByLabel('Code').fill(code.exec(shown)?.[0] ?? '')
   await page.getByRole('button', { name: 'Continue' }).click()
-  await page.getByText('Says it is turnpike-cli on').waitFor()
+  await page.getByText('Identifies as turnpike-cli on').waitFor()
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByRole('heading', { name: 'Your device is connected' }).waitFor()
   const signedIn = await login.ended

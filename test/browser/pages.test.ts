@@ -48,7 +48,7 @@ async function visitSignedIn({ url }: Site, page: Page, look: Look): Promise<voi
     await look(`${path}, signed in`)
   }
   await press(page, /^Accept as/)
-  await page.getByRole('heading', { name: 'This invitation does not work any more' }).waitFor()
+  await page.getByRole('heading', { name: 'This invitation is no longer valid' }).waitFor()
   await look('invitation refused')
 }
 
@@ -72,7 +72,7 @@ async function letDevicesIn(site: Site, page: Page, look: Look): Promise<void> {
   await page.locator('.code-to-compare').waitFor()
   await site.database.db.updateTable('device_code').set({ created_at: 1, expires_at: 2 }).execute()
   await press(page, 'Approve')
-  await page.getByRole('heading', { name: 'This request is over' }).waitFor()
+  await page.getByRole('heading', { name: 'This request is no longer valid' }).waitFor()
   await look('over')
   await page.goto(`${site.url}/activate`)
   for (const wrong of ['B', 'C', 'D', 'F']) {

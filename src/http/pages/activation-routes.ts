@@ -1,4 +1,4 @@
-/** `/activate`: the code, who is asking, the decision. */
+/** `/activate`: the code, the request, the decision. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ActivationBlock, BrowserSession } from '../../domain/identity/sign-in.ts'
 import { originOfRequest } from '../request-origin.ts'
@@ -14,7 +14,7 @@ import { formField, isFresh, type PagesDeps, queryField, sendPage } from './cont
 
 const LONGEST_CODE = 24
 const WRONG_CODE = 400
-const NOT_ANY_MORE = 410
+const GONE = 410
 const BLOCKED = 429
 
 export function activationRoutes(app: FastifyInstance, deps: PagesDeps): void {
@@ -35,15 +35,14 @@ export function activationRoutes(app: FastifyInstance, deps: PagesDeps): void {
     const session = await freshSession(deps, request)
     if (session === undefined) return toSignIn(reply, typed)
     const decision = formField(request, 'decision')
-    // a form that does not say which is looked at again
     if (decision !== 'approve' && decision !== 'deny') return lookUp(deps, { request, reply, session, typed })
     const approve = decision === 'approve'
     const done = await deps.activation.decide(typed, { approve, session, origin: originOfRequest(request) })
     if (typeof done === 'object') return sendBlocked(reply, done)
-    if (!done) return sendPage(reply, renderOver(), NOT_ANY_MORE)
+    if (!done) return sendPage(reply, renderOver(), GONE)
     return reply.redirect(approve ? '/activate/approved' : '/activate/denied', 303)
   })
-  // Telephones load again what they have put aside: outcomes are not answers to a form.
+  // Redirects, not responses to the form: mobile browsers reload pages that they discarded.
   app.get('/activate/approved', (_request, reply) => sendPage(reply, renderApproved()))
   app.get('/activate/denied', (_request, reply) => sendPage(reply, renderDenied()))
 }
@@ -80,7 +79,7 @@ function toSignIn(reply: FastifyReply, typed: string): FastifyReply {
   return reply.redirect(`/sign-in?${new URLSearchParams({ next })}`, 303)
 }
 
-/** What was typed. A longer text is no code, and may be a secret: it is not repeated, least of all in an address. */
+/** Returns the code as typed. A longer text is discarded: it may be a secret, which no page or URL must repeat. */
 function codeOf(text: string): string {
   const typed = text.trim()
   return typed.length > LONGEST_CODE ? '' : typed

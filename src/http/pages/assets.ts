@@ -1,4 +1,4 @@
-/** Style, script and icon of the pages, served from memory under names that change with what is in them. */
+/** Style, script and icon of the pages, served from memory under names with a hash of their content. */
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../../domain/errors.ts'
@@ -14,7 +14,7 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 `
 const HASH_LENGTH = 12
 
-/** How the pages look, in light and in dark, from 320 px. All colours of text keep 4.5:1 against what is behind them. */
+/** Style of the pages, light and dark, from 320 px. Text has a contrast of at least 4.5:1. */
 const PAGE_STYLE = `
 :root {
   color-scheme: light dark;
@@ -123,8 +123,8 @@ body > footer a { display: inline-flex; align-items: center; min-height: 2.75rem
 `
 
 /**
- * The one script of the pages. The token of a one-time link or an invitation stands behind `#`, where no server and no log
- * sees it: it is put into the page's form and taken out of the address bar, and the form is sent where it says so.
+ * The only script of the pages. The token of a one-time link or an invitation is in the fragment, which browsers do not
+ * send: the script moves it from the address bar into the form, and submits forms with `data-token="send"`.
  */
 const TOKEN_SCRIPT = `'use strict'
 function takeToken() {

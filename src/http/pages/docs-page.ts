@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { escapeHtml } from '../../lib/escape.ts'
 import { PAGE_HEADERS } from './page-headers.ts'
 
-/** The part of an OpenAPI document that the page shows. */
+/** The parts of an OpenAPI document that the page shows. */
 interface Operation {
   readonly summary?: string
   readonly description?: string
@@ -29,7 +29,7 @@ interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> }
 }
 
-/** `GET /docs`: the OpenAPI document as a page for people, without script and without any other origin. */
+/** `GET /docs`: the OpenAPI document as a page, without script or content of other origins. */
 export function docsRoute(app: FastifyInstance): void {
   let page: string | undefined
   app.get('/docs', { schema: { hide: true } }, (_request, reply) => {
@@ -60,7 +60,7 @@ function renderDocument(document: Document): string {
   table { border-collapse: collapse; width: 100%; margin: 1rem 0 } td, th { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid #8883 }
 </style>
 <h1>${escapeHtml(title)} ${escapeHtml(version)}</h1>
-<p>${escapeHtml(description)} The same for machines: <a href="/openapi.json">/openapi.json</a>.</p>
+<p>${escapeHtml(description)} OpenAPI document: <a href="/openapi.json">/openapi.json</a>.</p>
 <ul>${contents.join('')}</ul>
 ${sections.join('\n')}
 </html>

@@ -6,13 +6,12 @@ import type { AccountId } from '../../domain/ids.ts'
 import { escapeHtml } from '../../lib/escape.ts'
 import { ICON_IMAGE, SCRIPT, STYLE } from './assets.ts'
 
-/* Markup that is safe to put into a page: what a template is filled with is text, unless it is markup itself. */
-
+/** Markup that is safe in a page: a template escapes every value that is not markup itself. */
 export interface Html {
   readonly markup: string
 }
 
-/** What may stand in a template. Nothing comes of `undefined` and `false`. */
+/** Values of a template; `undefined` and `false` render nothing. */
 type Part = string | number | Html | undefined | false | readonly Part[]
 
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
@@ -26,11 +25,11 @@ function render(part: Part): string {
 }
 
 export interface Page {
-  /** Of the window, without our name. */
+  /** Of the window, without the name of the product. */
   readonly title: string
   /** Begins with the `h1`. */
   readonly content: Html
-  /** With the script that takes the token from the address. */
+  /** Includes the script that reads a token from the URL. */
   readonly takesToken?: boolean
 }
 
@@ -57,13 +56,12 @@ ${content}
 `.markup
 }
 
-/* The page that says how something ended. */
-
+/** A page that reports a result. */
 export interface Outcome {
   readonly title: string
   readonly text: string
   readonly action?: { readonly href: string; readonly label: string }
-  /** The sign above the words, which say the same; none unless given. */
+  /** Icon above the title. */
   readonly sign?: Sign
 }
 
@@ -84,9 +82,7 @@ function renderSign(sign: Sign): Html {
 stroke="currentColor" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"><path d="${STROKES[sign]}"/></svg></div>`
 }
 
-/* Who is signed in, in which account, and the ways to be somebody else or elsewhere. */
-
-/** An account that a person belongs to. */
+/** An account that a person is a member of. */
 export interface Membership {
   readonly id: AccountId
   readonly name: string
@@ -96,11 +92,11 @@ export interface Membership {
 interface AccountChoice {
   readonly session: BrowserSession
   readonly accounts: readonly Membership[]
-  /** Where to go afterwards. */
+  /** Path to continue to. */
   readonly next: string
 }
 
-/** Nothing when there is no other account. */
+/** Renders buttons that switch the account; false without another account. */
 export function renderAccountChoice({ session, accounts, next }: AccountChoice): Html | false {
   const others = accounts.filter(({ id }) => id !== session.accountId)
   if (others.length === 0) return false

@@ -11,18 +11,22 @@ export const PAGE_HEADERS = {
 }
 
 /** Style, script and data are same-origin files; nothing is inline. */
-const APP_CSP = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ')
+const policyOf = (images: string, last: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' ${images}`,
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    last,
+  ].join('; ')
+const APP_CSP = policyOf('data:', "require-trusted-types-for 'script'")
+/** Scripts position popovers, without a `style` attribute in markup. */
+const DASHBOARD_CSP = policyOf('data: blob:', "manifest-src 'self'")
 const YEAR_S = 31_536_000
 
 /** Headers of the sign-in pages and session endpoints (WEB-3). @param publicUrl With https, HSTS is sent. */
@@ -37,19 +41,6 @@ export function appHeaders(publicUrl: string): Readonly<Record<string, string>> 
   }
 }
 
-/** Nothing is inline: popovers are positioned by script, which needs no `style` attribute in markup. */
-const DASHBOARD_CSP = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "font-src 'self'",
-  "manifest-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 const UNUSED_FEATURES = ['camera', 'display-capture', 'geolocation', 'microphone', 'payment', 'usb']
 
 /** Headers of the dashboard's page; `cache-control` is the file's. @param publicUrl With https, HSTS is sent. */

@@ -60,7 +60,7 @@ test('WEB-2: what comes from a page of another site changes nothing, and is told
       { ...cookie, 'sec-fetch-site': 'cross-site' },
     )
     assert.equal(forged.statusCode, 403, path)
-    assert.match(forged.body, /<h1>This is not possible<\/h1>/)
+    assert.match(forged.body, /<h1>Request rejected<\/h1>/)
     assert.match(String(forged.headers['content-security-policy']), /default-src 'none'/)
   }
   const decided = await send(app, '/activate/decision', { user_code, decision: 'approve' }, cookie)
@@ -174,7 +174,7 @@ test('a role that allows nothing of what is asked for is told, and cannot approv
   const asked = await app.ask('POST', '/device/code', { body: { client_id: 'turnpike-cli', scope: 'chat webhooks' } })
   const { user_code } = asked.json<{ user_code: string }>()
   const question = await send(app, '/activate', { user_code }, { cookie: bill.cookie })
-  assert.match(question.body, /It asked for more than your role, billing, allows/)
+  assert.match(question.body, /The request exceeds what your role \(billing\) allows/)
   assert.doesNotMatch(question.body, /value="approve"/)
   const forced = await send(app, '/activate/decision', { user_code, decision: 'approve' }, { cookie: bill.cookie })
   assert.equal(forced.statusCode, 403)

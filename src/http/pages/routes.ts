@@ -1,6 +1,6 @@
 /**
  * The pages around the dashboard, and the dashboard itself: sign-in, device activation, invitations, `/app/`. Plain HTML that
- * works without script. They know sessions, devices and people by the ports of `context.ts` alone.
+ * works without script. They reach sessions, devices and people only through the ports of `context.ts`.
  */
 import formBody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -46,11 +46,11 @@ const UNEXPECTED = 500
 /** Renders errors as pages. */
 function renderErrorPages(app: FastifyInstance, { onError }: PagesDeps): void {
   app.setErrorHandler((error, request: FastifyRequest, reply: FastifyReply) => {
-    const ours = toGatewayError(error as Parameters<typeof toGatewayError>[0]) // whatever it is, it is looked at there
+    const ours = toGatewayError(error as Parameters<typeof toGatewayError>[0]) // it accepts any value
     onError(ours, request.id)
-    const title = ours.status >= UNEXPECTED ? 'Something went wrong' : 'This is not possible'
+    const title = ours.status >= UNEXPECTED ? 'Internal error' : 'Request rejected'
     const text = `${ours.message} (${request.id})`
-    const action = { href: '/app/', label: 'To the start' }
+    const action = { href: '/app/', label: 'Home' }
     return reply
       .code(ours.status)
       .headers(errorHeaders(ours))
@@ -79,7 +79,7 @@ function dashboardAssetRoutes(app: FastifyInstance, { dashboard }: Pick<PagesDep
   })
 }
 
-/** Every path is the same page, which routes by itself. Browsers without a session are redirected to sign-in. */
+/** Every path serves the same page, whose script routes. Browsers without a session are redirected to sign-in. */
 function dashboardHome({ publicUrl, sessions, localPath }: PagesDeps, { page, files }: Dashboard): Handler {
   const headers = dashboardHeaders(publicUrl)
   return async (request, reply) => {
@@ -112,7 +112,7 @@ function chooseAccount(deps: PagesDeps): Handler {
     const isThere =
       chosen?.id === session.accountId ||
       (chosen !== undefined && (await sessions.move(session, chosen.id, originOfRequest(request))))
-    if (!isThere) throw new GatewayError('not_found', 'You belong to no account with this id.')
+    if (!isThere) throw new GatewayError('not_found', 'You are not a member of an account with this ID.')
     return reply.redirect(next, 303)
   }
 }
@@ -125,7 +125,7 @@ function wantsPage({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') === true
 }
 
-/** What `*` stands for in the route, decoded; '' where the route has none. */
+/** Returns what `*` of the route matched, decoded; '' where the route has none. */
 function restOfPath({ params }: FastifyRequest): string {
-  return String((params as Readonly<Record<string, unknown>>)['*'] ?? '') // what the router makes
+  return String((params as Readonly<Record<string, unknown>>)['*'] ?? '') // set by the router
 }

@@ -1,34 +1,34 @@
-/** The ways in: identity providers, one-time links, invitations; and what is behind the door where no dashboard is built. */
+/** Pages of sign-in by identity provider, one-time link and invitation; and the home page without a dashboard. */
 import type { BrowserSession, SignInChoice } from '../../domain/identity/sign-in.ts'
 import { type Html, html, type Membership, renderAccountChoice, renderPage, renderWho } from './layout.ts'
 
 export interface SignInView {
   readonly choices: readonly SignInChoice[]
-  /** Where to go afterwards: a path of ours. Undefined: to what `/auth/…` goes without. */
+  /** Local path to continue to. Undefined: the default of `/auth/…`. */
   readonly next: string | undefined
-  /** Somebody who is to show again who they are. */
+  /** A session that must be confirmed by another sign-in. */
   readonly again?: BrowserSession | undefined
-  /** Browsers keep no cookie of ours from this address. */
+  /** Browsers store no `Secure` cookie from this address. */
   readonly isInsecure: boolean
 }
 
 export function renderSignIn({ choices, next, again, isInsecure }: SignInView): string {
   const content = html`<h1>${again === undefined ? 'Sign in' : 'Sign in again'}</h1>
-${again !== undefined && html`<p class="lead">You are signed in as ${again.email}, and have been for a while. To let a device in, show that it is still you.</p>`}
+${again !== undefined && html`<p class="lead">You are signed in as ${again.email}, but not recently. Sign in again to connect a device.</p>`}
 ${isInsecure && INSECURE}
 ${renderChoices(choices, next === undefined ? {} : { next })}`
   return renderPage({ title: again === undefined ? 'Sign in' : 'Sign in again', content })
 }
 
-const INSECURE = html`<p class="warning">Browsers keep nobody signed in over plain HTTP, except at
+const INSECURE = html`<p class="warning">Browsers store no sign-in over plain HTTP, except at
 <code>localhost</code>. Open this page over HTTPS.</p>`
 
-const BY_LINK = html`<p>This installation has no identity provider. Whoever runs it gets a sign-in link in the terminal, good once
-and for 15 minutes:</p>
+const BY_LINK = html`<p>This installation has no identity provider. Its operator creates a sign-in link in the terminal, which works
+once, within 15 minutes:</p>
 <p><code>turnpike login-link</code></p>
-<p class="hint">Open the link in this browser: it leads to the page that you wanted.</p>`
+<p class="hint">Open the link in this browser to continue to the page that you requested.</p>`
 
-/** Links, not forms: browsers follow the redirect of a form only where the page allows it, and that is here. */
+/** Links, not forms: `form-action` of the content security policy also blocks redirects of forms to other origins. */
 function renderChoices(choices: readonly SignInChoice[], carried: Readonly<Record<string, string>>): Html {
   if (choices.length === 0) return BY_LINK
   const query = new URLSearchParams(carried).toString()
@@ -39,7 +39,7 @@ function renderChoices(choices: readonly SignInChoice[], carried: Readonly<Recor
   return html`<ul class="buttons">${links}</ul>`
 }
 
-/** `/sign-in`, for somebody who is. */
+/** `/sign-in` for a user who is signed in. */
 export function renderSignedIn(session: BrowserSession): string {
   const content = html`<h1>You are signed in</h1>
 <p class="lead">As ${session.email}, in the account ${session.accountName}.</p>
@@ -51,12 +51,12 @@ ${renderWho(session)}`
 const TOKEN_FIELD = html`<div class="field"><label for="token">Token</label>
 <input type="text" id="token" name="token" required maxlength="200" autocomplete="off" autocapitalize="none" spellcheck="false"
  aria-describedby="token_hint">
-<p class="hint" id="token_hint">What stands behind <code>#token=</code> in the link.</p></div>`
+<p class="hint" id="token_hint">The part of the link after <code>#token=</code>.</p></div>`
 
-/** Where one-time links lead. Without script the token is pasted; who is signed in already decides by hand. */
+/** The page of one-time links. Without script the user pastes the token; a signed-in user confirms. */
 export function renderLinkPage(session: BrowserSession | undefined, isInsecure: boolean): string {
   const content = html`<h1>Sign in by link</h1>
-${session !== undefined && html`<p class="lead">You are signed in as ${session.email}. The link ends that, and signs in the owner whom it is for.</p>`}
+${session !== undefined && html`<p class="lead">You are signed in as ${session.email}. The link ends this session and signs in the owner for whom it was created.</p>`}
 ${isInsecure && INSECURE}
 <form method="post" action="/auth/link" data-token="${session === undefined ? 'send' : 'keep'}">
 ${TOKEN_FIELD}
@@ -66,10 +66,10 @@ ${session !== undefined && renderWho(session)}`
   return renderPage({ title: 'Sign in by link', content, takesToken: true })
 }
 
-/** Where invitations lead. Nothing is accepted but by hand. */
+/** The page of invitation links. Accepting takes a confirmation. */
 export function renderInvitation(session: BrowserSession | undefined): string {
   const content = html`<h1>You are invited</h1>
-${session === undefined ? INVITED : html`<p class="lead">You are signed in as ${session.email}. As whom do you accept?</p>`}
+${session === undefined ? INVITED : html`<p class="lead">You are signed in as ${session.email}. Accept the invitation as this user?</p>`}
 <form method="post" action="/invitation" data-token="${session === undefined ? 'send' : 'keep'}">
 ${TOKEN_FIELD}
 ${
@@ -83,7 +83,7 @@ ${session !== undefined && ACCEPT_AS_ANOTHER}`
 }
 
 const INVITED = html`<p class="lead">Sign in to join the account that invites you.</p>`
-const ACCEPT_AS_ANOTHER = html`<p class="hint">To accept as somebody else, sign out first, and open the link again.</p>
+const ACCEPT_AS_ANOTHER = html`<p class="hint">To accept as another user, sign out first, then open the link again.</p>
 <form method="post" action="/auth/sign-out"><button class="button second">Sign out</button></form>`
 
 export interface InvitedView {
@@ -91,7 +91,7 @@ export interface InvitedView {
   readonly invitation: string
 }
 
-/** For somebody who is not signed in; signing in accepts. */
+/** For users who are not signed in; signing in accepts. */
 export function renderInvitationChoices({ choices, invitation }: InvitedView): string {
   const content = html`<h1>You are invited</h1>
 <p class="lead">${choices.length === 0 ? NO_PROVIDER : 'Signing in makes you a member of the account that invites you.'}</p>
@@ -100,12 +100,12 @@ ${choices.length > 0 && renderChoices(choices, { invitation })}`
 }
 
 const NO_PROVIDER =
-  'This installation has no identity provider, so nobody new can sign in. Ask whoever runs it to configure one, and open the link again.'
+  'This installation has no identity provider, so new users cannot sign in. Ask its operator to configure one, then open the link again.'
 
-/** For somebody who is signed in, until it is accepted. */
+/** For signed-in users, who confirm. */
 export function renderInvitationQuestion(session: BrowserSession, invitation: string): string {
   const content = html`<h1>You are invited</h1>
-<p class="lead">You are signed in as ${session.email}. As whom do you accept?</p>
+<p class="lead">You are signed in as ${session.email}. Accept the invitation as this user?</p>
 <form method="post" action="/invitation"><input type="hidden" name="token" value="${invitation}">
 <button class="button" name="accept" value="yes">Accept as ${session.email}</button></form>
 ${ACCEPT_AS_ANOTHER}`
@@ -125,8 +125,8 @@ export function renderHome({ session, accounts, publicUrl }: HomeView): string {
 <p class="lead">You are signed in as ${name === '' ? email : `${name} (${email})`}, ${role}.</p>
 <a class="button" href="/activate">Connect a device</a>
 <h2>The API</h2>
-<p>Point any OpenAI client at <code>${publicUrl}/v1</code>. <a href="/docs">The API in full</a>, and
-<a href="/openapi.json">the same for machines</a>.</p>
+<p>Point any OpenAI client at <code>${publicUrl}/v1</code>. <a href="/docs">API reference</a>,
+<a href="/openapi.json">OpenAPI document</a>.</p>
 <h2>Connected devices</h2>
 <p><code>GET /v1/devices</code> lists them, <code>DELETE /v1/devices/{id}</code> disconnects one.</p>
 ${NOT_BUILT}
@@ -135,14 +135,14 @@ ${renderWho(session)}`
   return renderPage({ title: accountName, content })
 }
 
-const NOT_BUILT = html`<p class="hint">The dashboard is not built here: run <code>npm run build:dashboard</code>, and start
-again.</p>`
+const NOT_BUILT = html`<p class="hint">The dashboard is not built: run <code>npm run build:dashboard</code>, then
+restart.</p>`
 
 export function renderWelcome(publicUrl: string): string {
   const content = html`<h1>Turnpike is running</h1>
 <p>Point any OpenAI client at <code>${publicUrl}/v1</code> and use an API key of this installation.</p>
 <a class="button" href="/sign-in">Sign in</a>
-<p class="hint"><a href="/docs">The API in full</a>, and <a href="/openapi.json">the same for machines</a>. In the terminal,
+<p class="hint"><a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>. In the terminal,
 <code>turnpike keys</code> and <code>turnpike accounts</code> manage access.</p>
 ${NOT_BUILT}`
   return renderPage({ title: 'Turnpike is running', content })

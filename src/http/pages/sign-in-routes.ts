@@ -16,7 +16,7 @@ import {
 } from './sign-in-pages.ts'
 
 const LONGEST_TOKEN = 200
-const NOT_ANY_MORE = 410
+const GONE = 410
 
 export function signInPageRoutes(app: FastifyInstance, deps: PagesDeps): void {
   app.get('/sign-in', async (request, reply) => {
@@ -26,7 +26,7 @@ export function signInPageRoutes(app: FastifyInstance, deps: PagesDeps): void {
     const isInsecure = isInsecureRequest(request)
     const { choices } = deps
     if (session === undefined) {
-      // Who has only the link to sign in with comes back by it, and it does not know where to.
+      // One-time links do not carry `next`.
       if (next !== undefined && choices.length === 0) reply.header('set-cookie', nextCookie(next))
       return sendPage(reply, renderSignIn({ choices, next, isInsecure }))
     }
@@ -44,7 +44,7 @@ export function signInPageRoutes(app: FastifyInstance, deps: PagesDeps): void {
   app.post('/invitation', async (request, reply) => {
     const invitation = formField(request, 'token').trim().slice(0, LONGEST_TOKEN)
     const session = await deps.sessions.find(request.headers.cookie)
-    // The token goes on in an address of ours; our log writes none, and browsers pass it to nobody (`no-referrer`).
+    // The token continues in a URL of this server, which is not logged; `no-referrer` keeps browsers from passing it on.
     if (session === undefined) return sendPage(reply, renderInvitationChoices({ choices: deps.choices, invitation }))
     if (formField(request, 'accept') !== 'yes') return sendPage(reply, renderInvitationQuestion(session, invitation))
     return accept(deps, { request, reply, session, invitation })
@@ -58,27 +58,27 @@ interface Acceptance {
   readonly invitation: string
 }
 
-/** Who accepts goes on in the account that invited. */
+/** Accepts an invitation and switches the session to its account. */
 async function accept(deps: PagesDeps, { request, reply, session, invitation }: Acceptance): Promise<FastifyReply> {
   const origin = originOfRequest(request)
   const answer = await deps.people.accept(invitation, { userId: session.userId, origin })
-  if (answer.kind === 'refused') return sendPage(reply, renderOutcome(INVITATION_OVER), NOT_ANY_MORE)
+  if (answer.kind === 'refused') return sendPage(reply, renderOutcome(INVITATION_OVER), GONE)
   const { accountId, accountName, role } = answer
   if (accountId !== session.accountId) await deps.sessions.move(session, accountId, origin)
-  const title = answer.kind === 'joined' ? `Welcome to ${accountName}` : `You belong to ${accountName} already`
+  const title = answer.kind === 'joined' ? `Welcome to ${accountName}` : `You are already a member of ${accountName}`
   const action = { href: '/app/', label: 'Continue' }
   return sendPage(reply, renderOutcome({ sign: 'good', title, text: `Your role in this account is ${role}.`, action }))
 }
 
 const INVITATION_OVER = {
-  title: 'This invitation does not work any more',
-  text: 'It is wrong, older than 7 days, was taken back, or was used. Ask whoever invited you for another.',
-  action: { href: '/app/', label: 'To the start' },
+  title: 'This invitation is no longer valid',
+  text: 'It is incorrect, older than 7 days, revoked, or already used. Ask the sender for another one.',
+  action: { href: '/app/', label: 'Home' },
 }
 
 /**
- * Browsers take cookies of ours, which are `Secure`, over TLS and from this machine alone; and only there do they send
- * `Sec-Fetch-Site`, which tells also where TLS ends before this process.
+ * Whether browsers reject `Secure` cookies from this address. They accept them over TLS and from the local machine, and
+ * send `Sec-Fetch-Site` only there, also where a proxy terminates TLS.
  */
 function isInsecureRequest({ protocol, host, headers }: FastifyRequest): boolean {
   if (protocol === 'https' || headers['sec-fetch-site'] !== undefined) return false
@@ -87,15 +87,15 @@ function isInsecureRequest({ protocol, host, headers }: FastifyRequest): boolean
 }
 
 /*
- * Where somebody wanted to go who signs in by a one-time link. The link comes from a terminal and knows nothing of the page that
- * the browser was sent to `/sign-in` from, so the browser keeps it, for as long as a link is good. Whoever reads it is to make
- * a path of ours of it: a neighbor on the same host could have put it there.
+ * The page to return to after a sign-in by one-time link. The link comes from a terminal and does not know the page, so a
+ * cookie stores it for the lifetime of a link. Readers must reduce it to a local path: another application on the host may
+ * have set it.
  */
 
 const COOKIE = '__Host-turnpike-next'
 const LIFE_MS = 15 * 60_000
 
-/** The value of `Set-Cookie`. @param next A path of ours. */
+/** The value of `Set-Cookie`. @param next A local path. */
 export function nextCookie(next: string): string {
   return renderCookie(COOKIE, encodeURIComponent(next), LIFE_MS)
 }
@@ -110,6 +110,6 @@ export function readNextCookie(cookies: string | undefined): string | undefined 
   try {
     return decodeURIComponent(value)
   } catch {
-    return undefined // it was never ours
+    return undefined // another application set it
   }
 }
