@@ -1,4 +1,4 @@
-/** What a schema cannot say: settings that must fit each other. */
+/** Checks of settings against each other, which a schema cannot express. */
 
 import { slugOf } from '../lib/escape.ts'
 import { isLoopbackUrl } from '../lib/ip-address.ts'
@@ -6,12 +6,12 @@ import { didYouMean } from '../lib/nearest.ts'
 import { BUILT_IN_PLANS, type FileConfig, type ProviderConfig } from './schema.ts'
 import type { SettingPath } from './source-tree.ts'
 
-/** Takes one thing that is wrong, at the setting where it is to be mended. */
+/** Reports a problem at the setting that has to change. */
 export type Report = (path: SettingPath, text: string) => void
 
 interface Checked {
   readonly config: FileConfig
-  /** Names of the providers that Turnpike knows by itself. */
+  /** Names of the built-in providers. */
   readonly builtInProviders: readonly string[]
 }
 
@@ -80,7 +80,7 @@ function checkAccounts({ accounts, plans }: FileConfig, report: Report): void {
   report(['accounts', 'default_plan'], `found ${JSON.stringify(accounts.default_plan)}, allowed: ${known.join(', ')}`)
 }
 
-/** Addresses below `/auth/` that are taken. */
+/** Paths below `/auth/` of other routes. */
 const RESERVED_SLUGS: ReadonlySet<string> = new Set(['session', 'sign-out', 'link'])
 
 function checkAuth({ auth }: FileConfig, report: Report): void {
@@ -94,7 +94,7 @@ function checkAuth({ auth }: FileConfig, report: Report): void {
       report([...path, 'issuer'], 'found an address that is not https://, allowed: only on loopback')
     }
     if (domains.length === 0 && isPublicIssuer({ kind, issuer })) {
-      const text = `found nothing, but anybody can have an account at ${name}, allowed: domains, or "*" for everybody who is invited`
+      const text = `found nothing, but anyone can create an account at ${name}; allowed: domains, or "*" for everyone who is invited`
       report([...path, 'allowed_domains'], text)
     }
     const slug = slugs[index] ?? ''
@@ -123,7 +123,7 @@ function suggestion(word: string, known: Iterable<string>): string {
   return meant === undefined ? names.join(', ') : `a known name; did you mean ${JSON.stringify(meant)}?`
 }
 
-/* Identity providers at which anybody can make an account: that somebody has one there says nothing about who they are. */
+/* Identity providers where anyone can create an account: having one proves nothing. */
 
 const PUBLIC_HOSTS: ReadonlySet<string> = new Set([
   'accounts.google.com',
@@ -134,7 +134,7 @@ const PUBLIC_HOSTS: ReadonlySet<string> = new Set([
   'www.facebook.com',
   'www.linkedin.com',
 ])
-/** Microsoft's issuers that are not of one organisation; the last one is that of personal accounts. */
+/** Microsoft's issuers that belong to no single organization; the last one is for personal accounts. */
 const MICROSOFT_HOST = 'login.microsoftonline.com'
 const SHARED_TENANTS: ReadonlySet<string> = new Set([
   'common',

@@ -23,14 +23,14 @@ export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map
 
 /** The process's environment over the `.env` of its working directory. */
 export interface MergedEnvironment {
-  /** A variable that the process has, even an empty one, hides the file's. */
+  /** A variable of the process, even an empty one, hides that of the file. */
   readonly get: (name: string) => string | undefined
   /** Where a variable comes from, for messages. */
   readonly origin: (name: string) => string
   readonly problems: readonly string[]
 }
 
-/** @param cwd Where `.env` is looked for; it need not be there. */
+/** @param cwd Folder of `.env`, which is optional. */
 export function mergeEnvironment(env: Environment, cwd: string): MergedEnvironment {
   const problems: string[] = []
   const file = readDotEnv(cwd, problems)
@@ -42,7 +42,7 @@ export function mergeEnvironment(env: Environment, cwd: string): MergedEnvironme
   }
 }
 
-/** Puts what the environment sets over what the file says. An empty variable sets nothing. */
+/** Overrides settings of the file with those of the environment. An empty variable sets nothing. */
 export function overlayEnvironment(tree: SourceNode, environment: MergedEnvironment): void {
   for (const [name, path] of SETTING_VARIABLES) {
     const value = environment.get(name)
@@ -51,9 +51,8 @@ export function overlayEnvironment(tree: SourceNode, environment: MergedEnvironm
 }
 
 /**
- * Gives providers the keys that the environment has for them: a provider that the file does not name is switched on,
- * one that it names without a key is completed. A provider under another name with `kind` is completed too, unless it
- * has an address of its own, which must not be sent another host's key.
+ * Gives providers the keys that the environment has for them: adds a provider that the file does not name, and completes
+ * one that it names without a key.
  * @param providerVariables Environment variable → name of the built-in provider.
  */
 export function overlayProviderKeys(
@@ -62,20 +61,13 @@ export function overlayProviderKeys(
   providerVariables: Readonly<Record<string, string>>,
 ): void {
   for (const [variable, provider] of Object.entries(providerVariables)) {
-    const value = environment.get(variable)
-    if (value === undefined || value === '') continue
-    for (const name of [provider, ...namesOfKind(tree, provider)]) {
-      const configured = childOf(childOf(tree, 'providers'), name)
-      if (isSet(childOf(configured, 'api_key')) || isSet(childOf(configured, 'api_keys'))) continue
-      overlay(tree, ['providers', name, 'api_key'], { value, origin: environment.origin(variable) })
-    }
+    overlayProvider(tree, environment, { provider, variables: { api_key: variable }, addsProvider: true })
   }
 }
 
 /**
- * Fills settings that the file leaves open in entries it has. The variables switch nothing on, since they are set on
- * machines for other reasons too. A provider under another name with `kind` is completed too, unless it has an address
- * of its own, which must not be sent another host's key.
+ * Completes settings that the file omits in its providers. The variables add no provider, since machines also set them
+ * for other purposes.
  * @param settingVariables Name of the built-in provider → setting → environment variable.
  */
 export function overlayProviderSettings(
@@ -84,15 +76,35 @@ export function overlayProviderSettings(
   settingVariables: Readonly<Record<string, Readonly<Record<string, string>>>>,
 ): void {
   for (const [provider, variables] of Object.entries(settingVariables)) {
-    for (const name of [provider, ...namesOfKind(tree, provider)]) {
-      if (childOf(childOf(tree, 'providers'), name) === undefined) continue
-      for (const [setting, variable] of Object.entries(variables)) {
-        const value = environment.get(variable)
-        const entry = childOf(childOf(tree, 'providers'), name)
-        const hasKeys = setting === 'api_key' && isSet(childOf(entry, 'api_keys'))
-        if (value === undefined || value === '' || hasKeys || isSet(childOf(entry, setting))) continue
+    overlayProvider(tree, environment, { provider, variables, addsProvider: false })
+  }
+}
+
+interface ProviderVariables {
+  /** Name of the built-in provider. */
+  readonly provider: string
+  /** Setting → environment variable. */
+  readonly variables: Readonly<Record<string, string>>
+  readonly addsProvider: boolean
+}
+
+/**
+ * Also completes providers under another name with `kind`, unless they have an address of their own, which must not
+ * receive another host's key.
+ */
+function overlayProvider(
+  tree: SourceNode,
+  environment: MergedEnvironment,
+  { provider, variables, addsProvider }: ProviderVariables,
+): void {
+  for (const name of [provider, ...namesOfKind(tree, provider)]) {
+    for (const [setting, variable] of Object.entries(variables)) {
+      const value = environment.get(variable)
+      const entry = childOf(childOf(tree, 'providers'), name)
+      const hasKeys = setting === 'api_key' && isSet(childOf(entry, 'api_keys'))
+      if (value === undefined || value === '' || hasKeys || isSet(childOf(entry, setting))) continue
+      if (entry !== undefined || addsProvider)
         overlay(tree, ['providers', name, setting], { value, origin: environment.origin(variable) })
-      }
     }
   }
 }

@@ -5,9 +5,9 @@ import { parseMicroUsd } from '../domain/money.ts'
 import { parseIsoTime } from '../lib/time.ts'
 
 interface TextFormat {
-  /** What is allowed, for messages. */
+  /** Description of allowed texts, for messages. */
   readonly allowed: string
-  /** @returns the text in its usual form; undefined when it is not allowed. */
+  /** Returns the text in its normal form; undefined when it is not allowed. */
   readonly parse: (text: string) => string | undefined
 }
 
@@ -27,28 +27,58 @@ const TEXT_FORMATS: ReadonlyMap<string, TextFormat> = new Map([
   ],
   ['cidr', { allowed: 'an IP address or a CIDR range such as 10.0.0.0/8', parse: parseRange }],
   ['date', { allowed: 'a date such as 2026-12-31', parse: parseDate }],
-  ['moment', { allowed: 'a date such as 2026-12-31, or a time such as 2026-12-31T08:00:00Z', parse: parseMoment }],
-  ['time-of-day', { allowed: 'a time of day (UTC) such as 16:30', parse: parseTimeOfDay }],
+  [
+    'moment',
+    {
+      allowed: 'a date such as 2026-12-31, or a time such as 2026-12-31T08:00:00Z',
+      parse: (text) => (parseIsoTime(text) === undefined ? undefined : text),
+    },
+  ],
+  [
+    'time-of-day',
+    {
+      allowed: 'a time of day (UTC) such as 16:30',
+      parse: (text) => (/^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? text : undefined),
+    },
+  ],
   ['origin', { allowed: '* or an origin such as https://app.example.com', parse: parseOrigin }],
   [
     'http-url',
     { allowed: 'an http:// or https:// address without user name, query and fragment', parse: parseHttpUrl },
   ],
-  // Kept to the letter, with or without a slash at its end: tokens name it so.
-  ['issuer', { allowed: 'an http:// or https:// address without user name, query and fragment', parse: parseIssuer }],
+  // Unchanged, with or without a slash at its end: tokens name the issuer so.
+  [
+    'issuer',
+    {
+      allowed: 'an http:// or https:// address without user name, query and fragment',
+      parse: (text) => parseHttpUrl(text) && text,
+    },
+  ],
   ['git-url', { allowed: 'an https:// (or http://, file://) address that contains {repository}', parse: parseGitUrl }],
-  ['postgres-url', { allowed: 'an address such as postgres://user:password@host/database', parse: parsePostgresUrl }],
-  ['redis-url', { allowed: 'an address such as redis://host:6379', parse: parseRedisUrl }],
+  [
+    'postgres-url',
+    {
+      allowed: 'an address such as postgres://user:password@host/database',
+      parse: (text) => parseUrl(text, ['postgres:', 'postgresql:']) && text,
+    },
+  ],
+  [
+    'redis-url',
+    {
+      allowed: 'an address such as redis://host:6379',
+      parse: (text) => parseUrl(text, ['redis:', 'rediss:']) && text,
+    },
+  ],
 ])
 
-/** Throws on a format that the schema made up. */
+/** Throws for an unknown format. */
 export function textFormat(name: string): TextFormat {
   const format = TEXT_FORMATS.get(name)
-  if (format === undefined) throw new Error(`There is no text format ${name}.`)
+  if (format === undefined) throw new Error(`Unknown text format ${name}.`)
   return format
 }
 
-/** Whether money can count this number of dollars. */
+/** Whether the number of dollars has at most 6 decimals. */
 export function isUsd(value: number): boolean {
   return parseMicroUsd(value) !== undefined
 }
@@ -82,14 +112,6 @@ function parseDate(text: string): string | undefined {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) ? text : undefined
 }
 
-function parseMoment(text: string): string | undefined {
-  return parseIsoTime(text) === undefined ? undefined : text
-}
-
-function parseTimeOfDay(text: string): string | undefined {
-  return /^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? text : undefined
-}
-
 function parseOrigin(text: string): string | undefined {
   if (text === '*') return text
   const url = parseUrl(text, ['http:', 'https:'])
@@ -102,21 +124,9 @@ function parseHttpUrl(text: string): string | undefined {
   return /[?#]/.test(text) ? undefined : text.replace(/\/+$/, '')
 }
 
-function parseIssuer(text: string): string | undefined {
-  return parseHttpUrl(text) === undefined ? undefined : text
-}
-
 function parseGitUrl(text: string): string | undefined {
   const url = parseUrl(text.replaceAll('{repository}', 'organisation/repository'), ['https:', 'http:', 'file:'])
   return url !== undefined && text.includes('{repository}') && url.password === '' ? text : undefined
-}
-
-function parsePostgresUrl(text: string): string | undefined {
-  return parseUrl(text, ['postgres:', 'postgresql:']) === undefined ? undefined : text
-}
-
-function parseRedisUrl(text: string): string | undefined {
-  return parseUrl(text, ['redis:', 'rediss:']) === undefined ? undefined : text
 }
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {

@@ -68,7 +68,7 @@ test('where anybody can have an account, the domains that may sign in must be sa
   ]) {
     assert.match(
       await problemsOf(text),
-      /auth.providers\[0\].allowed_domains: found nothing, but anybody can have/,
+      /auth.providers\[0\].allowed_domains: found nothing, but anyone can create/,
       text,
     )
     const [everybody] = await load(`${text.replace(/, allowed_domains: \[\]/, '')}, allowed_domains: ["*"]`)

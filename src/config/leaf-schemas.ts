@@ -1,25 +1,27 @@
 /**
- * The kinds of single values that settings are made of. `format` names a check of `formats.ts`; `writeOnly` marks
- * what no message may show.
+ * Schemas of single values. `format` names a check of `formats.ts`; messages never show values that are `writeOnly`.
  */
 import { type TProperties, Type } from 'typebox'
 
 /** The longest delay that a timer of Node.js can wait. */
 const LONGEST_DELAY_MS = 2_147_483_647
-/** Fees are numbers of nano-dollars, which are exact up to here. */
+/** Fees are numbers of nano-dollars, which are exact up to this amount. */
 const MOST_FEE_USD = 1_000_000
 
-/** Refuses names it does not know. */
-export function section<Properties extends TProperties>(properties: Properties, options: { description: string }) {
+/** Rejects unknown names. */
+export function section<Properties extends TProperties>(
+  properties: Properties,
+  options: { description: string; default?: object },
+) {
   return Type.Object(properties, { additionalProperties: false, ...options })
 }
 
-/** A section that may be left out: its own defaults then hold. */
+/** An optional section; its defaults apply without it. */
 export function defaultedSection<Properties extends TProperties>(
   properties: Properties,
   options: { description: string },
 ) {
-  return Type.Object(properties, { additionalProperties: false, default: {}, ...options })
+  return section(properties, { default: {}, ...options })
 }
 
 export function text(description: string, format = 'text') {
@@ -42,7 +44,7 @@ export function port(description: string, options: { default?: number } = {}) {
   return Type.Integer({ minimum: 0, maximum: 65_535, ...options, description })
 }
 
-/** Dollars, as money counts them: not negative, at most 6 decimals. */
+/** Dollars: not negative, at most 6 decimals. */
 export function usd(description: string, options: { default?: number } = {}) {
   return Type.Number({ minimum: 0, format: 'usd', ...options, description })
 }

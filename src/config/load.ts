@@ -1,6 +1,6 @@
 /**
- * File, environment and flags in; one frozen, validated `Config` out. This folder alone reads the process's
- * environment. It knows nothing of providers beyond the names it is given, and opens nothing but the file and `.env`.
+ * Loads file, environment and flags into one frozen, validated `Config`. Only this folder reads the environment of the
+ * process. It knows providers by the names that it is given, and opens only the file and `.env`.
  */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -14,23 +14,23 @@ import {
   overlayProviderSettings,
 } from './environment.ts'
 import { CONFIG_SCHEMA_TREE, type Config, type FileConfig, mergePlans } from './schema.ts'
-import { ConfigError, emptyTree, overlay, problemText, type SourceNode } from './source-tree.ts'
+import { ConfigError, emptyTree, originOf, overlay, problemText, type SourceNode } from './source-tree.ts'
 import { validate } from './validate.ts'
 import { readYaml, type YamlSource } from './yaml-source.ts'
 
 const STANDARD_FILE = 'turnpike.yaml'
 
-/** What the rest of the house knows by itself. */
+/** Built-in providers. */
 export interface BuiltIn {
   /** Names of the providers in the registry. */
   readonly builtInProviders: readonly string[]
-  /** Environment variable → name of the built-in provider that it switches on. */
+  /** Environment variable → name of the built-in provider that it adds. */
   readonly providerVariables: Readonly<Record<string, string>>
-  /** Name of a built-in provider → setting → environment variable that fills it where the file leaves it open. */
+  /** Name of a built-in provider → setting → environment variable for it where the file omits it. */
   readonly settingVariables?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** Command-line flags; they win over everything. */
+/** Command-line flags; they override everything. */
 export interface ConfigFlags {
   /** Path of the file, instead of `TURNPIKE_CONFIG`. */
   readonly config?: string
@@ -40,16 +40,16 @@ export interface ConfigFlags {
 
 export interface ConfigSources {
   readonly env: Environment
-  /** Where relative paths, `.env` and the standard file are looked for. Absolute. */
+  /** Folder of relative paths, `.env` and the standard file. Absolute. */
   readonly cwd: string
   readonly builtIn: BuiltIn
   readonly flags?: ConfigFlags
 }
 
-/** Throws `ConfigError` with every problem there is. */
+/** Throws `ConfigError` with all problems. */
 export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSources): Promise<Config> {
   const environment = mergeEnvironment(env, cwd)
-  const { tree, problems, file } = await readFileSource({ environment, cwd, named: flags.config })
+  const { tree, problems, file } = await readFileSource(environment, cwd, flags.config)
   overlayEnvironment(tree, environment)
   overlayProviderKeys(tree, environment, builtIn.providerVariables)
   overlayProviderSettings(tree, environment, builtIn.settingVariables ?? {})
@@ -68,17 +68,12 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
   return deepFreeze(config)
 }
 
-interface FileSource extends YamlSource {
-  readonly file: string | undefined
-}
-
-interface NamedFile {
-  readonly environment: MergedEnvironment
-  readonly cwd: string
-  readonly named: string | undefined
-}
-
-async function readFileSource({ environment, cwd, named }: NamedFile): Promise<FileSource> {
+/** @param named File of the command line. */
+async function readFileSource(
+  environment: MergedEnvironment,
+  cwd: string,
+  named: string | undefined,
+): Promise<YamlSource & { readonly file?: string }> {
   const variable = environment.get('TURNPIKE_CONFIG')
   const wanted = named ?? (variable === '' ? undefined : variable)
   const fileName = wanted ?? STANDARD_FILE
@@ -89,9 +84,9 @@ async function readFileSource({ environment, cwd, named }: NamedFile): Promise<F
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
     if (code === undefined) throw error
-    if (code === 'ENOENT' && wanted === undefined) return { tree: emptyTree(''), problems: [], file: undefined }
+    if (code === 'ENOENT' && wanted === undefined) return { tree: emptyTree(''), problems: [] }
     const reason = code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`
-    return { tree: emptyTree(''), problems: [`${fileName}: ${reason}`], file: undefined }
+    return { tree: emptyTree(''), problems: [`${fileName}: ${reason}`] }
   }
 }
 
@@ -100,19 +95,21 @@ function overlayFlags(tree: SourceNode, { host, port }: ConfigFlags): void {
   if (port !== undefined) overlay(tree, ['server', 'port'], { value: String(port), origin: '--port' })
 }
 
-/** Cross-checks run only on what is valid by itself. */
+/** Cross-checks run only without other problems. */
 function check(tree: SourceNode, builtIn: BuiltIn, earlier: readonly string[]): FileConfig {
   const problems = [...earlier]
   const config = validate({ schema: CONFIG_SCHEMA_TREE, node: tree, path: [] }, problems) as FileConfig
   if (problems.length === 0) {
     const { builtInProviders } = builtIn
-    crossCheck({ config, builtInProviders }, (path, text) => problems.push(problemText(tree, path, text)))
+    crossCheck({ config, builtInProviders }, (path, text) =>
+      problems.push(problemText(originOf(tree, path), path, text)),
+    )
   }
   if (problems.length > 0) throw new ConfigError(inFileOrder(problems))
   return config
 }
 
-/** By line and column, since each problem begins with its place. */
+/** By line and column: each problem begins with its position. */
 function inFileOrder(problems: readonly string[]): string[] {
   return problems.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }))
 }
@@ -125,8 +122,8 @@ function deepFreeze<Value>(value: Value): Value {
 }
 
 /**
- * The configuration after a reload: providers, models, plans and routing of `next`, all else as it was started with.
- * Throws `ConfigError` if the plan that new accounts get is gone, which only a restart can mend.
+ * Returns the configuration after a reload: providers, models, plans and routing of `next`, everything else of `previous`.
+ * Throws `ConfigError` if `next` lacks the plan of new accounts, which only a restart changes.
  */
 export function reloadable(previous: Config, next: Config): Config {
   const { providers, models, plans, routing } = next

@@ -1,6 +1,6 @@
 /**
- * The one description of the configuration: it makes the type, the validation, the JSON Schema and the check of
- * `docs/configuration.md`. Names are those of the file. Knows no file, no environment, no provider.
+ * The schema of the configuration, from which type, validation, JSON Schema and the check of `docs/configuration.md` are
+ * derived. Names are those of the file. Knows no file, environment or provider.
  */
 import { type Static, Type } from 'typebox'
 import { secret } from './leaf-schemas.ts'
@@ -68,7 +68,7 @@ const CONFIG_SCHEMA = Type.Object(
   { additionalProperties: false, description: 'Configuration of Turnpike.' },
 )
 
-/** The same, for those who walk it. */
+/** The same, for code that traverses it. */
 export const CONFIG_SCHEMA_TREE: SchemaNode = CONFIG_SCHEMA
 
 type DeepReadonly<Value> = Value extends readonly (infer Item)[]
@@ -77,12 +77,12 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
     : Value
 
-/** What a file says once its defaults are filled in; plans are not merged yet. */
+/** A file with its defaults filled in; plans are not merged yet. */
 export type FileConfig = DeepReadonly<Static<typeof CONFIG_SCHEMA>>
 
 export type ProviderConfig = FileConfig['providers'][string]
 
-/** A plan as it holds. Absent limits do not limit. */
+/** A plan in force. Absent: no limit. */
 export interface PlanConfig {
   readonly monthly_credit_usd?: number
   /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: 1000000. */
@@ -104,11 +104,11 @@ export interface Config extends Omit<FileConfig, 'server' | 'plans'> {
   readonly server: ServerConfig
   /** Built-in plans included. */
   readonly plans: Readonly<Record<string, PlanConfig>>
-  /** The file that was read; absent when there was none. */
+  /** Absent: no file was read. */
   readonly file?: string
 }
 
-/** The JSON Schema (2020-12) of the configuration file, for editors: what has a default need not be written. */
+/** The JSON Schema (2020-12) of the configuration file, for editors: settings with a default are optional. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -152,7 +152,7 @@ function mapValues(schemas: Readonly<Record<string, SchemaNode>>): Record<string
 
 const STANDARD = { max_in_flight: 500, billing: 'prepaid' } as const
 
-/** The plans that are there without a word in the file. */
+/** Built-in plans. */
 export const BUILT_IN_PLANS = {
   free: {
     ...STANDARD,

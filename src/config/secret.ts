@@ -5,14 +5,15 @@ import { join } from 'node:path'
 const FILE = 'secret'
 const BYTES = 32
 
-/** Where the secret is unless it is configured. */
+/** Path of the secret where it is not configured. */
 export function secretPath(dataDirectory: string): string {
   return join(dataDirectory, FILE)
 }
 
 /**
- * The installation's secret: what is configured, else the one in the data directory, made there (mode 0600) on first
- * start. It is the text as it stands, so that what the file says can be configured elsewhere. Two processes that start at once agree on the one that was there first.
+ * Returns the secret of the installation: the configured one, else that of the data directory, created (mode 0600) on
+ * first start. It is the text of the file, so that it can be configured elsewhere. Of two processes that start at once, both
+ * use the one that was created first.
  */
 export async function loadSecret({ secret, data_dir }: { secret?: string; data_dir: string }): Promise<Buffer> {
   if (secret !== undefined) return Buffer.from(secret, 'utf8')
@@ -35,7 +36,7 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Linked into place when it is whole, and only if no other process was faster. */
+/** Links the complete file to its path, unless another process was faster. */
 async function makeSecret(path: string): Promise<Buffer> {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   try {
@@ -56,7 +57,7 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** A key of 32 bytes for one purpose; keys of different purposes tell nothing of each other (RFC 5869). */
+/** Derives a key of 32 bytes for one purpose; keys of different purposes are independent (RFC 5869). */
 export function deriveKey(secret: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `turnpike ${purpose}`, 32))
 }

@@ -1,7 +1,7 @@
-/** What the operator wrote, before it is understood: a tree that remembers where each part of it stands. */
+/** The configuration as written, before validation: a tree with the position of each part. */
 
 export interface SourceNode {
-  /** Where it stands: `turnpike.yaml:3:5`, `environment: PORT`, `--port`. */
+  /** Position: `turnpike.yaml:3:5`, `environment: PORT`, `--port`. */
   readonly origin: string
   readonly content: SourceContent
 }
@@ -11,9 +11,9 @@ export type SourceContent = SourceScalar | SourceList | SourceMapping | SourceUn
 export interface SourceScalar {
   readonly type: 'scalar'
   readonly value: string | number | boolean | null
-  /** True of texts from outside the file, whose numbers and booleans are written as text. */
+  /** Whether it is a text from outside the file, where numbers and booleans are text, too. */
   readonly loose: boolean
-  /** The text with its references unfilled, for messages: what fills them may be secret. */
+  /** The text with unresolved references, for messages: their values may be secret. */
   readonly template?: string
 }
 export interface SourceList {
@@ -24,7 +24,7 @@ export interface SourceMapping {
   readonly type: 'mapping'
   readonly entries: Map<string, SourceEntry>
 }
-/** Already reported; says nothing more. */
+/** Its problem is already reported. */
 export interface SourceUnreadable {
   readonly type: 'unreadable'
 }
@@ -40,7 +40,7 @@ export function emptyTree(origin: string): SourceNode {
   return { origin, content: { type: 'mapping', entries: new Map() } }
 }
 
-/** Whether it is there and says something: an empty text means that a setting is not set. */
+/** Whether a setting is set: an empty text means that it is not. */
 export function isSet(node: SourceNode | undefined): node is SourceNode {
   return node !== undefined && !(node.content.type === 'scalar' && node.content.value === '')
 }
@@ -51,7 +51,7 @@ export function childOf(node: SourceNode | undefined, name: string | number): So
   return undefined
 }
 
-/** Puts a text from outside the file at `path`, making the mappings on the way. What is no mapping is left alone. */
+/** Puts a text from outside the file at `path`, creating mappings on the way. Leaves other nodes unchanged. */
 export function overlay(tree: SourceNode, path: readonly string[], setting: { value: string; origin: string }): void {
   const { value, origin } = setting
   const [name, ...rest] = path
@@ -68,7 +68,7 @@ export function overlay(tree: SourceNode, path: readonly string[], setting: { va
   overlay(node, rest, setting)
 }
 
-/** Where the setting stands, or the nearest thing above it that is there. */
+/** Returns the position of the setting, or of its nearest parent that exists. */
 export function originOf(tree: SourceNode, path: SettingPath): string {
   let node = tree
   for (const name of path) {
@@ -79,7 +79,7 @@ export function originOf(tree: SourceNode, path: SettingPath): string {
   return node.origin
 }
 
-/** The path as it is shown: `models[0].pricing`. */
+/** Renders a path: `models[0].pricing`. */
 export function pathText(path: SettingPath): string {
   return path
     .map((part) => {
@@ -90,9 +90,9 @@ export function pathText(path: SettingPath): string {
     .replace(/^\./, '')
 }
 
-/** One line of a `ConfigError`. */
-export function problemText(tree: SourceNode, path: SettingPath, text: string): string {
-  return [originOf(tree, path), pathText(path), text].filter((part) => part !== '').join(': ')
+/** One line of a `ConfigError`. @param origin Position in the file, or another source. */
+export function problemText(origin: string, path: SettingPath, text: string): string {
+  return [origin, pathText(path), text].filter((part) => part !== '').join(': ')
 }
 
 function isNothing(node: SourceNode): boolean {

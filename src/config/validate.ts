@@ -1,6 +1,6 @@
 /**
- * Makes a value of a source tree as the schema says: right types, known names, defaults filled in. Reads the part of
- * JSON Schema that the configuration's schema uses.
+ * Converts a source tree to a value of the schema: types, known names, defaults. Supports the part of JSON Schema that the
+ * configuration uses.
  */
 
 import { parseNanoUsd } from '../domain/money.ts'
@@ -9,6 +9,7 @@ import { isUsd, textFormat } from './formats.ts'
 import {
   isSet,
   pathText,
+  problemText,
   type SettingPath,
   type SourceContent,
   type SourceEntry,
@@ -23,8 +24,8 @@ interface Place {
 }
 
 /**
- * @param problems Takes what is wrong, one line each; the value is to be used only if nothing was added.
- * @returns The value as the schema's type says; mappings with free names have no prototype.
+ * @param problems Receives a line for each problem; the value is valid only if none was added.
+ * @returns A value of the schema's type; mappings with free names have no prototype.
  */
 export function validate(place: Place, problems: string[]): unknown {
   const { schema, node, path } = place
@@ -48,7 +49,8 @@ function validateList(place: Place, problems: string[]): unknown {
   const values = node.content.items.flatMap((item, index) =>
     isSet(item) ? [validate({ schema: items, node: item, path: [...path, index] }, problems)] : [],
   )
-  if (values.length < minItems) problems.push(line(node, path, `found an empty list, allowed: ${minItems} or more`))
+  if (values.length < minItems)
+    problems.push(problemText(node.origin, path, `found an empty list, allowed: ${minItems} or more`))
   return values
 }
 
@@ -81,7 +83,9 @@ function validateProperty({ place, entry, name, property }: Property, problems: 
   if (property.default !== undefined) return defaultValue(property, path)
   if (place.schema.required?.includes(name)) {
     const at = entry?.node ?? place.node
-    problems.push(line(at, path, `found nothing, but it is required; allowed: ${describeAllowed(property)}`))
+    problems.push(
+      problemText(at.origin, path, `found nothing, but it is required; allowed: ${describeAllowed(property)}`),
+    )
   }
   return undefined
 }
@@ -120,7 +124,7 @@ function reportUnknown({ schema, path }: Place, entries: ReadonlyMap<string, Sou
   }
 }
 
-/** Defaults are written as the operator would write them; sections fill in their own. */
+/** Defaults have the form of the file; sections fill in their own. */
 function defaultValue(schema: SchemaNode, path: SettingPath): unknown {
   if (schema.type !== 'object') return structuredClone(schema.default)
   const node: SourceNode = { origin: 'default', content: { type: 'mapping', entries: new Map() } }
@@ -132,11 +136,9 @@ function isIgnoredNull(schema: SchemaNode, node: SourceNode): boolean {
 }
 
 function wrong({ schema, node, path }: Place, problems: string[]): undefined {
-  problems.push(line(node, path, `found ${describeFound(schema, node.content)}, allowed: ${describeAllowed(schema)}`))
-}
-
-function line(node: SourceNode, path: SettingPath, text: string): string {
-  return [node.origin, pathText(path), text].filter((part) => part !== '').join(': ')
+  problems.push(
+    problemText(node.origin, path, `found ${describeFound(schema, node.content)}, allowed: ${describeAllowed(schema)}`),
+  )
 }
 
 /** The part of JSON Schema that the configuration's schema uses. */
@@ -160,7 +162,7 @@ export interface SchemaNode {
 
 const LONGEST_SHOWN = 60
 
-/** What may stand at this place, in words. */
+/** Describes allowed values. */
 export function describeAllowed(schema: SchemaNode): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(describeAllowed).join(', or ')
   if (schema.enum !== undefined) return schema.enum.join(', ')
@@ -172,7 +174,7 @@ export function describeAllowed(schema: SchemaNode): string {
   return describeNumber(schema)
 }
 
-/** What stands there, in words that show no secret. */
+/** Describes the value that was found, without secrets. */
 function describeFound(schema: SchemaNode, content: SourceContent): string {
   if (content.type === 'list') return 'a list'
   if (content.type === 'mapping') return 'a mapping'
@@ -200,7 +202,7 @@ function describeNumber(schema: SchemaNode): string {
 
 const NUMBER_TEXT = /^-?(\d+(\.\d*)?|\.\d+)$/
 
-/** The value as the schema wants it; undefined when it is not allowed. */
+/** Returns the value in the type of the schema; undefined when it is not allowed. */
 function checkScalar(schema: SchemaNode, scalar: SourceScalar): string | number | boolean | undefined {
   const value = scalar.loose ? tighten(schema, scalar.value) : scalar.value
   if (value === null) return undefined
@@ -210,7 +212,7 @@ function checkScalar(schema: SchemaNode, scalar: SourceScalar): string | number 
   return typeof value === 'number' && isAllowedNumber(schema, value) ? value : undefined
 }
 
-/** What comes from the environment is always text. */
+/** Converts texts of the environment to booleans and numbers. */
 function tighten(schema: SchemaNode, value: SourceScalar['value']): SourceScalar['value'] {
   if (typeof value !== 'string') return value
   if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'

@@ -1,7 +1,7 @@
 import type { Alias, LineCounter, Node, Pair, YAMLError, YAMLMap } from 'yaml'
 import {
   emptyTree,
-  pathText,
+  problemText,
   type SettingPath,
   type SourceContent,
   type SourceEntry,
@@ -9,10 +9,10 @@ import {
   type SourceScalar,
 } from './source-tree.ts'
 
-/** Aliases multiply what a short file says; a configuration that means it stays far below. */
+/** Aliases multiply the nodes of a short file; legitimate configurations are far below. */
 const MOST_NODES = 50_000
 const DEEPEST_NESTING = 30
-/** One slip of the pen makes the parser stumble again and again. */
+/** One mistake makes the parser report many. */
 const MOST_SYNTAX_PROBLEMS = 3
 
 export interface YamlText {
@@ -39,7 +39,7 @@ interface Reader {
   nodes: number
 }
 
-/** Reads YAML 1.2 into a source tree and fills its references. What cannot be read is a problem, never an exception. */
+/** Reads YAML 1.2 into a source tree and resolves its references. Errors become problems, not exceptions. */
 export async function readYaml(source: YamlText): Promise<YamlSource> {
   const yaml = await import('yaml')
   const reader: Reader = {
@@ -127,7 +127,7 @@ function readScalar(value: unknown, place: Place, reader: Reader): SourceContent
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) {
     return { type: 'scalar', value, loose: false }
   }
-  report(reader, place, 'found a value of a kind that has no place in a configuration')
+  report(reader, place, 'found a value of an unsupported kind')
   return { type: 'unreadable' }
 }
 
@@ -140,7 +140,7 @@ function readText(written: string, place: Place, reader: Reader): SourceContent 
 }
 
 function report(reader: Reader, place: Place, text: string): void {
-  reader.problems.push([place.origin, pathText(place.path), text].filter((part) => part !== '').join(': '))
+  reader.problems.push(problemText(place.origin, place.path, text))
 }
 
 function originAt(offset: number, { source, lines }: Reader): string {
@@ -148,7 +148,7 @@ function originAt(offset: number, { source, lines }: Reader): string {
   return `${source.fileName}:${Math.max(1, line)}:${Math.max(1, col)}`
 }
 
-/** The library quotes what it stumbled over, which may be a secret: that part is left out. */
+/** Omits the text that the library quotes, which may be a secret. */
 function syntaxProblem(fault: YAMLError, reader: Reader): string {
   if (fault.code === 'MULTIPLE_DOCS') return `${originAt(fault.pos[0], reader)}: found a second document, allowed: one`
   const { line } = reader.lines.linePos(fault.pos[0])
@@ -158,23 +158,15 @@ function syntaxProblem(fault: YAMLError, reader: Reader): string {
   return `${originAt(fault.pos[0], reader)}: not valid YAML: ${message}${hint}`
 }
 
-/** `$${` first: it is the way to write the reference itself. */
+/** `$${` first: it escapes a reference. */
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME_AND_DEFAULT = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
-interface Interpolated {
-  readonly text: string
-  /** Whether anything came from outside. */
-  readonly filled: boolean
-  /** What is wrong with the references, one sentence each. */
-  readonly problems: readonly string[]
-}
-
 /**
- * Fills `${NAME}` and `${NAME:-default}` in a text; `$${` is a literal `${`.
- * The default is taken when the variable is unset or empty; it cannot contain `}`.
+ * Resolves `${NAME}` and `${NAME:-default}` in a text; `$${` is a literal `${`.
+ * The default, which cannot contain `}`, applies when the variable is unset or empty.
  */
-export function interpolate(text: string, variable: (name: string) => string | undefined): Interpolated {
+export function interpolate(text: string, variable: (name: string) => string | undefined) {
   const problems: string[] = []
   let filled = false
   const result = text.replace(REFERENCE, (match: string, inside: string | undefined, end: string | undefined) => {
