@@ -4,6 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import type { AddressInfo } from 'node:net'
+import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance } from 'fastify'
 import { type Agents, createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
@@ -11,14 +12,12 @@ import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { createMoney, type Money } from './app/money.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
-import { openServer } from './app/server.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
-import { createUsage, type Usage } from './app/usage.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
 import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/database.ts'
-import { COMPLETION_CHANNEL, type CompletionSignal, type LastAudit } from './domain/completion.ts'
+import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/completion.ts'
 import { endingPrices } from './domain/model.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
@@ -31,19 +30,25 @@ import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
 import { providerProbeRoute } from './features/providers/probe-routes.ts'
 import { providersRoutes } from './features/providers/routes.ts'
-import { DEFAULT_UNLIMITED_CREDIT_USD } from './features/usage/routes.ts'
+import { completionStreamRoute } from './features/usage/completion-stream.ts'
+import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
+import { createLargeBodies } from './gateway/large-bodies.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
+import { ENDPOINT } from './gateway/resumable/idempotency.ts'
 import { probeProvider } from './gateway/upstream/probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/usage/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
+import { createEventStreams, type EventStreams } from './http/event-stream.ts'
 import { documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
 import { docsRoute } from './http/pages/docs-page.ts'
+import { bodyCaps, createBodyBudget } from './http/request-body.ts'
+import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
-import type { Log } from './telemetry/log.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { type Log, logError } from './telemetry/log.ts'
+import { createMetrics, type Metrics, type MetricsInput } from './telemetry/metrics.ts'
 import { createPressure } from './telemetry/pressure.ts'
 
 export interface AppInput {
@@ -63,13 +68,13 @@ export interface App {
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly sockets: Sockets
-  /** Takes over providers, models, plans and routing. Rejects, and changes nothing, when they do not fit together. */
+  /** Applies providers, models, plans and routing. Rejects without effect when they are inconsistent. */
   reload(config: Config): Promise<void>
   /** Rejects new requests from now on. */
   drain(): void
-  /** For a process that is about to end as it is: what was settled is on the disk when it resolves. */
+  /** Resolves when all settlements are on disk: for a process that exits without draining. */
   rescue(): Promise<void>
-  /** Writes what is in memory and closes what the app opened. The server is to be closed before. */
+  /** Flushes memory and closes what the app opened. Close the server first. */
   close(): Promise<void>
 }
 
@@ -78,7 +83,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const runtime = await createRuntime(input)
   let draining = false
   const webhooks = createWebhooks({ ...input, runtime })
-  const usage = createUsage(input)
+  const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
   const audits = auditJobs({ ...webhooks, db: database.db, now: runtime.now, log })
   const jobs = { ...webhooks.jobs, ...agents.jobs, ...audits }
@@ -89,12 +94,11 @@ export async function createApp(input: AppInput): Promise<App> {
   const gateway = createDataPlane({ runtime, money, tokens, limits, streams })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
-  const audit = auditStatus(database.db, runtime.clock)
-  const metrics = measured({ runtime, money, limits, agents, gateway, strain: pressure.strain, audit })
-  const server = await openServer({ ...input, runtime, draining: () => draining, strain: pressure.strain })
-  const plain = { runtime, money, limits, streams, identity, webhooks, agents, usage, gateway, metrics }
-  await addRoutes(server, input, { ...plain, draining: () => draining })
-  tellAddress(server, config.server.host, money)
+  const parts = { runtime, money, limits, streams, identity, webhooks, agents, completionStreams, gateway }
+  const metrics = createAppMetrics(parts, { strain: pressure.strain, audit: auditStatus(database.db, runtime.clock) })
+  const server = await openServer(input, runtime, { draining: () => draining, strain: pressure.strain })
+  await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
+  publishAddress(server, config.server.host, money)
   await Promise.all([money.start(gateway), limits.started()])
   agents.start({ complete: gateway.complete, wake: money.wake })
   return {
@@ -106,54 +110,64 @@ export async function createApp(input: AppInput): Promise<App> {
     drain() {
       draining = true
       money.moveTo(undefined)
-      for (const part of [agents, webhooks, usage]) part.drain()
+      for (const end of [agents.drain, webhooks.drain, completionStreams.endAll]) end()
     },
     rescue: money.rescue,
     async close() {
       metrics.close()
       pressure.close()
       agents.drain()
-      const parts = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens]
-      await closeAll(parts).finally(webhooks.close)
+      const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens]
+      await closeAll(open).finally(webhooks.close)
     },
   }
 }
 
-function measured({
-  runtime,
-  money,
-  limits: { localFallback },
-  agents,
-  gateway,
-  strain,
-  audit,
-}: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway'> & {
-  readonly strain: () => string | undefined
-  readonly audit: () => LastAudit | undefined
-}): Metrics {
-  const { status: providers } = runtime.health
-  const { pending: unwritten } = money.committer
+/** Its `close` ends the thread that parses large bodies. */
+async function openServer(
+  { config, log }: AppInput,
+  { ids }: Runtime,
+  state: Pick<ServerInput, 'draining' | 'strain'>,
+): Promise<FastifyInstance> {
+  const { trust_proxy: trustProxy, cors_origins: corsOrigins, body_limit_bytes: limit } = config.server
+  const budget = createBodyBudget(bodyCaps(getHeapStatistics().heap_size_limit, limit))
+  const { parse, close } = createLargeBodies()
+  const server = await createHttpServer({
+    ...state,
+    newRequestId: ids.request,
+    trustProxy,
+    corsOrigins,
+    onError: (error, requestId) => logError(log, error, requestId),
+    bodies: { budget, parseLarge: parse, chatEndpoint: ENDPOINT },
+  })
+  server.addHook('onClose', close)
+  return server
+}
+
+function createAppMetrics(
+  { runtime, money, limits, agents, gateway }: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway'>,
+  others: Pick<MetricsInput, 'strain' | 'audit'>,
+): Metrics {
   return createMetrics({
+    ...others,
     active: () => gateway.active,
-    unwritten,
-    strain,
-    providers,
+    unwritten: money.committer.pending,
+    providers: runtime.health.status,
     agents: agents.active,
-    localFallback,
-    audit,
+    localFallback: limits.localFallback,
     priceEnds: () => endingPrices(runtime.models().all, runtime.now()),
   })
 }
 
-/** Others may reach this process as soon as it listens. */
-function tellAddress({ server }: FastifyInstance, host: string, money: Money): void {
+/** Publishes the address for other processes as soon as the server listens. */
+function publishAddress({ server }: FastifyInstance, host: string, money: Money): void {
   server.once('listening', () => {
     const { port } = server.address() as AddressInfo // it listens on a port
     money.moveTo(addressOf(host, port))
   })
 }
 
-/** Each in its own right: what cannot be written of one must not cost the others. */
+/** Closes all parts, even if one of them fails. */
 async function closeAll(parts: readonly { close(): Promise<void> }[]): Promise<void> {
   const ends = await Promise.allSettled(parts.map((part) => part.close()))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
@@ -167,7 +181,8 @@ interface Parts {
   readonly identity: Identity
   readonly webhooks: Webhooks
   readonly agents: Agents
-  readonly usage: Usage
+  /** Of completions that have just ended. */
+  readonly completionStreams: EventStreams
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly draining: () => boolean
@@ -201,7 +216,7 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
 
 async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
   const { database, secret } = input
-  const { runtime, money, identity, webhooks, agents, usage } = parts
+  const { runtime, money, identity, webhooks, agents, completionStreams: listeners } = parts
   const { instanceId, wake } = money
   const { writeAudit } = identity
   const { authenticate, refresh: changed } = identity.authentication
@@ -215,7 +230,8 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   )
   const unlimitedCreditUsd = (plan: string) =>
     runtime.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
-  await usage.addApiRoutes(app, { ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd, authenticate })
+  await app.register(usageRoutes({ ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd }))
+  await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log: input.log }))
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
   await app.register(accountRoutes({ ...deps, credit: money.creditService, plans, writeAudit }))
@@ -239,7 +255,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
 }
 
-/** What OpenAI's clients call. */
+/** The endpoints of OpenAI clients. */
 async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Parts): Promise<void> {
   const { runtime, identity, gateway, limits } = parts
   requireCaller(app, identity.authentication.authenticate, limits.gate)
@@ -250,12 +266,8 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   )
 }
 
-interface DataPlaneInput {
-  readonly runtime: Runtime
-  readonly money: Money
+interface DataPlaneInput extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams'> {
   readonly tokens: TokenCounter
-  readonly limits: Limits
-  readonly streams: Streams
 }
 
 function createDataPlane({ runtime, money, tokens, limits, streams }: DataPlaneInput): Gateway {

@@ -88,7 +88,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
   const { host } = config.server
   const { port, metricsServer } = listening
   let running = config
-  const stopLogging = [logCompletions(log.log), warnOfBoundedUsage({ log: log.log })]
+  const stopLogging = [logCompletions(log.log), warnOfBoundedUsage(log.log)]
   const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -1,6 +1,6 @@
 /**
- * How agents ask models: as any client does, through the gateway, with the rights of whoever asked for the run, looked up
- * anew for each call. Only that there is no connection: the answer is taken in memory.
+ * Model calls of agents: through the gateway, like those of any client, with the rights of the run's creator, which each
+ * call looks up. The answer is received in memory instead of over a connection.
  */
 
 import type { Kysely } from 'kysely'
@@ -22,7 +22,7 @@ import type { AskModel, ModelAnswer, ModelRequest, ToolCallMessage } from '../ru
 
 export interface AskModelInput {
   readonly complete: Gateway['complete']
-  /** Rejects with `GatewayError` when they may no longer do anything here. */
+  /** Rejects with `GatewayError` when the creator has lost access. */
   readonly callerOf: (accountId: AccountId, creator: Creator) => Promise<Caller>
   readonly ids: Pick<IdSource, 'request'>
   /** Monotonic milliseconds. */
@@ -53,8 +53,8 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
 }
 
 /**
- * The body of a whole answer. The client leaves when the signal is aborted, and does not wait for what becomes of its call,
- * which may be read to its end for the exact usage.
+ * Returns the body of a complete answer. Disconnects when the signal is aborted, without waiting for the call, which the
+ * gateway may read to its end for the exact usage.
  */
 async function answered(
   complete: (client: ClientConnection) => Promise<unknown>,
@@ -106,13 +106,13 @@ interface Answered {
 
 function readAnswer(text: string): ModelAnswer {
   const json = parseJson(text)
-  if (!isRecord(json)) throw new Error('The gateway gave no answer.')
-  const { id, choices, usage } = json as unknown as Answered // our own
+  if (!isRecord(json)) throw new Error('The gateway returned no JSON object.')
+  const { id, choices, usage } = json as unknown as Answered // from the gateway
   const [choice] = choices
-  if (choice === undefined) throw new Error('The gateway gave an answer without a choice.')
+  if (choice === undefined) throw new Error('The answer of the gateway has no choice.')
   const { content, tool_calls: calls } = choice.message
   const costNanoUsd = parseNanoUsd(usage.cost)
-  if (costNanoUsd === undefined) throw new Error('The gateway gave an answer without a cost.')
+  if (costNanoUsd === undefined) throw new Error('The answer of the gateway has no cost.')
   return {
     message: { role: 'assistant', content, ...(calls === undefined ? {} : { tool_calls: calls }) },
     finishReason: choice.finish_reason,
@@ -129,7 +129,7 @@ interface CreatorInput {
   readonly now: () => number
 }
 
-/** The result rejects with 401 when they are nobody here any more, and 403 for an address that is not theirs to use. */
+/** Looks up a creator as caller. Rejects with 401 when access has ended, and 403 for an address that the key excludes. */
 export function creatorCallers(input: CreatorInput): (accountId: AccountId, creator: Creator) => Promise<Caller> {
   return async (accountId, creator) => {
     switch (creator.kind) {
@@ -156,7 +156,7 @@ async function callerOfKey(
 }
 
 async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyId }: Creator): Promise<Caller> {
-  const id = keyId as string as DeviceId // what usage of a device is booked on
+  const id = keyId as string as DeviceId // usage of a device is recorded under its ID
   const device = await findConnectedDevice(db, { accountId, id })
   const plan = await planOf(db, accountId)
   if (device === undefined || plan === undefined) throw gone('The device that requested this run was disconnected.')

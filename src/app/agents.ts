@@ -1,4 +1,4 @@
-/** Agents put together: their API and their work in the background. */
+/** Composes agents: their API and their background work. */
 
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -42,7 +42,7 @@ import type { Runtime } from './runtime.ts'
 export interface Agents extends Pick<AgentWork, 'jobs' | 'availability' | 'active' | 'start' | 'close'> {
   /** Below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: AgentsApiDeps): Promise<void>
-  /** Those who listen to agents are to go elsewhere, and so is what runs. */
+  /** Ends event streams and hands over runs. */
   drain(): void
 }
 
@@ -51,7 +51,7 @@ export interface AgentsApiDeps extends FeatureDeps {
   readonly authenticate: Authenticate
   /** Of this process. */
   readonly instanceId: InstanceId
-  /** There is work in the background. */
+  /** Notifies the background work of a new job. */
   readonly wake: () => void
 }
 
@@ -75,7 +75,7 @@ export function createAgents(input: AgentWorkInput): Agents {
           creatorCallers({ db: inside, now: runtime.now })(accountId, creator),
       }
       await app.register(async (scope) => {
-        // What is to be run is taken at once: by now it is committed.
+        // The new run is committed: start it without waiting for the next poll.
         scope.addHook('onResponse', async ({ method }) => {
           if (method === 'POST') deps.wake()
         })
@@ -92,17 +92,17 @@ export function createAgents(input: AgentWorkInput): Agents {
 }
 
 /*
- * The work of agents put together: whether this machine can run them, what takes them from the queue, what they ask models
- * through, and what tidies up after them. A process that only answers requests does none of it.
+ * Composes the background work of agents: the sandbox test, the queue, model calls, and the cleanup of workspaces. A
+ * process of role `api` does none of it.
  */
 
-/** Left to the start of the service. A run that waits meanwhile waits so much longer. */
+/** Delays the sandbox test, so that it does not slow the start of the service. */
 const TEST_AFTER_MS = 250
 const TIDY_AFTER_MS = 60_000
 const TIDY_EVERY_MS = 600_000
 const GIT_WITHIN_MS = 10_000
-/** Of what makes a standstill: a command that is ended then is no standstill yet. */
-const COMMAND_PART = 0.95
+/** Share of the stall limit after which a command is ended: before the run counts as stalled. */
+const COMMAND_SHARE = 0.95
 
 interface AgentWorkInput {
   readonly runtime: Runtime
@@ -113,15 +113,15 @@ interface AgentWorkInput {
 }
 
 interface AgentWork {
-  /** Work in the background, by the names of its kinds. */
+  /** Background jobs by kind. */
   readonly jobs: Readonly<Record<string, JobKind>>
-  /** Whether runs can be taken, as soon as it is known. A process that takes none leaves it to those that do. */
+  /** Resolves when it is known whether this process can execute runs. Processes of role `api` leave it to others. */
   availability(): Promise<Availability>
-  /** Runs under way in this process. */
+  /** Runs in progress in this process. */
   active(): number
-  /** From now on runs are taken, as soon as the sandbox has proved to hold. */
+  /** Executes runs once the sandbox has passed its test. */
   start(running: { readonly complete: Gateway['complete']; readonly wake: () => void }): void
-  /** Takes no more, and hands over what runs. */
+  /** Starts no more runs, and hands over those in progress. */
   drain(): void
   close(): Promise<void>
 }
@@ -131,7 +131,7 @@ function createAgentWork(input: AgentWorkInput): AgentWork {
   const leaving = new AbortController()
   const kinds: SandboxKind = { backend: runtime.config().agents.sandbox.backend, ...networkOf(runtime) }
   const sandboxes = { ...kinds }
-  let complete: Gateway['complete'] = () => Promise.reject(new Error('The gateway does not run yet.'))
+  let complete: Gateway['complete'] = () => Promise.reject(new Error('The gateway has not started.'))
   const deps = depsOf(input, { complete: (...asked) => complete(...asked), sandboxes, leaving: leaving.signal })
   const runs = runKind(deps)
   const counted = countActive(runs)
@@ -147,7 +147,7 @@ function createAgentWork(input: AgentWorkInput): AgentWork {
     runs.concurrency = runtime.config().agents.concurrency
     wake()
   }
-  const tidy = (): void => void tidyWorkspaces(deps).catch((err: unknown) => log.warn({ err }, 'workspaces stay'))
+  const tidy = (): void => void tidyWorkspaces(deps).catch((err: unknown) => log.warn({ err }, 'cleanup failed'))
   const timers: NodeJS.Timeout[] = []
   return {
     jobs: agentJobs(deps, runs),
@@ -181,16 +181,16 @@ function repeated(log: Log, everyMs: number, work: () => Promise<void>): NodeJS.
   const run = async (): Promise<void> => {
     if (isBusy) return
     isBusy = true
-    await work().catch((err: unknown) => log.debug({ err }, 'runs could not be looked at'))
+    await work().catch((err: unknown) => log.debug({ err }, 'could not check runs'))
     isBusy = false
   }
   return setInterval(() => void run(), everyMs).unref()
 }
 
 const NO_SANDBOX =
-  'AGENTS RUN WITHOUT A SANDBOX: agents.sandbox.backend is none. Whatever a model or a repository wants done on this machine is done with all rights of this service.'
+  'AGENTS RUN WITHOUT A SANDBOX: agents.sandbox.backend is none. Models and repositories can execute any command with all rights of this service.'
 
-/** Counts what its handler has under way. */
+/** Counts the runs in progress of a handler. */
 function countActive(kind: RunKind): () => number {
   let active = 0
   const { handler } = kind
@@ -206,7 +206,7 @@ function countActive(kind: RunKind): () => number {
 }
 
 async function examine({ git, folder }: WorkerDeps, { backend, cgroups }: SandboxKind): Promise<Availability> {
-  if (existsSync(folder)) makePrivateFolder(folder) // it was open to others once
+  if (existsSync(folder)) makePrivateFolder(folder) // an earlier version left it readable
   const version = await checkGit(git, AbortSignal.timeout(GIT_WITHIN_MS))
   if (!version.ok) return { ok: false, reason: `${version.reason}; ${version.fix}.` }
   if (backend === 'none') return { ok: true }
@@ -242,7 +242,7 @@ function depsOf({ runtime, database, log, recordEvent }: AgentWorkInput, connect
     leaving,
     random: Math.random,
     modelFor: modelAsker({ complete, callerOf: creatorCallers({ db, now }), ids, clock }),
-    openSandbox: (workspace) => sandboxOpener(sandboxes, RUN_LIMITS.stalledMs * COMMAND_PART)(workspace),
+    openSandbox: (workspace) => sandboxOpener(sandboxes, RUN_LIMITS.stalledMs * COMMAND_SHARE)(workspace),
     git: gitSettings({ allowLocalGit: agents.allow_local_git, confine: agents.sandbox.backend === 'bubblewrap' }),
     repositories: { url: agents.git_url, credentials: agents.git_credentials },
     folder: join(dataDirectory, 'agents'),

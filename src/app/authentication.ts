@@ -1,6 +1,6 @@
 /**
- * Dispatches a credential, by its form alone, to the authenticator of its kind. API keys, which nearly all requests have,
- * are recognised first, by their prefix.
+ * Dispatches a credential, by its form alone, to the authenticator of its kind: API keys first, which nearly all requests
+ * have.
  */
 import type { OpenedDatabase } from '../db/database.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -29,7 +29,7 @@ export interface Authentication {
   readonly sessionOf: SessionAuthenticator['sessionOf']
   /** Unix milliseconds at which a device's token that was just authenticated expires; undefined for other credentials. */
   tokenExpiresAt(authorization: string | undefined): number | undefined
-  /** Resolves when all that was committed before is in force here. */
+  /** Resolves when all changes committed before are in force in this process. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export function createAuthentication({ database, signer, interrupt, now, clock }
   const tokens = createTokenAuthenticator({ db, batch, onChange, now, onEnded: interruptWith(REVOKED_DEVICE) })
   const sessions = createSessionAuthenticator({ db, signer, onChange, now, onEnded: interruptWith(SIGNED_OUT) })
   return {
-    // Tokens and sessions expire, and whoever renews them then has sent a wrong one: that is no brute-force attempt.
+    // Expired tokens and sessions are no brute-force attempts: clients send one before they renew it.
     authenticate: createDispatcher({
       keys: { authenticate: limitUnknownKeys(keys.authenticate, clock) },
       tokens,
@@ -68,12 +68,12 @@ interface Kinds {
   readonly sessions: Pick<SessionAuthenticator, 'authenticate'>
 }
 
-/** What keys come as, as SDKs write it. */
+/** Start of the header for an API key, as SDKs write it. */
 const KEY_START = 'Bearer tp_'
 const BASIC_START = 'Basic '
 const TOKEN_PREFIX = 'tpa_'
 
-/** What is neither a device's token nor of three parts goes to the keys, which answer it as a wrong key. */
+/** Credentials of no other kind go to the keys, which reject them as invalid. */
 export function createDispatcher({ keys, tokens, sessions }: Kinds): Authenticate {
   return (authorization, address) => {
     if (authorization === undefined) return keys.authenticate(authorization, address)

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
- * Collects the garbage of this thread and gives the memory back to the system. It stops the thread for some tens of
- * milliseconds: for a moment when nobody waits.
+ * Collects the garbage of this thread and returns memory to the system. Blocks the thread for tens of milliseconds: only
+ * for idle moments.
  */
 export function shrinkHeap(): void {
   setFlagsFromString('--expose-gc')

@@ -1,4 +1,4 @@
-/** Who people and programs are, put together: keys, devices' tokens, sessions, the door that they all come through. */
+/** Composes identities: keys, tokens of devices, sessions, sign-in, and the dispatch of credentials. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
@@ -108,7 +108,7 @@ interface Parts {
   readonly writeAudit: WriteAudit
 }
 
-/** The key in use, and the one before it while the installation's secret is being changed. */
+/** The current key, and the previous one during a change of the installation's secret. */
 function signingKeys({ secret, config }: IdentityInput): readonly [Uint8Array, ...Uint8Array[]] {
   const current = deriveKey(secret, 'sessions')
   const previous = config.secret_previous
@@ -165,7 +165,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
   await addSignIn(server, input, parts)
 }
 
-/** Its libraries are loaded only where there are identity providers: starts are quick. */
+/** Loads its libraries only with identity providers, so that other starts are quick. */
 async function addSignIn(server: FastifyInstance, input: IdentityInput, parts: Parts): Promise<void> {
   const { config, database, log, runtime, secret } = input
   const { providers } = config.auth

@@ -1,4 +1,4 @@
-/** Rate limits: of this process alone, or counted in Redis for all of them. */
+/** Composes rate limits: counted in this process, or in Redis for all processes. */
 import type { Config } from '../config/schema.ts'
 import type { RequestGate } from '../domain/limits.ts'
 import { createLimiter, type PlanLimits } from '../features/limits/limiter.ts'
@@ -9,13 +9,13 @@ import type { Runtime } from './runtime.ts'
 
 export interface Limits {
   readonly admit: GatewayPorts['admit']
-  /** Of this process alone; one for all routes. */
+  /** Counts in this process only, for all routes. */
   readonly gate: RequestGate
-  /** Rejects when Redis does not answer; undefined: there is none. */
+  /** Rejects when Redis does not respond; undefined: it is not configured. */
   readonly ping: (() => Promise<void>) | undefined
-  /** Requests that were counted in this process since Redis did not do so in time; undefined: there is none. */
+  /** Requests counted in this process because Redis was late; undefined: Redis is not configured. */
   readonly localFallback: (() => number) | undefined
-  /** Never rejects, and takes 2 s at most: without Redis limits hold in this process until it comes. */
+  /** Waits for Redis, at most 2 s; never rejects: until Redis responds, limits apply per process. */
   started(): Promise<void>
   close(): Promise<void>
 }
@@ -34,16 +34,10 @@ export async function createLimits({ runtime, redisUrl, processes, log }: Limits
   const gate = createRequestGate({ limitsOf: planLimits, clock })
   if (redisUrl === undefined) {
     const { admit } = createLimiter({ limitsOf: planLimits, clock })
-    return {
-      admit,
-      gate,
-      ping: undefined,
-      localFallback: undefined,
-      started: async () => undefined,
-      close: async () => undefined,
-    }
+    const nothing = async (): Promise<void> => undefined
+    return { admit, gate, ping: undefined, localFallback: undefined, started: nothing, close: nothing }
   }
-  // Its client is only read where there is a Redis.
+  // Loads the client only where Redis is configured.
   const { createSharedLimiter } = await import('../features/limits/shared-limiter.ts')
   const limiter = createSharedLimiter({ url: redisUrl, limitsOf: planLimits, clock, log, nodes: processes })
   return { ...limiter, gate, localFallback: () => limiter.state().localFallback }

@@ -1,4 +1,4 @@
-/** What the data plane works with, and what a reload replaces of it: providers, models, plans, routing. */
+/** State of the data plane that a reload replaces: providers, models, plans, routing. */
 import { randomBytes } from 'node:crypto'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
@@ -22,13 +22,13 @@ export interface Runtime {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly upstreams: Upstreams
-  /** How providers fare; a reload keeps what is known of those that stay. */
+  /** Health of providers; a reload keeps that of the remaining ones. */
   readonly health: Health
   readonly models: () => ModelBook
   readonly config: () => Config
-  /** What a plan says of money now. */
+  /** Current credit terms of a plan. */
   readonly termsOf: (plan: string) => PlanTerms
-  /** Rejects, and changes nothing, when the parts of the configuration do not fit together. */
+  /** Rejects without effect when the configuration is inconsistent. */
   reload(config: Config): Promise<void>
 }
 
@@ -82,7 +82,7 @@ export async function createRuntime({ config, database, log }: RuntimeInput): Pr
 
 const PRICE_WARNING_EVERY_MS = 86_400_000
 
-/** A model without a price answers 503: the operator hears of it a week before, once a day. */
+/** Models without a price respond 503: warns the operator a week before, once a day. */
 function warnOfPriceEnds(book: ModelBook, log: Log): void {
   for (const end of endingPrices(book.all, Date.now())) {
     const { model, endsAt, hasEnded } = end
@@ -102,20 +102,20 @@ function termsOfPlans({ plans }: Config): ReadonlyMap<string, PlanTerms> {
   return new Map(Object.entries(plans).map(([name, plan]) => [name, planTerms(plan)]))
 }
 
-/** A provider that cannot be spoken to is left out, with a word in the log: the others must serve. */
+/** Omits providers with errors, with a warning in the log: the others must serve. */
 function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {
   const providers: ConfiguredProvider[] = []
   for (const [name, settings] of Object.entries({ simulator: SIMULATOR, ...config.providers })) {
     try {
       providers.push(resolveProvider(name, settings))
     } catch (error) {
-      log.warn({ provider: name, reason: error instanceof Error ? error.message : String(error) }, 'provider left out')
+      log.warn({ provider: name, reason: error instanceof Error ? error.message : String(error) }, 'provider omitted')
     }
   }
   return providers
 }
 
-/** Always there, so that the first request needs no account anywhere. */
+/** Always configured, so that the first request needs no provider account. */
 const SIMULATOR = {
   protocol: 'simulator',
   timeout_ms: { connect: 5_000, idle: 120_000, total: 1_800_000 },

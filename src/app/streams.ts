@@ -1,4 +1,4 @@
-/** Streams that survive their client, put together: those of this process, and the way to and from the others. */
+/** Composes resumable streams: those of this process, and the relay to and from other processes. */
 import { hostname, networkInterfaces } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { deriveKey } from '../config/secret.ts'
@@ -14,7 +14,7 @@ import type { Runtime } from './runtime.ts'
 
 export interface Streams {
   readonly kept: KeptStreams
-  /** Lets other processes listen. */
+  /** Adds the route from which other processes relay streams. */
   addRoute(server: FastifyInstance): void
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ export interface StreamsInput {
   readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly instanceId: InstanceId
-  /** The installation's. */
+  /** Secret of the installation. */
   readonly secret: Uint8Array
   readonly log: Log
 }
@@ -54,8 +54,8 @@ function copyOf(headers: Readonly<Record<string, string>>): Record<string, strin
 }
 
 /**
- * Where other processes reach this one; the public address is the same for all. Who listens everywhere is reached at an
- * address of its machine: its name may be known to nobody else.
+ * Returns the address at which other processes reach this one; the public address is common to all. A process that listens
+ * on all interfaces gets an address of its machine, since other machines may not resolve its host name.
  */
 export function addressOf(host: string, port: number): string {
   const isEverywhere = host === '0.0.0.0' || host === '::'

@@ -1,4 +1,4 @@
-/** Webhooks put together: how events are recorded, their API, and the work in the background that delivers them. */
+/** Composes webhooks: the recording of events, their API, and the background work that delivers them. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
@@ -24,19 +24,19 @@ export interface WebhooksInput {
   readonly log: Log
   readonly version: string
   readonly config: Config
-  /** The installation's. */
+  /** Secret of the installation. */
   readonly secret: Uint8Array
 }
 
 export interface Webhooks {
   readonly recordEvent: RecordEvent
-  /** Work in the background, by the names of its kinds. */
+  /** Background jobs by kind. */
   readonly jobs: Readonly<Record<string, JobKind>>
   /** Below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: WebhooksApiDeps): Promise<void>
-  /** Those who listen to events are to go elsewhere. */
+  /** Ends event streams. */
   drain(): void
-  /** When the work in the background has ended. */
+  /** Call it when the background work has ended. */
   close(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export interface WebhooksApiDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   readonly writeAudit: WriteAudit
   readonly authenticate: Authenticate
-  /** There is work in the background. */
+  /** Notifies the background work of a new job. */
   readonly wake: () => void
 }
 
@@ -55,17 +55,8 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
   const recordEvent = eventRecorder({ now, ids })
   const secrets = secretsOf(input)
   const allowPrivateNetworks = (): boolean => runtime.config().webhooks.allow_private_networks
-  const deliverer = createDeliverer({
-    db,
-    batch,
-    secrets,
-    version,
-    now,
-    clock,
-    random: Math.random,
-    log,
-    allowPrivateNetworks,
-  })
+  const random = Math.random
+  const deliverer = createDeliverer({ db, batch, secrets, version, now, clock, random, log, allowPrivateNetworks })
   const listeners = createEventStreams()
   const pace = createPace(clock)
   return {
@@ -78,7 +69,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
     async addApiRoutes(app, deps) {
       const own = { ...deps, recordEvent, secrets, allowPrivateNetworks, pace }
       await app.register(async (scope) => {
-        // What is to be sent is sent at once: by now it is committed.
+        // The new delivery is committed: send it without waiting for the next poll.
         scope.addHook('onResponse', async ({ method }) => {
           if (method !== 'GET') deps.wake()
         })
@@ -96,7 +87,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
   }
 }
 
-/** The key in use, and the one before it while the installation's secret is being changed. */
+/** The current key, and the previous one during a change of the installation's secret. */
 function secretsOf({ secret, config: { secret_previous: previous } }: WebhooksInput): WebhookSecrets {
   const purpose = 'webhook secrets'
   return createWebhookSecrets({

@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../lib/json.ts'
 import type { FinishReason } from './chat.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
-import type { UsageDetail } from './price/stored-price.ts'
+import type { UsageDetail } from './price/price.ts'
 
 /**
  * `completed`: the client got a whole answer. `failed`: nothing was generated for it. `incomplete`: the provider

@@ -4,48 +4,48 @@ import type { Caller } from './identity/caller.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
 
-/** What a hold must fit, in the order in which errors name it. The one list for check, hold and settlement. */
+/** Limits that a hold must not exceed, in the order of errors. Check, hold and settlement use this list. */
 export const CREDIT_SCOPES = ['credit', 'account_budget', 'key_budget'] as const
 export type CreditScope = (typeof CREDIT_SCOPES)[number]
 
-/** A request without `max_tokens` is lowered to what is affordable, but never below this. */
+/** Minimum tokens of a request without `max_tokens`, which is reduced to what is affordable. */
 export const MIN_FLEXIBLE_TOKENS = 256
 
-/** The dearest that a request can be charged, whatever tier, class of tokens or deployment it ends at. */
+/** Highest rates of a request over all tiers, classes of tokens and deployments. */
 export interface HoldRates {
   /** Micro-dollars per million tokens, which is pico-dollars a token. */
   readonly inputMicroUsd: number
   readonly outputMicroUsd: number
-  /** What does not depend on the tokens beside it: fees of calls, images and server tools, and tokens held for in advance. */
+  /** Amounts independent of these tokens: fees of calls, images and server tools, and tokens that the hold adds in advance. */
   readonly fixedNanoUsd: number
 }
 
-/** What admission requests. The hold is ⌈`promptTokens` × input rate + `outputTokens` × `choices` × output rate⌉ + fees. */
+/** A hold that admission requests: ⌈`promptTokens` × input rate + `outputTokens` × `choices` × output rate⌉ + fees. */
 export interface HoldRequest {
   readonly id: CompletionId
   readonly caller: Caller
   /** The model's own ID, after aliases. */
   readonly model: string
-  /** The first provider that will be tried, by the operator's name. */
+  /** Configured name of the first provider that routing tries. */
   readonly provider: string
   readonly rates: HoldRates
   readonly priceVersion: string
   readonly stream: boolean
-  /** As expected; what the upper bound has more is held for in `rates.fixedNanoUsd`. See `gateway/worst-case.ts`. */
+  /** Expected number; `rates.fixedNanoUsd` covers the rest of the upper bound. See `gateway/worst-case.ts`. */
   readonly promptTokens: number
-  /** Of one choice at most. */
+  /** Maximum of one choice. */
   readonly outputTokens: number
   readonly choices: number
   /** Whether `outputTokens` may be lowered, down to `MIN_FLEXIBLE_TOKENS`: the client named no maximum. */
   readonly flexible: boolean
-  /** Its amount is a rough bound: a rejection raises no alert. */
+  /** The amount is a rough bound: a rejection raises no alert. */
   readonly tentative?: boolean
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly clientRequestId: string | undefined
 }
 
-/** A committed hold. It is resolved exactly once, by `settle` or `release`. */
+/** A committed hold, resolved exactly once, by `settle` or `release`. */
 export interface Hold {
   readonly id: CompletionId
   readonly accountId: AccountId
@@ -54,11 +54,11 @@ export interface Hold {
   readonly outputTokens: number
   /** Grows with `extend`. */
   amountNanoUsd: NanoUsd
-  /** Admitted while the database was away, against the exposure that the operator allows: there is no row of it. */
+  /** Admitted without database, within the exposure that the operator allows: it has no row. */
   readonly unrecorded: boolean
 }
 
-/** Usage of a running request so far: charged if this process dies. */
+/** Current usage of a running request, charged if this process dies. */
 export interface RunningEstimate {
   readonly accountId: AccountId
   readonly id: CompletionId
@@ -68,38 +68,38 @@ export interface RunningEstimate {
   readonly costNanoUsd: NanoUsd
 }
 
-/** An answer that is kept for repeats of an `Idempotency-Key`. */
+/** An answer saved for repeats with the same `Idempotency-Key`. */
 export interface SavedAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A kept answer and where it belongs: written in the transaction that charges for it. */
+/** A saved answer with its key, written in the transaction of its charge. */
 export interface SavedResult {
   readonly accountId: AccountId
   readonly endpoint: string
   readonly key: string
-  /** Undefined: it was too large to be kept. */
+  /** Undefined: it was too large to save. */
   readonly answer: SavedAnswer | undefined
 }
 
 /** Credit for the gateway and for agents. Implemented by `features/credit`. */
 export interface CreditPort {
   /**
-   * Commits a hold; nothing may leave for a provider before. Rejects with `GatewayError`: 402 (`insufficient_credit`,
-   * `account_budget_exceeded`, `key_budget_exceeded`) with what was needed and what is left, or `database_unavailable`.
+   * Commits a hold, before which nothing may be sent to a provider. Rejects with `GatewayError`: 402 (`insufficient_credit`,
+   * `account_budget_exceeded`, `key_budget_exceeded`) with required and remaining amounts, or `database_unavailable`.
    */
   hold(request: HoldRequest): Promise<Hold>
-  /** The request leaves for a provider now; called before its first byte does. Never throws, never waits. */
+  /** Call it before the first byte is sent to a provider. Never throws, never waits. */
   dispatched(hold: Hold): void
-  /** Raises a hold. False: it does not fit, or the database is away; the hold stays as it was. */
+  /** Raises a hold. False: it exceeds a limit, or the database is unavailable; the hold is unchanged. */
   extend(hold: Hold, nanoUsd: NanoUsd): Promise<boolean>
-  /** Gives a hold back: no provider did anything for it. */
+  /** Releases a hold for which no provider did anything. */
   release(hold: Hold): void
   /**
-   * Charges what a request came to, and ends its hold. When it returns, the settlement survives the death of this process;
-   * when it resolves, it is in the database. It never rejects and never throws. Called before the answer's last byte is sent.
+   * Charges a request and ends its hold. On return the settlement survives a crash of this process; on resolution it is in
+   * the database. Never rejects or throws. Call it before the last byte of the answer is sent.
    */
   settle(hold: Hold, record: CompletionRecord, kept?: SavedResult): Promise<void>
 }
@@ -107,9 +107,9 @@ export interface CreditPort {
 /** A repeat of a request with the same `Idempotency-Key`, or the first. Implemented by `features/idempotency`. */
 export interface IdempotencyPort {
   /**
-   * Resolves when this request may run, or with the answer of an earlier one. Waits while another runs,
-   * unless it can be listened to. Rejects with `GatewayError` (409) when the key was used for another body, its outcome
-   * is unknown, too large or no longer kept.
+   * Resolves when this request may run, or with the answer of an earlier one. Waits while another runs, unless its stream can
+   * be shared. Rejects with `GatewayError` (409) when the key was used for another body, or its outcome is unknown, too large
+   * or expired.
    */
   begin(request: IdempotentRequest): Promise<IdempotentStart>
 }
@@ -121,15 +121,15 @@ export interface IdempotentRequest {
   readonly key: string
   /** The parsed JSON body. */
   readonly body: unknown
-  /** `fingerprintOf` endpoint and body, where it is known already. */
+  /** `fingerprintOf` endpoint and body; undefined: not computed yet. */
   readonly fingerprint?: Uint8Array | undefined
-  /** The id of what the request will make. */
+  /** ID of the result. */
   readonly subjectId: string
-  /** How long it may wait for another, in milliseconds. */
+  /** Maximum wait for another request, in milliseconds. */
   readonly patienceMs: number
-  /** Its answer is an event stream: it can be listened to while it runs. */
+  /** The answer is an event stream, which repeats can share while it runs. */
   readonly stream?: boolean
-  /** Of what was found to run in a process that is gone. */
+  /** ID of a run whose process is gone. */
   readonly goneSubjectId?: string | undefined
 }
 
@@ -142,24 +142,24 @@ export type IdempotentStart =
 
 export interface IdempotentRun {
   /**
-   * Called once the hold is committed, right before anything is sent to a provider. False: this process stalled for as
-   * long as its lease on the key, so that another may run the request; give the hold back. A hold that is `unrecorded`
-   * proves nothing to the others and is given back too.
+   * Call it when the hold is committed, before anything is sent to a provider. False: this process stalled for longer than its
+   * lease on the key, and another may run the request; release the hold. Also release an `unrecorded` hold, which other
+   * processes cannot see.
    */
   owned(): boolean
   /** Requests of this process that wait for the answer. */
   waiting(): number
-  /** Its stream can be followed from now on: waiting repeats resolve as `shared`. */
+  /** The stream can be shared: waiting repeats resolve as `shared`. */
   shared(): void
-  /** What to commit together with the charge; undefined: the answer was too large to be kept. */
+  /** Returns the result to commit with the charge. Undefined: the answer is too large to save. */
   result(answer: SavedAnswer | undefined): SavedResult
-  /** The result was committed: those who wait get it. */
+  /** The result is committed: waiting repeats get it. */
   committed(answer: SavedAnswer | undefined): void
-  /** The outcome charged nothing: the key is free again, and those who wait get the same answer. */
+  /** Nothing was charged: frees the key; waiting repeats get the same answer. */
   freed(answer: SavedAnswer): void
 }
 
-/** An account as far as its credit is concerned. */
+/** An account and its plan. */
 export interface CreditedAccount {
   readonly id: AccountId
   /** Name of its plan. */
@@ -179,7 +179,7 @@ export function defaultOverrunNanoUsd(monthlyCreditNanoUsd: NanoUsd): NanoUsd {
 }
 
 export interface AccountCredit {
-  /** Undefined: no limit, the plan is billed after the fact. */
+  /** Undefined: no limit; the plan is postpaid. */
   readonly remainingNanoUsd: NanoUsd | undefined
   /** The sum of the account's ledger. */
   readonly balanceNanoUsd: NanoUsd
@@ -201,8 +201,8 @@ export interface CreditSettings {
 /** Implemented by `features/credit`. */
 export interface AccountCreditPort {
   /**
-   * The account in the current month: an allowance that is due is granted first. While the database takes no writes,
-   * what is there.
+   * Returns the credit of the account in the current month, after granting an allowance that is due; while the database is
+   * read-only, without granting it.
    */
   read(account: CreditedAccount): Promise<AccountCredit>
   /** Rejects with `database_unavailable`. */

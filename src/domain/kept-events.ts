@@ -1,6 +1,5 @@
 /**
- * The text of an event stream that can be resumed: each block of it begins with its number, `id: 1` and so on. Blocks
- * end with an empty line, which nothing within them has.
+ * The text of a resumable event stream: each block begins with its number, `id: 1` and so on, and ends with an empty line.
  */
 import type { SavedAnswer } from './credit.ts'
 
@@ -9,7 +8,7 @@ export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8'
 const DONE = 'data: [DONE]\n\n'
 const BLOCK_END = '\n\n'
 
-/** The blocks of `text`, which are whole, each with its number. @param first The number of the first. */
+/** Returns the blocks of `text`, which must be complete, with their numbers. @param first Number of the first. */
 export function numberedEvents(text: string, first: number): string[] {
   const blocks: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -22,8 +21,8 @@ export function numberedEvents(text: string, first: number): string[] {
 }
 
 /**
- * Returns the events behind number `after` of an ended stream; where there are none, its last one. Text without numbers
- * reports the outcome of a stream, and is returned whole.
+ * Returns the events after number `after` of an ended stream, or its last one if there are none. Text without numbers reports
+ * the outcome of a stream and is returned unchanged.
  */
 export function eventsAfter(text: string, after: number | undefined): string {
   if (after === undefined || after <= 0 || !text.startsWith('id: ')) return text
@@ -41,7 +40,7 @@ export interface BrokenEnd {
   readonly requestId?: string | undefined
 }
 
-/** How a stream ends that broke off, where no status can be given any more. */
+/** Renders the end of a stream that broke off after its status was sent. */
 export function brokenEnd({ code, message, requestId }: BrokenEnd): string {
   return `data: ${JSON.stringify({ error: { type: 'upstream_error', message, code, request_id: requestId } })}\n\n${DONE}`
 }

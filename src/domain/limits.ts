@@ -1,4 +1,57 @@
+/** Rate limits: the algorithm, the state of a limit as response headers, and the port that counts requests. */
 import type { Caller } from './identity/caller.ts'
+
+/**
+ * The generic cell rate algorithm with a burst of the whole limit: an idle client may spend `limit` at once, and never more
+ * than `2 × limit` in any window. The state is one number: the time at which the limit is full again.
+ */
+export interface GcraLimit {
+  /** Allowed cost in a window. */
+  readonly limit: number
+  readonly windowMs: number
+}
+
+export interface GcraResult {
+  readonly allowed: boolean
+  /** The new state; unchanged when rejected. Milliseconds on the clock of `now`. */
+  readonly restedAt: number
+  readonly remaining: number
+  /** Until the limit is full again. */
+  readonly resetMs: number
+  /** 0 when allowed. */
+  readonly retryAfterMs: number
+}
+
+export interface GcraDemand extends GcraLimit {
+  /** Not negative. An idle client may exceed the whole limit once, which empties it. */
+  readonly cost: number
+}
+
+/** Rounding of sums must not reject the last request. */
+const TOLERANCE_MS = 1e-6
+
+/** Spends `cost` at `now`. @param restedAt The state before; undefined for a new client. */
+export function spend({ limit, windowMs, cost }: GcraDemand, restedAt: number | undefined, now: number): GcraResult {
+  const interval = windowMs / limit
+  const before = Math.max(restedAt ?? now, now)
+  const after = before + interval * Math.min(cost, limit)
+  const excess = after - now - windowMs
+  if (excess > TOLERANCE_MS) {
+    const left = remaining(before - now, { limit, windowMs })
+    return { allowed: false, restedAt: before, remaining: left, resetMs: before - now, retryAfterMs: excess }
+  }
+  const left = remaining(after - now, { limit, windowMs })
+  return { allowed: true, restedAt: after, remaining: left, resetMs: after - now, retryAfterMs: 0 }
+}
+
+/** Returns the state after a correction: the cost was lower by `less`; negative: higher. */
+export function correct({ limit, windowMs }: GcraLimit, restedAt: number, less: number): number {
+  return restedAt - (windowMs / limit) * less
+}
+
+function remaining(owedMs: number, { limit, windowMs }: GcraLimit): number {
+  return Math.max(0, Math.floor(((windowMs - owedMs) * limit) / windowMs + TOLERANCE_MS))
+}
 
 /** The state of one limit after a request was counted. */
 export interface LimitState {
@@ -40,9 +93,9 @@ function addLimit(headers: Record<string, string>, kind: string, { limit, remain
 
 /** One request between its headers and its outcome. */
 export interface RequestEntry {
-  /** Its body was read. Only the first call counts. */
+  /** The body was read. Only the first call counts. */
   read(): void
-  /** It was answered with an error. Only the first call counts. @param isRejected Because the request is invalid. */
+  /** The response is an error. Only the first call counts. @param isRejected Because the request is invalid. */
   failed(isRejected: boolean): void
 }
 

@@ -5,7 +5,7 @@ export const CAPABILITIES = ['streaming', 'function_calling', 'vision', 'json_mo
 export type Capability = (typeof CAPABILITIES)[number]
 export type Capabilities = Readonly<Record<Capability, boolean>>
 
-/** Where a model can be had. Tried by priority (lowest first), spread by weight within one. */
+/** A provider of a model. Routing prefers the lowest priority, and spreads by weight within a priority. */
 export interface Deployment {
   /** Name of a configured provider. */
   readonly provider: string
@@ -19,13 +19,13 @@ export interface Deployment {
 export interface PricePeriod {
   readonly price: Price
   readonly version: string
-  /** `-Infinity`: always did. */
+  /** `-Infinity`: no start. */
   readonly startsAt: number
-  /** Not included; `Infinity`: until further notice. */
+  /** Exclusive; `Infinity`: no end. */
   readonly endsAt: number
 }
 
-/** A model of the price list, as it can be called and as it is listed. */
+/** A model of the price list. */
 export interface Model {
   readonly id: string
   readonly name: string
@@ -37,13 +37,13 @@ export interface Model {
   readonly contextWindow: number
   /** Undefined: not known. */
   readonly maxOutputTokens: number | undefined
-  /** Of the moment at which the model was looked up. Undefined: not known, and then the model may not be called. */
+  /** At the time of the lookup. Undefined: not known; the model cannot be called. */
   readonly price: Price | undefined
-  /** Names exactly this price, for ever; undefined without a price. */
+  /** Permanent name of exactly this price; undefined without a price. */
   readonly priceVersion: string | undefined
-  /** All its prices, the earliest first, where it is not one without an end. */
+  /** All prices, the earliest first; absent for a single price without start and end. */
   readonly pricePeriods?: readonly PricePeriod[] | undefined
-  /** Where the price was read, and on which day, as an ISO date; absent: it is the operator's own, or there is none. */
+  /** Source and ISO date of the price; absent: the operator set it, or there is none. */
   readonly priceSource?: { readonly url: string; readonly read: string } | undefined
   /** Set on an alias: the ID it stands for. */
   readonly aliasOf: string | undefined
@@ -58,14 +58,14 @@ export interface Model {
 
 type Dated = Pick<Model, 'deprecationDate'>
 
-/** Whether the day of the shutdown has come. @param now Unix milliseconds. */
+/** Whether the shutdown date is reached. @param now Unix milliseconds. */
 export function isDeprecated({ deprecationDate: date }: Dated, now: number): boolean {
   return date !== undefined && Date.parse(date) <= now
 }
 
 /**
- * Headers of answers about or from a model: `Sunset` (RFC 8594, an HTTP date) as soon as the day is known, `Deprecation`
- * (RFC 9745, a structured date) from that day on. Undefined: there is nothing to say.
+ * Returns headers of responses about or from a model: `Sunset` (RFC 8594, an HTTP date) as soon as the date is known,
+ * `Deprecation` (RFC 9745, a structured date) from that date on. Undefined: no date is known.
  */
 export function deprecationHeaders(model: Dated, now: number): Readonly<Record<string, string>> | undefined {
   if (model.deprecationDate === undefined) return undefined
@@ -74,7 +74,7 @@ export function deprecationHeaders(model: Dated, now: number): Readonly<Record<s
   return isDeprecated(model, now) ? { deprecation: `@${at / 1000}`, sunset } : { sunset }
 }
 
-/** Of a model that has no price at this moment: 422 where it never had one, 503 where none applies now. */
+/** Error for a model without a current price: 422 if it has no price at all, 503 if none applies now. */
 export function notPriced({ id, pricePeriods }: Model): GatewayError {
   if (pricePeriods === undefined) {
     const message = `The model '${id}' has no price yet. The operator sets it in the configuration file.`
@@ -94,7 +94,7 @@ export interface PriceEnd {
   readonly hasEnded: boolean
 }
 
-/** Models whose price has ended or ends within `PRICE_ALERT_MS` of `now` with nothing to follow; aliases are left out. */
+/** Returns models whose price has ended or ends within `PRICE_ALERT_MS` of `now` without a successor; omits aliases. */
 export function endingPrices(models: readonly Model[], now: number): readonly PriceEnd[] {
   return models.flatMap(({ id, aliasOf, pricePeriods }) => {
     if (aliasOf !== undefined || pricePeriods === undefined) return []
@@ -103,7 +103,7 @@ export function endingPrices(models: readonly Model[], now: number): readonly Pr
   })
 }
 
-/** When the first gap begins that is not over yet; `Infinity`: there is none. */
+/** Start of the first gap that has not ended; `Infinity`: there is none. */
 function unpricedFrom(periods: readonly PricePeriod[], now: number): number {
   const [first] = periods
   if (first !== undefined && now < first.startsAt) return now

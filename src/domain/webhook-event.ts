@@ -1,6 +1,6 @@
 /**
  * Events of webhooks. A body is `{event_id, type, created_at, data}`; `docs/webhooks.md` shows one of each. The package
- * exports these shapes to receivers: within `/v1` fields and types are added, none is changed or removed.
+ * exports these shapes to receivers: within `/v1`, fields and types are only added.
  */
 import {
   type AgentData,
@@ -22,7 +22,7 @@ export function isWebhookEventType(text: string): text is WebhookEventType {
   return (WEBHOOK_EVENT_TYPES as readonly string[]).includes(text)
 }
 
-/** The body as it is signed and sent, its fields always in the same order. */
+/** Renders the body that is signed and sent, with a fixed order of fields. */
 export function renderWebhookBody({ event_id, type, created_at, data }: WebhookEvent): string {
   return JSON.stringify({ event_id, type, created_at, data })
 }
@@ -53,7 +53,7 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
   }
 }
 
-/** Data of `webhook.test`, which is real. */
+/** Data of `webhook.test` events. */
 export function webhookTestData(webhookId: string): WebhookTestData {
   return { webhook_id: webhookId, message: 'This endpoint receives webhooks.' }
 }

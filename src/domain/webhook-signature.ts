@@ -1,5 +1,5 @@
 /**
- * How webhook deliveries are signed: with the contract's `Turnpike-Signature`, and by Standard Webhooks 1.0
+ * Signs webhook deliveries: with the contract's `Turnpike-Signature`, and with Standard Webhooks 1.0
  * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, read 2026-11-20).
  * `docs/webhooks.md` shows receivers how to check both.
  */
@@ -22,7 +22,7 @@ export {
 const MINTED_BYTES = 32
 
 export interface SigningRequest extends WebhookMessage {
-  /** The newest first, at least one: as long as a rotation's overlap runs, two. */
+  /** The newest first; two during the overlap of a rotation. */
   readonly secrets: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export function mintWebhookSecret(randomBytes: (size: number) => Uint8Array): st
   return SECRET_PREFIX + base64(randomBytes(MINTED_BYTES))
 }
 
-/** The headers of one attempt. Throws for a secret that is not `whsec_` and base64: nothing leaves unsigned. */
+/** Returns the headers of one attempt. Throws for a secret that is not `whsec_` and base64. */
 export function signWebhook({ id, timestamp, body, secrets }: SigningRequest): WebhookSignatureHeaders {
   if (secrets.length === 0) throw new TypeError('A webhook is signed with at least one secret.')
   const message = { id, timestamp, body }

@@ -7,7 +7,7 @@ import { type ChangeFollower, createChangeFollower } from '../db/changed-at.ts'
 import { readRows } from '../db/dialect.ts'
 import type { Database } from '../db/schema/schema.ts'
 import type { Caller } from '../domain/identity/caller.ts'
-import { createLruCache } from '../lib/lru-cache.ts'
+import { createLruCache } from '../lib/collections.ts'
 
 /** Identifiers without a credential that the negative cache holds, so that repeating one costs no query. */
 export const MAX_NEGATIVE_ENTRIES = 10_000

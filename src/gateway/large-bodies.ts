@@ -6,7 +6,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import type { LargeBody, ParsedBody, ParseLargeBody } from '../domain/json-body.ts'
-import { createRotation, type Rotation } from '../lib/rotation.ts'
+import { createRotation, type Rotation } from '../lib/collections.ts'
 
 /** Memory that the thread has used comes back with its end. */
 const IDLE_MS = 60_000

@@ -15,7 +15,7 @@
 import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
-import { createInFlight } from '../lib/in-flight.ts'
+import { createInFlight } from '../lib/collections.ts'
 import { admit, holdCredit } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'

@@ -6,8 +6,14 @@ import type { ChatRequest, FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
 import type { RunningEstimate, SavedResult } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
-import { BASE_RULE, type ChargeableUsage, chargeByRule, chargeNanoUsd } from '../domain/price/price.ts'
-import { type UsageDetail, usageDetailOf } from '../domain/price/stored-price.ts'
+import {
+  BASE_RULE,
+  type ChargeableUsage,
+  chargeByRule,
+  chargeNanoUsd,
+  type UsageDetail,
+  usageDetailOf,
+} from '../domain/price/price.ts'
 import { type Completion, endDrain, type OutcomeState } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import { believedUses, chargedUses } from './server-tools.ts'

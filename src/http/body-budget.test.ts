@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../domain/errors.ts'
-import { bodyCaps, createBodyBudget } from './body-budget.ts'
+import { bodyCaps, createBodyBudget } from './request-body.ts'
 
 const MEBI = 1024 * 1024
 const refusal = (act: () => unknown): [number, string, number | undefined] => {

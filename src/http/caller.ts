@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import { type Caller, DELEGATING_RIGHTS, type Right } from '../domain/identity/caller.ts'
 import type { RequestEntry, RequestGate } from '../domain/limits.ts'
-import { spend } from '../lib/gcra.ts'
+import { spend } from '../domain/limits.ts'
+import { createLruCache } from '../lib/collections.ts'
 import { addressGroup } from '../lib/ip-address.ts'
-import { createLruCache } from '../lib/lru-cache.ts'
 
 /** Returns the owner of a credential. Throws or rejects with `GatewayError`. */
 export type Authenticate = (authorization: string | undefined, address: string) => Caller | Promise<Caller>
@@ -40,33 +40,29 @@ export function callerOf(request: FastifyRequest): Caller {
  */
 export function requireCaller(app: FastifyInstance, authenticate: Authenticate, gate?: RequestGate): void {
   app.decorateRequest('caller', undefined)
+  const accept = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
+    const { scope, isChat = false } = request.routeOptions.config
+    if (scope !== undefined && !caller.scopes.has(scope)) throw lackOf(scope, caller)
+    if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
+    request.caller = caller
+    if (gate !== undefined && request.method !== 'GET') request.entry = gate.enter(caller, isChat)
+  }
   app.addHook('onRequest', (request, reply, done) => {
     let caller: Caller | Promise<Caller>
     try {
       caller = authenticate(request.headers.authorization, request.ip)
-      if (!(caller instanceof Promise)) accept(request, reply, { caller, gate })
+      if (!(caller instanceof Promise)) accept(request, reply, caller)
     } catch (error) {
       return done(error as Error)
     }
     if (!(caller instanceof Promise)) return done()
-    caller.then((found) => accept(request, reply, { caller: found, gate })).then(() => done(), done)
+    caller.then((found) => accept(request, reply, found)).then(() => done(), done)
   })
 }
 
-interface Authenticated {
-  readonly caller: Caller
-  readonly gate: RequestGate | undefined
-}
-
-function accept(request: FastifyRequest, reply: FastifyReply, { caller, gate }: Authenticated): void {
-  const { scope, isChat = false } = request.routeOptions.config
-  if (scope !== undefined && !caller.scopes.has(scope)) {
-    if (caller.isLimited === true && DELEGATING_RIGHTS.has(scope)) throw limitedKey()
-    throw new GatewayError('insufficient_scope', `${LACKING[caller.kind]} '${scope}'.`)
-  }
-  if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
-  request.caller = caller
-  if (gate !== undefined && request.method !== 'GET') request.entry = gate.enter(caller, isChat)
+function lackOf(scope: Right, { kind, isLimited }: Caller): GatewayError {
+  if (isLimited === true && DELEGATING_RIGHTS.has(scope)) return limitedKey()
+  return new GatewayError('insufficient_scope', `${LACKING[kind]} '${scope}'.`)
 }
 
 /** Members and keys that a limited key creates would not have its limits. */

@@ -12,8 +12,8 @@ export interface ChatRouteInput {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /**
-   * Answers on `client`; rejects with `GatewayError` as long as nothing was written.
-   * @returns an answer that is to be sent as it is, where an earlier request had it already.
+   * Responds on `client`; rejects with `GatewayError` if nothing was written.
+   * @returns The saved answer of an earlier request with the same `Idempotency-Key`, which the route sends unchanged.
    */
   readonly complete: (incoming: ChatIncoming, client: HttpConnection) => Promise<SavedAnswer | undefined>
 }
@@ -33,7 +33,7 @@ export interface ChatIncoming {
   readonly receivedAt: number
 }
 
-/** `POST /chat/completions`. Its body is checked by the gateway, which names paths and codes better than a schema. */
+/** `POST /chat/completions`. The gateway validates the body: it reports paths and codes better than a schema. */
 export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complete }: ChatRouteInput): void {
   app.post(
     '/chat/completions',
@@ -43,10 +43,10 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
       schema: {
         summary: 'Create a chat completion',
         description:
-          'Routes the request to a provider by its model ID. With `stream: true` the answer is an event stream of ' +
-          'chunks that ends with `data: [DONE]`; a failure after it began is an event with `error`, then `[DONE]`. With an ' +
-          '`Idempotency-Key` a repeat gets the answer of the first, and costs nothing. Events of a stream then have an ' +
-          '`id`; a repeat with `Last-Event-ID` gets those that follow it, also while the first still runs.',
+          'Routes the request to a provider by its model ID. With `stream: true` the response is an event stream of ' +
+          'chunks that ends with `data: [DONE]`; a failure after its start is an event with `error`, then `[DONE]`. With an ' +
+          '`Idempotency-Key` a repeat gets the answer of the first request, free of charge. Events of such a stream have ' +
+          'an `id`; a repeat with `Last-Event-ID` gets the events after it, even while the first request still runs.',
         tags: ['Chat'],
         body: ChatCompletionRequest,
         response: {
@@ -64,8 +64,8 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
       const receivedAt = clock()
       const client = openConnection(reply)
       try {
-        const kept = await complete(incomingOf(request, receivedAt), client)
-        if (kept !== undefined && !client.over()) sendKept(reply, kept)
+        const saved = await complete(incomingOf(request, receivedAt), client)
+        if (saved !== undefined && !client.over()) sendSaved(reply, saved)
       } catch (error) {
         if (!client.over()) throw error
       } finally {
@@ -77,7 +77,7 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
   )
 }
 
-function sendKept(reply: FastifyReply, { status, headers, body }: SavedAnswer): void {
+function sendSaved(reply: FastifyReply, { status, headers, body }: SavedAnswer): void {
   reply.code(status).headers(headers).send(body)
 }
 
@@ -100,7 +100,7 @@ function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   return value === undefined ? undefined : parseIdempotencyKey(String(value))
 }
 
-/** Clients of event streams send it by themselves, so without a key it means nothing. */
+/** Only with a key: event-stream clients send the header automatically. */
 export function lastEventIdOf({ headers }: FastifyRequest): number | undefined {
   const value = headers['last-event-id']
   return value === undefined ? undefined : parseLastEventId(String(value))
@@ -112,7 +112,7 @@ function clientRequestIdOf({ headers }: FastifyRequest): string | undefined {
   return typeof value === 'string' && /^[\w.:-]{1,128}$/.test(value) ? value : undefined
 }
 
-/** The chat-completions contract for the OpenAPI document; the gateway's own parser is what checks requests. */
+/* The chat-completions contract for the OpenAPI document; the gateway's own parser validates requests. */
 
 const Message = Type.Object(
   {

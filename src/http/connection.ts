@@ -117,7 +117,7 @@ function sendJson(state: ConnectionState, body: string, headers: Record<string, 
 /** Headers set by hooks (request ID, CORS) as a flat list, which Node.js writes fastest. */
 function hookHeaders(reply: FastifyReply): string[] {
   const list: string[] = []
-  addHeaders(list, reply.getHeaders() as Record<string, string>) // ours are all texts
+  addHeaders(list, reply.getHeaders() as Record<string, string>) // hooks set strings only
   return list
 }
 
@@ -140,12 +140,7 @@ function drained(state: ConnectionState): Promise<void> {
   })
 }
 
-interface PendingBody {
-  readonly response: ServerResponse
-  readonly body: string
-}
-
-let pendingBodies: PendingBody[] = []
+let pendingBodies: { readonly response: ServerResponse; readonly body: string }[] = []
 
 /**
  * Ends a response with its body at the end of this iteration of the event loop, together with all others: separate writes and

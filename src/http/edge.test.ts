@@ -7,8 +7,7 @@ import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { testIds } from '../../test/support/ids.ts'
 import { openConnection } from './connection.ts'
-import { connectionsFor, EDGE_LIMITS, openFileLimit, requestFault } from './edge.ts'
-import { createHttpServer } from './server.ts'
+import { connectionsFor, createHttpServer, EDGE_LIMITS, openFileLimit, requestFault } from './server.ts'
 
 function faultOf(rawHeaders: readonly string[], httpVersionMajor = 1): string | undefined {
   return requestFault({ rawHeaders, httpVersionMajor } as unknown as IncomingMessage)?.message

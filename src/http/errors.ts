@@ -1,6 +1,6 @@
 /** Renders all errors in one format: those that routes throw, and Fastify's own. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
+import { type ErrorCode, GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
 
 /** For retryable errors without a time. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
@@ -96,50 +96,32 @@ function fromHeader({ instancePath, message }: Problem): GatewayError {
   return new GatewayError('invalid_header', `${param} ${message ?? 'is not valid'}.`, { param })
 }
 
+const RANGE_KEYWORDS = /^(?:exclusive)?(?:min|max)(?:imum|Items|Length)$/i
+
 /** Converts the first error of the schema validator to a path and a code. */
 function fromValidation(
   { instancePath, keyword, params, message, parentSchema }: Problem,
   context = 'body',
 ): GatewayError {
   const path = toPath(instancePath)
-  const within = (name: unknown): string => (path === '' ? String(name) : `${path}.${String(name)}`)
-  const where = path === '' ? `The ${context}` : `'${path}'`
-  switch (keyword) {
-    case 'required': {
-      const param = within(params['missingProperty'])
-      return new GatewayError('missing_field', `'${param}' is required.`, { param })
-    }
-    case 'additionalProperties': {
-      const param = within(params['additionalProperty'])
-      return new GatewayError('unknown_field', `'${param}' is not a known field.`, { param })
-    }
-    case 'type':
-      return new GatewayError('invalid_type', `${where} ${message ?? 'has the wrong type'}.`, optional(path))
-    case 'minimum':
-    case 'maximum':
-    case 'exclusiveMinimum':
-    case 'exclusiveMaximum':
-    case 'minItems':
-    case 'maxItems':
-    case 'minLength':
-    case 'maxLength':
-      return new GatewayError('out_of_range', `${where} ${message ?? 'is out of range'}.`, optional(path))
-    case 'enum': {
-      const allowed = (params['allowedValues'] as readonly unknown[]).join(', ') // by the keyword's definition
-      return new GatewayError('invalid_value', `${where} must be one of ${allowed}.`, optional(path))
-    }
-    case 'pattern': {
-      const [example] = (parentSchema?.examples ?? []) as readonly unknown[]
-      const hint = example === undefined ? '' : `, such as ${String(example)}`
-      return new GatewayError('invalid_value', `${where} does not have the documented format${hint}.`, optional(path))
-    }
-    default:
-      return new GatewayError('invalid_value', `${where} ${message ?? 'is not valid'}.`, optional(path))
+  const field = [path, params['missingProperty'] ?? params['additionalProperty']]
+    .filter((part) => part !== '')
+    .join('.')
+  const invalid = (code: ErrorCode, text: string) =>
+    new GatewayError(code, `${path === '' ? `The ${context}` : `'${path}'`} ${text}.`, { param: path || undefined })
+  if (keyword === 'required') return new GatewayError('missing_field', `'${field}' is required.`, { param: field })
+  if (keyword === 'additionalProperties')
+    return new GatewayError('unknown_field', `'${field}' is not a known field.`, { param: field })
+  if (keyword === 'type') return invalid('invalid_type', message ?? 'has the wrong type')
+  if (RANGE_KEYWORDS.test(keyword)) return invalid('out_of_range', message ?? 'is out of range')
+  if (keyword === 'enum') {
+    const allowed = params['allowedValues'] as readonly unknown[] // by the keyword's definition
+    return invalid('invalid_value', `must be one of ${allowed.join(', ')}`)
   }
-}
-
-function optional(param: string): { param?: string } {
-  return param === '' ? {} : { param }
+  if (keyword !== 'pattern') return invalid('invalid_value', message ?? 'is not valid')
+  const [example] = parentSchema?.examples ?? []
+  const hint = example === undefined ? '' : `, such as ${String(example)}`
+  return invalid('invalid_value', `does not have the documented format${hint}`)
 }
 
 /** `/scopes/0/name` becomes `scopes[0].name`. */

@@ -38,8 +38,9 @@ export function createEventStreams(): EventStreams {
     open(accountId) {
       if (closed) throw new GatewayError('shutting_down', 'The gateway is shutting down; try again in 1 s.')
       const count = counts.get(accountId) ?? 0
-      if (count >= MAX_STREAMS_OF_ACCOUNT) throw tooManyOfAccount()
-      if (all.size >= MAX_STREAMS) throw tooMany()
+      const wait = { retryAfterMs: RETRY_AFTER_MS }
+      if (count >= MAX_STREAMS_OF_ACCOUNT) throw new GatewayError('rate_limit_exceeded', TOO_MANY_OF_ACCOUNT, wait)
+      if (all.size >= MAX_STREAMS) throw new GatewayError('overloaded', TOO_MANY, wait)
       const controller = new AbortController()
       all.add(controller)
       counts.set(accountId, count + 1)
@@ -61,15 +62,8 @@ export function createEventStreams(): EventStreams {
   }
 }
 
-function tooManyOfAccount(): GatewayError {
-  const message = `Too many open event streams (limit ${MAX_STREAMS_OF_ACCOUNT} per account); close one.`
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: RETRY_AFTER_MS })
-}
-
-function tooMany(): GatewayError {
-  const message = `Too many open event streams (limit ${MAX_STREAMS}).`
-  return new GatewayError('overloaded', message, { retryAfterMs: RETRY_AFTER_MS })
-}
+const TOO_MANY_OF_ACCOUNT = `Too many open event streams (limit ${MAX_STREAMS_OF_ACCOUNT} per account); close one.`
+const TOO_MANY = `Too many open event streams (limit ${MAX_STREAMS}).`
 
 /** Sent as `retry`: how long clients wait before they reconnect. */
 const RECONNECT_AFTER_MS = 2_000

@@ -11,7 +11,7 @@ export interface OpenApiInput {
   readonly publicUrl: string
 }
 
-/** Every route of `app` registered after it documents that it may answer with the error shape. */
+/** Documents error responses on every route of `app` that is registered later. */
 export function documentErrors(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { schema } = route
@@ -21,7 +21,7 @@ export function documentErrors(app: FastifyInstance): void {
   })
 }
 
-/** Collects the schemas of all routes registered after it, and serves them as `GET /openapi.json` (OpenAPI 3.1). */
+/** Serves the schemas of all routes that are registered later as `GET /openapi.json` (OpenAPI 3.1). */
 export async function serveOpenApi(app: FastifyInstance, { version, publicUrl }: OpenApiInput): Promise<void> {
   for (const schema of [ErrorBody, ChatCompletionRequest, ChatCompletion]) app.addSchema(schema)
   await app.register(fastifySwagger, {
@@ -99,8 +99,8 @@ interface Endpoint {
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  '4XX': 'The gateway rejected the request; `error.code` says why.',
-  '5XX': 'The gateway or a provider failed; `error.type` says whether to retry.',
+  '4XX': 'The gateway rejected the request; `error.code` has the reason.',
+  '5XX': 'The gateway or a provider failed; `error.type` tells whether to retry.',
 }
 /** Routes that accept a request without a body. */
 const OPTIONAL_BODIES: ReadonlySet<string> = new Set(['/auth/session', '/v1/webhooks/{id}/rotate_secret'])
@@ -210,7 +210,7 @@ function linkTo(target: Endpoint, { endpoint, collection, properties }: Source):
   if (!isCreated && !(isList && target.method === 'get')) return []
   const field = isCreated ? 'id' : `data/0/${name === 'name' ? 'name' : 'id'}`
   const parameters = { ...outerParameters(collection), [name]: `$response.body#/${field}` }
-  const description = isCreated ? 'With the ID of this answer.' : 'With the ID of the first item.'
+  const description = isCreated ? 'With the ID of this response.' : 'With the ID of the first item.'
   return [[operationId, { operationId, description, parameters }]]
 }
 

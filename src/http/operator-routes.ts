@@ -34,10 +34,7 @@ const readySchema = {
 
 /** `GET /healthz` (liveness) and `GET /readyz` (readiness), without a credential. */
 export function probeRoutes(app: FastifyInstance, { version, checks, draining }: ProbeInput): void {
-  app.get('/healthz', { schema: aliveSchema }, () => ({
-    status: 'ok',
-    version,
-  }))
+  app.get('/healthz', { schema: aliveSchema }, () => ({ status: 'ok', version }))
   app.get('/readyz', { schema: readySchema }, async (_request, reply) => {
     const results: Record<string, string> = {}
     for (const [name, check] of Object.entries(checks)) results[name] = await outcome(check)

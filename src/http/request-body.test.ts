@@ -7,8 +7,14 @@ import { eventually } from '../../test/support/client.ts'
 import { testIds } from '../../test/support/ids.ts'
 import type { LargeBody } from '../domain/json-body.ts'
 import { createLargeBodies } from '../gateway/large-bodies.ts'
-import { type BodyBudget, createBodyBudget } from './body-budget.ts'
-import { type BodyReading, DEFAULT_BODY_LIMIT_BYTES, MAX_HERE_BYTES, MAX_HERE_VALUES } from './request-body.ts'
+import {
+  type BodyBudget,
+  type BodyReading,
+  createBodyBudget,
+  DEFAULT_BODY_LIMIT_BYTES,
+  MAX_HERE_BYTES,
+  MAX_HERE_VALUES,
+} from './request-body.ts'
 import { createHttpServer } from './server.ts'
 
 const LIMIT = 1000

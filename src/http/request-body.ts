@@ -14,9 +14,8 @@ import {
   parseCheckedBody,
   parseJsonBody,
 } from '../domain/json-body.ts'
+import { createRotation } from '../lib/collections.ts'
 import { addressGroup } from '../lib/ip-address.ts'
-import { createRotation } from '../lib/rotation.ts'
-import type { BodyBudget, BodyOwner, BodyReservation } from './body-budget.ts'
 
 /** For routes that set no limit of their own. */
 export const DEFAULT_BODY_LIMIT_BYTES = 256 * 1024
@@ -47,7 +46,8 @@ export function acceptJsonBodies(app: FastifyInstance, reading: BodyReading | un
   app.decorateRequest('entry', undefined)
   app.decorateRequest('findings', undefined)
   app.decorateRequest('bodyReservation', undefined)
-  const parse = reading === undefined ? parseHere : createParsing(reading)
+  const parse: Parse =
+    reading === undefined ? (_request, bytes, done) => parseHere(bytes, done) : createParsing(reading)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(['application/json', 'text/json'], (request, payload, done) => {
     const unsupported = unsupportedEncoding(request)
@@ -64,8 +64,8 @@ export function acceptJsonBodies(app: FastifyInstance, reading: BodyReading | un
       if (error !== undefined) return end(error)
       // Many clients send a content type without a body.
       if (bytes.length === 0 && request.routeOptions.schema?.body === undefined) return end(null)
-      if (bytes.length <= MAX_SMALL_BYTES) return parseHere({ request, bytes }, end)
-      parse({ request, bytes }, end)
+      if (bytes.length <= MAX_SMALL_BYTES) return parseHere(bytes, end)
+      parse(request, bytes, end)
     })
   })
 }
@@ -85,31 +85,28 @@ function ownerOf({ caller, ip }: FastifyRequest): BodyOwner {
   return { account: caller.accountId, key: caller.keyId }
 }
 
-interface Received {
-  readonly request: FastifyRequest
-  readonly bytes: Buffer
-}
-
 type Done = (error: Error | null, body?: unknown) => void
 
-function parseHere({ bytes }: Received, done: Done): void {
+function parseHere(bytes: Buffer, done: Done): void {
   let body: unknown
   try {
     body = parseCheckedBody(bytes)
   } catch (fault) {
-    return void done(fault as Error) // it throws only errors
+    return void done(fault as Error) // only errors are thrown
   }
   done(null, body)
 }
 
-function createParsing({ parseLarge, chatEndpoint }: BodyReading): (received: Received, done: Done) => void {
+type Parse = (request: FastifyRequest, bytes: Buffer, done: Done) => void
+
+function createParsing({ parseLarge, chatEndpoint }: BodyReading): Parse {
   const waiting = createRotation<() => void>()
   const parseNext = (): void => {
     const parse = waiting.take()
     if (waiting.size > 0) setImmediate(parseNext)
     parse?.()
   }
-  const parseOnThread = ({ request, bytes }: Received, done: Done): void => {
+  const parseOnThread: Parse = (request, bytes, done) => {
     const isChat = request.routeOptions.config.isChat === true
     const isKeyed = isChat && request.headers['idempotency-key'] !== undefined
     const parsing = parseLarge({
@@ -125,16 +122,15 @@ function createParsing({ parseLarge, chatEndpoint }: BodyReading): (received: Re
     }
     parsing.then(take, done)
   }
-  return (received, done) => {
-    const { request, bytes } = received
-    if (bytes.length > MAX_HERE_BYTES) return parseOnThread(received, done)
+  return (request, bytes, done) => {
+    if (bytes.length > MAX_HERE_BYTES) return parseOnThread(request, bytes, done)
     if (waiting.size === 0) setImmediate(parseNext)
     waiting.add(ownerOf(request).account, () => {
       if (isDisconnected(request))
         return done(new GatewayError('client_left', 'The client disconnected before its request was read.'))
       let body: unknown
       try {
-        if (checkJsonBytes(bytes).values > MAX_HERE_VALUES) return parseOnThread(received, done)
+        if (checkJsonBytes(bytes).values > MAX_HERE_VALUES) return parseOnThread(request, bytes, done)
         body = parseJsonBody(bytes.toString('utf8'))
       } catch (fault) {
         return done(fault as Error)
@@ -222,7 +218,7 @@ function addChunk(reading: Reading, chunk: Buffer): void {
     if (received === 0) reading.reservation = reading.reserve?.(declared ?? chunk.length)
     else if (declared === undefined) reading.reservation?.grow(chunk.length)
   } catch (error) {
-    return void refuse(reading, error as Error) // the budget throws only errors
+    return void refuse(reading, error as Error) // only errors are thrown
   }
   if (declared === undefined) {
     reading.chunks.push(chunk)
@@ -278,4 +274,99 @@ function discardRest(payload: NodeJS.ReadableStream, maxBytes: number): Promise<
     payload.once('close', stop)
     payload.resume()
   })
+}
+
+/** Of the heap limit. A body may be in memory several times: received, parsed, and rendered. */
+const HEAP_SHARE = 1 / 8
+const ACCOUNT_SHARE = 1 / 2
+const KEY_SHARE = 3 / 8
+/** Bodies of the largest size that fit, however small the heap is. */
+const LEAST_BODIES = 4
+
+export interface BodyCaps {
+  /** Bytes of all owners, of an account or address, of a key. */
+  readonly process: number
+  readonly account: number
+  readonly key: number
+}
+
+export function bodyCaps(heapLimitBytes: number, largestBodyBytes: number): BodyCaps {
+  const process = Math.max(Math.floor(heapLimitBytes * HEAP_SHARE), LEAST_BODIES * largestBodyBytes)
+  return {
+    process,
+    account: Math.floor(process * ACCOUNT_SHARE),
+    key: Math.max(Math.floor(process * KEY_SHARE), largestBodyBytes),
+  }
+}
+
+export interface BodyOwner {
+  /** An account, or the address of a client without one. */
+  readonly account: string
+  readonly key: string | undefined
+}
+
+export interface BodyReservation {
+  /** Reserves more bytes. Throws as `reserve` does, without effect. */
+  grow(bytes: number): void
+  /** Only the first call counts. */
+  release(): void
+}
+
+export interface BodyBudget {
+  /** Throws 429 `rate_limit_exceeded` at the owner's limit, 503 `overloaded` at the process's. */
+  reserve(owner: BodyOwner, bytes: number): BodyReservation
+  /** Bytes in memory, of all. */
+  readonly used: number
+}
+
+const RETRY_AFTER_MS = 1_000
+
+export function createBodyBudget(most: BodyCaps): BodyBudget {
+  const owned = new Map<string, number>()
+  let used = 0
+  function add({ account, key }: BodyOwner, bytes: number): void {
+    used += bytes
+    change(owned, account, bytes)
+    if (key !== undefined) change(owned, key, bytes)
+  }
+  function check({ account, key }: BodyOwner, bytes: number): void {
+    if (key !== undefined && (owned.get(key) ?? 0) + bytes > most.key) throw tooMany('key', most.key)
+    if ((owned.get(account) ?? 0) + bytes > most.account) throw tooMany('account', most.account)
+    if (used + bytes <= most.process) return
+    throw new GatewayError('overloaded', 'The gateway has no memory for another request body.', {
+      retryAfterMs: RETRY_AFTER_MS,
+    })
+  }
+  return {
+    reserve(owner, first) {
+      let bytes = 0
+      const grow = (more: number): void => {
+        check(owner, more)
+        add(owner, more)
+        bytes += more
+      }
+      grow(first)
+      return {
+        grow,
+        release() {
+          add(owner, -bytes)
+          bytes = 0
+        },
+      }
+    },
+    get used() {
+      return used
+    },
+  }
+}
+
+function change(owned: Map<string, number>, id: string, bytes: number): void {
+  const sum = (owned.get(id) ?? 0) + bytes
+  if (sum === 0) owned.delete(id)
+  else owned.set(id, sum)
+}
+
+function tooMany(owner: string, limit: number): GatewayError {
+  const message = `Request bodies in memory exceed ${limit} bytes for this ${owner}.`
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: RETRY_AFTER_MS })
 }

@@ -1,12 +1,15 @@
 /**
- * The HTTP server: limits, request IDs, one error format, JSON bodies, CORS. It knows no route.
+ * The HTTP server: limits of the parser and of connections, request IDs, one error format, JSON bodies, CORS. It knows no
+ * route.
  */
+import { readFileSync } from 'node:fs'
+import { type IncomingMessage, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, fastify } from 'fastify'
-import { GatewayError } from '../domain/errors.ts'
+import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
-import { answerClientError, connectionsFor, EDGE_LIMITS, openFileLimit, requestFault, SERVER_OPTIONS } from './edge.ts'
-import { frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
+import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
 import { acceptJsonBodies, type BodyReading } from './request-body.ts'
 import { cutSlowReaders } from './sockets.ts'
 
@@ -139,44 +142,147 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
   })
 }
 
-/** @returns The methods of a path, sorted; empty where no route has it. `path` is without query. */
-type PathMethods = (path: string) => readonly string[]
-
-interface Pattern {
-  readonly segments: readonly string[]
-  readonly methods: Set<string>
-}
-
-/** Records the routes that `app` registers from now on: the router matches one method only, and `Allow` lists them all. */
-function recordPathMethods(app: FastifyInstance): PathMethods {
-  const patterns = new Map<string, Pattern>()
+/**
+ * Records the routes that `app` registers from now on: the router matches one method only, and `Allow` lists them all.
+ * @returns The methods of a path without its query, sorted; empty where no route matches.
+ */
+function recordPathMethods(app: FastifyInstance): (path: string) => readonly string[] {
+  const routes: { readonly pattern: RegExp; readonly method: string | string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
     if (url === '*' || url === '/*') return // preflight of every path, no route of one
-    const pattern = patterns.get(url) ?? { segments: segmentsOf(url), methods: new Set<string>() }
-    patterns.set(url, pattern)
-    for (const each of [method].flat()) pattern.methods.add(each.toUpperCase())
+    routes.push({ pattern: patternOf(url), method })
   })
   return (path) => {
-    const segments = segmentsOf(path)
-    const methods = new Set<string>()
-    for (const pattern of patterns.values()) {
-      if (matches(pattern.segments, segments)) for (const method of pattern.methods) methods.add(method)
-    }
-    return [...methods].sort()
+    const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) => method)
+    return [...new Set(methods)].sort()
   }
 }
 
-function segmentsOf(path: string): readonly string[] {
-  return path.replace(/(?<=.)\/$/, '').split('/')
+/** A parameter matches one segment that is not empty, a final `*` the rest of the path. */
+function patternOf(route: string): RegExp {
+  const source = route
+    .replace(/(?<=.)\/$/, '')
+    .replaceAll('.', '\\.')
+    .replaceAll(/:[^/]+/g, '[^/]+')
+    .replace(/\*$/, '.*')
+  return new RegExp(`^${source}$`)
 }
 
-function matches(pattern: readonly string[], path: readonly string[]): boolean {
-  const isOpen = pattern.at(-1) === '*'
-  if (isOpen ? path.length < pattern.length : path.length !== pattern.length) return false
-  return pattern.every((segment, at) => segment === '*' || matchesSegment(segment, path[at] ?? ''))
+/** Caps of the listener; `docs/limits.md` lists them. */
+export const EDGE_LIMITS = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  checkIntervalMs: 1_000,
+  /** Longer than the idle time of common load balancers. */
+  keepAliveTimeoutMs: 75_000,
+  maxHeaderBytes: 16 * 1024,
+  maxHeaders: 100,
+  maxConnections: 20_000,
+  maxRequestsPerSocket: 1_000_000,
+} as const
+
+export const SERVER_OPTIONS: ServerOptions = {
+  headersTimeout: EDGE_LIMITS.headersTimeoutMs,
+  connectionsCheckingInterval: EDGE_LIMITS.checkIntervalMs,
+  maxHeaderSize: EDGE_LIMITS.maxHeaderBytes,
+  noDelay: true,
 }
 
-/** A parameter matches one segment that is not empty. */
-function matchesSegment(pattern: string, segment: string): boolean {
-  return pattern.startsWith(':') ? segment !== '' : pattern === segment
+/** Headers that must not repeat: Node.js takes the first, a proxy may take the last (request smuggling). */
+const ONCE: ReadonlySet<string> = new Set([
+  'host',
+  'authorization',
+  'content-length',
+  'content-type',
+  'idempotency-key',
+])
+const ONCE_LENGTHS: ReadonlySet<number> = new Set([...ONCE].map((name) => name.length))
+
+/** Checks what the HTTP parser accepts. @returns The error; undefined when the request is valid. */
+export function requestFault({ httpVersionMajor, rawHeaders }: IncomingMessage): GatewayError | undefined {
+  if (httpVersionMajor !== 1)
+    return new GatewayError('invalid_header', 'Only HTTP/1.1 and HTTP/1.0 are supported on this port.')
+  // The parser silently drops further headers, any of which may matter.
+  if (rawHeaders.length > 2 * EDGE_LIMITS.maxHeaders) {
+    return new GatewayError('headers_too_large', `Request exceeds ${EDGE_LIMITS.maxHeaders} headers.`)
+  }
+  const repeated = repeatedHeader(rawHeaders)
+  if (repeated === undefined) return undefined
+  return new GatewayError('invalid_header', `Header '${repeated}' must not be repeated.`)
+}
+
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
+  let seen: string | undefined
+  let more: Set<string> | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const raw = rawHeaders[at]
+    if (raw === undefined || !ONCE_LENGTHS.has(raw.length)) continue
+    const name = raw.toLowerCase()
+    if (!ONCE.has(name)) continue
+    if (name === seen || more?.has(name) === true) return name
+    if (seen === undefined) seen = name
+    else {
+      more ??= new Set()
+      more.add(name)
+    }
+  }
+  return undefined
+}
+
+/** Responds to what the HTTP parser rejected, in the usual error format, and closes the connection. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+  if (!socket.writable || isAnswering(socket)) return void socket.destroy()
+  const ours = new GatewayError(...(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED))
+  const body = renderErrorBody(ours, requestId)
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+    ...errorHeaders(ours),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${ours.status} ${STATUS_CODES[ours.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/**
+ * Whether a response has begun on this socket: another one would be read as part of it. Node.js exposes it nowhere else, and
+ * its own handler uses the same field.
+ */
+function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true
+}
+
+type ClientError = readonly [code: ErrorCode, message: string]
+
+const MALFORMED: ClientError = ['invalid_header', 'Malformed HTTP/1.1 request.']
+const CLIENT_ERRORS: Readonly<Record<string, ClientError>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request was not received in time.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', `Request headers exceed ${EDGE_LIMITS.maxHeaderBytes} bytes.`],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'The chunk extensions of the body are too large.'],
+}
+
+/** Reserved for the database, the spool, the log and the threads. */
+const SPARE_FILES = 96
+/** Minimum, so that an operator can connect. */
+const LEAST_CONNECTIONS = 16
+
+/**
+ * Limits connections by the open files of the process: each may need another one to a provider, and the records of money need
+ * theirs.
+ * @param openFiles The system's limit; undefined: unknown.
+ */
+export function connectionsFor(openFiles: number | undefined, most: number): number {
+  if (openFiles === undefined) return most
+  return Math.min(Math.max(Math.floor((openFiles - SPARE_FILES) / 2), LEAST_CONNECTIONS), most)
+}
+
+/** Returns the soft limit of this process on Linux; undefined elsewhere. */
+export function openFileLimit(): number | undefined {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return soft === undefined ? undefined : Number(soft)
+  } catch {
+    return undefined // not Linux
+  }
 }

@@ -35,7 +35,7 @@ function isAnswered({ bytesWritten }: Socket): boolean {
   return bytesWritten > 0
 }
 
-/** From the end of a request's head to the end of its answer. */
+/** From the end of a request's head to the end of its response. */
 function isBusy(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage !== undefined && socket._httpMessage !== null
 }
@@ -49,13 +49,11 @@ export const MAX_UNSENT_BYTES = 1024 * 1024
 
 const POLL_INTERVAL_MS = 1_000
 
-interface SlowReadersInput {
-  /** Monotonic milliseconds. */
-  readonly clock?: () => number
-}
-
-/** Closes clients that do not read their responses, which hold memory, a slot and a provider's connection. */
-export function cutSlowReaders(server: Server, { clock = () => performance.now() }: SlowReadersInput = {}): void {
+/**
+ * Closes clients that do not read their responses, which hold memory, a slot and a provider's connection.
+ * @param clock Monotonic milliseconds.
+ */
+export function cutSlowReaders(server: Server, { clock = () => performance.now() } = {}): void {
   const sockets = new Set<Socket>()
   const waits = new Map<Socket, Wait>()
   server.on('connection', (socket) => {
@@ -102,8 +100,8 @@ function takenBytes(socket: Socket & { readonly _handle?: SocketHandle | null })
 }
 
 interface SocketHandle {
-  /** Handed over, what waits included. */
+  /** Passed to the system, including what waits. */
   readonly bytesWritten: number
-  /** Of that, what waits. */
+  /** The part that waits. */
   readonly writeQueueSize: number
 }

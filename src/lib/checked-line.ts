@@ -1,6 +1,6 @@
 /**
  * Lines of a file that may be cut off at any byte or damaged: eight hex digits of the CRC-32 of a text, a space, the text.
- * A text has no line break of its own, as JSON has none.
+ * Texts have no line breaks, as JSON has none.
  */
 import { crc32 } from 'node:zlib'
 
@@ -20,7 +20,7 @@ export interface LineWriter {
   sum(): number
 }
 
-/** Makes lines in one buffer, over and over: one is made with every request. */
+/** Reuses one buffer: every request writes a line. */
 export function createLineWriter(): LineWriter {
   const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
   let buffer = scratch
@@ -41,7 +41,7 @@ export function createLineWriter(): LineWriter {
   }
 }
 
-/** @returns The text of a line without its break; undefined when it is not what was written. */
+/** @returns The text of a line without its break; undefined when it is damaged. */
 export function readLine(line: Uint8Array): string | undefined {
   if (line.length < PREFIX || line[PREFIX - 1] !== SPACE) return undefined
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength)
@@ -50,7 +50,7 @@ export function readLine(line: Uint8Array): string | undefined {
   return bytes.toString('utf8', PREFIX)
 }
 
-/** The lines of a file. What follows the last line break was never written to its end, and is left out. */
+/** Yields the lines of a file, without an incomplete one at its end. */
 export function* splitLines(content: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; ; ) {
     const end = content.indexOf(LINE_BREAK, start)

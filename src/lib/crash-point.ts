@@ -1,6 +1,6 @@
 /**
- * Named moments of a request's life at which a process may die. Production pays one branch for each: only a test listens,
- * from a module that is loaded before the program, and ends the process there.
+ * Named points of a request at which tests kill the process, from a module that is loaded before the program. In production
+ * each costs one branch.
  */
 
 export const CRASH_POINTS = [
@@ -28,12 +28,12 @@ export type CrashPoint = (typeof CRASH_POINTS)[number] | (typeof WORK_CRASH_POIN
 
 let listener: ((point: CrashPoint) => void) | undefined
 
-/** The program has come to this point. Does nothing unless somebody listens. */
+/** Reports that the program has reached a point. */
 export function reach(point: CrashPoint): void {
   if (listener !== undefined) listener(point)
 }
 
-/** One listener at a time; undefined: nobody. */
+/** Sets the only listener; undefined removes it. */
 export function onReach(listen: ((point: CrashPoint) => void) | undefined): void {
   listener = listen
 }

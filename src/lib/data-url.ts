@@ -1,4 +1,4 @@
-/** What a `data:` URL (RFC 2397) carries. */
+/** Content of a `data:` URL (RFC 2397). */
 export interface DataUrl {
   /** Lower-case, without parameters; '' when absent. */
   readonly mediaType: string
@@ -7,7 +7,7 @@ export interface DataUrl {
   text(): string
 }
 
-/** Whatever its parameters are. Escapes that cannot be read stand for themselves. Undefined for other addresses. */
+/** Ignores parameters, and keeps invalid escapes as text. Undefined for other URLs. */
 export function readDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',')
   if (comma < 0 || !/^data:/i.test(url)) return undefined

@@ -6,7 +6,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text that is safe between tags and in quoted attributes. */
+/** Escapes text for use between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
@@ -15,7 +15,7 @@ const MARKS = /\p{M}/gu
 const LONGEST = 60
 
 /**
- * A name as a part of an address: lower case, its Latin letters and digits, everything else one dash.
+ * Converts a name to a part of a URL: Latin letters in lower case and digits, everything else a dash.
  * @returns '' for a name without any.
  */
 export function slugOf(name: string): string {

@@ -1,12 +1,12 @@
-/** What must hold whatever anybody sends: where it does not, this process is wrong about itself, and no answer helps. */
+/** A condition that no input can break is broken: the state of this process is wrong. */
 export class BrokenInvariant extends Error {
   override readonly name = 'BrokenInvariant'
 }
 
 /**
- * Throws unless `holds`, and once more where nobody can catch it: whoever stands between here and the top turns errors into
- * answers, and a process whose counters are wrong must not go on answering. In a server that is an orderly crash. For what
- * a new start mends, so never for what is only read wrong from a database: the next process would read the same.
+ * Throws unless `holds`, and a second time outside of any handler: handlers would turn the error into a response, and a
+ * process with wrong counters must crash. Only for state that a restart repairs, never for data of the database, which the
+ * next process would read again.
  */
 export function invariant(holds: boolean, message: string): asserts holds {
   if (holds) return

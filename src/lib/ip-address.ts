@@ -1,6 +1,6 @@
 /**
- * IP addresses against lists of addresses and CIDR blocks. An IPv4 address written as IPv6 (`::ffff:a.b.c.d`, RFC 4291,
- * 2.5.5.2) is that IPv4 address, in lists as well as on the wire.
+ * Matches IP addresses with lists of addresses and CIDR blocks. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`, RFC 4291,
+ * 2.5.5.2) equals the IPv4 address, in lists as well as on the wire.
  */
 import ipaddr from 'ipaddr.js'
 
@@ -36,7 +36,7 @@ export function parseAddressRange(text: string): AddressRange | undefined {
   return { network: address, bits }
 }
 
-/** Whether any of the ranges holds the address. An address that cannot be read is in none. */
+/** Whether a range contains the address; false for an invalid address. */
 export function includesAddress(ranges: readonly AddressRange[], address: string): boolean {
   const [withoutZone = ''] = address.split('%', 1)
   const single = parseAddressRange(withoutZone)
@@ -52,20 +52,19 @@ export function isWithin(inner: AddressRange, outer: AddressRange): boolean {
   return outer.network instanceof ipaddr.IPv6 && inner.network.match(outer.network, outer.bits)
 }
 
-/** Of 16 bits each. */
-const HOUSEHOLD_PARTS = 4
-/** What a provider gives to one site at most. */
+/** Parts of 16 bits: a subscriber's /64, and the /48 that a site gets at most. */
+const SUBSCRIBER_PARTS = 4
 const SITE_PARTS = 3
 
 /**
- * Under what name attempts from an address are counted: an IPv4 address itself, of IPv6 the /64, all of which belongs to
- * whoever has one address of it. What cannot be read stands for itself.
+ * Returns the key under which attempts of an address are counted: the IPv4 address, or the /64 of IPv6, which one subscriber
+ * owns as a whole. Invalid addresses are returned unchanged.
  */
 export function addressGroup(address: string): string {
-  return networkOf(address, HOUSEHOLD_PARTS)
+  return networkOf(address, SUBSCRIBER_PARTS)
 }
 
-/** The same, of IPv6 the /48: whoever has one may have 65 536 groups. */
+/** The same with the /48 of IPv6, which has 65 536 groups. */
 export function addressSite(address: string): string {
   return networkOf(address, SITE_PARTS)
 }
@@ -87,17 +86,17 @@ function parseAddress(text: string): Address | undefined {
 
 const IPV4_LOOPBACK = /^127(?:\.\d{1,3}){3}$/
 
-/** Whether an address names this machine itself: what is sent there in clear passes no network. */
+/** Whether a URL is of the local machine: plain text to it passes no network. */
 export function isLoopbackUrl(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || IPV4_LOOPBACK.test(url.hostname)
 }
 
 /*
- * Which addresses and URLs somebody other than the operator may make this machine connect to. Pure: names are resolved
- * elsewhere, and every address that comes of it is asked about here. What cannot be read is refused.
+ * Targets that users other than the operator may choose (SSRF). Pure: callers resolve names and check every address.
+ * Invalid ones are rejected.
  */
 
-/** `private`: the networks that an operator may open to others, and this machine. `forbidden`: nobody's to choose. */
+/** `private`: networks that an operator may allow, and the local machine. `forbidden`: never allowed. */
 export type AddressKind = 'public' | 'private' | 'forbidden'
 
 export interface TargetRule {
@@ -108,9 +107,9 @@ export interface TargetRule {
 /** Which kinds of address a connection may go to. */
 export type Reach = 'public' | 'private' | 'both'
 
-/** The names that `ipaddr.js` has for what an operator may open. Link-local is not among them: metadata lives there. */
+/** Names in `ipaddr.js` of private networks. Without link-local, which has metadata services. */
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(['private', 'uniqueLocal', 'loopback', 'carrierGradeNat'])
-/** Services of cloud platforms for the machines inside, where the ranges would not refuse them. */
+/** Internal services of cloud platforms that the ranges do not exclude. */
 const PLATFORM_SERVICES = [
   '168.63.129.16', // Azure
   '100.100.100.200', // Alibaba Cloud
@@ -121,7 +120,7 @@ const PLATFORM_SERVICES = [
 ].flatMap((text) => parseAddressRange(text) ?? [])
 /** IPv4-compatible, RFC 4291 2.5.5.1; `ipaddr.js` would read it as `::ffff:a.b.c.d`, which is another address. */
 const IPV4_COMPATIBLE = /^::\d+\./
-/** Global unicast, RFC 4291 2.4: outside of it lie more forms that carry IPv4 addresses. */
+/** Global unicast, RFC 4291 2.4: others include forms with embedded IPv4 addresses. */
 const GLOBAL_IPV6 = { first: 0x2000, mask: 0xe000 }
 /** RFC 5214, 6.1: `…:0000:5efe:a.b.c.d` or `…:0200:5efe:a.b.c.d`, a tunnel to that IPv4 address. */
 const ISATAP = { first: 0, mask: 0xfdff, second: 0x5efe }
@@ -168,24 +167,24 @@ const START = /^https?:\/\/([^/?#]+)/i
 const UNSEEN_OR_BACKSLASH = /[\u0000-\u0020\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff\\]/
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
 const HOST_NAME = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`)
-/** One label alone, or below what no public name server answers for. */
+/** A single label, or a domain without public name servers. */
 const LOCAL_NAME = /^[^.]+$|(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home\.arpa)$/
 
 /**
- * Reads a URL that a tenant wrote. Whoever connects uses the `url` that comes out and never the text: its numbers and
- * letters are in their one plain form. A name in it has yet to be resolved.
- * @returns or, in a verb phrase to follow `The target`, what is wrong. It repeats nothing of the text.
+ * Parses a URL of a tenant. Connect only to the resulting `url`, which is normalized, never to the text. Its name is not
+ * resolved yet.
+ * @returns The URL, or a refusal to follow `The target`, which repeats nothing of the text.
  */
 export function readTarget(text: string, rule: TargetRule): TargetVerdict {
   const misspelt = spellingRefusal(text)
   if (misspelt !== undefined) return { refusal: misspelt }
   const url = URL.parse(text)
-  if (url === null) return { refusal: 'is not a URL that can be read' }
+  if (url === null) return { refusal: 'is not a valid URL' }
   const refusal = endpointRefusal(url, rule)
   return refusal === undefined ? { url } : { refusal }
 }
 
-/** What `URL` would mend or hide without a word, and other readers would read differently. */
+/** Rejects what `URL` would silently repair, and other parsers read differently. */
 function spellingRefusal(text: string): string | undefined {
   if (text.length > MAX_TARGET_LENGTH) return `is longer than ${MAX_TARGET_LENGTH} characters`
   if (UNSEEN_OR_BACKSLASH.test(text)) return 'contains white space, an invisible character or a backslash'
@@ -214,7 +213,7 @@ export function reachInWords(reach: Reach): string {
   return reach === 'both' ? 'public, private or loopback' : reach === 'private' ? 'private or loopback' : 'public'
 }
 
-/** For messages: what would be accepted, as a list of things. */
+/** Describes allowed targets, for messages. */
 export function allowedTargets(rule: TargetRule): string {
   const plain = 'https:// URLs of public hosts on port 443 or 8443'
   const all = rule.allowPrivateNetworks ? `${plain}, http:// and https:// URLs of private or loopback hosts` : plain

@@ -1,6 +1,4 @@
-/* JSON of unknown shape, looked at field by field. */
-
-/** An object of JSON, whatever its fields are. */
+/** A JSON object with unknown fields. */
 export type Json = Readonly<Record<string, unknown>>
 
 export function isRecord(value: unknown): value is Json {
@@ -22,21 +20,16 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * JSON in one spelling: fields sorted by name (UTF-16 code units), no white space, numbers and strings as
- * `JSON.stringify` writes them. Two values have the same text exactly when they are equal as JSON; numbers are compared
- * as they were read, so `1.0` is `1`, and `-0` is `0`.
- * @param value What `JSON.parse` gives. Recurses as deep as it is nested, which the caller has bounded.
+ * Renders canonical JSON: fields sorted by name (UTF-16 code units), no white space, numbers and strings as in
+ * `JSON.stringify`. Equal values have equal texts; `1.0` is `1`, and `-0` is `0`.
+ * @param value A result of `JSON.parse`. Recursion is as deep as its nesting, which the caller has bounded.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(item).join(',')}]`
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(',')}]`
   if (typeof value === 'object' && value !== null) return objectText(value as Readonly<Record<string, unknown>>)
-  if (value === Number.POSITIVE_INFINITY) return '1e999' // what a number beyond the range is read as; not null
+  if (value === Number.POSITIVE_INFINITY) return '1e999' // numbers beyond the range; not null
   if (value === Number.NEGATIVE_INFINITY) return '-1e999'
   return JSON.stringify(value) ?? 'null'
-}
-
-function item(value: unknown): string {
-  return canonicalJson(value)
 }
 
 function objectText(object: Readonly<Record<string, unknown>>): string {

@@ -1,9 +1,9 @@
-/** Longer words are compared by their beginning alone, so that a hostile word costs no more than a long one. */
+/** Only the start of longer words is compared, which bounds the cost of hostile ones. */
 const COMPARED_CHARACTERS = 100
 
 /**
- * The `count` candidates that are most like `word`, nearest first; ties keep the candidates' order.
- * Case does not matter, and a candidate that contains the word, or is contained in it, is nearer than any edit.
+ * Returns the `count` candidates most similar to `word`, nearest first; ties keep the candidates' order.
+ * Ignores case. A candidate that contains the word, or is contained in it, is nearer than any edit.
  */
 export function nearest(word: string, candidates: Iterable<string>, count: number): string[] {
   return ranked(word, candidates)
@@ -11,7 +11,7 @@ export function nearest(word: string, candidates: Iterable<string>, count: numbe
     .map((entry) => entry.candidate)
 }
 
-/** The one candidate that `word` was probably meant to be; undefined when none is near enough to suggest. */
+/** Returns the candidate that `word` probably misspells; undefined when none is near enough. */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   const [best] = ranked(word, candidates)
   const allowed = Math.max(1, Math.floor(Math.min(word.length, COMPARED_CHARACTERS) * 0.4))
@@ -35,7 +35,7 @@ function distance(one: string, other: string): number {
   return editDistance(one, other)
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), each costing 1. */
+/** Insertions, deletions, replacements and swaps of neighbors (optimal string alignment), each at cost 1. */
 function editDistance(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, column) => column)

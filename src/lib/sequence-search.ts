@@ -1,12 +1,12 @@
 /**
- * Finds a part within a whole in time linear in both. `String.prototype.indexOf` is quadratic for a long part that agrees with the whole up to
- * its end: 100 KB sought in 1 MB takes seconds.
+ * Finds a part within a whole in time linear in both. `String.prototype.indexOf` is quadratic for a long part that mismatches
+ * only at its end: finding 100 KB in 1 MB takes seconds.
  */
 
 /** A string, compared by UTF-16 unit, or a list, compared by identity. */
 type Sequence = ArrayLike<unknown>
 
-/** Below this length of the part, what a mismatch costs does not matter. */
+/** Parts below this length are cheap for `indexOf`. */
 const SHORT_PART = 64
 
 /** @returns Starts of all occurrences that do not overlap, from the left. None where `part` is empty. */

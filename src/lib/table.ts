@@ -1,14 +1,14 @@
 export type CsvField = string | number
 
 /**
- * Comma-separated values (RFC 4180): every row, the last one too, ends in CRLF; a field is quoted only where it must
- * be. The first row is the header. Numbers are written as JavaScript does: amounts are better given as text.
+ * Renders comma-separated values (RFC 4180): every row ends in CRLF; fields are quoted where necessary. The first row is the
+ * header. Numbers have JavaScript's format: pass amounts as text.
  */
 export function renderCsv(rows: readonly (readonly CsvField[])[]): string {
   return rows.map((row) => `${row.map(renderField).join(',')}\r\n`).join('')
 }
 
-/** Spreadsheets run what looks like a formula; in front of such text they want an apostrophe. */
+/** Prefixes text that spreadsheets would execute as a formula with an apostrophe. */
 export function harmlessText(text: string): string {
   return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
 }
@@ -18,7 +18,7 @@ function renderField(field: CsvField): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Left-aligned columns, two spaces apart, for terminals; no spaces at the ends of lines. Ends with a line break. */
+/** Renders left-aligned columns, two spaces apart, for terminals, without trailing spaces. Ends with a line break. */
 export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows]
   const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))

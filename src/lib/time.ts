@@ -45,7 +45,7 @@ export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms)
 }
 
-/* Calendar months, UTC, by number from 1970-01: what budgets and allowances are of. */
+/* Calendar months, UTC, by number from 1970-01: periods of budgets and allowances. */
 
 /** @param now Unix milliseconds. */
 export function monthNumber(now: number): number {
@@ -53,7 +53,7 @@ export function monthNumber(now: number): number {
   return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth()
 }
 
-/** Unix milliseconds of the month's first moment. */
+/** Unix milliseconds of the start of a month. */
 export function monthStart(month: number): number {
   return Date.UTC(1970, month, 1)
 }
@@ -73,8 +73,8 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
 }
 
 /**
- * How long an answer asks to wait: `retry-after-ms` (milliseconds, a convention of several API hosts) where it is
- * readable, else `retry-after`.
+ * Reads the wait that a response requests: `retry-after-ms` (milliseconds, a convention of several API hosts) where it is
+ * valid, else `retry-after`.
  * @param headers Lower-case names.
  * @param now Unix milliseconds.
  */
@@ -84,28 +84,28 @@ export function retryAfterMs(headers: Readonly<Record<string, string>>, now: num
   return parseRetryAfter(headers['retry-after'], now)
 }
 
-/** How far a wall clock may be ahead of the time that has passed since it was last believed. */
+/** How far a wall clock may be ahead of the time that has passed since it was last accepted. */
 const TOLERANCE_MS = 1_000
-/** A clock that stays ahead for so long was set right, or the machine was suspended. */
-const BELIEVED_AFTER_MS = 30_000
+/** A clock that stays ahead for so long was corrected, or the machine was suspended. */
+const ACCEPTED_AFTER_MS = 30_000
 
 /**
- * A wall clock that does not follow a jump ahead at once: what a clock says that is wrong for a moment would date everything
- * that must not be earlier afterwards. One that goes back is followed.
+ * A wall clock that delays forward jumps: a momentary wrong time would affect all later records, which must not have an
+ * earlier one. Backward jumps take effect at once.
  * @param wall Unix milliseconds. @param monotonic Milliseconds.
  * @returns Unix milliseconds.
  */
 export function createSteadyClock(wall: () => number, monotonic: () => number): () => number {
-  let believed = { wall: wall(), monotonic: monotonic() }
+  let accepted = { wall: wall(), monotonic: monotonic() }
   let aheadSince: number | undefined
   return () => {
     const read = { wall: wall(), monotonic: monotonic() }
-    const expected = believed.wall + Math.floor(read.monotonic - believed.monotonic)
+    const expected = accepted.wall + Math.floor(read.monotonic - accepted.monotonic)
     const isAhead = read.wall > expected + TOLERANCE_MS
     if (isAhead) aheadSince ??= read.monotonic
-    if (isAhead && read.monotonic - (aheadSince ?? 0) < BELIEVED_AFTER_MS) return expected
+    if (isAhead && read.monotonic - (aheadSince ?? 0) < ACCEPTED_AFTER_MS) return expected
     aheadSince = undefined
-    believed = read
+    accepted = read
     return read.wall
   }
 }

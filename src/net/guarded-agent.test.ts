@@ -289,7 +289,7 @@ test('WH-4 F22: when a target is given, a name that leads inside is refused; one
   await assert.rejects(checkTargetAddresses(url, { ...STRICT, resolve }), {
     code: 'invalid_value',
     param: 'url',
-    message: /^The target has a name that leads to an address that is not public\. Allowed are https:/,
+    message: /^The target has a name that resolves to an address that is not public\. Allowed are https:/,
   })
   await checkTargetAddresses(url, { ...OPEN, resolve })
   await checkTargetAddresses(new URL('https://new.customer.com/'), { ...STRICT, resolve })

@@ -1,6 +1,6 @@
 /**
- * The way out for every connection whose target a tenant chooses: what is connected to is an address that was checked,
- * in the same resolution. Knows nothing of what is sent, nor how long that may take; redirects are answers like any other.
+ * Outbound connections to targets that tenants choose (SSRF): connects only to addresses that it checked in the same
+ * resolution. Knows neither payload nor deadlines; redirects are ordinary responses.
  */
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -16,17 +16,17 @@ import {
   type TargetRule,
 } from '../lib/ip-address.ts'
 
-/** Every address of a name, at least one; rejects otherwise. What it answers is checked, whoever it is. */
+/** Resolves a name to all its addresses, at least one; rejects otherwise. Every address is checked. */
 export type ResolveAddresses = (hostname: string) => Promise<readonly string[]>
 
 export interface TargetOptions extends TargetRule {
-  /** The parameter that the target came in; `url` by default. */
+  /** Parameter of the target (default: `url`). */
   readonly param?: string
 }
 
 export interface ResolvedTargetOptions extends TargetOptions {
   readonly resolve?: ResolveAddresses
-  /** After this long the name is taken as one that does not resolve. */
+  /** Names that take longer count as unresolvable. */
   readonly timeoutMs?: number
 }
 
@@ -34,13 +34,13 @@ export interface GuardedAgentOptions extends TargetRule {
   readonly resolve?: ResolveAddresses
   /** For resolution, connection and TLS together. */
   readonly connectTimeoutMs?: number
-  /** Connections to one origin at a time; without a limit by default. */
+  /** Concurrent connections to one origin (default: no limit). */
   readonly connections?: number
-  /** Certificates (PEM) of the authorities to trust instead of the usual ones. */
+  /** Certificates (PEM) of trusted authorities instead of the default ones. */
   readonly ca?: string
 }
 
-/** Whoever asked to connect is told this; never the address, since internal names are nobody's to explore. */
+/** The target is not allowed. Never names the address: clients must not explore internal names. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError'
   readonly code = 'TARGET_REFUSED'
@@ -48,18 +48,18 @@ export class TargetRefusedError extends Error {
 
 const CONNECT_TIMEOUT_MS = 10_000
 const CHECK_TIMEOUT_MS = 2_000
-/** Node's 250 ms gives up receivers far away, or on another continent with one packet lost. */
+/** Node's default of 250 ms is too short for distant receivers with one lost packet. */
 const ONE_ADDRESS_TIMEOUT_MS = 2_000
-/** However long a receiver asks to keep a connection: once it is closed, the next one is to a name checked again. */
+/** Limits keep-alive, whatever the receiver requests: each new connection checks the name again. */
 const IDLE_MS = 4_000
-/** Response headers beyond this are refused. */
+/** Maximum response headers. */
 const MAX_TARGET_HEADER_BYTES = 16 * 1024
 const NAME_SERVER_TIMEOUT_MS = 2_000
 const NAME_SERVER_TRIES = 2
 
 /**
- * For the moment when a target is given. Looks at the text alone.
- * @throws GatewayError `invalid_value`, which says what is allowed.
+ * Checks the text of a target when a client sets it.
+ * @throws GatewayError `invalid_value`, with the allowed targets.
  */
 export function checkTarget(text: string, options: TargetOptions): URL {
   const verdict = readTarget(text, options)
@@ -68,8 +68,8 @@ export function checkTarget(text: string, options: TargetOptions): URL {
 }
 
 /**
- * For the same moment: what the name of a checked target leads to now. A name that does not resolve passes, since its
- * owner may be about to set it up, and every connection is checked again.
+ * Checks, at the same moment, what the name of a target resolves to. A name that does not resolve passes: its owner may
+ * set it up later, and every connection is checked again.
  */
 export async function checkTargetAddresses(url: URL, options: ResolvedTargetOptions): Promise<void> {
   const hostname = withoutBrackets(url.hostname)
@@ -78,7 +78,7 @@ export async function checkTargetAddresses(url: URL, options: ResolvedTargetOpti
   const addresses = await withinTime(resolve(hostname), options.timeoutMs ?? CHECK_TIMEOUT_MS).catch(() => [])
   const reach = reachOf(url, options)
   if (reach !== undefined && addresses.every((address) => isWithinReach(address, reach))) return
-  throw invalidTarget(`has a name that leads to an address that is not ${reachInWords(reach ?? 'public')}`, options)
+  throw invalidTarget(`has a name that resolves to an address that is not ${reachInWords(reach ?? 'public')}`, options)
 }
 
 function invalidTarget(refusal: string, options: TargetOptions): GatewayError {
@@ -92,7 +92,7 @@ function withoutBrackets(hostname: string): string {
 
 async function withinTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`Nothing within ${timeoutMs} ms.`)), timeoutMs)
+  const timer = setTimeout(() => late.reject(new Error(`No result within ${timeoutMs} ms.`)), timeoutMs)
   try {
     return await Promise.race([work, late.promise])
   } finally {
@@ -101,8 +101,8 @@ async function withinTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 }
 
 /**
- * An agent that connects to nothing but what the rule admits. Its pools and TLS sessions are its own, so that nothing
- * that one rule admitted is ever used under another. HTTP/1.1; deadlines are the callers', by signal.
+ * Creates an agent that connects only to targets of the rule. It shares no pools and TLS sessions, so that connections of one
+ * rule are never used under another. HTTP/1.1; callers set deadlines by signal.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   return new Agent({
@@ -126,7 +126,7 @@ function guardedConnector(options: GuardedAgentOptions): buildConnector.connecto
     const reach = reachOf(target, options)
     const refusal = reach === undefined ? formRefusal() : literalRefusal(target.hostname, reach)
     if (reach !== undefined && refusal === undefined) connectors[reach](target, callback)
-    else process.nextTick(callback, refusal, null) // as a connection that fails would: never before this returns
+    else process.nextTick(callback, refusal, null) // asynchronously, like a failed connection
   }
 }
 
@@ -134,7 +134,7 @@ function formRefusal(): TargetRefusedError {
   return new TargetRefusedError('The target is not https on a port that is allowed.')
 }
 
-/** Node resolves no literals, and so would never ask `lookup` about them. */
+/** Node.js does not call `lookup` for literal addresses. */
 function literalRefusal(hostname: string, reach: Reach): TargetRefusedError | undefined {
   const literal = withoutBrackets(hostname)
   if (isIP(literal) === 0 || isWithinReach(literal, reach)) return undefined
@@ -156,7 +156,7 @@ function connectorWithin(
   })
 }
 
-/** Node connects to what this calls back with and asks nobody else, also where it tries several addresses. */
+/** Node.js connects only to the addresses that this returns, also when it tries several. */
 function guardedLookup(reach: Reach, resolve: ResolveAddresses): LookupFunction {
   return (hostname, { all }, callback) => {
     checkedAddresses(hostname, reach, resolve).then(
@@ -170,7 +170,7 @@ function guardedLookup(reach: Reach, resolve: ResolveAddresses): LookupFunction 
   }
 }
 
-/** One address that is refused refuses the name: an owner of both kinds has no good reason, an attacker has. */
+/** A name with both allowed and forbidden addresses is rejected: only attackers have a reason for it. */
 async function checkedAddresses(
   hostname: string,
   reach: Reach,
@@ -179,7 +179,7 @@ async function checkedAddresses(
   const [first, ...others] = await resolve(hostname)
   if (first === undefined) throw new TargetRefusedError('The name of the target has no address.')
   if (![first, ...others].every((address) => isWithinReach(address, reach))) {
-    throw new TargetRefusedError(`The name of the target leads to an address that is not ${reachInWords(reach)}.`)
+    throw new TargetRefusedError(`The name of the target resolves to an address that is not ${reachInWords(reach)}.`)
   }
   return [withFamily(first), ...others.map(withFamily)]
 }
@@ -188,7 +188,7 @@ function withFamily(address: string): LookupAddress {
   return { address, family: isIP(address) }
 }
 
-/** Names of private networks are often in a file or a directory of the machine's, which only the system looks into. */
+/** Private networks: their names are often in files or directories that only the system resolver reads. */
 function usualResolver({ allowPrivateNetworks }: TargetRule): ResolveAddresses {
   return allowPrivateNetworks ? resolveBySystem : nameServerResolver()
 }
@@ -199,10 +199,10 @@ async function resolveBySystem(hostname: string): Promise<string[]> {
 }
 
 /**
- * Asks name servers alone: no file of this machine's hosts, no search domains, and none of the few threads that the
- * system's resolver would hold while a tenant's name server takes its time.
- * @param servers `address:port`; those of the machine, as they are at each question by default.
- * @param timeoutMs Until a server is asked again.
+ * Queries name servers only: without hosts file and search domains, and without a thread of the system resolver, which a slow
+ * name server of a tenant would block.
+ * @param servers `address:port` (default: the current ones of the machine).
+ * @param timeoutMs Until the next attempt.
  */
 export function nameServerResolver(servers?: readonly string[], timeoutMs = NAME_SERVER_TIMEOUT_MS): ResolveAddresses {
   return async (hostname) => {

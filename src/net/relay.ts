@@ -1,4 +1,4 @@
-/** Streams of other processes, passed on to clients of this one: see `relay-protocol.ts`. */
+/** The relay of resumable streams between the processes of an installation: the protocol, and its client. */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
@@ -8,23 +8,23 @@ import type { SavedAnswer } from '../domain/credit.ts'
 import type { AccountId } from '../domain/ids.ts'
 
 /*
- * How one process of an installation asks another for a stream that runs there: `GET /internal/streams/{completion id}`
- * with the installation's token, the account, and the process that is meant. What is an answer for the client, a stream
- * or an error, is marked as one; any other status is between the processes.
+ * A process requests a stream of another with `GET /internal/streams/{completion id}`, the installation's token, the account
+ * and the instance ID of the other process. Responses for the client, streams and errors, have the header `RELAY_HEADER`;
+ * any other status is for the process.
  */
 
 export const RELAY_PATH = '/internal/streams/'
 export const ACCOUNT_HEADER = 'x-turnpike-account'
 export const INSTANCE_HEADER = 'x-turnpike-instance'
-/** With the value `answer` on what is for the client. */
+/** `answer` on responses for the client. */
 export const RELAY_HEADER = 'x-turnpike-relay'
 
-/** The asked process is not the one that is meant: that one is gone. */
+/** Another process has this address: the requested one is gone. */
 export const ANOTHER_INSTANCE = 410
-/** It knows no such stream: it has ended. */
+/** The stream does not exist, or no longer. */
 export const UNKNOWN_STREAM = 404
 
-/** In constant time, whatever was sent. */
+/** Compares in constant time. */
 export function isToken(authorization: string | undefined, token: string): boolean {
   return timingSafeEqual(digest(authorization ?? ''), digest(`Bearer ${token}`))
 }
@@ -37,17 +37,17 @@ function digest(text: string): Buffer {
 const RELAY_CONNECT_TIMEOUT_MS = 3_000
 /** A process that is silent for longer is gone: it sends a comment every 10 s. */
 const RELAY_SILENCE_MS = 30_000
-/** What a process says of itself when it stops taking connections is in the database by then. */
+/** By then the database has the address that a process removes when it stops accepting connections. */
 const SECOND_LOOK_MS = 250
-/** Of an error answer that is passed on. */
+/** Of an error response. */
 const MAX_ERROR_BYTES = 64 * 1024
 
-/** Where a process is: without an address it lives, but takes no connections; `gone`: its lease is over. */
+/** Address of a process. Undefined: it runs but accepts no connections. `gone`: its lease has ended. */
 export type InstanceAddress = { readonly address: string | undefined } | 'gone'
 
 export interface RelayClientInput {
   readonly token: string
-  /** Rejects when the database is away. */
+  /** Rejects when the database is unavailable. */
   readonly addressOf: (instanceId: string) => Promise<InstanceAddress>
   readonly log: { warn(fields: object, message: string): void }
   readonly silenceMs?: number
@@ -79,35 +79,28 @@ interface RelayTarget {
 }
 
 export function createRelayClient(input: RelayClientInput): RelayClient {
-  // A connection for each: one that was idle may be closed by its process in the moment when it is used.
+  // A new connection for each request: the other process may close an idle one at the moment of its use.
   const agent = new Agent({ connect: { timeout: RELAY_CONNECT_TIMEOUT_MS }, pipelining: 0 })
   return {
     async relay(ask, client) {
       try {
-        const place = await input.addressOf(ask.instanceId)
-        if (place === 'gone') return { kind: 'gone' }
-        if (place.address === undefined) return { kind: 'unreachable' }
-        return await askProcess({ input, agent, address: place.address }, ask, client)
+        const instance = await input.addressOf(ask.instanceId)
+        if (instance === 'gone') return { kind: 'gone' }
+        if (instance.address === undefined) return { kind: 'unreachable' }
+        return await requestStream({ ...input, agent, address: instance.address }, ask, client)
       } catch (error) {
-        return { kind: await meaningOf(error, input, ask) }
+        return { kind: await resultOf(error, input, ask) }
       }
     },
     close: () => agent.destroy(),
   }
 }
 
-interface Asking {
-  readonly input: RelayClientInput
-  readonly agent: Agent
-  readonly address: string
-}
-
-async function askProcess(
-  { input, agent, address }: Asking,
+async function requestStream(
+  { token, log, silenceMs = RELAY_SILENCE_MS, agent, address }: RelayClientInput & { agent: Agent; address: string },
   ask: RelayRequest,
   client: RelayTarget,
 ): Promise<RelayResult> {
-  const { token, silenceMs = RELAY_SILENCE_MS } = input
   const { id, accountId, instanceId, after, signal } = ask
   const response = await request(`${address}${RELAY_PATH}${encodeURIComponent(id)}`, {
     dispatcher: agent,
@@ -123,29 +116,29 @@ async function askProcess(
   })
   const { statusCode: status, headers, body } = response
   if (headers[RELAY_HEADER] === 'answer') {
-    if (status === 200) return await passOn(response, ask, client)
-    return { kind: 'answer', answer: { status, headers: firstValues(headers), body: await errorText(body) } }
+    if (status === 200) return await relayEvents(response, ask, client)
+    return { kind: 'answer', answer: { status, headers: answerHeaders(headers), body: await errorText(body) } }
   }
   await body.dump()
   if (status === UNKNOWN_STREAM) return { kind: 'unknown' }
   if (status === ANOTHER_INSTANCE) return { kind: 'gone' }
-  input.log.warn({ instance: instanceId, status }, 'another process refused to hand over a stream')
+  log.warn({ instance: instanceId, status }, 'another process refused to relay a stream')
   return { kind: 'unreachable' }
 }
 
-/** In whole events, so that words of our own may follow where it breaks off. */
-async function passOn(
+/** Relays complete events only, so that an error event can follow where the stream breaks off. */
+async function relayEvents(
   { headers, body }: Dispatcher.ResponseData,
   ask: RelayRequest,
   client: RelayTarget,
 ): Promise<RelayResult> {
-  const own = ask.headers(firstValues(headers))
+  const own = ask.headers(answerHeaders(headers))
   client.expectStream(() => own)
   const decoder = new StringDecoder('utf8')
   let rest = ''
   try {
     for await (const bytes of body) {
-      rest += decoder.write(bytes as Buffer) // a body of undici gives buffers
+      rest += decoder.write(bytes as Buffer) // undici yields buffers
       const end = rest.lastIndexOf('\n\n') + 2
       if (end < 2) continue
       const slow = client.write(rest.slice(0, end))
@@ -164,8 +157,8 @@ async function errorText(body: Dispatcher.ResponseData['body']): Promise<string>
   return text.slice(0, MAX_ERROR_BYTES)
 }
 
-/** Nobody listens where it listened: it is gone, unless it has said meanwhile that it takes no more connections. */
-async function meaningOf(
+/** A process that refuses connections is gone, unless the database shows that it stopped accepting them. */
+async function resultOf(
   error: unknown,
   { addressOf, log }: RelayClientInput,
   { instanceId, signal }: RelayRequest,
@@ -173,12 +166,12 @@ async function meaningOf(
   if (signal.aborted) return 'cut'
   const code = codeOf(error)
   if (CUT.has(code)) return 'cut'
-  log.warn({ instance: instanceId, code }, 'another process that runs a stream could not be reached')
+  log.warn({ instance: instanceId, code }, 'could not reach another process that runs a stream')
   if (code !== 'ECONNREFUSED') return 'unreachable'
   await pause(SECOND_LOOK_MS)
-  const place = await addressOf(instanceId).catch(() => undefined)
-  if (place === undefined) return 'unreachable'
-  return place === 'gone' || place.address !== undefined ? 'gone' : 'unreachable'
+  const instance = await addressOf(instanceId).catch(() => undefined)
+  if (instance === undefined) return 'unreachable'
+  return instance === 'gone' || instance.address !== undefined ? 'gone' : 'unreachable'
 }
 
 const CUT: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
@@ -187,15 +180,20 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-const OF_ANSWERS: ReadonlySet<string> = new Set(['content-type', 'retry-after', 'retry-after-ms', 'x-should-retry'])
+const RELAYED_HEADERS: ReadonlySet<string> = new Set([
+  'content-type',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+])
 
-/** What belongs to the answer: limits, ids and the connection are of this request. */
-function firstValues(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+/** Returns the headers of the answer: limits, IDs and connection belong to this request. */
+function answerHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
   const first: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
-    const belongs = OF_ANSWERS.has(name) || (name.startsWith('x-turnpike-') && name !== RELAY_HEADER)
-    if (value !== undefined && belongs) first[name] = [value].flat()[0] ?? ''
+    const isRelayed = RELAYED_HEADERS.has(name) || (name.startsWith('x-turnpike-') && name !== RELAY_HEADER)
+    if (value !== undefined && isRelayed) first[name] = [value].flat()[0] ?? ''
   }
   return first
 }

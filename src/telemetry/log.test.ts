@@ -57,7 +57,7 @@ test('OVL-1: lines that nobody reads take 16 MiB, and more are dropped: the serv
 test('TM15: impossible usage is warned of once a minute for each provider and model, with how often it came', () => {
   let now = 0
   const lines: object[] = []
-  const stop = warnOfBoundedUsage({ log: { warn: (fields) => lines.push(fields) }, clock: () => now })
+  const stop = warnOfBoundedUsage({ warn: (fields) => lines.push(fields) }, () => now)
   const tell = (provider: string, reported?: CompletionSignal['reported']): void => {
     const record = completionRecord({
       id: 'chatcmpl-1' as CompletionId,

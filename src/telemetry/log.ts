@@ -46,14 +46,8 @@ export async function openLog({ level, terminal }: { level: string; terminal: bo
   return { log: logTo(stream, level), flush: () => flushed(out) }
 }
 
-interface Sink {
-  readonly stream: DestinationStream
-  /** The time now, as ISO 8601. */
-  readonly time: () => string
-}
-
-/** The stream of each log, for lines that bypass `pino`. */
-const sinks = new WeakMap<Log, Sink>()
+/** The stream of each log, and its clock as ISO 8601, for lines that bypass `pino`. */
+const sinks = new WeakMap<Log, { readonly stream: DestinationStream; readonly time: () => string }>()
 
 function logTo(stream: DestinationStream, level: string): Log {
   const time = createIsoClock()
@@ -92,7 +86,7 @@ const INFO = 30
 /** Logs one line per completion. @returns Unsubscribes. */
 export function logCompletions(log: Log): () => void {
   const sink = sinks.get(log)
-  if (sink === undefined) throw new Error('completions need a log that `openLog` opened')
+  if (sink === undefined) throw new Error('logCompletions requires a log that openLog opened')
   const { stream, time } = sink
   function write(message: unknown): void {
     if (log.isLevelEnabled('info')) stream.write(completionLine(message as CompletionSignal, time()))
@@ -150,21 +144,17 @@ function reasonOf(cause: unknown): string | undefined {
 
 export const WARN_EVERY_MS = 60_000
 
-interface Occurrences {
-  /** Since the last warning. */
-  count: number
-  warnedAt: number
-}
-
-interface WarningInput {
-  readonly log: { warn(fields: object, message: string): void }
-  /** Monotonic milliseconds. */
-  readonly clock?: () => number
-}
-
-/** Warns once a minute per provider and model of reported usage outside the possible range. @returns Unsubscribes. */
-export function warnOfBoundedUsage({ log, clock = () => performance.now() }: WarningInput): () => void {
-  const occurrences = new Map<string, Occurrences>() // providers and models are the operator's: few
+/**
+ * Warns once a minute per provider and model of reported usage outside the possible range.
+ * @param clock Monotonic milliseconds.
+ * @returns Unsubscribes.
+ */
+export function warnOfBoundedUsage(
+  log: { warn(fields: object, message: string): void },
+  clock = () => performance.now(),
+): () => void {
+  /** With the count since the last warning. Few: the operator configures providers and models. */
+  const occurrences = new Map<string, { count: number; warnedAt: number }>()
   function note(message: unknown): void {
     const { record, reported } = message as CompletionSignal
     if (reported === undefined) return
@@ -175,15 +165,12 @@ export function warnOfBoundedUsage({ log, clock = () => performance.now() }: War
     known.count += 1
     if (clock() - known.warnedAt < WARN_EVERY_MS) return
     const charged = { promptTokens, completionTokens }
-    const fields = { provider, model, count: known.count, id, reported: totalsOf(reported), charged }
+    const totals = { promptTokens: reported.promptTokens, completionTokens: reported.completionTokens }
+    const fields = { provider, model, count: known.count, id, reported: totals, charged }
     log.warn(fields, 'a provider reported usage outside the possible range of the request')
     known.count = 0
     known.warnedAt = clock()
   }
   subscribe(COMPLETION_CHANNEL, note)
   return () => void unsubscribe(COMPLETION_CHANNEL, note)
-}
-
-function totalsOf({ promptTokens, completionTokens }: NonNullable<CompletionSignal['reported']>): object {
-  return { promptTokens, completionTokens }
 }

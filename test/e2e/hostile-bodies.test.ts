@@ -15,7 +15,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import type { Scope } from '../../src/domain/identity/caller.ts'
 import { createAccount } from '../../src/features/accounts/queries.ts'
 import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
-import { bodyCaps } from '../../src/http/body-budget.ts'
+import { bodyCaps } from '../../src/http/request-body.ts'
 import { currentLocation, openLocation, testIds } from '../support/database.ts'
 import type { AssaultOrder } from '../support/http/hostile-client.ts'
 

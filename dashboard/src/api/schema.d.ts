@@ -67,7 +67,7 @@ export interface paths {
     "/v1/chat/completions": {
         /**
          * Create a chat completion
-         * @description Routes the request to a provider by its model ID. With `stream: true` the answer is an event stream of chunks that ends with `data: [DONE]`; a failure after it began is an event with `error`, then `[DONE]`. With an `Idempotency-Key` a repeat gets the answer of the first, and costs nothing. Events of a stream then have an `id`; a repeat with `Last-Event-ID` gets those that follow it, also while the first still runs.
+         * @description Routes the request to a provider by its model ID. With `stream: true` the response is an event stream of chunks that ends with `data: [DONE]`; a failure after its start is an event with `error`, then `[DONE]`. With an `Idempotency-Key` a repeat gets the answer of the first request, free of charge. Events of such a stream have an `id`; a repeat with `Last-Event-ID` gets the events after it, even while the first request still runs.
          */
         post: operations["postChatCompletions"];
     };
@@ -752,7 +752,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": {
@@ -763,7 +763,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": {
@@ -822,7 +822,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": {
@@ -833,7 +833,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": {
@@ -866,7 +866,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": {
@@ -877,7 +877,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": {
@@ -902,7 +902,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": {
@@ -913,7 +913,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": {
@@ -963,13 +963,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -985,13 +985,13 @@ export interface operations {
             /** @description Response to a form: `Location` is the next page. */
             303: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -1049,13 +1049,13 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -1151,13 +1151,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -1552,13 +1552,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -1941,13 +1941,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2009,13 +2009,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2083,13 +2083,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2146,13 +2146,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2174,13 +2174,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2251,13 +2251,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2355,13 +2355,13 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2447,13 +2447,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2611,13 +2611,13 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2748,13 +2748,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2792,13 +2792,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2865,13 +2865,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -2933,13 +2933,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3009,13 +3009,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3072,13 +3072,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3182,13 +3182,13 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3226,13 +3226,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3281,13 +3281,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3337,13 +3337,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3386,13 +3386,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3431,13 +3431,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3487,13 +3487,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3532,13 +3532,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3603,13 +3603,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3705,13 +3705,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3726,7 +3726,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
                 cursor?: string;
-                /** @description By model. */
+                /** @description By name. */
                 order?: "asc" | "desc";
             };
         };
@@ -3752,13 +3752,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3789,13 +3789,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3843,13 +3843,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3879,13 +3879,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3937,13 +3937,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -3988,13 +3988,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4012,13 +4012,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4059,13 +4059,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4083,13 +4083,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4129,13 +4129,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4185,13 +4185,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4239,13 +4239,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4263,13 +4263,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4349,13 +4349,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4407,13 +4407,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4431,13 +4431,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4528,13 +4528,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4637,13 +4637,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4719,13 +4719,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4743,13 +4743,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4837,13 +4837,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4919,13 +4919,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -4986,13 +4986,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5070,13 +5070,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5097,13 +5097,13 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5135,13 +5135,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5219,13 +5219,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5284,13 +5284,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5359,13 +5359,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5383,13 +5383,13 @@ export interface operations {
             /** @description Success. */
             204: {
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5456,13 +5456,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5522,13 +5522,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5600,13 +5600,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5669,13 +5669,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5733,13 +5733,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5798,13 +5798,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5844,13 +5844,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5914,13 +5914,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5961,13 +5961,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
@@ -5989,13 +5989,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The gateway rejected the request; `error.code` says why. */
+            /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway or a provider failed; `error.type` says whether to retry. */
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];

@@ -4,7 +4,7 @@
  */
 import { Socket } from 'node:net'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
-import { createLruCache } from '../../lib/lru-cache.ts'
+import { createLruCache } from '../../lib/collections.ts'
 import type { BatchStatement } from '../database.ts'
 import { CUSTOM_PLAN } from '../dialect.ts'
 import { databaseUnavailable, isConnectionLost, isTransactionConflict, postgresFailure } from '../failure.ts'

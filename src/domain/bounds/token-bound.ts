@@ -8,7 +8,7 @@
  * tokens in three letters. What is not in the measured classes counts as a token a byte, which is the most that a
  * tokenizer with byte fallback makes of it.
  */
-import { createLruCache, memoize } from '../../lib/lru-cache.ts'
+import { createLruCache, memoize } from '../../lib/collections.ts'
 import { EXPANDING, PAIRS, SINGLES, TRIPLES, WORDS } from './token-vocabulary.ts'
 
 const LOWER = 1

@@ -1,46 +1,46 @@
 import type { AccountId, KeyId, UserId } from '../ids.ts'
 import type { NanoUsd } from '../money.ts'
 
-/** What a key may spend in a calendar month, UTC; undefined: no budget of its own. */
+/** Monthly budget of a key (calendar month, UTC); undefined: none of its own. */
 export interface KeyBudget {
   readonly keyId: KeyId
   readonly nanoUsd: NanoUsd | undefined
 }
 
-/** Who makes a request, as far as any part of Turnpike needs to know. */
+/** The authenticated client of a request. */
 export interface Caller {
   /** An API key, an access token of a connected device, or a person's session in the dashboard. */
   readonly kind: 'key' | 'token' | 'session'
   readonly accountId: AccountId
-  /** What usage is booked on: the key; the device's id of a token; the user's id of a session. */
+  /** ID under which usage is recorded: of the key, of the device of a token, of the user of a session. */
   readonly keyId: KeyId
-  /** Who is behind a token or a session. */
+  /** The user of a token or session. */
   readonly userId: UserId | undefined
-  /** That person's role in the account, as it is now. */
+  /** Current role of the user in the account. */
   readonly role: Role | undefined
   readonly plan: string
   /** Model IDs this credential may use; undefined: all. */
   readonly models: ReadonlySet<string> | undefined
-  /** Requests a minute of this key and of the keys above it; undefined: the plan's alone. */
+  /** Requests a minute of this key and its ancestors; undefined: only the plan limits them. */
   readonly requestsPerMinute: number | undefined
-  /** Whose requests these are counted among: the topmost limited key above this one. Undefined: `keyId`. */
+  /** Key whose rate limit counts the requests: the topmost limited ancestor. Undefined: `keyId`. */
   readonly rateKeyId?: KeyId | undefined
-  /** What this key may spend in a calendar month, UTC, beside the account's own budget; undefined: no budget of its own. */
+  /** Budget of this key (calendar month, UTC), besides that of the account; undefined: none. */
   readonly monthlyBudgetNanoUsd: NanoUsd | undefined
-  /** The keys above this one, the nearest first: what it spends counts against their budgets, too. Undefined: none. */
+  /** Ancestors, the nearest first: usage also counts against their budgets. Undefined: none. */
   readonly ancestors?: readonly KeyBudget[] | undefined
-  /** The key, or one above it, has a budget, models, a rate or an expiry: it cannot manage keys or members. */
+  /** The key or an ancestor has a budget, models, a rate or an expiry: it cannot manage keys or members. */
   readonly isLimited?: boolean | undefined
-  /** Rights of this credential; full access is already spelled out here. */
+  /** Rights of this credential; full access is expanded. */
   readonly scopes: ReadonlySet<Right>
 }
 
 /*
- * Rights: the one table. A route names the right it needs (`config.scope`), an API key or a token has
- * some of them as scopes, a member has those of the role. `docs/members.md` and the matrix test are made from it.
+ * The table of rights. A route requires a right (`config.scope`); keys and tokens have rights as scopes, members by their
+ * role. `docs/members.md` and the matrix test are generated from it.
  */
 
-/** What keys and tokens can be limited to. `operator` is beyond the account: never implied by an empty list. */
+/** Scopes of keys and tokens. `operator` exceeds the account: an empty list does not imply it. */
 export const SCOPES = [
   'chat',
   'models:read',
@@ -58,27 +58,22 @@ export type Scope = (typeof SCOPES)[number]
 export const ROLES = ['owner', 'admin', 'developer', 'billing'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Rights beyond the scopes: a key has them with full access, or with what implies them (`IMPLIED`); a token never. */
+/** Rights without a scope: keys have them with full access or by `IMPLIED`, tokens never. */
 export const MEMBER_RIGHTS = ['members:read', 'audit', 'devices'] as const
 export type Right = Scope | (typeof MEMBER_RIGHTS)[number]
 
-interface RightEntry {
-  /** In plain words, for pages and documentation: "It may …". */
-  readonly may: string
-  readonly roles: readonly Role[]
-}
-
-/** What makes credentials and members. A key that is limited in any way never has these, whatever its scopes say. */
+/** Rights that create credentials and members. Limited keys never have them, whatever their scopes. */
 export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members'])
 
-/** Rights without a scope of their own that a scope brings: what every member has, a key that invites them has as well. */
+/** Rights that a scope implies: a key that invites members has the rights of every member. */
 export const IMPLIED: Readonly<Partial<Record<Scope, readonly Right[]>>> = { members: ['members:read', 'devices'] }
 
 const ALL = ROLES
 const BUILDERS = ['owner', 'admin', 'developer'] as const
 const MANAGERS = ['owner', 'admin'] as const
 
-export const RIGHTS: Readonly<Record<Right, RightEntry>> = {
+/** `may` continues "It can", for pages and documentation. */
+export const RIGHTS: Readonly<Record<Right, { readonly may: string; readonly roles: readonly Role[] }>> = {
   chat: { may: 'call models, at the account’s cost', roles: BUILDERS },
   'models:read': { may: 'list models and prices', roles: ALL },
   'usage:read': { may: 'read usage and requests', roles: ALL },
@@ -96,13 +91,12 @@ export const RIGHTS: Readonly<Record<Right, RightEntry>> = {
 
 const ROLE_RIGHTS = new Map(ROLES.map((role) => [role, rightsWith(role)]))
 
-/** What a member of this role may do; `operator` comes only with the first account's owner. */
+/** Returns the rights of a role; only the owner of the first account has `operator`. */
 export function rightsOfRole(role: Role, { operator = false } = {}): ReadonlySet<Right> {
   const rights = ROLE_RIGHTS.get(role) ?? new Set()
   return operator ? new Set([...rights, 'operator']) : rights
 }
 
 function rightsWith(role: Role): ReadonlySet<Right> {
-  // (`Object.keys` forgets whose keys they are)
   return new Set((Object.keys(RIGHTS) as Right[]).filter((right) => RIGHTS[right].roles.includes(role)))
 }

@@ -1,6 +1,6 @@
 /**
- * The form of keys and tokens: a prefix that scanners find, 40 random base-62 characters (238 bits), and 6 characters of
- * checksum, which let a mistyped or invented one be refused without asking the database. `docs/keys.md` describes it.
+ * The format of keys and tokens: a prefix for secret scanners, 40 random base-62 characters (238 bits), and a checksum of 6
+ * characters, so that mistyped or invented ones are rejected without a query. `docs/keys.md` describes it.
  */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -14,7 +14,7 @@ export interface SecretForm {
   readonly pattern: RegExp
   /** @param randomText Unpredictable base-62 text of the requested length. */
   mint(randomText: (length: number) => string): string
-  /** True for text of the right form whose checksum is right; it may never have been issued. */
+  /** Whether format and checksum are valid; the secret may never have been issued. */
   isWellFormed(secret: string): boolean
 }
 
@@ -33,7 +33,7 @@ export function secretForm(prefix: string): SecretForm {
   }
 }
 
-/** What is stored instead of the secret: its SHA-256. */
+/** The SHA-256 that is stored instead of the secret. */
 export function secretHash(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer')
 }

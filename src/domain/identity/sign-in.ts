@@ -1,34 +1,34 @@
-/** What the pages of sign-in and activation need of sessions, people and devices. Implemented by features, connected by `app.ts`. */
+/** Ports of the sign-in and activation pages to sessions, people and devices. Implemented by features, connected by `app.ts`. */
 import type { AccountId, SessionId, UserId } from '../ids.ts'
 import type { Role, Scope } from './caller.ts'
 
-/** Where a request of a browser comes from, for lists that people look at. */
+/** Origin of a request, for lists of sessions and events. */
 export interface Origin {
   readonly address: string
   readonly userAgent: string | undefined
   readonly requestId: string
 }
 
-/** A browser that is signed in, by its cookie. */
+/** The session of a signed-in browser, found by its cookie. */
 export interface BrowserSession {
   readonly id: SessionId
   readonly userId: UserId
   readonly email: string
   readonly name: string
-  /** The account that it acts in. */
+  /** The current account. */
   readonly accountId: AccountId
   readonly accountName: string
   readonly role: Role
-  /** Unix milliseconds of the sign-in itself. */
+  /** Unix milliseconds of the sign-in. */
   readonly signedInAt: number
 }
 
 export interface SessionsPort {
   /** Undefined: not signed in. @param cookies The `Cookie` header. */
   find(cookies: string | undefined): Promise<BrowserSession | undefined>
-  /** Begins a session, always under a new id. @returns the value of `Set-Cookie`. */
+  /** Begins a session with a new ID. @returns The value of `Set-Cookie`. */
   start(who: { readonly userId: UserId; readonly accountId: AccountId }, origin: Origin): Promise<string>
-  /** Ends it everywhere within 30 s. @returns the value of `Set-Cookie` that removes the cookie. */
+  /** Ends a session, in all processes within 30 s. @returns The value of `Set-Cookie` that removes the cookie. */
   end(session: BrowserSession, origin: Origin): Promise<string>
 }
 
@@ -44,13 +44,13 @@ export interface ActivationRequest {
   readonly requestedAt: number
   readonly expiresAt: number
   readonly scopes: readonly Scope[]
-  /** It will be able to come back without asking, by a refresh token. */
+  /** It gets a refresh token. */
   readonly offline: boolean
 }
 
 export type ActivationLookup =
   | { readonly kind: 'found'; readonly request: ActivationRequest }
-  /** Wrong, expired, or decided already, without saying which. */
+  /** Wrong, expired, or already decided. */
   | { readonly kind: 'unknown' }
   | ActivationBlock
 
@@ -61,9 +61,9 @@ export interface ActivationBlock {
 }
 
 export interface ActivationPort {
-  /** @param typed The code as somebody typed it: case, spaces and dashes do not matter. A wrong one counts as a guess. */
+  /** @param typed The code as typed; ignores case, spaces and dashes. A wrong one counts as a guess. */
   find(typed: string, who: { readonly session: BrowserSession; readonly origin: Origin }): Promise<ActivationLookup>
-  /** @returns false where the request is gone meanwhile: expired, or decided in another window. A wrong code is a guess. */
+  /** @returns False if the request has expired or been decided in another window. A wrong code counts as a guess. */
   decide(
     userCode: string,
     decision: { readonly approve: boolean; readonly session: BrowserSession; readonly origin: Origin },
@@ -72,12 +72,12 @@ export interface ActivationPort {
 
 /** A way to sign in, for the buttons of a page. */
 export interface SignInChoice {
-  /** `/auth/` and this begins it. */
+  /** Part of the path `/auth/…` that begins the sign-in. */
   readonly slug: string
   readonly name: string
 }
 
-/** What becomes of somebody whom an identity provider or a link has vouched for. */
+/** Result of a sign-in that an identity provider or a link has verified. */
 export type Arrival =
   | { readonly kind: 'member'; readonly userId: UserId; readonly accountId: AccountId }
   /** Known, but a member of no account, and not invited. */
@@ -87,15 +87,15 @@ export type Arrival =
 /** Implemented by `features/members`. */
 export interface PeoplePort {
   /**
-   * Finds or makes the person of a verified identity. The first of an installation becomes the owner of its first account;
-   * with an invitation, a member of the account that invites.
+   * Finds or creates the person of a verified identity. The first person becomes the owner of the first account; one with an
+   * invitation becomes a member of the inviting account.
    */
   arrive(identity: VouchedIdentity, origin: Origin & { readonly invitation: string | undefined }): Promise<Arrival>
-  /** The owner of the account of a one-time link, who is made if there is none. */
+  /** Finds or creates the owner of the account of a one-time link. */
   ownerOf(accountId: AccountId, origin: Origin): Promise<Arrival>
 }
 
-/** A person as an identity provider reports them, after every check. */
+/** A person as verified by an identity provider. */
 export interface VouchedIdentity {
   readonly issuer: string
   readonly subject: string

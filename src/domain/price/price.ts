@@ -1,8 +1,9 @@
 /**
- * What a request costs under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all whole
+ * The charge for a request under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all whole
  * numbers; a sum is rounded up to the next nano-dollar once. Only this file multiplies tokens by prices, for settlements,
  * holds, corrections, audits and the arithmetic that customers see.
  */
+import { canonicalJson } from '../../lib/json.ts'
 import type { NanoUsd } from '../money.ts'
 import {
   type AppliedRates,
@@ -77,7 +78,7 @@ export function chargeByRule(usage: ChargeableUsage, price: Price): Pick<PricedU
 /** The name of the price itself, where nothing else applied. */
 export const BASE_RULE = 'base'
 
-/** Undefined where the price or the usage has more to it than fresh, cached, written and generated tokens. */
+/** Undefined for prices with conditions, and usage with other than fresh, cached, written and generated tokens. */
 function chargePlain(usage: ChargeableUsage, price: Price): NanoUsd | undefined {
   if (hasConditions(price) || hasSeldomClasses(usage)) return undefined
   if (usage.reasoning && price.reasoningOutputMicroUsd !== undefined) return undefined
@@ -157,7 +158,7 @@ function inputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): re
   return lines.sort((one, other) => INPUT_ORDER.indexOf(one.kind) - INPUT_ORDER.indexOf(other.kind))
 }
 
-/** In which lines are shown. */
+/** Order of the lines. */
 const INPUT_ORDER: readonly TokenKind[] = [
   'input',
   'cached_input',
@@ -202,4 +203,108 @@ function feeLines(usage: ChargeableUsage, { perRequestNanoUsd, perImageNanoUsd, 
 function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0 }: ChargeableUsage, { names }: AppliedRates): string {
   const lifetimes = [...(cacheWrite1h > 0 ? ['cache_write_1h'] : []), ...(cacheWrite12h > 0 ? ['cache_write_12h'] : [])]
   return [...names, ...lifetimes].join('+') || BASE_RULE
+}
+
+/* Prices and usage as the database stores them: common fields in columns, the others as JSON. */
+
+/** The columns of `price_version`. */
+export interface StoredPrice {
+  readonly input_micro_usd: number
+  readonly output_micro_usd: number
+  readonly cached_input_micro_usd: number | null
+  readonly cache_write_micro_usd: number | null
+  /** The other fields of `Price`, as canonical JSON; null: it has none. */
+  readonly tariff: string | null
+}
+
+export function storePrice(price: Price): StoredPrice {
+  return {
+    input_micro_usd: price.inputMicroUsd,
+    output_micro_usd: price.outputMicroUsd,
+    cached_input_micro_usd: price.cachedInputMicroUsd ?? null,
+    cache_write_micro_usd: price.cacheWriteMicroUsd ?? null,
+    tariff: tariffText(price) ?? null,
+  }
+}
+
+/** The price that `storePrice` was given. */
+export function readStoredPrice(stored: StoredPrice): Price {
+  // Only `storePrice` writes the column.
+  const more = stored.tariff === null ? {} : (JSON.parse(stored.tariff) as Partial<Price>)
+  return {
+    ...more,
+    inputMicroUsd: stored.input_micro_usd,
+    outputMicroUsd: stored.output_micro_usd,
+    cachedInputMicroUsd: stored.cached_input_micro_usd ?? undefined,
+    cacheWriteMicroUsd: stored.cache_write_micro_usd ?? undefined,
+  }
+}
+
+/** Returns the fields of a price without columns of their own, as canonical JSON; undefined: it has none. */
+export function tariffText(price: Price): string | undefined {
+  const four = {
+    inputMicroUsd: undefined,
+    outputMicroUsd: undefined,
+    cachedInputMicroUsd: undefined,
+    cacheWriteMicroUsd: undefined,
+  }
+  const text = canonicalJson({ ...price, ...four })
+  return text === '{}' ? undefined : text
+}
+
+/** The column `usage_detail`: classes of usage that few completions have. */
+export type UsageDetail = Omit<ChargeableUsage, 'prompt' | 'completion' | 'cached' | 'cacheWrite' | 'reasoning' | 'at'>
+
+/** Undefined: no such usage. */
+export function usageDetailOf(usage: ChargeableUsage): UsageDetail | undefined {
+  const { serviceTier, calls, serverTools } = usage
+  let detail: { -readonly [Name in keyof UsageDetail]: UsageDetail[Name] } | undefined
+  for (const name of COUNTS) {
+    const tokens = usage[name]
+    if (tokens) detail = { ...detail, [name]: tokens }
+  }
+  if (serviceTier !== undefined) detail = { ...detail, serviceTier }
+  if (serverTools !== undefined) detail = { ...detail, serverTools }
+  if (calls !== undefined && calls > 1) detail = { ...detail, calls }
+  return detail
+}
+
+const COUNTS = [
+  'cacheWrite1h',
+  'cacheWrite12h',
+  'audioInput',
+  'cachedAudio',
+  'audioOutput',
+  'imageOutput',
+  'images',
+] as const satisfies readonly (keyof UsageDetail)[]
+
+/** As JSON; undefined: null in its column. */
+export function usageDetailText(detail: UsageDetail | undefined): string | undefined {
+  return detail === undefined ? undefined : JSON.stringify(detail)
+}
+
+/** The columns of a completion that determine its charge. */
+interface StoredUsage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cached_tokens: number | null
+  readonly cache_write_tokens: number | null
+  readonly reasoning_tokens: number | null
+  readonly usage_detail: string | null
+  readonly created_at: number
+}
+
+/** Returns the usage that a completion was charged for. Its row was created at admission. */
+export function readStoredUsage(row: StoredUsage): ChargeableUsage {
+  return {
+    // Only `usageDetailText` writes the column.
+    ...(row.usage_detail === null ? {} : (JSON.parse(row.usage_detail) as UsageDetail)),
+    prompt: row.prompt_tokens,
+    completion: row.completion_tokens,
+    cached: row.cached_tokens ?? undefined,
+    cacheWrite: row.cache_write_tokens ?? undefined,
+    reasoning: row.reasoning_tokens ?? undefined,
+    at: row.created_at,
+  }
 }

@@ -31,7 +31,7 @@ export type RateOverrides = { readonly [Name in keyof TokenRates]?: number | und
 export interface PriceTier extends RateOverrides {
   /** Of one provider call; the prompt has to exceed it. */
   readonly abovePromptTokens: number
-  /** `request`: prices the whole request. `excess`: the prompt's tokens above the threshold, and the output. */
+  /** `request`: prices the whole request. `excess`: only prompt tokens above the threshold, and the output. */
   readonly appliesTo: 'request' | 'excess'
 }
 
@@ -64,8 +64,8 @@ export interface Price extends TokenRates {
 }
 
 /**
- * What is charged for; absent is none. `prompt` includes cached, written and audio input, `completion` includes
- * reasoning, audio and image output. A part beyond its whole is cut to it: no token is charged twice.
+ * Chargeable usage; absent means none. `prompt` includes cached, written and audio input, `completion` includes reasoning,
+ * audio and image output. A part is limited to its whole: no token is charged twice.
  */
 export interface ChargeableUsage {
   readonly prompt: number
@@ -92,22 +92,9 @@ export interface ChargeableUsage {
   readonly serviceTier?: string | undefined
   /** Provider calls that the figures add up, 1 unless given: a prompt's length is that of one. */
   readonly calls?: number | undefined
-  /** Of admission, Unix milliseconds: which discount applies. Absent: none. */
+  /** Time of admission, Unix milliseconds, which selects the discount. Absent: none. */
   readonly at?: number | undefined
 }
-
-export type TokenKind =
-  | 'input'
-  | 'cached_input'
-  | 'cache_write'
-  | 'cache_write_1h'
-  | 'cache_write_12h'
-  | 'audio_input'
-  | 'cached_audio_input'
-  | 'output'
-  | 'reasoning_output'
-  | 'audio_output'
-  | 'image_output'
 
 /** The rates of a request: those of all its tokens, and those of prompt tokens above thresholds. */
 export interface AppliedRates {
@@ -132,7 +119,7 @@ export function applicableRates(usage: ChargeableUsage, price: Price): AppliedRa
   return { ...withTiers(override(override(price, discount), service), exceeded), names }
 }
 
-/** The tiers that a service tier's requests are under. */
+/** The tiers of requests in a service tier. */
 function tiersOf(price: Price, service: ServiceTierRates | undefined): readonly PriceTier[] {
   return service?.tiers ?? price.tiers ?? []
 }
@@ -145,7 +132,7 @@ export function withTiers(base: TokenRates, exceeded: readonly PriceTier[]): Omi
   return { rates, excess: above.reverse() }
 }
 
-/** Names are the provider's: one that every object has is none of the price's. */
+/** Names come from providers: inherited properties of objects are not service tiers. */
 export function serviceTierOf({ serviceTiers }: Price, name: string | undefined): ServiceTierRates | undefined {
   if (serviceTiers === undefined || name === undefined) return undefined
   return Object.hasOwn(serviceTiers, name) ? serviceTiers[name] : undefined
@@ -179,41 +166,37 @@ export function override(base: TokenRates, over: RateOverrides | undefined): Tok
   }
 }
 
-/** Rates of all classes, absent ones resolved. */
+const writtenFor1h = ({
+  inputMicroUsd,
+  cacheWriteMicroUsd = inputMicroUsd,
+  cacheWrite1hMicroUsd,
+}: TokenRates): number => cacheWrite1hMicroUsd ?? cacheWriteMicroUsd
+
+/** The rate of each class of tokens, absent ones resolved. */
+const RATES = {
+  input: (rates: TokenRates): number => rates.inputMicroUsd,
+  cached_input: (rates: TokenRates): number => rates.cachedInputMicroUsd ?? rates.inputMicroUsd,
+  cache_write: (rates: TokenRates): number => rates.cacheWriteMicroUsd ?? rates.inputMicroUsd,
+  cache_write_1h: writtenFor1h,
+  cache_write_12h: (rates: TokenRates): number => rates.cacheWrite12hMicroUsd ?? writtenFor1h(rates),
+  audio_input: (rates: TokenRates): number => rates.audioInputMicroUsd ?? rates.inputMicroUsd,
+  cached_audio_input: (rates: TokenRates): number => rates.cachedAudioInputMicroUsd ?? RATES.cached_input(rates),
+  output: (rates: TokenRates): number => rates.outputMicroUsd,
+  reasoning_output: (rates: TokenRates): number => rates.reasoningOutputMicroUsd ?? rates.outputMicroUsd,
+  audio_output: (rates: TokenRates): number => rates.audioOutputMicroUsd ?? rates.outputMicroUsd,
+  image_output: (rates: TokenRates): number => rates.imageOutputMicroUsd ?? rates.outputMicroUsd,
+}
+export type TokenKind = keyof typeof RATES
+
 export function rateOf(rates: TokenRates, kind: TokenKind): number {
-  const { inputMicroUsd: input, outputMicroUsd: output, cachedInputMicroUsd: cached = input } = rates
-  const { cacheWriteMicroUsd: written = input, cacheWrite1hMicroUsd: written1h = written } = rates
-  switch (kind) {
-    case 'input':
-      return input
-    case 'cached_input':
-      return cached
-    case 'cache_write':
-      return written
-    case 'cache_write_1h':
-      return written1h
-    case 'cache_write_12h':
-      return rates.cacheWrite12hMicroUsd ?? written1h
-    case 'audio_input':
-      return rates.audioInputMicroUsd ?? input
-    case 'cached_audio_input':
-      return rates.cachedAudioInputMicroUsd ?? cached
-    case 'output':
-      return output
-    case 'reasoning_output':
-      return rates.reasoningOutputMicroUsd ?? output
-    case 'audio_output':
-      return rates.audioOutputMicroUsd ?? output
-    case 'image_output':
-      return rates.imageOutputMicroUsd ?? output
-  }
+  return RATES[kind](rates)
 }
 
-/** What is known of a request before it is sent. */
+/** Facts about a request before it is sent. */
 export interface RequestFacts {
   /** Upper bound of one provider call. */
   readonly promptTokens: number
-  /** As the request names it. Absent or `auto`: any of the price's that the provider may choose. */
+  /** Of the request. Absent or `auto`: the provider chooses any service tier of the price. */
   readonly serviceTier?: string | undefined
   /** Of admission, Unix milliseconds. Absent: at any time of day. */
   readonly at?: number | undefined
@@ -223,7 +206,7 @@ export interface RequestFacts {
   readonly images?: number | undefined
   /** Most uses of each tool that the provider runs. */
   readonly serverTools?: Readonly<Record<string, number>> | undefined
-  /** Classes of token that the request may have; one that is not excluded by `false` is possible. */
+  /** Classes of tokens that the request may have: all that are not `false`. */
   readonly may?: {
     readonly cacheWrite?: boolean
     readonly cacheWrite1h?: boolean
@@ -235,17 +218,8 @@ export interface RequestFacts {
   }
 }
 
-interface DearestRates {
-  /** Of any prompt token. */
-  readonly inputMicroUsd: number
-  /** Of any completion token. */
-  readonly outputMicroUsd: number
-  /** Fees, whatever the tokens come to. */
-  readonly fixedNanoUsd: number
-}
-
-/** No usage within the facts costs more than its prompt and completion at these rates and the fees. */
-export function dearestRates(price: Price, facts: RequestFacts): DearestRates {
+/** Returns upper bounds: no usage within the facts costs more than its tokens at these rates, and the fixed fees. */
+export function dearestRates(price: Price, facts: RequestFacts) {
   const { may = ANY_CLASS } = facts
   let inputMicroUsd = 0
   let outputMicroUsd = 0
@@ -276,7 +250,7 @@ function dearestOutput(rates: TokenRates, may: Possible): number {
   return dearest
 }
 
-/** Every set of rates that a token of the request can be under. */
+/** All sets of rates that can apply to a token of the request. */
 function possibleRates(price: Price, facts: RequestFacts): readonly TokenRates[] {
   const { tiers, serviceTiers, discounts } = price
   if ((tiers ?? serviceTiers ?? discounts) === undefined) return [price]

@@ -73,10 +73,7 @@ test('every movement of credit is in the ledger, signed, with what it is of, the
   const ids: string[] = body.data.map(({ id }: { id: string }) => id)
   for (const id of ids) assert.match(id, /^led_[0-9A-Za-z]{20,}$/)
   assert.deepEqual(ids, ids.toSorted().reverse())
-  assert.deepEqual(
-    ids.map(numberOf),
-    [4, 3, 2, 1],
-  )
+  assert.deepEqual(ids.map(numberOf), [4, 3, 2, 1])
 })
 
 test('a row that corrects another names it by its id', async (t) => {

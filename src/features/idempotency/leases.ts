@@ -4,7 +4,7 @@ import type { BatchStatement } from '../../db/database.ts'
 import { isDatabaseUnavailable } from '../../db/failure.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { SavedAnswer } from '../../domain/credit.ts'
-import { createInFlight } from '../../lib/in-flight.ts'
+import { createInFlight } from '../../lib/collections.ts'
 import { type Claim, endStatement, renewStatements, type StatementQueue } from './rows.ts'
 
 /** Leases renewed in one transaction: others wait for the writer meanwhile. */

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { AccountId } from '../../domain/ids.ts'
-import { createInFlight, type InFlight } from '../../lib/in-flight.ts'
+import { createInFlight, type InFlight } from '../../lib/collections.ts'
 import type { ScriptCall } from './redis-connection.ts'
 import { accountKey, leasesKey, SCRIPTS } from './redis-scripts.ts'
 

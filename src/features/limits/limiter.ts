@@ -2,8 +2,15 @@
 
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
-import { type LimitState, type LimitStates, limitHeaders } from '../../domain/limits.ts'
-import { correct, type GcraLimit, type GcraResult, spend } from '../../lib/gcra.ts'
+import {
+  correct,
+  type GcraLimit,
+  type GcraResult,
+  type LimitState,
+  type LimitStates,
+  limitHeaders,
+  spend,
+} from '../../domain/limits.ts'
 import { invariant } from '../../lib/invariant.ts'
 
 const WINDOW_MS = 60_000

@@ -1,6 +1,6 @@
 /**
  * Lua scripts with which Redis counts the rate limits: admit, release, undo, renew. The arithmetic is that of
- * `lib/gcra.ts`. All keys of an account share a hash tag, so that they are on one node of a cluster.
+ * `domain/limits.ts`. All keys of an account share a hash tag, so that they are on one node of a cluster.
  *
  * An account or a key is one string: when it was written (microseconds of the server's clock), and after how many
  * milliseconds its request and token buckets are full again, so that a server's clock that is set back costs nobody

@@ -6,7 +6,7 @@
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { RequestEntry, RequestGate } from '../../domain/limits.ts'
-import { correct, type GcraResult, spend } from '../../lib/gcra.ts'
+import { correct, type GcraResult, spend } from '../../domain/limits.ts'
 import { type PlanLimits, type Refusal, tooMany, tooManyAtOnce } from './limiter.ts'
 
 const WINDOW_MS = 60_000

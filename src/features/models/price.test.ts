@@ -5,8 +5,14 @@ import fc from 'fast-check'
 import { parse } from 'yaml'
 import type { CataloguePricing, CatalogueTariff } from '../../../catalogue/entry.ts'
 import { usdText } from '../../domain/money.ts'
-import { type ChargeableUsage, type Price, priceUsage } from '../../domain/price/price.ts'
-import { readStoredPrice, storePrice, tariffText } from '../../domain/price/stored-price.ts'
+import {
+  type ChargeableUsage,
+  type Price,
+  priceUsage,
+  readStoredPrice,
+  storePrice,
+  tariffText,
+} from '../../domain/price/price.ts'
 import { buildModelBook } from './book.ts'
 import { listModel } from './listed-model.ts'
 import { pricePeriods, priceVersion, toPrice } from './price.ts'

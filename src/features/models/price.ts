@@ -18,7 +18,7 @@ import type {
   ServiceTierRates,
   TokenRates,
 } from '../../domain/price/price.ts'
-import { tariffText } from '../../domain/price/stored-price.ts'
+import { tariffText } from '../../domain/price/price.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 
 /** The wire's name of each rate, in the order in which they are listed. */

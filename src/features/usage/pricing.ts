@@ -1,8 +1,7 @@
 /** How the cost of one completion came about: the arithmetic of `priceUsage`, line by line. */
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
-import { type ChargeLine, priceUsage } from '../../domain/price/price.ts'
-import { readStoredPrice, readStoredUsage } from '../../domain/price/stored-price.ts'
+import { type ChargeLine, priceUsage, readStoredPrice, readStoredUsage } from '../../domain/price/price.ts'
 import type { Price } from '../../domain/price/tariff.ts'
 import type { CompletionRow } from './completion-list.ts'
 

@@ -4,7 +4,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { storePrice } from '../../domain/price/stored-price.ts'
+import { storePrice } from '../../domain/price/price.ts'
 import type { Period } from '../../http/period.ts'
 import { DAY_MS, firstAgentAfter, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
 

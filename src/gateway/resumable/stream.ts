@@ -6,7 +6,7 @@
  */
 import { GatewayError } from '../../domain/errors.ts'
 import { numberedEvents } from '../../domain/kept-events.ts'
-import { createInFlight, type InFlight } from '../../lib/in-flight.ts'
+import { createInFlight, type InFlight } from '../../lib/collections.ts'
 import type { ClientConnection } from '../ports.ts'
 
 /** A comment, which clients ignore. */

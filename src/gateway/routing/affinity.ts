@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
+import { createLruCache } from '../../lib/collections.ts'
 
 /** Conversations that are remembered. */
 export const MAX_REMEMBERED = 20_000

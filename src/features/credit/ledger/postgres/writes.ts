@@ -2,7 +2,7 @@
 import type { PostgresClient } from '../../../../db/postgres/client.ts'
 import { attemptLogText, type CompletionRecord } from '../../../../domain/completion.ts'
 import type { RunningEstimate } from '../../../../domain/credit.ts'
-import { usageDetailText } from '../../../../domain/price/stored-price.ts'
+import { usageDetailText } from '../../../../domain/price/price.ts'
 import { firstEstimate } from '../apply-batch.ts'
 import { ancestorsText, boundedFlag, storedSource } from '../rows.ts'
 import type { AlertRow, LedgerRow } from '../state.ts'

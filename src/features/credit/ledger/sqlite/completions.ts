@@ -1,7 +1,7 @@
 /** Completions as rows, and their sums by hour and by day: written where they are charged, in the database's thread. */
 import type { ProgramConnection } from '../../../../db/sqlite/connection.ts'
 import { attemptLogText, type CompletionRecord } from '../../../../domain/completion.ts'
-import { usageDetailText } from '../../../../domain/price/stored-price.ts'
+import { usageDetailText } from '../../../../domain/price/price.ts'
 import { boundedFlag, storedSource } from '../rows.ts'
 import { addCorrection, type CountedUsage, daysOf, type UsageSum, type UsageSums } from '../usage-sums.ts'
 
