@@ -62,19 +62,21 @@ export function createAuthentication({ database, signer, interrupt, now, clock }
   }
 }
 
-interface Kinds {
-  readonly keys: Pick<Authenticator, 'authenticate'>
-  readonly tokens: Pick<TokenAuthenticator, 'authenticate'>
-  readonly sessions: Pick<SessionAuthenticator, 'authenticate'>
-}
-
 /** Start of the header for an API key, as SDKs write it. */
 const KEY_START = 'Bearer tp_'
 const BASIC_START = 'Basic '
 const TOKEN_PREFIX = 'tpa_'
 
 /** Credentials of no other kind go to the keys, which reject them as invalid. */
-export function createDispatcher({ keys, tokens, sessions }: Kinds): Authenticate {
+export function createDispatcher({
+  keys,
+  tokens,
+  sessions,
+}: {
+  readonly keys: Pick<Authenticator, 'authenticate'>
+  readonly tokens: Pick<TokenAuthenticator, 'authenticate'>
+  readonly sessions: Pick<SessionAuthenticator, 'authenticate'>
+}): Authenticate {
   return (authorization, address) => {
     if (authorization === undefined) return keys.authenticate(authorization, address)
     if (authorization.startsWith(KEY_START) || authorization.startsWith(BASIC_START)) {

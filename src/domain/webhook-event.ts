@@ -16,6 +16,7 @@ import {
 export type * from '../../packages/webhooks/src/event.ts'
 export { WEBHOOK_EVENT_TYPES } from '../../packages/webhooks/src/event.ts'
 
+import { isoTime } from '../lib/time.ts'
 import { branchOf } from './agent.ts'
 
 export function isWebhookEventType(text: string): text is WebhookEventType {
@@ -122,8 +123,4 @@ function agentData(type: AgentEventType, at: number): AgentData {
     ended_at: hasEnded ? isoTime(at) : null,
     ...ending,
   }
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

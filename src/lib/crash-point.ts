@@ -1,7 +1,25 @@
+/** Crashes on purpose: broken invariants, and named points of a request at which tests kill the process. */
+
+/** A condition that no input can break is broken: the state of this process is wrong. */
+export class BrokenInvariant extends Error {
+  override readonly name = 'BrokenInvariant'
+}
+
 /**
- * Named points of a request at which tests kill the process, from a module that is loaded before the program. In production
- * each costs one branch.
+ * Throws unless `holds`, and a second time outside of any handler: handlers would turn the error into a response, and a
+ * process with wrong counters must crash. Only for state that a restart repairs, never for data of the database, which the
+ * next process would read again.
  */
+export function invariant(holds: boolean, message: string): asserts holds {
+  if (holds) return
+  const error = new BrokenInvariant(message)
+  queueMicrotask(() => {
+    throw error
+  })
+  throw error
+}
+
+/* A test sets a listener from a module that is loaded before the program. In production each point costs one branch. */
 
 export const CRASH_POINTS = [
   'after_hold',

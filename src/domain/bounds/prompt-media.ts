@@ -1,40 +1,32 @@
-/** The media of a prompt as far as any model's rules count them: sizes, seconds, pages; from the bytes and headers of files. */
+/** Measures media of a prompt by the bytes and headers of files (sizes, seconds, pages), and counts them by the rules of models. */
 import { memoize } from '../../lib/collections.ts'
-import type { ChatMessage, ContentPart } from '../chat.ts'
+import type { ContentPart } from '../chat.ts'
 import { textTokenBound } from './token-bound.ts'
 
 export type Media =
   /** Size undefined: not known. */
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly detail: Detail }
   | { readonly kind: 'audio' | 'video'; readonly seconds: number }
-  /** Pages undefined: as many as a model reads. */
+  /** Pages undefined: the maximum of the model. */
   | { readonly kind: 'pages'; readonly pages: number | undefined }
   | { readonly kind: 'text'; readonly tokens: number }
   /** A file of unknown size. */
   | { readonly kind: 'unknown' }
 
-/** Bytes of a file that are looked at. A longer file is taken for the most that it can be. */
+/** Bytes of a file that are read. A longer file counts as its upper bound. */
 const LOOK_BYTES = 1024 * 1024
 const IMAGE_HEAD_BYTES = 96 * 1024
 
-const UNKNOWN_MEDIA: Media = { kind: 'unknown' }
+export const UNKNOWN_MEDIA: Media = { kind: 'unknown' }
 
-export function mediaOf(messages: readonly ChatMessage[]): readonly Media[] {
-  const media: Media[] = []
-  for (const message of messages) {
-    // An earlier answer in sound, by its id.
-    if ('audio' in message && message.audio !== null && message.audio !== undefined) media.push(UNKNOWN_MEDIA)
-    if (!Array.isArray(message.content)) continue
-    for (const part of message.content as readonly ContentPart[]) {
-      if (part.type === 'image_url') media.push(ofImageUrl(part.image_url.url, part.image_url.detail ?? 'auto'))
-      else if (part.type === 'file') media.push(ofFile(part.file))
-      else if (part.type === 'input_audio') media.push(ofAudio(part.input_audio))
-    }
-  }
-  return media
+/** Measures a part of a message; undefined for text. */
+export function mediaOf(part: ContentPart): Media | undefined {
+  if (part.type === 'image_url') return ofImageUrl(part.image_url.url, part.image_url.detail ?? 'auto')
+  if (part.type === 'file') return ofFile(part.file)
+  return part.type === 'input_audio' ? ofAudio(part.input_audio) : undefined
 }
 
-/** Addresses that say by their end that they are of a picture, or say nothing. */
+/** URLs of other files than images. */
 const OTHER_MEDIA =
   /\.(?:pdf|txt|html?|csv|xml|json|mp4|mov|webm|mpeg|mpg|avi|wmv|flv|3gpp?|wav|mp3|ogg|flac|aac|aiff|m4a)(?:[?#]|$)/i
 const VIDEO_HOSTS = /^https:\/\/(?:(?:www\.)?youtube\.com\/|youtu\.be\/|generativelanguage\.googleapis\.com\/)/i
@@ -60,7 +52,7 @@ function ofAudio({ data, format }: Extract<ContentPart, { type: 'input_audio' }>
   return { kind: 'audio', seconds: audioSeconds(head, format, (data.length * 3) / 4) }
 }
 
-/** What a `data:` URL carries, not yet read. */
+/** Content of a `data:` URL, not decoded. */
 interface Data {
   readonly mediaType: string
   readonly isBase64: boolean
@@ -98,7 +90,7 @@ function ofData(data: Data): Media {
   return { kind: 'text', tokens }
 }
 
-/** The first bytes of what it carries. */
+/** Decodes the first bytes. */
 function bytesOf({ isBase64, body }: Data, most: number): Buffer {
   if (isBase64) return Buffer.from(body.slice(0, Math.ceil((most * 4) / 3)), 'base64')
   const text = body.slice(0, most * 3)
@@ -110,8 +102,8 @@ function bytesOf({ isBase64, body }: Data, most: number): Buffer {
 }
 
 /*
- * What media in a prompt count as at most, by the formula that each maker of models publishes. All formulas are here, each
- * with its source. Pictures are counted by their size; where that is not known, as the largest that the maker makes of one.
+ * Upper bounds of the tokens of media, by the published formulas of the makers of models, each with its source. Images of
+ * unknown size count as the largest.
  */
 
 export type Detail = 'auto' | 'low' | 'high' | 'original'
@@ -123,30 +115,30 @@ export interface MediaRules {
   readonly audioSecond: number
   /** Tokens of a second of video with its sound. */
   readonly videoSecond: number
-  /** Tokens of a page of a document: as a picture, and its text where that is charged as well. */
+  /** Tokens of a page of a document: of its image, and of its text where that is charged, too. */
   readonly page: number
-  /** Pages that are read at most. */
+  /** Maximum number of pages. */
   readonly maxPages: number
 }
 
 /** Text of a dense page. Source: https://platform.claude.com/docs/en/build-with-claude/pdf-support (1,500 to 3,000). */
 const PAGE_TEXT = 3000
-/** Most that is known of any model, for those of which nothing is published. */
+/** Maximum of all known models, for models without published formulas. */
 const UNKNOWN_IMAGE = 16_384
 const UNKNOWN_AUDIO_SECOND = 50
 
-/** Squares of `side` pixels that cover a picture. */
+/** Squares of `side` pixels that cover an image. */
 function squares({ width, height }: ImageSize, side: number): number {
   return Math.ceil(width / side) * Math.ceil(height / side)
 }
 
-/** A rule by squares with a maximum; a picture that is scaled to fit may have a row and a column of squares more. */
+/** A rule by squares with a maximum; scaling an image may add a row and a column. */
 function patches(side: number, most: number, factor = 1): MediaRules['image'] {
   return (size) => Math.ceil(factor * Math.min(most, size === undefined ? most : squares(size, side) + 2))
 }
 
 /**
- * OpenAI's tiles: the picture is fitted into 2,048 × 2,048, its shorter side scaled to 768, and covered with tiles of 512.
+ * OpenAI's tiles: the image is fitted into 2,048 × 2,048, its shorter side scaled to 768, and covered with tiles of 512.
  * Source: https://platform.openai.com/docs/guides/images-vision (Calculating costs), read 2026-11-20.
  */
 function tiles(base: number, tile: number): MediaRules['image'] {
@@ -167,7 +159,7 @@ interface PatchLimits {
 }
 
 /**
- * Models whose pictures are patches of 32 pixels; `original` keeps the size. Same source ("Model sizing behavior"). Since
+ * Models whose images are patches of 32 pixels; `original` keeps the size. Same source ("Model sizing behavior"). Since
  * GPT-5.5 `auto` is `original`, and since GPT-6 that has no limit of 10,000 patches any more: 4,032 × 3,024 pixels were
  * measured at 11,868 and 14,364 tokens (Hugging Face, data set "Image input token cost by resolution", read 2026-11-23).
  */
@@ -175,7 +167,7 @@ function openaiPatches(factor: number, { most, original = 10_000, auto = most }:
   const limits = { low: most, high: most, original, auto }
   return (size, detail) => patches(32, limits[detail], factor)(size, detail)
 }
-/** Pictures of more than 60 megapixels are refused (APIYI, "Vision: image too large", tried 2026-10-20). */
+/** Images of more than 60 megapixels are rejected (APIYI, "Vision: image too large", tried 2026-10-20). */
 const LARGEST_ORIGINAL = 60_000
 
 /** Source: https://platform.claude.com/docs/en/build-with-claude/vision (width × height ÷ 750, scaled to fit). */
@@ -213,14 +205,14 @@ function of(image: MediaRules['image']): MediaRules {
   return { image, audioSecond: UNKNOWN_AUDIO_SECOND, videoSecond: 600, page, maxPages: 1000 }
 }
 
-/** The first row whose pattern fits the provider's name of the model counts. */
+/** The first pattern that matches the provider's name of the model applies. */
 const RULES: readonly (readonly [pattern: RegExp, rules: MediaRules])[] = [
   [/gpt-4o-mini/, openai(tiles(2833, 5667))],
   [/gpt-[456].*-nano/, openai(openaiPatches(2.46, { most: 1536 }))],
   [/gpt-[456].*-mini|o4-mini/, openai(openaiPatches(1.72, { most: 1536 }))],
   [/gpt-5\.4/, openai(openaiPatches(1.2, { most: 2500 }))],
   [/gpt-5\.5/, openai(openaiPatches(1.2, { most: 2500, auto: 10_000 }))],
-  // Of GPT-5.6 nothing is measured: it is taken for what followed.
+  // GPT-5.6 is not measured: it counts as its successor.
   [
     /gpt-5\.[6-9]|gpt-[6-9]/,
     openai(openaiPatches(1.2, { most: 2500, original: LARGEST_ORIGINAL, auto: LARGEST_ORIGINAL })),
@@ -254,26 +246,26 @@ export const mediaRulesOf = memoize((model: string): MediaRules => {
   return RULES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN_RULES
 }, 1000)
 
-/** The lowest rates of common formats, in bytes a second: what lasts longer for its bytes is not sound. */
+/** Lowest bit rates of common formats, in bytes a second. */
 const LEAST_BYTES_A_SECOND: Readonly<Record<string, number>> = { mp3: 1000, wav: 4000, pcm16: 16_000 }
 const LEAST_OF_ANY = 500
 
-/** Seconds of sound at most. WAV has its rate in the header; other formats count at the lowest bitrate. */
+/** Upper bound in seconds. WAV has its rate in the header; other formats count at the lowest bit rate. */
 function audioSeconds(head: Buffer, format: string, bytes: number): number {
   const isWav =
     head.length >= 36 && head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 16) === 'WAVEfmt '
   const isPlain = isWav && (head.readUInt16LE(20) === 1 || head.readUInt16LE(20) === 3)
   if (!isPlain) return Math.ceil(bytes / (isWav ? LEAST_OF_ANY : (LEAST_BYTES_A_SECOND[format] ?? LEAST_OF_ANY)))
-  // The player goes by samples, not by the rate of bytes that the header says beside them.
+  // Players use the sample rate, which may contradict the byte rate of the header.
   const rate = Math.min(head.readUInt32LE(28), head.readUInt32LE(24) * Math.max(1, head.readUInt16LE(32)))
   return Math.ceil(bytes / Math.max(LEAST_OF_ANY, rate))
 }
 
-/** Objects that are packed, cannot be read, or have escapes in their names: their pages are not seen. */
+/** Marks of compressed or encrypted objects, and of names with escapes, whose pages cannot be counted. */
 const HIDDEN_PAGES = ['/ObjStm', '/Encrypt', '#50', '#61', '#67', '#65']
 const PAGES_SEEN = 4096
 
-/** Pages of a PDF at most; undefined where its bytes do not show them. */
+/** Upper bound of the pages of a PDF; undefined where its bytes do not show them. */
 function pdfPages(bytes: Buffer): number | undefined {
   if (HIDDEN_PAGES.some((mark) => bytes.includes(mark))) return undefined
   let pages = 0
@@ -284,15 +276,14 @@ function pdfPages(bytes: Buffer): number | undefined {
 }
 
 /**
- * Width and height of an image from the first bytes of its file: PNG, JPEG, GIF and WebP. Bounded: what is not told in the
- * bytes that are given is not known. It decodes nothing.
+ * Width and height of an image from the first bytes of a PNG, JPEG, GIF or WebP file, without decoding it.
  */
 export interface ImageSize {
   readonly width: number
   readonly height: number
 }
 
-/** @returns undefined for other formats, and where the header is not within `bytes` or says nothing that can be. */
+/** @returns Undefined for other formats, and for a header that is invalid or exceeds `bytes`. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const size = pngSize(bytes) ?? gifSize(bytes) ?? webpSize(bytes) ?? jpegSize(bytes)
   return size === undefined || size.width === 0 || size.height === 0 ? undefined : size
@@ -327,7 +318,7 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
   }
 }
 
-/** The first frame header; segments before it are skipped by the lengths that they tell. */
+/** Reads the first frame header; skips segments before it. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined
   let at = 2

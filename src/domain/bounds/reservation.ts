@@ -1,64 +1,78 @@
 /**
- * The most that the prompt of a request can be in tokens, known before it is sent: every part and field of it, from bytes
- * and headers of files, in time that grows with its length alone. Formulas: `token-bound.ts` and `prompt-media.ts`.
+ * Upper bound of the tokens of a prompt before it is sent: of every part and field, in time linear in its length. Formulas:
+ * `token-bound.ts` and `prompt-media.ts`.
  */
 import type { ChatMessage, ChatRequest, ContentPart, FilePart } from '../chat.ts'
-import { type Media, type MediaRules, mediaOf, mediaRulesOf } from './prompt-media.ts'
+import { type Media, type MediaRules, mediaOf, mediaRulesOf, UNKNOWN_MEDIA } from './prompt-media.ts'
 import { textTokenBound, tokenFamilyOf } from './token-bound.ts'
 
 export interface PromptBound {
-  /** At most. May be more than the window of the model, which no prompt that is answered exceeds. */
+  /** Upper bound. May exceed the context window of the model, which no answered prompt does. */
   readonly tokens: number
-  /** The expected number: charged where no count arrives. */
+  /** Expected number, charged where the provider reports none. */
   readonly likelyTokens: number
-  /** Of `tokens`: what `promptText` does not have. Templates, and what files carry. */
+  /** Part of `tokens` that `promptText` lacks: templates and files. */
   readonly otherTokens: number
-  /** Of `tokens`: pictures, sound, pages and other files. */
+  /** Part of `tokens`: images, audio, pages and other files. */
   readonly mediaTokens: number
-  /** Pictures, of which some hosts charge each. */
+  /** Images, for which some hosts charge a fee. */
   readonly images: number
   readonly hasAudio: boolean
-  /** Of a predicted answer: those that are rejected are charged as output. */
+  /** Of a predicted answer: rejected ones are charged as output. */
   readonly predictionTokens: number
-  /** A file of unknown size is taken for all that is left of the window. */
+  /** Has a file of unknown size, which counts as the rest of the window. */
   readonly isOpen: boolean
 }
 
 /** Names, roles and separators of a message's template. */
 const MESSAGE_TOKENS = 8
 const PART_TOKENS = 4
-/** A tool's own template, and what providers say to a model that has any. */
+/** Template of each tool, and instructions of providers for models with tools. */
 const TOOL_TOKENS = 32
 const TOOLS_TOKENS = 800
-/** JSON in a prompt may be laid out with blanks and line breaks, which ours has not. */
-const LAID_OUT = 1.5
+/** Providers may indent JSON in prompts. */
+const INDENTED = 1.5
 const FORMAT_TOKENS = 300
 
-/** Of the bound, in most texts. */
+/** Share of the bound in most texts. */
 const LIKELY_SHARE = 2 / 3
 const LIKELY_MESSAGE_TOKENS = 4
 
-/** What a prompt carries, whatever model reads it; plain data, so that another thread can measure it. */
+/** Content of a prompt, independent of models; plain data, so that another thread can measure it. */
 export interface PromptContent {
-  /** Tokens of all text at most, before the margin of a model's tokenizer. */
+  /** Upper bound of the tokens of all text, before the margin of a model's tokenizer. */
   readonly text: number
-  /** Of `text`: of a predicted answer. */
+  /** Part of `text`: of a predicted answer. */
   readonly prediction: number
   readonly media: readonly Media[]
 }
 
 /** Measures a prompt; takes about 12 ns a character of text. */
 export function promptContent(request: ChatRequest): PromptContent {
-  return { text: textOf(request), prediction: predictionOf(request), media: mediaOf(request.messages) }
+  return { text: textOf(request), prediction: predictionOf(request), media: mediaIn(request.messages) }
 }
 
-export interface PromptFacts {
+function mediaIn(messages: readonly ChatMessage[]): readonly Media[] {
+  const media: Media[] = []
+  for (const message of messages) {
+    // The audio of an earlier answer, by its ID.
+    if ('audio' in message && message.audio !== null && message.audio !== undefined) media.push(UNKNOWN_MEDIA)
+    if (!Array.isArray(message.content)) continue
+    for (const part of message.content as readonly ContentPart[]) {
+      const found = part.type === 'text' ? undefined : mediaOf(part)
+      if (found !== undefined) media.push(found)
+    }
+  }
+  return media
+}
+
+interface PromptFacts {
   readonly contextWindow: number
-  /** The providers' own names of the model: the most of any is taken. */
+  /** The providers' own names of the model; the largest bound applies. */
   readonly names: readonly string[]
 }
 
-/** @param content Of the same request, where it was measured before. */
+/** @param content Of the same request, if it is already measured. */
 export function promptBound(
   request: ChatRequest,
   { contextWindow, names }: PromptFacts,
@@ -72,17 +86,14 @@ export function promptBound(
   return most ?? boundFor(request, { name: request.model, contextWindow, content })
 }
 
-interface BoundInput {
-  readonly name: string
-  readonly contextWindow: number
-  readonly content: PromptContent
-}
-
-function boundFor(request: ChatRequest, { name, contextWindow, content }: BoundInput): PromptBound {
+function boundFor(
+  request: ChatRequest,
+  { name, contextWindow, content }: { name: string; contextWindow: number; content: PromptContent },
+): PromptBound {
   const family = tokenFamilyOf(name)
   const rules = mediaRulesOf(name)
   const sum: Sum = { text: 0, media: 0, images: 0, hasAudio: false, isOpen: false }
-  for (const each of content.media) addMedia(each, { rules, window: contextWindow }, sum)
+  for (const each of content.media) addMedia(sum, each, { rules, contextWindow })
   const { text, prediction } = content
   const otherTokens = sum.media + Math.ceil(sum.text * family.margin) + templateTokens(request) + family.request
   return {
@@ -106,13 +117,12 @@ interface Sum {
   isOpen: boolean
 }
 
-interface Reading {
-  readonly rules: MediaRules
-  /** Of the model: what a file of unknown size is taken for. */
-  readonly window: number
-}
-
-function addMedia(media: Media, { rules, window }: Reading, sum: Sum): void {
+/** A file of unknown size counts as the whole context window. */
+function addMedia(
+  sum: Sum,
+  media: Media,
+  { rules, contextWindow }: { rules: MediaRules; contextWindow: number },
+): void {
   if (media.kind === 'unknown' || media.kind === 'audio' || media.kind === 'video') sum.hasAudio = true
   if (media.kind === 'image') {
     sum.images += 1
@@ -123,7 +133,7 @@ function addMedia(media: Media, { rules, window }: Reading, sum: Sum): void {
   else if (media.kind === 'text') sum.text += media.tokens
   else {
     sum.isOpen = true
-    sum.media = Math.max(sum.media, window)
+    sum.media = Math.max(sum.media, contextWindow)
   }
 }
 
@@ -132,13 +142,13 @@ function templateTokens({ messages, tools, responseFormat }: ChatRequest): numbe
   return MESSAGE_TOKENS * messages.length + ofTools + (responseFormat === undefined ? 0 : FORMAT_TOKENS)
 }
 
-/** Tokens of everything that is text, wherever in the request it is. */
+/** Tokens of all text in the request. */
 function textOf(request: ChatRequest): number {
   const { messages, tools, responseFormat, stop, user, metadata, extra } = request
   let tokens = 0
   for (const message of messages) tokens += messageTokens(message)
-  if (tools !== undefined) tokens += Math.ceil(LAID_OUT * jsonTokens(tools))
-  if (responseFormat !== undefined) tokens += Math.ceil(LAID_OUT * jsonTokens(responseFormat))
+  if (tools !== undefined) tokens += Math.ceil(INDENTED * jsonTokens(tools))
+  if (responseFormat !== undefined) tokens += Math.ceil(INDENTED * jsonTokens(responseFormat))
   if (user !== undefined) tokens += textTokenBound(user)
   if (stop !== undefined) tokens += jsonTokens(stop)
   if (metadata !== undefined) tokens += jsonTokens(metadata)
@@ -171,7 +181,7 @@ function messageTokens(message: ChatMessage): number {
   return tokens
 }
 
-/** Of a part's texts, and of fields that are none of ours. What a file carries is counted by `mediaOf`. */
+/** Tokens of texts and unknown fields of a part; `mediaOf` measures files. */
 function partTokens(part: ContentPart): number {
   let tokens = PART_TOKENS
   for (const name in part) {
@@ -187,12 +197,12 @@ function callTokens(calls: ChatMessage['tool_calls'] = []): number {
   let tokens = 0
   for (const { id, function: called } of calls) {
     const text = textTokenBound(called.name) + textTokenBound(called.arguments)
-    tokens += MESSAGE_TOKENS + textTokenBound(id) + Math.ceil(LAID_OUT * text)
+    tokens += MESSAGE_TOKENS + textTokenBound(id) + Math.ceil(INDENTED * text)
   }
   return tokens
 }
 
-/** All that `promptBound` counts as text, for a tokenizer. Files are not in it. */
+/** Returns all text that `promptBound` counts, for a tokenizer, without files. */
 export function promptText({
   messages,
   tools,

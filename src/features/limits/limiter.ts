@@ -11,7 +11,7 @@ import {
   limitHeaders,
   spend,
 } from '../../domain/limits.ts'
-import { invariant } from '../../lib/invariant.ts'
+import { invariant } from '../../lib/crash-point.ts'
 
 const WINDOW_MS = 60_000
 /** Accounts and keys with a bucket; beyond it full buckets are evicted, then the oldest. */

@@ -4,7 +4,8 @@ import { type Deployment, isDeprecated, type Model, type PricePeriod } from '../
 import { usdNumber } from '../../domain/money.ts'
 import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from '../../domain/price/price.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
-import { RATE_NAMES } from './price.ts'
+import { isoTime } from '../../lib/time.ts'
+import { mapValues, RATE_NAMES } from './price.ts'
 
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -218,8 +219,8 @@ function listPricing({ price, priceVersion, pricePeriods = [] }: Model): Static<
 function listPeriod({ price, startsAt, endsAt }: PricePeriod) {
   return {
     ...listTariff(price),
-    ...(Number.isFinite(startsAt) ? { starts: new Date(startsAt).toISOString() } : {}),
-    ...(Number.isFinite(endsAt) ? { ends: new Date(endsAt).toISOString() } : {}),
+    ...(Number.isFinite(startsAt) ? { starts: isoTime(startsAt) } : {}),
+    ...(Number.isFinite(endsAt) ? { ends: isoTime(endsAt) } : {}),
   }
 }
 
@@ -262,8 +263,4 @@ function listRates(rates: RateOverrides): { [Name in (typeof RATE_NAMES)[keyof T
 
 function timeOf(minute: number): string {
   return [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
-}
-
-function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
 }

@@ -143,7 +143,10 @@ function nano(usd: number | undefined, name: string): number | undefined {
   return Number(parsed)
 }
 
-function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From, name: string) => To) {
+export function mapValues<From, To>(
+  record: Readonly<Record<string, From>>,
+  map: (value: From, name: string) => To,
+): Record<string, To> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
+import { isoTime } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
 import type { ModelBook } from './book.ts'
 import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
@@ -145,5 +146,5 @@ export function priceEndsRoute({ callerOf, cursorKey, models, now }: PriceEndsDe
 
 function renderEnd({ model, endsAt, hasEnded }: PriceEnd) {
   const object = 'price_end' as const
-  return { id: model, object, model, ends_at: new Date(endsAt).toISOString(), ended: hasEnded }
+  return { id: model, object, model, ends_at: isoTime(endsAt), ended: hasEnded }
 }

@@ -178,7 +178,7 @@ test('a role that allows nothing of what is asked for is told, and cannot approv
   assert.doesNotMatch(question.body, /value="approve"/)
   const forced = await send(app, '/activate/decision', { user_code, decision: 'approve' }, { cookie: bill.cookie })
   assert.equal(forced.statusCode, 403)
-  assert.match(forced.body, /With the role &#39;billing&#39; you may do nothing/)
+  assert.match(forced.body, /The role &#39;billing&#39; has none of the rights/)
 })
 
 test('nobody moves their session to an account that is not theirs', async (t) => {

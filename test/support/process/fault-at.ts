@@ -3,8 +3,7 @@
  * `TURNPIKE_TEST_FAULT_AT` something is wrong there. `throw`: an exception; `reject`: a promise fails that nobody waits for;
  * `uncaught`: an exception outside of every request; `invariant`: what must hold does not.
  */
-import { onReach } from '../../../src/lib/crash-point.ts'
-import { invariant } from '../../../src/lib/invariant.ts'
+import { invariant, onReach } from '../../../src/lib/crash-point.ts'
 
 const MESSAGE = 'the test broke it'
 const point = process.env['TURNPIKE_TEST_FAULT_AT']

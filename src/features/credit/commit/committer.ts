@@ -7,7 +7,7 @@ import { databaseUnavailable } from '../../../db/failure.ts'
 import type { RunningEstimate } from '../../../domain/credit.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { CompletionId } from '../../../domain/ids.ts'
-import { invariant } from '../../../lib/invariant.ts'
+import { invariant } from '../../../lib/crash-point.ts'
 import type { ExtendUnit, HoldUnit, LedgerStore, Outcome, ReleaseUnit, SettleUnit, Unit } from '../ledger/unit.ts'
 import {
   type CommitBatch,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { invariant } from './invariant.ts'
+import { invariant } from './crash-point.ts'
 
-const MODULE = JSON.stringify(new URL('./invariant.ts', import.meta.url).href)
+const MODULE = JSON.stringify(new URL('./crash-point.ts', import.meta.url).href)
 
 test('what holds costs nothing and says nothing', () => {
   invariant(true, 'never said')
