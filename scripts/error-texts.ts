@@ -1,4 +1,4 @@
-/** What `docs/errors.md` says of each code beyond the table of `src/domain/errors.ts`. */
+/** Meaning of each error code and what to do, for `docs/errors.md`. */
 import type { ErrorCode } from '../src/domain/errors.ts'
 
 export interface ErrorText {
@@ -11,28 +11,28 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The body is empty or is not JSON.',
     action: 'Send a JSON object; the message names the position.',
   },
-  missing_field: { meaning: 'A required field is not there.', action: 'Add the field that `param` names.' },
+  missing_field: { meaning: 'A required field is missing.', action: 'Add the field that `param` names.' },
   invalid_type: { meaning: 'A field has the wrong JSON type.', action: 'Correct the field that `param` names.' },
   out_of_range: {
     meaning: 'A number, a length or a count is outside its limits.',
     action: 'Correct the field that `param` names; the message says what is allowed.',
   },
   invalid_value: {
-    meaning: 'A field has a value that is not one of those allowed, or that contradicts another.',
+    meaning: 'The value of a field is not allowed, or contradicts another field.',
     action: 'Correct the field that `param` names.',
   },
-  unknown_field: { meaning: 'The endpoint knows no field of this name.', action: 'Remove it or mend its spelling.' },
+  unknown_field: { meaning: 'The endpoint has no field of this name.', action: 'Remove it, or correct its name.' },
   invalid_header: {
     meaning: 'A header is malformed, or was sent more than once.',
     action: 'Send `Host`, `Authorization`, `Content-Type`, `Content-Length` and `Idempotency-Key` at most once.',
   },
   context_length_exceeded: {
     meaning: 'The conversation is longer than the model can read.',
-    action: 'Shorten it, lower `max_tokens`, or take a model with a larger `context_window`.',
+    action: 'Shorten it, lower `max_tokens`, or use a model with a larger `context_window`.',
   },
-  content_filter: { meaning: 'The provider refused the request for its content.', action: 'Change the content.' },
+  content_filter: { meaning: 'The provider rejected the content of the request.', action: 'Change the content.' },
   provider_rejected: {
-    meaning: "The provider refused the request's content; its own message is passed on.",
+    meaning: 'The provider rejected the content of the request; the message is its own.',
     action: 'Change what the message names.',
   },
   method_not_allowed: {
@@ -40,34 +40,34 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Use one of the methods that the header `Allow` lists.',
   },
   request_timeout: {
-    meaning: 'The head or the body of the request did not arrive in time.',
+    meaning: 'The headers or the body of the request did not arrive in time.',
     action: 'Send the request again, without pauses.',
   },
   body_too_large: {
     meaning: 'The body is larger than the limit (32 MiB unless the operator set another).',
-    action: 'Send less, or refer to files by address.',
+    action: 'Send less, or refer to files by URL.',
   },
   unsupported_media_type: {
     meaning: 'The body is not `application/json`, or has a content encoding.',
     action: 'Send plain JSON with `Content-Type: application/json`.',
   },
-  headers_too_large: { meaning: 'The head of the request is larger than 16 KiB.', action: 'Send fewer headers.' },
+  headers_too_large: { meaning: 'The headers of the request exceed 16 KiB.', action: 'Send fewer headers.' },
   missing_credential: {
     meaning: 'The request has no `Authorization` header.',
     action: 'Send `Authorization: Bearer tp_…`, or Basic with the key as user name and no password.',
   },
   invalid_credential: {
-    meaning: 'The key, token or session is unknown, revoked, expired or malformed; which one is not said.',
+    meaning: 'The key, token or session is unknown, revoked, expired or malformed. The answer is the same for all.',
     action: 'Use a key that is listed as active; sign in again with `turnpike login` or in the dashboard.',
   },
   insufficient_credit: {
     meaning:
-      'The worst that the request can cost is more than the credit that is not reserved. `required_usd`, `available_usd` and `affordable_max_tokens` say how much. A stream that outgrows what could be reserved ends with it.',
+      'The maximum cost of the request exceeds the available credit; see `required_usd`, `available_usd` and `affordable_max_tokens`. A stream whose hold cannot be raised ends with this error.',
     action:
       'Lower `max_tokens` to what is affordable, wait for requests in flight, or add credit. See [credit](credit.md).',
   },
   account_budget_exceeded: {
-    meaning: "The same for the account's monthly budget. `resets_at` says when the next month begins.",
+    meaning: 'The same for the monthly budget of the account. `resets_at` is the start of the next month.',
     action: 'Lower `max_tokens`, raise the budget with `PATCH /v1/account`, or wait for the next month.',
   },
   key_budget_exceeded: {
@@ -83,16 +83,16 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Send it from an allowed address, or change the allowlist.',
   },
   cross_site_request: {
-    meaning: 'A page of another site had a browser send this, perhaps with the cookie of the dashboard.',
+    meaning: 'A page of another site made a browser send the request, possibly with the cookie of the dashboard.',
     action: 'Send it from a page of this server; programs use an API key and `/v1`.',
   },
   model_not_allowed: {
-    meaning: 'The key may not use this model.',
+    meaning: 'The key does not allow this model.',
     action: 'Use one of its models, or change the key.',
   },
-  not_found: { meaning: 'There is no such path or object.', action: 'Check the path and the id.' },
+  not_found: { meaning: 'The path or the object does not exist.', action: 'Check the path and the ID.' },
   conflict: {
-    meaning: 'The object is in a state that forbids this.',
+    meaning: 'The state of the object does not allow the request.',
     action: 'Read the object again.',
   },
   idempotency_key_reused: {
@@ -106,45 +106,45 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   idempotency_result_expired: {
     meaning:
-      'The stream with this `Idempotency-Key` has ended, and the time for which its events are kept (10 minutes unless the operator set another) is over.',
+      'The stream with this `Idempotency-Key` ended, and its events are no longer stored (10 minutes unless the operator set another time).',
     action: 'Use a new key to run the request again; it is charged again.',
   },
   idempotency_result_too_large: {
-    meaning: 'The request was answered, but the answer was too large (over 8 MiB) to be kept for repeats.',
+    meaning: 'The answer of the first request was too large (over 8 MiB) to be stored for repeats.',
     action: 'Use a new key to run the request again; it is charged again.',
   },
   client_left: {
     meaning:
-      'The client of the first request with this `Idempotency-Key` left before the answer was there; what was generated until then was charged.',
+      'The client of the first request with this `Idempotency-Key` disconnected before the answer. What was generated until then was charged.',
     action: 'Use a new key to run the request again.',
   },
   model_not_found: {
     meaning: 'No model has this ID.',
-    action: 'Take an ID of `GET /v1/models`; the message names the nearest ones.',
+    action: 'Use an ID of `GET /v1/models`; the message names similar ones.',
   },
   model_not_priced: {
     meaning:
-      'The price of the model is not known, so it may not be called. Status 503 and type `service_unavailable`: its price has ended or has not started.',
+      'The price of the model is unknown, so it cannot be called. With status 503 and type `service_unavailable`: its price has expired or has not started.',
     action: 'Ask the operator to set `pricing` for it.',
   },
   unsupported_parameter: {
-    meaning: 'The chosen model or provider cannot do what a parameter asks for.',
-    action: 'Remove the parameter that `param` names, or take another model.',
+    meaning: 'The chosen model or provider does not support a parameter.',
+    action: 'Remove the parameter that `param` names, or use another model.',
   },
   unsupported_content: {
     meaning: 'The model cannot read a part of a message, such as an image.',
-    action: 'Remove the part that `param` names, or take a model with that capability.',
+    action: 'Remove the part that `param` names, or use a model with that capability.',
   },
   rate_limit_exceeded: {
     meaning: 'A limit on requests, tokens or requests in flight is reached.',
     action: 'Wait as long as `retry_after` says, then repeat.',
   },
   internal_error: {
-    meaning: "The gateway's own fault.",
-    action: 'Repeat with growing pauses; tell the operator the `request_id`.',
+    meaning: 'The gateway failed.',
+    action: 'Repeat with increasing delays; report the `request_id` to the operator.',
   },
   provider_error: {
-    meaning: 'The provider failed, did not answer in time, or sent what cannot be read.',
+    meaning: 'The provider failed, did not respond in time, or sent an invalid response.',
     action: 'Repeat after `retry-after`.',
   },
   provider_rate_limited: {
@@ -152,20 +152,20 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Repeat after `retry-after`.',
   },
   provider_credentials: {
-    meaning: "The provider refuses the operator's credential, or its account there is empty.",
-    action: 'Tell the operator; a repeat gets the same answer.',
+    meaning: "The provider rejects the operator's credential, or the account there has no credit.",
+    action: 'Report it to the operator; a repeat fails as well.',
   },
   database_unavailable: {
-    meaning: 'The database cannot be reached, and nothing is admitted without it.',
+    meaning: 'The database is unreachable, and the gateway admits no requests without it.',
     action: 'Repeat after `retry-after`.',
   },
   overloaded: { meaning: 'The gateway has more work than it can do.', action: 'Repeat after `retry-after`.' },
   agents_unavailable: {
-    meaning: 'The machine has no sandbox that holds, so no agent is run.',
-    action: 'Tell the operator; `turnpike doctor` says what to install.',
+    meaning: 'The machine has no working sandbox, so the gateway runs no agents.',
+    action: 'Report it to the operator; `turnpike doctor` names what to install.',
   },
   shutting_down: {
     meaning: 'The server is shutting down.',
-    action: 'Repeat; another process, or its successor, will answer.',
+    action: 'Repeat; another process, or the restarted one, answers.',
   },
 }

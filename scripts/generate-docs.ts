@@ -1,7 +1,4 @@
-/**
- * Writes the documentation that follows from the code. With `--check` it writes nothing and fails where a file differs
- * from what would be written.
- */
+/** Writes the documentation that is generated from the code. With `--check` it fails if a file differs, and writes nothing. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type ErrorCode } from '../src/domain/errors.ts'
@@ -26,12 +23,13 @@ Every error of the HTTP interface has one shape:
 }
 \`\`\`
 
-\`type\` and \`code\` are stable; programs decide by them. \`message\` is for people and may change. \`param\` is there when one
-parameter is at fault. 429 and 503 carry \`retry-after\` (whole seconds) and \`retry-after-ms\`; 429 also \`error.retry_after\`.
-An error that a repeat cannot mend carries \`x-should-retry: false\`. \`request_id\` equals the header \`x-request-id\`.
+\`type\` and \`code\` are stable: programs compare them. \`message\` is for people and may change. \`param\` names the
+parameter at fault. 429 and 503 have \`retry-after\` (whole seconds) and \`retry-after-ms\`; 429 also has
+\`error.retry_after\`. Errors that a repeat cannot fix have \`x-should-retry: false\`. \`request_id\` equals the header
+\`x-request-id\`.
 
-A stream that fails after it has begun ends with an event \`data: {"error": {"type": "upstream_error", …}}\`, whose \`code\`
-is one of those below, and then \`data: [DONE]\`. What arrived before it may be incomplete.
+A stream that fails after its first event ends with the event \`data: {"error": {"type": "upstream_error", …}}\`, whose
+\`code\` is one of those below, and then \`data: [DONE]\`. The answer before it may be incomplete.
 
 `
 

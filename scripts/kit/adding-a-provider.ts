@@ -6,7 +6,8 @@ Takes ten minutes, most of them for reading the host's documentation.
 1. **Write the file.**
 
    \`\`\`sh
-   npm run -s new:provider -- examplehost --base-url https://api.examplehost.com/v1 --source https://docs.examplehost.com/api
+   npm run -s new:provider -- examplehost --base-url https://api.examplehost.com/v1 \\
+     --source https://docs.examplehost.com/api
    \`\`\`
 
    It creates \`src/providers/examplehost.ts\` and its test, registers the host in \`src/providers/index.ts\` and updates
