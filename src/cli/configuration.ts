@@ -9,7 +9,7 @@ export function loadCliConfig(flags: ConfigFlags = {}): Promise<Config> {
   return loadConfig({ env: processEnvironment, cwd: process.cwd(), builtIn: builtIn(), flags })
 }
 
-/** What the program itself brings to a configuration. */
+/** Returns the built-in part of the configuration. */
 export function builtIn(): BuiltIn {
   const variables = Object.entries(PROVIDERS).flatMap(([name, { apiKeyVariable }]) =>
     apiKeyVariable === undefined ? [] : [[apiKeyVariable, name] as const],

@@ -11,7 +11,7 @@ import { isRecord, textOf } from '../lib/json.ts'
 import { loadCliConfig } from './configuration.ts'
 
 const NAME = /^control-(\d+)\.sock$/
-/** Of a socket's path, in bytes: Linux takes 107, macOS 103. */
+/** Maximum length of a socket's path: Linux allows 107 bytes, macOS 103. */
 const MAX_PATH_BYTES = 103
 const MAX_ANSWER_MS = 30_000
 
@@ -24,7 +24,7 @@ export async function listenForCommands(dataDirectory: string, reload: Reload): 
   makeDirectory(dataDirectory)
   const path = join(dataDirectory, `control-${process.pid}.sock`)
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw new Error(`${path} is longer than ${MAX_PATH_BYTES} bytes`)
-  rmSync(path, { force: true }) // of a process that had this number and was killed
+  rmSync(path, { force: true }) // left by a killed process with the same ID
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     const answer = (problems: readonly string[]) => socket.end(JSON.stringify({ problems }))

@@ -24,7 +24,7 @@ import { wrongUsage } from './option-values.ts'
 import { printLine } from './output.ts'
 
 export interface CreditsEntryOptions extends AccountOption {
-  /** Above zero. */
+  /** Positive. */
   readonly usd: NanoUsd
   readonly note?: string
   readonly idempotencyKey?: string

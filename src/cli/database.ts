@@ -24,7 +24,7 @@ export interface AccountOption extends JsonOption {
   readonly account?: string
 }
 
-/** Commands list everything on one page. */
+/** A page with all rows. */
 export const EVERYTHING: AccountPage = { limit: Number.MAX_SAFE_INTEGER, order: 'asc' }
 
 export interface CommandContext extends Ledger {

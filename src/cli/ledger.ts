@@ -98,7 +98,7 @@ async function show({ db }: CommandContext, audit: StoredAudit, seconds: number)
 
 type Undecided = DamageReport['undecided'][number]
 
-/** `open`: its hold waits for the sweep. `charged`: see its usage. `released`: nothing was charged. */
+/** `open`: the hold waits for the sweep. `charged`: the usage was charged. `released`: nothing was charged. */
 interface Resolution extends Undecided {
   readonly state: 'open' | 'charged' | 'released'
   readonly usage_source: string | null

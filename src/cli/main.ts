@@ -9,7 +9,7 @@ import { ConfigError } from '../config/source-tree.ts'
 import { buildProgram } from './program.ts'
 
 export interface CommandLine {
-  /** Without the names of Node.js and of the script. */
+  /** Without the paths of Node.js and the script. */
   readonly arguments: readonly string[]
   readonly version: string
 }
@@ -30,7 +30,7 @@ export async function main({ arguments: words, version }: CommandLine): Promise<
   }
 }
 
-/** One line on stderr. */
+/** Writes one line to standard error. */
 function reportError(message: string): void {
   const lines = message.split('\n').map((line) => line.trim())
   const line = lines.filter((text) => text !== '').join(' ')
@@ -42,7 +42,7 @@ function messageLines(error: unknown): readonly string[] {
   return [error instanceof Error && error.message !== '' ? error.message : String(error)]
 }
 
-/** Whoever reads may stop reading: `turnpike config schema | head`. */
+/** Handles a closed output, as in `turnpike config schema | head`. */
 function endQuietly(error: Error): void {
   process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1)
 }

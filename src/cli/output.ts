@@ -15,7 +15,7 @@ export function itemsOf(page: unknown): readonly Json[] {
   return Array.isArray(data) ? data.filter(isRecord) : []
 }
 
-/** On standard output, before anything ends this process. */
+/** Resolves when the text is written, so that the process can end. */
 export function print(text: string): Promise<void> {
   return new Promise((resolve) => void process.stdout.write(text, () => resolve()))
 }
@@ -25,12 +25,12 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** A line for people, on standard error. */
+/** Writes a line for people to standard error. */
 export function note(text: string): void {
   process.stderr.write(`${plainLine(text)}\n`)
 }
 
-/** `2026-11-20 16:29`, in UTC as servers have it; `-` for none. */
+/** Renders an ISO 8601 time as `2026-11-20 16:29`, UTC; `-` if there is none. */
 export function timeText(value: unknown): string {
   return textOf(value).slice(0, 16).replace('T', ' ') || '-'
 }
@@ -43,31 +43,31 @@ export function plainTable(header: readonly string[], rows: readonly (readonly s
 }
 
 /*
- * Text of others for a terminal: what a model, a server or a person wrote must not steer it. Whatever could begin an escape
- * sequence, overwrite what is there, or turn the direction of reading around is left out.
+ * Untrusted text for a terminal: removes everything that could start an escape sequence, overwrite output, or change the
+ * reading direction.
  */
 
 const BREAKS = /\r\n?/g
-/** C0 but tab and line feed, DEL, C1; marks, embeddings, overrides and isolates of direction. */
-const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+/** C0 except tab and line feed, DEL, C1; marks, embeddings, overrides and isolates of direction. */
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Keeps tabs and line breaks. Right for any piece of a text, wherever it was cut. */
+/** Keeps tabs and line breaks. Works on any piece of a text. */
 export function plainText(text: string): string {
-  return text.replace(BREAKS, '\n').replace(STEERING, '')
+  return text.replace(BREAKS, '\n').replace(CONTROLS, '')
 }
 
-/** On one line, for tables and messages. */
+/** Returns the text on one line, for tables and messages. */
 export function plainLine(text: string): string {
   return plainText(text).replace(/\s+/g, ' ').trim()
 }
 
-/** JSON on one line, with every character escaped that a terminal could take for a command. */
+/** Renders JSON on one line and escapes control characters of terminals. */
 export function jsonLine(value: unknown): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return `${JSON.stringify(value).replace(STEERING, escaped)}\n`
+  return `${JSON.stringify(value).replace(CONTROLS, escaped)}\n`
 }
 
-/** `$0.0000125`, `$12.50`: at least 2 decimals, at most 9, never an exponent. */
+/** Renders `$0.0000125` or `$12.50`: 2 to 9 decimals, without exponent. */
 export function dollars(usd: number): string {
   const text = Math.abs(usd)
     .toFixed(9)

@@ -22,16 +22,13 @@ export interface ServeOptions {
   readonly migrate: boolean
 }
 
-/** A second signal sooner than this is a copy of the first: process managers and shells both pass it on. */
+/** A second signal within this time is a copy of the first: process managers and shells both forward signals. */
 const COPY_MS = 1_000
 
-/**
- * Runs the service until it receives a signal to end. A signal that comes while it starts is obeyed once it has.
- * @param version Of the program.
- */
+/** Runs the service until it receives SIGTERM or SIGINT. A signal during the start takes effect after it. */
 export async function serve(options: ServeOptions, version: string): Promise<void> {
   const config = await loadCliConfig(options)
-  // Whoever reads what is printed may go: requests are served all the same.
+  // Serves requests even after the reader of the output has closed it.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   const { role, migrate: mayMigrate } = options
   const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
@@ -51,11 +48,11 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   const { pid } = process
   log.log.info({ role, url: service.url, pid, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   started.resolve(service)
-  // Also a process that is killed leaves the next start a warm one.
+  // A process that is killed later still speeds up the next start.
   flushCompileCache()
 }
 
-/** One that comes while the service starts is obeyed once it has: without a handler it would end the process. */
+/** A signal during the start takes effect after it; without a handler it would end the process. */
 function reloadOnSignal(started: Promise<Service>, options: ServeOptions, log: OpenedLog): void {
   process.on('SIGHUP', () => {
     started.then(
@@ -65,7 +62,7 @@ function reloadOnSignal(started: Promise<Service>, options: ServeOptions, log: O
   })
 }
 
-/** @returns What is wrong with the configuration; nothing: it is in force. */
+/** @returns Problems of the configuration; none if it is in force. */
 async function reload(service: Service, options: ServeOptions, { log }: OpenedLog): Promise<readonly string[]> {
   try {
     await service.reload(await loadCliConfig(options))
@@ -107,7 +104,7 @@ async function drain(started: Promise<Service>, log: OpenedLog['log']): Promise<
   }
 }
 
-/** On an installation's first start: everything needed for a first request, this once. */
+/** Prints a key, a first request and a sign-in link, once, on the first start of an installation. */
 async function welcome({ database, port }: Service, config: Config): Promise<void> {
   const clock = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
   const { accountId, secret } = await ensureFirstStart(
@@ -165,7 +162,7 @@ function firstStartText({ url, secret, token }: { url: string; secret: string; t
 /** Time for flushing the spool and the log; then the process ends anyway. */
 const CRASH_WITHIN_MS = 2_000
 
-/** @param service Undefined as long as it starts. */
+/** @param service Returns undefined until the service has started. */
 function crashOnBrokenInvariants({ log, flush }: OpenedLog, service: () => Service | undefined): void {
   let crashing = false
   const crash = (error: unknown): void => {

@@ -48,7 +48,7 @@ interface Facts {
   readonly folder: string
   readonly host: string
   readonly port: number
-  /** Where that port is set. */
+  /** The setting of the port. */
   readonly setting: string
 }
 

@@ -1,4 +1,4 @@
-/** `turnpike agents list|show|cancel`: the account's agents. */
+/** `turnpike agents list|show|cancel|diff`. */
 
 import { styleText } from 'node:util'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
@@ -130,17 +130,17 @@ function numberText(value: unknown): string {
   return typeof value === 'number' ? String(value) : '-'
 }
 
-/* `turnpike agents diff`: unchanged bytes for programs, escaped and coloured for a terminal. */
+/* `turnpike agents diff`: unchanged bytes for programs; for terminals coloured, without control sequences. */
 
 export async function agentsDiff(id: string, options: TargetOptions): Promise<void> {
   const { text, headers } = await (await clientOf(options)).read(`/agents/${id}/diff`)
   await print(process.stdout.isTTY ? colouredDiff(text, process.stdout) : text)
   if (headers.get('x-turnpike-truncated') !== 'true') return
   note('The diff is too large and was truncated.')
-  process.exitCode = 1 // a part of a diff must not be applied as if it were all of it
+  process.exitCode = 1 // so that scripts do not apply a partial diff
 }
 
-/** @param stream Colours are for terminals. */
+/** @param stream The output: only terminals get colours. */
 export function colouredDiff(diff: string, stream: NodeJS.WritableStream): string {
   let isInHunk = false
   const lines = plainText(diff).replace(/\n$/, '').split('\n')

@@ -26,7 +26,7 @@ export interface CreateOptions extends PromptOptions {
 
 const NAME_CHARACTERS = 100
 
-/** Standard output gets the agent's id; with `--wait` its summary; with `--json` all of it. */
+/** Prints the agent's ID; with `--wait` its summary; with `--json` the whole agent. */
 export async function agentsCreate(argument: string | undefined, options: CreateOptions): Promise<void> {
   const prompt = await readPrompt(argument)
   const repository = options.repository ?? (await inferRepository())
@@ -61,7 +61,7 @@ export async function agentsFollowUp(
   await print(json === true ? jsonLine(agent) : `${status}\n`)
 }
 
-/** @param argument `-`, or none, where it is piped in. */
+/** @param argument `-` or undefined: reads standard input. */
 async function readPrompt(argument: string | undefined): Promise<string> {
   if (argument === undefined && process.stdin.isTTY) {
     throw wrongUsage("no prompt: pass it as an argument or pipe it in; '-' reads standard input.")
@@ -78,7 +78,7 @@ interface AgentRequest extends Pick<CreateOptions, 'name' | 'model' | 'branch' |
   readonly prompt: string
 }
 
-/** What is undefined is not sent. */
+/** Renders the body; `JSON.stringify` omits undefined fields. */
 function requestBody({ name, repository, prompt, model, branch, maxCost, maxSteps }: AgentRequest): object {
   const limits = { max_cost_usd: maxCost, max_steps: maxSteps }
   return { name: name ?? nameOf(prompt), repository, prompt, model, branch, ...limits }
@@ -97,7 +97,7 @@ async function inferRepository(): Promise<string> {
   const address = await originOf(process.cwd())
   if (address === undefined) throw unknown("this folder has no git remote 'origin'")
   const repository = repositoryOf(address)
-  // the address is not shown: there may be a password in it
+  // the message omits the address, which may contain a password
   if (repository === undefined)
     throw unknown("the git remote 'origin' of this folder is not an https or ssh address of organisation/repository")
   note(`Repository: ${repository} (from the remote 'origin').`)
@@ -114,7 +114,7 @@ async function originOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Of `https://host/o/r.git`, `ssh://git@host:22/o/r`, `git@host:o/r.git`. Undefined for anything else. */
+/** Reads `https://host/o/r.git`, `ssh://git@host:22/o/r` and `git@host:o/r.git`. Undefined for anything else. */
 export function repositoryOf(address: string): string | undefined {
   const path = pathOf(address)
     ?.replace(/^\/+|\/+$/g, '')
@@ -124,7 +124,7 @@ export function repositoryOf(address: string): string | undefined {
 
 function pathOf(address: string): string | undefined {
   if (/^(https?|ssh|git\+ssh):\/\//i.test(address)) return URL.parse(address)?.pathname
-  // a single letter before the colon is a drive
+  // a single letter before the colon is a drive of Windows
   const [, path] = /^(?:[^@:/\s]+@)?(?:\[[^\]\s]+\]|[^:/@\s]{2,}):(?!\/\/)(\S+)$/.exec(address) ?? []
   return path
 }

@@ -1,6 +1,6 @@
 /**
- * Events of agents as lines for people. What they say was written by models, by commands, or by whoever wrote the
- * repository: it is made harmless for the terminal, and stands behind a margin, so that no line of it looks like one of ours.
+ * Renders events of agents for terminals. Models, commands and repositories wrote their contents: control sequences are
+ * removed, and every line is indented, so that none can imitate a line of this program.
  */
 import { styleText } from 'node:util'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
@@ -13,7 +13,7 @@ export interface AgentEvent {
   /** ISO 8601. */
   readonly createdAt: string
   readonly data: Json
-  /** As it was sent. */
+  /** The event as received. */
   readonly whole: Json
 }
 
@@ -22,13 +22,13 @@ interface AgentFeed extends StreamWatcher {
   readonly agentId: string
   /** Sequence number of the last known event (default: 0). */
   readonly after?: number
-  /** What has happened so far is all. */
+  /** Ends after the past events. */
   readonly isPast?: boolean
   readonly onEvent: (event: AgentEvent) => void
   readonly retriesFirst?: boolean
 }
 
-/** As `Last-Event-ID`: nothing of what has happened. */
+/** `Last-Event-ID` that skips all past events. */
 export const FROM_NOW_ON = Number.MAX_SAFE_INTEGER
 
 /** Resolves when all events were delivered (with `isPast`: past ones), or `signal` aborts. Rejects as `readStream` does. */
@@ -57,11 +57,11 @@ export async function followAgent(feed: AgentFeed): Promise<void> {
 }
 
 const LABEL_WIDTH = 10
-/** `18:04:11`, the label, and two spaces after each. */
+/** Indentation: `18:04:11` and the label, each with two spaces after it. */
 const MARGIN = ' '.repeat(8 + 2 + LABEL_WIDTH + 2)
 const LINE_CHARACTERS = 200
 const ARGUMENT_CHARACTERS = 120
-/** Of a tool's output: how it begins, and how it ends. */
+/** Number of printed lines at the start and the end of a tool's output. */
 const FIRST_LINES = 4
 const LAST_LINES = 8
 
@@ -71,11 +71,11 @@ interface Entry {
   readonly label: string
   readonly style: Style
   readonly lines: readonly string[]
-  /** Of the lines. */
+  /** Whether the lines are dimmed. */
   readonly isDim?: boolean
 }
 
-/** @param stream Where it is to be shown: colours are for terminals. */
+/** @param stream The output: only terminals get colours. */
 export function agentLogLine(event: AgentEvent, stream: NodeJS.WritableStream): string {
   const { label, style, lines, isDim = false } = entryOf(event)
   const paint = (kind: Style, text: string) => (text === '' ? '' : styleText(kind, text, { stream }))
@@ -97,7 +97,7 @@ function entryOf({ type, data }: AgentEvent): Entry {
       return { label: isUser ? 'user' : 'model', style: 'cyan', lines: linesOf(textOf(data['content'])) }
     }
     case 'tool_call':
-      // the mark keeps a tool that the model calls by the name of a status from passing for it
+      // the mark distinguishes a tool from a status of the same name
       return { label: `> ${textOf(data['name'])}`, style: 'bold', lines: [argumentsText(data['arguments'])] }
     case 'tool_result':
       return resultEntry(data['exit_code'], textOf(data['output']))
@@ -105,7 +105,7 @@ function entryOf({ type, data }: AgentEvent): Entry {
       return { label: 'usage', style: 'dim', lines: [usageText(data)], isDim: true }
     case 'diff':
       return { label: 'diff', style: 'bold', lines: [changesText(data)] }
-    default: // of a server that is newer
+    default: // an event of a newer server
       return { label: type, style: 'dim', lines: [cut(plainLine(JSON.stringify(data)), LINE_CHARACTERS)] }
   }
 }
@@ -137,7 +137,7 @@ function shortened(lines: readonly string[]): readonly string[] {
   return [...lines.slice(0, FIRST_LINES), `… ${left} lines`, ...lines.slice(-LAST_LINES)]
 }
 
-/** @param given JSON, as the model wrote it. */
+/** @param given JSON of the model, possibly invalid. */
 function argumentsText(given: unknown): string {
   const fields = parseJson(textOf(given))
   if (!isRecord(fields)) return cut(plainLine(textOf(given)), ARGUMENT_CHARACTERS)
@@ -163,12 +163,12 @@ function changesText({ files, insertions, deletions }: AgentEvent['data']): stri
 const count = (value: unknown) => (typeof value === 'number' ? String(value) : '?')
 const amount = (value: unknown) => (typeof value === 'number' ? dollars(value) : '?')
 
-/** Whole characters of at most so many units. */
+/** Truncates a text to `most` UTF-16 units without splitting a character. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
-/** Local. */
+/** Returns the local time. */
 function clockOf(createdAt: string): string {
   const time = new Date(createdAt)
   return Number.isNaN(time.getTime()) ? '--:--:--' : time.toTimeString().slice(0, 8)

@@ -38,9 +38,9 @@ const ONE_CONNECTION = {
 interface Waiting {
   readonly client: Client
   readonly agentId: string
-  /** The number of the last event that is of no interest. */
+  /** Sequence number of the last event to skip. */
   readonly after: number
-  /** Standard output gets the agent, else its summary; nothing else in either case. */
+  /** Prints the agent as JSON instead of its summary. */
   readonly isJson: boolean
 }
 
@@ -59,7 +59,7 @@ export async function waitForAgent({ client, agentId, after, isJson }: Waiting):
   const { status, error } = agent
   const isCompleted = status === 'completed'
   if (isJson) await print(jsonLine(agent))
-  else if (isCompleted) await print(summaryOf(agent)) // else it is one of an earlier run
+  else if (isCompleted) await print(summaryOf(agent)) // otherwise the summary is of an earlier run
   if (isCompleted) return note(`Run 'turnpike agents diff ${agentId}' to see the changes.`)
   throw new Error(`${agentId}: ${textOf(status)}${isRecord(error) ? `: ${failureText(error)}` : ''}`)
 }

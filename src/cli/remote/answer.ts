@@ -1,4 +1,4 @@
-/** One streamed answer of a model. */
+/** Reads the streamed answer of a model. */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { createSseDecoder } from '../../protocols/framing.ts'
 import type { Frame } from '../../protocols/protocol.ts'
@@ -15,19 +15,19 @@ export interface AnswerRequest {
   readonly model: string
   readonly messages: readonly Message[]
   readonly signal: AbortSignal
-  /** Gets nothing that steers a terminal. */
+  /** Receives text without terminal control sequences. */
   readonly onText: (text: string) => void
 }
 
 export interface AnswerEnd {
-  /** Undefined: the answer was stopped. */
+  /** Undefined: the answer was aborted. */
   readonly finishReason: string | undefined
   readonly promptTokens: number | undefined
   readonly completionTokens: number | undefined
   readonly costUsd: number | undefined
 }
 
-/** Rejects when the answer is not whole; stopped by `signal` it resolves without a reason. */
+/** Rejects when the answer is incomplete. Resolves without a finish reason when `signal` aborts it. */
 export async function streamAnswer(client: Client, request: AnswerRequest): Promise<AnswerEnd> {
   const { model, messages, signal } = request
   const reader = createReader(request.onText)

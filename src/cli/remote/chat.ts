@@ -47,7 +47,7 @@ interface Single {
   readonly question: string
 }
 
-/** Writes the answer to standard output, and nothing else. */
+/** Writes only the answer to standard output. */
 async function answerOnce(client: Client, { model, system, question }: Single): Promise<void> {
   const stopping = new AbortController()
   process.once('SIGINT', () => stopping.abort())
@@ -83,9 +83,9 @@ interface State {
   model: string
   system: string | undefined
   messages: Message[]
-  /** Stops the answer that is being given. */
+  /** Stops the current answer. */
   stop: (() => void) | undefined
-  /** Ctrl-C was the last thing that happened. */
+  /** The last input was Ctrl-C. */
   isLeaving: boolean
   isOpen: boolean
 }
@@ -158,7 +158,7 @@ async function exchange(parts: ConversationParts, state: State, question: string
     if (!answer.endsWith('\n')) answers.write('\n')
     notes.write(dim(`${summary(end)}\n`))
   } catch (error) {
-    // the message is dropped, so that it can be sent again
+    // drops the message, so that the user can send it again
     notes.write(`${answer === '' ? '' : '\n'}${error instanceof Error ? error.message : String(error)}\n`)
   } finally {
     state.stop = undefined

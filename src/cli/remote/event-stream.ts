@@ -6,13 +6,13 @@ import { note } from '../output.ts'
 import { type Client, mayPass } from './client.ts'
 import { reasonOf, UnreachableError } from './http.ts'
 
-/** Who watches the connection. */
+/** Observes the connection. */
 export interface StreamWatcher {
   /** Ends the stream. */
   readonly signal: AbortSignal
-  /** @param lostMs How long there was no connection; undefined: this is the first one. */
+  /** @param lostMs Duration without a connection; undefined for the first connection. */
   readonly onConnected: (lostMs: number | undefined) => void
-  /** Once for each time without a connection. */
+  /** Called once per lost connection. */
   readonly onLost: (reason: string) => void
   readonly timing?: StreamTiming
 }
@@ -22,7 +22,7 @@ export interface ResumedStream extends StreamWatcher {
   readonly path: string
   /** Resumes after this event; undefined: from the beginning. */
   readonly lastEventId: () => string | undefined
-  /** The next frame is read when this resolves. `over`: there is nothing more to come. */
+  /** The next frame is read when this resolves. `over` ends the stream. */
   readonly onFrame: (frame: Frame) => Promise<'over' | undefined>
   /** Retries the first connection, too, after transient failures. */
   readonly retriesFirst?: boolean
@@ -32,26 +32,23 @@ export interface StreamTiming {
   /** Each wait is twice as long as the one before, up to `maxWaitMs`; half of it is random. */
   readonly firstWaitMs: number
   readonly maxWaitMs: number
-  /** After a connection that lasted this long, waits begin with the first again. */
+  /** A connection that lasted this long resets the delays. */
   readonly steadyMs: number
   /** A connection without data for this long is closed: the server sends a comment every 15 s. */
   readonly silenceMs: number
 }
 
-const USUAL: StreamTiming = { firstWaitMs: 500, maxWaitMs: 30_000, steadyMs: 5_000, silenceMs: 45_000 }
+const DEFAULT_TIMING: StreamTiming = { firstWaitMs: 500, maxWaitMs: 30_000, steadyMs: 5_000, silenceMs: 45_000 }
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
-/**
- * Resolves when the stream is over, or `signal` says so. Rejects when the first connection cannot be made, or the server
- * refuses a later one.
- */
+/** Resolves when the stream ends or `signal` aborts. Rejects when the first connection fails, or the server rejects a later one. */
 export async function readStream(stream: ResumedStream): Promise<void> {
-  const { signal, timing = USUAL } = stream
-  const line = createLine(stream)
+  const { signal, timing = DEFAULT_TIMING } = stream
+  const connection = createConnectionState(stream)
   let failures = 0
   try {
     for (;;) {
-      const { isOver, lastedMs } = await readUntilLost(stream, line)
+      const { isOver, lastedMs } = await readUntilLost(stream, connection)
       if (isOver) return
       failures = lastedMs > timing.steadyMs ? 0 : failures + 1
       await sleep(waitBefore(failures, timing), undefined, { signal })
@@ -66,13 +63,13 @@ function waitBefore(failures: number, { firstWaitMs, maxWaitMs }: StreamTiming):
   return longest * (0.5 + Math.random() / 2)
 }
 
-/** Tells of the connection, not of each attempt. */
-interface Line {
+/** Reports changes of the connection, not each attempt. */
+interface ConnectionState {
   opened(): void
   lost(error: unknown): void
 }
 
-function createLine({ onConnected, onLost, retriesFirst = false }: ResumedStream): Line {
+function createConnectionState({ onConnected, onLost, retriesFirst = false }: ResumedStream): ConnectionState {
   let state: 'new' | 'open' | 'lost' = 'new'
   let lostAt: number | undefined
   return {
@@ -96,28 +93,28 @@ interface Ended {
   readonly lastedMs: number
 }
 
-async function readUntilLost(stream: ResumedStream, line: Line): Promise<Ended> {
+async function readUntilLost(stream: ResumedStream, connection: ConnectionState): Promise<Ended> {
   const since = performance.now()
   let isOver = false
   try {
-    await readFrames(stream, line)
+    await readFrames(stream, connection)
     isOver = true
   } catch (error) {
     if (stream.signal.aborted) throw error
-    line.lost(error)
+    connection.lost(error)
   }
   return { isOver, lastedMs: performance.now() - since }
 }
 
 /** Resolves when the stream is over. */
-async function readFrames(stream: ResumedStream, line: Line): Promise<void> {
-  const { client, path, signal, lastEventId, onFrame, timing = USUAL } = stream
+async function readFrames(stream: ResumedStream, connection: ConnectionState): Promise<void> {
+  const { client, path, signal, lastEventId, onFrame, timing = DEFAULT_TIMING } = stream
   const silence = new AbortController()
   const watch = setTimeout(() => silence.abort(), timing.silenceMs)
   try {
     const both = AbortSignal.any([signal, silence.signal])
     const response = await client.listen(path, { lastEventId: lastEventId(), signal: both })
-    line.opened()
+    connection.opened()
     const decoder = createSseDecoder({ maxEventBytes: MAX_EVENT_BYTES })
     for await (const bytes of piecesOf(response)) {
       const frames: Frame[] = []
@@ -157,7 +154,7 @@ export async function untilStopped(work: (signal: AbortSignal) => Promise<void>)
   }
 }
 
-/** Notes on standard error about the connection. */
+/** Prints changes of the connection to standard error. */
 export const CONNECTION_NOTES: Pick<StreamWatcher, 'onConnected' | 'onLost'> = {
   onConnected(lostMs) {
     if (lostMs !== undefined) note(`Reconnected after ${(lostMs / 1_000).toFixed(1)} s.`)

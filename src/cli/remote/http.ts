@@ -1,4 +1,4 @@
-/** Sends requests to a server and describes failures. No message contains what was sent. */
+/** Sends requests to a server and describes failures. Messages never contain the request. */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { plainLine } from '../output.ts'
 

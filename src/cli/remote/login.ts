@@ -160,7 +160,7 @@ async function saveSignIn({ folder, server, profile, tokens }: Arrival): Promise
   })
 }
 
-// Failures concerning the previous sign-in are ignored: the new one has succeeded.
+// Failures of the previous sign-in are ignored, since the new one has succeeded.
 
 async function tokensOf(folder: string, profile: Profile): Promise<Tokens | undefined> {
   const store = openStore(profile.store, folder)

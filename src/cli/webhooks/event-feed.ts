@@ -1,7 +1,4 @@
-/**
- * An account's events as they happen, over one connection after another: what is recorded while there is none comes with
- * the next one. It knows nothing of what becomes of an event.
- */
+/** Receives an account's events across reconnects, without gaps. It does not know how events are used. */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import type { Client } from '../remote/client.ts'
 import { readStream, type StreamWatcher } from '../remote/event-stream.ts'
@@ -9,7 +6,7 @@ import { readStream, type StreamWatcher } from '../remote/event-stream.ts'
 export interface FeedEvent {
   readonly id: string
   readonly type: string
-  /** Of a webhook, byte for byte. */
+  /** Body of the webhook, unchanged. */
   readonly body: string
 }
 
@@ -22,17 +19,17 @@ export interface Feed extends StreamWatcher {
 /** IDs of recent events, which a server may repeat after a reconnect. */
 const REMEMBERED_IDS = 20_000
 
-/** Ids sort by time: where there are no events yet, all of them come after this one. */
+/** Sorts before every ID of an event: the starting position of an account without events. */
 const BEFORE_ALL = `evt_${'0'.repeat(22)}`
 
 interface Position {
   lastId: string
-  /** Up to and with it everything had happened before. */
+  /** The newest event before the start; it and older ones are skipped. */
   readonly firstId: string
   readonly known: Set<string>
 }
 
-/** Resolves when `signal` aborts. Rejects when the first connection cannot be made, or the server refuses a later one. */
+/** Resolves when `signal` aborts. Rejects when the first connection fails, or the server rejects a later one. */
 export async function followEvents(feed: Feed): Promise<void> {
   try {
     const position = await startingPosition(feed.client)
@@ -47,10 +44,7 @@ export async function followEvents(feed: Feed): Promise<void> {
   }
 }
 
-/**
- * What happened before is over, and what happens from now on is heard through every connection, also if the first one is
- * lost before anything came. A server that goes on sends again what was born shortly before: ids sort by time.
- */
+/** Starts after the newest event, so that no event is missed even if the first connection is lost before any arrives. */
 async function startingPosition(client: Client): Promise<Position> {
   const page = await client.get('/events?limit=1')
   const events: readonly unknown[] = isRecord(page) && Array.isArray(page['data']) ? page['data'] : []
@@ -59,7 +53,7 @@ async function startingPosition(client: Client): Promise<Position> {
   return { lastId: firstId, firstId, known: new Set() }
 }
 
-/** What a header can carry. */
+/** Returns an ID that fits into a header. */
 function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined
 }
@@ -68,7 +62,7 @@ async function take({ onEvent }: Feed, position: Position, body: string): Promis
   const event = parseJson(body)
   const id = isRecord(event) ? idOf(event['event_id']) : undefined
   if (!isRecord(event) || id === undefined) return
-  // one that was committed late is older than what came before it
+  // an event that was committed late has an older ID than the events before it
   if (id > position.lastId) position.lastId = id
   if (id <= position.firstId || position.known.has(id)) return
   position.known.add(id)

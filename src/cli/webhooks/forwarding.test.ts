@@ -139,10 +139,10 @@ test('only this person can read them; a file that others can read, or nobody, is
   await localWebhookSecret(folder, target('default'))
   assert.equal(statSync(path).mode & 0o777, 0o600)
   chmodSync(path, 0o644)
-  await assert.rejects(localWebhookSecret(folder, target('default')), /Others can read .*Remove it/)
+  await assert.rejects(localWebhookSecret(folder, target('default')), /Other users can read .*Delete it/)
   for (const text of ['[]', 'x', '{"default":"whsec_short"}']) {
     writeFileSync(path, text)
     chmodSync(path, 0o600)
-    await assert.rejects(localWebhookSecret(folder, target('default')), /cannot be read\. Remove it/)
+    await assert.rejects(localWebhookSecret(folder, target('default')), /is invalid\. Delete it/)
   }
 })

@@ -1,4 +1,4 @@
-/** An event posted to a receiver on the developer's machine: signed, sent and judged as the server's deliveries are. */
+/** Posts events to a receiver on the developer's machine, with the signature and the rules of the server's deliveries. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Agent } from 'undici'
@@ -20,12 +20,12 @@ export interface ForwarderOptions {
 }
 
 export interface Receipt {
-  /** Of the answer; undefined: there was none. */
+  /** HTTP status; undefined: no response. */
   readonly status: number | undefined
   readonly durationMs: number
-  /** In the words of the delivery log; undefined: it is a success. */
+  /** As in the delivery log; undefined: success. */
   readonly error: string | undefined
-  /** The beginning of the answer's body, as the receiver wrote it. */
+  /** Start of the response body. */
   readonly text: string
 }
 
@@ -36,7 +36,7 @@ export interface Forwarder {
 }
 
 export function createForwarder({ url, secret, signal, userAgent, ...rest }: ForwarderOptions): Forwarder {
-  // an agent of its own: a proxy of the environment cannot reach this machine
+  // a separate agent, since a proxy of the environment cannot reach this machine
   const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   const options = { signal, deadlineMs: rest.deadlineMs ?? DEADLINE_MS }
   return {
@@ -57,8 +57,8 @@ function unexpected(error: unknown): { readonly status: undefined; readonly erro
 }
 
 /*
- * The secrets that `webhooks listen` signs with. They are this machine's own and no server knows them; they stay the same,
- * so that a receiver under development is configured once.
+ * Secrets of `webhooks listen`. They belong to this machine, unknown to servers, and stay the same, so that a receiver under
+ * development is configured once.
  */
 
 /** Returns the secret of a profile or, for a key, of the server's address. Creates it on first use. */
@@ -79,13 +79,13 @@ async function readAll(path: string): Promise<Map<string, string>> {
   const text = await readPrivateFile(path)
   if (text === undefined) return new Map()
   if (await isOpenToOthers(path)) {
-    throw new Error(`Others can read ${path}, which has secrets. Remove it: new ones are made.`)
+    throw new Error(`Other users can read ${path}, which contains secrets. Delete it: the command creates new ones.`)
   }
   const value = parseJson(text)
   const entries = isRecord(value) ? Object.entries(value) : undefined
   const all = entries?.flatMap(([owner, secret]) => (isSecret(secret) ? [[owner, secret] as const] : []))
   if (all === undefined || all.length !== entries?.length) {
-    throw new Error(`${path} cannot be read. Remove it: new secrets are made.`)
+    throw new Error(`${path} is invalid. Delete it: the command creates new secrets.`)
   }
   return new Map(all)
 }

@@ -1,4 +1,4 @@
-/** What requests are signed with: a key that stays, or tokens that are renewed when they have to be. */
+/** Credentials of requests: a fixed key, or tokens that are renewed when necessary. */
 import { join } from 'node:path'
 import { type CredentialStore, ownerOf, type Tokens } from './credential-store.ts'
 import { type AuthorizationServer, discover, refreshTokens } from './oauth.ts'
@@ -6,9 +6,9 @@ import { withLock } from './private-files.ts'
 import type { Profile } from './profiles.ts'
 
 export interface Bearer {
-  /** What the server has to know. Rejects, with what to do, when there is nothing. */
+  /** Returns the current credential. Rejects with advice if there is none. */
   current(): Promise<string>
-  /** Another one after `refused` was answered with 401; undefined: there is no other. */
+  /** Returns another credential after the server rejected `refused`; undefined if there is none. */
   renewed(refused: string): Promise<string | undefined>
 }
 
@@ -19,12 +19,12 @@ export function keyBearer(key: string): Bearer {
 export interface SignIn {
   readonly profile: Profile
   readonly store: CredentialStore
-  /** Of the person's configuration, for locks. */
+  /** Configuration folder of the user, for locks. */
   readonly folder: string
   readonly now?: () => number
 }
 
-/** A request takes a while, and clocks are not the same everywhere. */
+/** Renews tokens this early, since requests take time and clocks differ. */
 const EARLY_MS = 60_000
 
 export function profileBearer(signIn: SignIn): Bearer {
@@ -71,7 +71,7 @@ export function signedOut({ name, url }: Pick<Profile, 'name' | 'url'>, why: str
   return new Error(`The sign-in to ${url} ${why}. Run '${loginCommand(name, url)}' to sign in again.`)
 }
 
-/** @param url Of a server, for a command that a person can paste. */
+/** Returns the command that signs in to a server. */
 export function loginCommand(profile: string, url: string): string {
   const flag = profile === 'default' ? '' : ` --profile ${profile}`
   return `turnpike login${flag} --url ${url}`

@@ -12,35 +12,35 @@ export interface CredentialStore {
   check(): Promise<void>
   read(owner: string): Promise<Tokens | undefined>
   write(owner: string, tokens: Tokens): Promise<void>
-  /** Whether they were there or not. */
+  /** Succeeds even if there are none. */
   remove(owner: string): Promise<void>
 }
 
-/** What tokens are filed under. */
+/** Returns the name under which tokens are stored. */
 export function ownerOf({ name, url }: { readonly name: string; readonly url: string }): string {
   return `${name} at ${url}`
 }
 
 /**
- * @param folder Of a person's configuration, for the file.
- * @param signIn The command that signs in, for what to do where the system has no store.
+ * @param folder Configuration folder of the user.
+ * @param signIn The command that signs in, for the advice if the system has no store.
  */
 export function openStore(kind: StoreKind, folder: string, signIn = 'turnpike login'): CredentialStore {
   return kind === 'file' ? fileStore(folder) : systemStore(loadKeyring, { signIn })
 }
 
 const SERVICE = 'turnpike'
-/** A store may ask for a password; who is not there cannot give it. */
+/** A store may prompt for a password, which nobody may be there to enter. */
 const TIMEOUT_MS = 60_000
 
-/** Of the library, what is used. */
+/** The used part of the library. */
 export interface Keyring {
   readonly AsyncEntry: new (
     ...parameters: ConstructorParameters<typeof AsyncEntry>
   ) => Pick<AsyncEntry, 'getPassword' | 'setPassword' | 'deletePassword'>
 }
 
-/** Secret Service, Keychain, Credential Manager. @param load Rejects where the library has nothing for this platform. */
+/** Uses Secret Service, Keychain or Credential Manager. @param load Rejects if the library does not support the platform. */
 export function systemStore(
   load: () => Promise<Keyring>,
   { timeoutMs = TIMEOUT_MS, signIn = 'turnpike login' }: { readonly timeoutMs?: number; readonly signIn?: string } = {},
@@ -48,7 +48,7 @@ export function systemStore(
   const at = async <Result>(owner: string, use: (entry: Entry) => Promise<Result>): Promise<Result> => {
     try {
       const { AsyncEntry } = await load()
-      // never the kernel's keyring, which the library would fall back to: it forgets at the next start of the machine
+      // never the kernel's keyring, the library's fallback, which a restart of the machine clears
       const entry = new AsyncEntry(SERVICE, owner, { linux: { store: 'secret-service' } })
       return await inTime(use(entry), timeoutMs)
     } catch (error) {
@@ -70,7 +70,7 @@ export function systemStore(
 
 type Entry = InstanceType<Keyring['AsyncEntry']>
 
-/** Loaded only here: it brings a library of machine code, which not every platform has. */
+/** Loads the library when needed: it contains native code, which not every platform has. */
 async function loadKeyring(): Promise<Keyring> {
   return import('@napi-rs/keyring')
 }
@@ -152,7 +152,7 @@ export interface Tokens {
   readonly accessToken: string
   /** Unix milliseconds by this machine's clock. */
   readonly expiresAt: number
-  /** Undefined: the server gave none, and one has to sign in again when the access token expires. */
+  /** Undefined: the server issued none, so the sign-in ends with the access token. */
   readonly refreshToken: string | undefined
 }
 
@@ -160,7 +160,7 @@ function renderTokens({ accessToken, expiresAt, refreshToken }: Tokens): string 
   return JSON.stringify({ access_token: accessToken, expires_at: expiresAt, refresh_token: refreshToken })
 }
 
-/** @returns undefined for anything that is not such a text. */
+/** @returns undefined for an invalid text. */
 function parseTokens(text: string): Tokens | undefined {
   const value = parseJson(text)
   if (!isRecord(value)) return undefined
@@ -171,7 +171,7 @@ function parseTokens(text: string): Tokens | undefined {
 
 const DEFAULT_LIFETIME_S = 3_600
 
-/** The body of a token endpoint's answer (RFC 6749, 5.1). @returns undefined for anything else. */
+/** Reads a response of a token endpoint (RFC 6749, 5.1). @returns undefined for anything else. */
 export function readGrantedTokens(body: unknown, now: number): Tokens | undefined {
   if (!isRecord(body)) return undefined
   const { access_token: accessToken, expires_in: seconds, refresh_token: refreshToken } = body
@@ -184,7 +184,7 @@ export function readGrantedTokens(body: unknown, now: number): Tokens | undefine
   }
 }
 
-/** What a header can carry (RFC 6750, 2.1). */
+/** Whether a value can be a bearer token (RFC 6750, 2.1). */
 function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.~+/-]{1,4096}=*$/.test(value)
 }

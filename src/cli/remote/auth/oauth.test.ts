@@ -136,7 +136,7 @@ test('revocation is told of the refresh token, else of the access token, and say
   const sent = fake.asked.map(({ form }) => form['token'])
   assert.deepEqual(sent, ['tpr_1', 'tpa_1'])
   fake.answers.set('/oauth/revoke', [refused('invalid_client', 401)])
-  assert.match((await revoke(server, tokens)) ?? '', /did not revoke it: No\./)
+  assert.match((await revoke(server, tokens)) ?? '', /did not revoke the sign-in: No\./)
 })
 
 const TOKENS = { accessToken: 'tpa_1', refreshToken: undefined, expiresAt: 1 }

@@ -38,7 +38,7 @@ export async function discover(url: string): Promise<AuthorizationServer> {
 
 export interface DeviceGrant {
   readonly deviceCode: string
-  /** For people: nothing in it steers a terminal. */
+  /** Text without terminal control sequences. */
   readonly userCode: string
   /** An http or https address. */
   readonly page: string
@@ -93,7 +93,7 @@ export type Poll =
   /** The poll failed; the next one may follow after `waitMs`. */
   | { readonly kind: 'unknown'; readonly message: string; readonly waitMs: number }
 
-/** Rejects when no further poll can bring anything. */
+/** Rejects when further polls cannot succeed. */
 export async function pollOnce(server: AuthorizationServer, deviceCode: string, signal: AbortSignal): Promise<Poll> {
   const parameters = { grant_type: DEVICE_CODE_GRANT, client_id: CLIENT_ID, device_code: deviceCode }
   try {
@@ -119,7 +119,7 @@ function readPoll(answer: Answer, url: string): Poll {
       return { kind: 'expired' }
   }
   const message = `${url} returned an unexpected response: ${errorTextOf(answer)}.`
-  // a proxy's page, a server that starts, a captive portal: all of them pass
+  // transient: the page of a proxy or captive portal, or a starting server
   if (answer.status === 429 || answer.status >= 500 || !isRecord(answer.json)) {
     return { kind: 'unknown', message, waitMs: retryAfterMs(answer) }
   }
@@ -133,11 +133,11 @@ function retryAfterMs({ headers }: Answer): number {
   return seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_S) * 1_000 : 0
 }
 
-/** Pauses before a refresh is tried again: all within the 30 s in which a lost answer is given once more (OA-2). */
+/** Delays before retries of a refresh, within the 30 s in which the server repeats a lost answer (OA-2). */
 const REFRESH_PAUSES_MS: readonly number[] = [500, 2_000]
 const REFRESH_TIMEOUT_MS = 8_000
 
-/** @returns undefined when the server will never take this refresh token again. */
+/** @returns undefined when the server has rejected the refresh token for good. */
 export async function refreshTokens(server: AuthorizationServer, refreshToken: string): Promise<Tokens | undefined> {
   const parameters = { grant_type: 'refresh_token', client_id: CLIENT_ID, refresh_token: refreshToken }
   for (const pauseMs of [...REFRESH_PAUSES_MS, undefined]) {
@@ -163,7 +163,7 @@ function onlyLost(error: unknown): UnreachableError {
 
 const REVOKE_TIMEOUT_MS = 10_000
 
-/** @returns undefined when it is done, else why it is not. */
+/** @returns undefined on success, else the reason of the failure. */
 export async function revoke(server: AuthorizationServer, tokens: Tokens): Promise<string | undefined> {
   const token = tokens.refreshToken ?? tokens.accessToken
   try {
@@ -171,7 +171,7 @@ export async function revoke(server: AuthorizationServer, tokens: Tokens): Promi
       ...form({ client_id: CLIENT_ID, token }),
       timeoutMs: REVOKE_TIMEOUT_MS,
     })
-    return answer.status === 200 ? undefined : `${server.url} did not revoke it: ${errorTextOf(answer)}.`
+    return answer.status === 200 ? undefined : `${server.url} did not revoke the sign-in: ${errorTextOf(answer)}.`
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -188,7 +188,7 @@ function errorCode({ json }: Answer): string {
 interface Waiting {
   readonly poll: () => Promise<Poll>
   readonly sleep: (ms: number) => Promise<void>
-  /** Unix milliseconds: a machine that slept knows how late it is, a monotonic clock may not. */
+  /** Unix milliseconds, since a monotonic clock may stop while the machine sleeps. */
   readonly now: () => number
   readonly intervalMs: number
   readonly expiresAt: number

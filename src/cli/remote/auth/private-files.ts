@@ -36,14 +36,14 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   if (await isOpenToOthers(folder)) await chmod(folder, 0o700)
 }
 
-/** Whether others of this machine may read or change what is at `path`. Windows has no such bits. */
+/** Whether other users of this machine can read or change `path`. Windows has no such permission bits. */
 export async function isOpenToOthers(path: string): Promise<boolean> {
   return process.platform !== 'win32' && ((await stat(path)).mode & OTHERS) !== 0
 }
 
 /*
- * One command at a time, between processes. The lock is SQLite's own on an empty file: the system lets go of it when the
- * process ends, however it ends, so that none is ever left over.
+ * Mutual exclusion between processes, with SQLite's lock on an empty file: the operating system releases it when the process
+ * ends, so that no lock is left behind.
  */
 
 const POLL_MS = 25
@@ -54,7 +54,7 @@ interface LockOptions {
   readonly waitMs?: number
 }
 
-/** @param path Of a file that is nothing but the lock; it is made, and stays. */
+/** @param path The lock file, which is created and kept. */
 export async function withLock<Result>(
   path: string,
   action: () => Promise<Result>,
@@ -96,7 +96,7 @@ const THIS_MACHINE: Machine = { env: processEnvironment, platform: process.platf
 
 export function configFolder({ env, platform, home }: Machine = THIS_MACHINE): string {
   const own = env['XDG_CONFIG_HOME']
-  // a relative path is to be ignored (XDG Base Directory Specification)
+  // relative paths are invalid (XDG Base Directory Specification)
   if (own !== undefined && isAbsolute(own)) return join(own, 'turnpike')
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'turnpike')
   if (platform === 'win32') return join(env['APPDATA'] ?? join(home, 'AppData', 'Roaming'), 'turnpike')

@@ -1,7 +1,4 @@
-/**
- * The servers that this person is signed in to: addresses and names, by profile. Never a token, which are in a
- * `CredentialStore`.
- */
+/** The servers that the user is signed in to, by profile, without their tokens, which are in a `CredentialStore`. */
 import { join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import { isRecord, parseJson, textOf } from '../../../lib/json.ts'
@@ -15,7 +12,7 @@ export type StoreKind = 'system' | 'file'
 
 export interface Profile {
   readonly name: string
-  /** Of the server, without trailing slash. */
+  /** URL of the server, without trailing slash. */
   readonly url: string
   readonly clientId: string
   readonly store: StoreKind
@@ -25,7 +22,7 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** What commands use without `--profile`; undefined: not signed in. */
+  /** The profile without `--profile`; undefined: not signed in. */
   readonly chosen: string | undefined
   readonly all: readonly Profile[]
 }
@@ -66,7 +63,7 @@ export function withProfile({ all }: Profiles, profile: Profile): Profiles {
   return { chosen: profile.name, all: [...all.filter(({ name }) => name !== profile.name), profile] }
 }
 
-/** If it was what commands use, they use the one signed in to last of those that are left. */
+/** Removes a profile. If it was the chosen one, the most recent of the others becomes it. */
 export function withoutProfile({ chosen, all }: Profiles, name: string): Profiles {
   const left = all.filter((profile) => profile.name !== name)
   return { chosen: chosen === name ? left.at(-1)?.name : chosen, all: left }

@@ -1,17 +1,17 @@
-/** What `turnpike login` shows. Standard output gets what one needs to sign in and how it ended, everything else standard error. */
+/** Output of `turnpike login`: the code and the result on standard output, everything else on standard error. */
 import { styleText } from 'node:util'
 import { renderUnicodeCompact } from 'uqr'
 import type { DeviceGrant } from './oauth.ts'
 
 export interface Screen {
-  /** Where to go, with which code. */
+  /** Shows the address and the code. */
   show(grant: DeviceGrant): void
   /** Shows the remaining time on a terminal, over the previous value. */
   countDown(leftMs: number): void
   endCountDown(): void
-  /** A line for people. */
+  /** Writes a line to standard error. */
   note(text: string): void
-  /** What came of it. */
+  /** Writes the result to standard output. */
   result(text: string): void
 }
 
@@ -73,7 +73,7 @@ function invitation(grant: DeviceGrant, stream: NodeJS.WriteStream): string {
 
 const QR_MARGIN = 4
 
-/** A QR code, dark on light whatever the terminal's colours are; '' where it does not fit. */
+/** Returns a QR code, dark on light in any colour scheme; '' if it does not fit. */
 function picture(text: string, stream: NodeJS.WriteStream): string {
   const lines = renderUnicodeCompact(text, { ecc: 'L' }).split('\n')
   const fits = (lines[0]?.length ?? 0) + QR_MARGIN <= stream.columns && lines.length + QR_MARGIN <= stream.rows
