@@ -4,13 +4,13 @@ import { slopeOf } from './slope.ts'
 
 const line = (of: (x: number) => number, count = 50) => Array.from({ length: count }, (_, x) => ({ x, y: of(x) }))
 
-test('a line has its slope, without doubt', () => {
+test('a line has its slope and no margin', () => {
   const { slope, margin } = slopeOf(line((x) => 3 + 2 * x))
   assert.ok(Math.abs(slope - 2) < 1e-9)
   assert.ok(margin < 1e-9)
 })
 
-test('what goes up and down has none within the margin, what grows below it has one', () => {
+test('oscillation has no slope within the margin, growth has one', () => {
   const saw = (x: number): number => (x % 5) * 10
   const still = slopeOf(line(saw))
   assert.ok(Math.abs(still.slope) <= still.margin)
@@ -18,6 +18,6 @@ test('what goes up and down has none within the margin, what grows below it has 
   assert.ok(growing.slope - growing.margin > 2)
 })
 
-test('two samples say nothing about doubt', () => {
+test('two samples have no margin', () => {
   assert.ok(Number.isNaN(slopeOf(line((x) => x, 2)).margin))
 })

@@ -29,7 +29,7 @@ function install(): void {
 
 before(install)
 
-test('what is packed has the built dashboard, and not what it is built from', () => {
+test('the package contains the built dashboard, and not its sources', () => {
   const options = ['pack', '--dry-run', '--json', '--ignore-scripts']
   const { stdout, stderr } = spawnSync('npm', options, { cwd: ROOT, encoding: 'utf8' })
   const [{ files }] = JSON.parse(stdout || stderr) as [{ readonly files: readonly { readonly path: string }[] }]
@@ -62,7 +62,7 @@ async function assertServesDashboard(url: string): Promise<void> {
   }
 }
 
-test('the package runs from what it carries: no sources, threads and dashboard included', async () => {
+test('the package runs without sources, including threads and dashboard', async () => {
   const env = { PORT: '0', TURNPIKE_DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' }
   const child = spawn(process.execPath, [join(packaged, 'bin', 'turnpike.js'), 'serve'], {
     cwd: folder,
@@ -105,7 +105,7 @@ function makeConsumer(): string {
 
 const COMPILER_OPTIONS = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
 
-test('turnpike/webhooks is there for others: its code runs, and the receiver of docs/webhooks.md fits its types', () => {
+test('turnpike/webhooks is exported: its code runs, and the receiver of docs/webhooks.md matches its types', () => {
   const consumer = makeConsumer()
   const checked = spawnSync(tsc, [...COMPILER_OPTIONS, 'receiver.ts'], { cwd: consumer, encoding: 'utf8' })
   assert.equal(checked.stdout, '')

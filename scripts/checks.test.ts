@@ -78,7 +78,7 @@ test('import cycles are rejected, type-only and dynamic ones included', () => {
   assert.match(output, /\nimports: 2 findings\n$/)
 })
 
-test('imports that follow the arrows pass, and tests are exempt', () => {
+test('allowed imports pass, and tests are exempt', () => {
   const { status, output } = checkOver('check-imports.ts', {
     'src/lib/a.ts': from('node:crypto'),
     'src/domain/a.ts': from('../lib/a.ts'),
@@ -108,7 +108,7 @@ const BROKEN_HOUSE: readonly (readonly [why: string, file: string, text: string]
   ["a provider's name that is a word", 'src/gateway/a.ts', "export const a = 'together'\n"],
 ]
 for (const [why, file, text] of BROKEN_HOUSE) {
-  test(`the house refuses ${why}`, () => {
+  test(`check-house rejects ${why}`, () => {
     const { status, output } = checkOver('check-house.ts', {
       [file]: text,
       'src/providers/groq.ts': '',
@@ -119,7 +119,7 @@ for (const [why, file, text] of BROKEN_HOUSE) {
   })
 }
 
-test('a folder of more than 25 source files is rejected, whatever tests are beside them', () => {
+test('a folder of more than 25 source files is rejected, without counting tests', () => {
   const names = Array.from({ length: 26 }, (_, index) => `src/db/a${index}.ts`)
   const files = Object.fromEntries(names.map((name) => [name, '']))
   assert.deepEqual(
@@ -190,7 +190,7 @@ const BROKEN_DASHBOARD: readonly (readonly [why: string, file: string, text: str
   ['an unknown folder', 'hooks/a.ts', `export const a = 1\n${from('react')}`],
 ]
 for (const [why, file, text] of BROKEN_DASHBOARD) {
-  test(`the dashboard refuses ${why}`, () => {
+  test(`check-dashboard rejects ${why}`, () => {
     const path = `dashboard/src/${file}`
     const { status, output } = checkOver('check-dashboard.ts', { [path]: text })
     assert.equal(status, 1)
@@ -199,7 +199,7 @@ for (const [why, file, text] of BROKEN_DASHBOARD) {
   })
 }
 
-test('what the dashboard may say and import is no finding', () => {
+test('allowed code and imports of the dashboard pass', () => {
   const { status, output } = checkOver('check-dashboard.ts', {
     'dashboard/src/api/client.ts': `export const a = () => fetch('/v1/models')\n${from('openapi-fetch')}`,
     'dashboard/src/api/schema.d.ts': '/** https://acme.io */\nexport type A = any\n'.repeat(301),
@@ -226,14 +226,14 @@ const BROKEN_REPOSITORY: readonly (readonly [why: string, file: string, text: st
   ['a test switched off', 'src/a.test.ts', `test.${'skip'}('x', () => {})`],
 ]
 for (const [why, file, text] of BROKEN_REPOSITORY) {
-  test(`the repository refuses ${why}`, () => {
+  test(`check-repository rejects ${why}`, () => {
     const { status, output } = checkOver('check-repository.ts', { [file]: text })
     assert.equal(status, 1)
     assert.match(output, new RegExp(`^${file.replaceAll('.', '\\.')}:1: `))
   })
 }
 
-test('phrases that were replaced are findings wherever they return, and the changelog may name them', () => {
+test('replaced phrases are findings everywhere except in the changelog', () => {
   const text = 'nobody knows this name, and there is no way to it.'
   const { status, output } = checkOver('check-language.ts', {
     'docs/a.md': text,
@@ -247,7 +247,7 @@ test('phrases that were replaced are findings wherever they return, and the chan
   assert.doesNotMatch(output, /CHANGELOG|decisions|src\/cli/)
 })
 
-test('comments are taken out without touching addresses or line numbers', () => {
+test('comments are removed without changing addresses and line numbers', () => {
   const code = withoutComments("/* a\n b */const url = 'https://example.com' // c\n  // d\nnext()")
   assert.deepEqual(
     code.split('\n').map((line) => line.trim()),
@@ -265,7 +265,7 @@ const LIMITED = {
     "// [limit: a-comment]\ntest('OVL-1: it ends [limit: an-id]', () => {})\ntest(`so [limit: other]`, () => {})\n",
 }
 
-test('a cap of docs/limits.md that its file has, and a test proves, is no finding', () => {
+test('a limit of docs/limits.md with its number in the code and a test passes', () => {
   const page =
     LIMITS +
     limit('16 KiB, 10 000 fields, for 5 s, 85 %', '`src/a.ts`') +
@@ -273,7 +273,7 @@ test('a cap of docs/limits.md that its file has, and a test proves, is no findin
   assert.deepEqual(checkOver('check-limits.ts', { ...LIMITED, 'docs/limits.md': page }), { status: 0, output: '' })
 })
 
-test('a constant of the product that no row names is a finding, and what formats and commands have is not', () => {
+test('a constant without a row is a finding, except in formats and commands', () => {
   const code = 'export const MAX_A = 1\nconst MAX_B_BYTES = 2\n'
   const files = { 'docs/limits.md': LIMITS, 'src/lib/a.ts': code, 'src/cli/a.ts': code, 'src/lib/a.test.ts': code }
   const { output } = checkOver('check-limits.ts', files)
@@ -281,7 +281,7 @@ test('a constant of the product that no row names is a finding, and what formats
   assert.equal(output, `${first}\n${second}\nlimits: 2 findings\n`)
 })
 
-test('a cap that its file does not have, a file that is gone, and a missing proof are findings of one line each', () => {
+test('a wrong number, a missing file and a missing test are one finding each', () => {
   const page =
     LIMITS +
     limit('17 KiB', '`src/a.ts`') +

@@ -42,7 +42,7 @@ const node = (...rest: string[]): Outcome => run(process.execPath, ...rest)
 const make = (...rest: string[]): Outcome => node('scripts/new-provider.ts', ...rest)
 const read = (path: string): string => readFileSync(join(copy, path), 'utf8')
 
-test('a new host is written, registered and documented, and passes types, lint, house and the contract of the registry', () => {
+test('a new host is written, registered and documented, and passes types, lint, conventions and the registry’s contract', () => {
   const made = make('sample-host', '--base-url', 'https://api.samplehost.example/v1/', '--name', 'Sample Host')
   assert.equal(made.status, 0, made.output)
   assert.match(made.output, /1\. Name the page that documents it/)
@@ -79,7 +79,7 @@ test('a new host is written, registered and documented, and passes types, lint, 
   assert.equal(node('scripts/generate-docs.ts', '--check').status, 0)
 })
 
-test('a host without keys and with a quote in its name is written so', () => {
+test('a host without keys, and a name with a quote, are written', () => {
   const { status, output } = make(
     'barehost',
     '--base-url',
@@ -126,20 +126,20 @@ for (const [options, message] of REFUSED) {
   })
 }
 
-test('a name that is made twice is refused the second time', () => {
+test('an existing name is rejected', () => {
   assert.equal(make('twicehost').status, 0)
   const { status, output } = make('twicehost')
   assert.equal(status, 2)
   assert.match(output, /already/)
 })
 
-test('a word that the registry uses otherwise gets another identifier', () => {
+test('a name that the registry uses otherwise gets another identifier', () => {
   assert.equal(identifierOf('new-host', "import { a } from './a.ts'"), 'newHost')
   assert.equal(identifierOf('compatible', 'const compatible = 1'), 'compatibleProvider')
   assert.equal(idProblem('new-host2'), undefined)
 })
 
-test('the list of the registry is found on one line and on many, and a file without one is an error', () => {
+test('the registry’s list is found on one line and on several, and a file without one is an error', () => {
   const head = "import { a } from './a.ts'\nimport { simulator } from './simulator.ts'\n"
   const oneLine = `${head}export const PROVIDERS: X = Object.fromEntries(\n  [a, simulator].map((p) => [p.id, p]),\n)\n`
   assert.match(registered(oneLine, 'host', 'host'), /import \{ a \}.*\nimport \{ host \} from '.\/host.ts'\nimport/)
@@ -150,7 +150,7 @@ test('the list of the registry is found on one line and on many, and a file with
   assert.throws(() => registered(head, 'host', 'host'), /has no list/)
 })
 
-test('the command of CONTRIBUTING.md does what it says: its example is no word of ours', () => {
+test('the example in CONTRIBUTING.md works: its name does not occur in the code', () => {
   const contributing = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
   const [, words = ''] = /^npm run new:provider -- (.*)$/m.exec(contributing) ?? []
   const { status, output } = make(...words.split(' '))

@@ -92,7 +92,7 @@ function entriesOf(out: string): Json[] {
   return JSON.parse(readFileSync(join(folder, out, 'manifest.json'), 'utf8')).entries
 }
 
-test('every standard case is stored byte for byte, with its request, and the tests of the recordings pass over them', async () => {
+test('every standard case is stored unchanged with its request, and passes the tests of recordings', async () => {
   provider.answer(answer)
   const { status, output } = await record('all')
   assert.equal(status, 0, output)
@@ -114,13 +114,13 @@ test('every standard case is stored byte for byte, with its request, and the tes
   assert.match(suites.output, new RegExp(`recordings: ${STANDARD_CASES.length} of ${STANDARD_CASES.length} run`))
 })
 
-test('why a host refuses is shown', async () => {
+test('the reason of a rejection is shown', async () => {
   provider.answer(answer)
   const { output } = await record('reasons', '--only', 'error-request')
   assert.match(output, /error-request +400 rejected: A tool message must follow tool calls\./)
 })
 
-test('headers are kept by name, and nothing of the account is among them', async () => {
+test('only listed headers are stored, and none identifies the account', async () => {
   provider.answer(answer)
   await record('headers', '--only', 'text,error-credential')
   const entries = entriesOf('headers')
@@ -137,7 +137,7 @@ test('headers are kept by name, and nothing of the account is among them', async
   )
 })
 
-test('a second run replaces its cases, leaves the others, and says what an answer became', async () => {
+test('a second run replaces its cases, keeps the others, and prints the outcomes', async () => {
   provider.answer(answer)
   await record('twice', '--only', 'text,stream-text')
   provider.answer((_, reply) => {
@@ -176,7 +176,7 @@ const ECHOES: readonly (readonly [how: string, body: (key: string) => string, ty
   ['of another provider', () => JSON.stringify({ seen: OTHER_KEY })],
 ]
 for (const [how, body, type = 'application/json'] of ECHOES) {
-  test(`a host that echoes a key ${how} is not written, nor is anything else of the run`, async () => {
+  test(`a run writes nothing if a host echoes a key ${how}`, async () => {
     provider.answer((call, reply) => {
       if (JSON.parse(call.body).stop === undefined) return answer(call, reply)
       reply.head(200, { 'content-type': type })
@@ -190,7 +190,7 @@ for (const [how, body, type = 'application/json'] of ECHOES) {
   })
 }
 
-test('a key in a kept header counts too', async () => {
+test('a key in a stored header also prevents writing', async () => {
   provider.answer((_, reply) => {
     reply.head(200, { 'content-type': 'application/json', 'x-ratelimit-limit-requests': KEY })
     reply.end('{}')
@@ -201,7 +201,7 @@ test('a key in a kept header counts too', async () => {
   assert.ok(!existsSync(join(folder, 'header-echo')))
 })
 
-test('a host that refuses nothing has no error cases, and one that breaks off no recording', async () => {
+test('a host without errors has no error cases, and a broken answer no recording', async () => {
   provider.answer(async (_, reply) => {
     reply.head(200, { 'content-type': 'application/json', 'content-length': '100' })
     await reply.write('{"choices":')
@@ -231,7 +231,7 @@ const WRONG: readonly (readonly [options: readonly string[], message: RegExp])[]
   [['ollama'], /name one with --model/],
 ]
 for (const [options, message] of WRONG) {
-  test(`wrong usage is exit 2: ${options.join(' ') || 'nothing'}`, async () => {
+  test(`wrong usage exits with 2: ${options.join(' ') || 'nothing'}`, async () => {
     const { status, output } = await run([script, ...options])
     assert.equal(status, 2, output)
     assert.match(output, message)

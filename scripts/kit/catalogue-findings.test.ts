@@ -41,7 +41,7 @@ function findingsOf(...changes: readonly Partial<CatalogueEntry>[]): Finding[] {
   })
 }
 
-test('a sound entry gives no finding', () => {
+test('a valid entry has no finding', () => {
   assert.deepEqual(findingsOf({}), [])
   assert.deepEqual(
     findingsOf({ max_output_tokens: null, deprecation_date: '2026-07-01', price_ends: '2026-07-01' }),
@@ -93,7 +93,7 @@ for (const [change, message] of INCONSISTENT) {
   })
 }
 
-test('a name that two models use is told of both', () => {
+test('a name of two models is reported for both', () => {
   const found = findingsOf({}, { id: 'm' })
   assert.deepEqual(
     found.map(({ model, message }) => [model, /the name m is used/.test(message)]),
@@ -113,20 +113,20 @@ const WARNED: readonly (readonly [Partial<CatalogueEntry>, Finding['kind'], RegE
   [{ pricing: null }, 'unpriced', /no price/],
 ]
 for (const [change, kind, message] of WARNED) {
-  test(`what wants a look is a warning: ${message.source}`, () => {
+  test(`a warning: ${message.source}`, () => {
     const [finding, ...others] = findingsOf(change)
     assert.deepEqual([finding?.level, finding?.kind, others.length], ['warning', kind, 0])
     assert.match(finding?.message ?? '', message)
   })
 }
 
-test('the end of a price that another follows wants no look', () => {
+test('the end of a price with a successor is no warning', () => {
   const pricing = { input_per_million: 4, output_per_million: 20 }
   const successors = [{ starts: '2026-06-10', input_per_million: 5, output_per_million: 30 }]
   assert.deepEqual(findingsOf({ pricing: { ...pricing, successors }, price_ends: '2026-06-09' }), [])
 })
 
-test('a date just beyond what is near is not told', () => {
+test('a date beyond the period is no warning', () => {
   assert.deepEqual(findingsOf({ deprecation_date: '2026-07-01', price_ends: '2026-07-01' }), [])
   assert.deepEqual(findingsOf({ source: { ...ENTRY.source, read: '2026-05-11' } }), [])
 })
@@ -148,7 +148,7 @@ function runBothWays() {
   return assert.fail('the command has another day than today')
 }
 
-test('the command says the same as text and as JSON, and the catalogue is consistent', () => {
+test('the command prints the same as text and JSON, and the catalogue is consistent', () => {
   const { found, said } = runBothWays()
   const { ok, models, findings } = found
   assert.equal(ok, true)
@@ -182,7 +182,7 @@ test('a difference from a collection is a warning, and one that the entry explai
   assert.deepEqual(found({ settled: { input_per_million: 'promised' } }), [['settled', 'settled']])
 })
 
-test('wrong usage is exit 2', () => {
+test('wrong usage exits with 2', () => {
   for (const options of [['--save'], ['--stale-days', 'x'], ['--no-such'], ['more']]) {
     const { status, stderr } = run(...options)
     assert.equal(status, 2)

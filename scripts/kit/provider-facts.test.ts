@@ -10,7 +10,7 @@ function host(options: Parameters<typeof openaiChat>[0]): Provider {
   return { id: 'host', name: 'Host', protocol: openaiChat(options), authorize: bearer, source }
 }
 
-test('a host that differs in nothing bends and refuses nothing but what costs', () => {
+test('a standard host adjusts and rejects only fields that change the cost', () => {
   assert.deepEqual(factsOf(host({})), {
     bent: ['service_tier default'],
     refused: ['modalities audio'],
@@ -20,7 +20,7 @@ test('a host that differs in nothing bends and refuses nothing but what costs', 
   })
 })
 
-test('what a codec leaves out, bends, refuses and renames is found by asking it', () => {
+test('the probes find what a codec omits, adjusts, rejects and renames', () => {
   const facts = factsOf(
     host({
       maxTokensField: 'max_completion_tokens',
@@ -42,11 +42,11 @@ test('what a codec leaves out, bends, refuses and renames is found by asking it'
   })
 })
 
-test('reasoning that is not sent back has no place', () => {
+test('reasoning that is not sent back has no field', () => {
   assert.equal(factsOf(host({ reasoningField: 'none' })).earlierReasoning, undefined)
 })
 
-test('the page has every provider in both tables, and its cells break no row', () => {
+test('the page has every provider in both tables, with valid rows', () => {
   const page = providersPage()
   const rows = page.split('\n').filter((line) => line.startsWith('| '))
   for (const columns of [8, 6]) {

@@ -47,7 +47,7 @@ const FORMS: readonly (readonly [recording: RecordedCase, file: string, format: 
   ],
 ]
 for (const [input, file, format, tags] of FORMS) {
-  test(`an answer is stored as it came: ${file}`, () => {
+  test(`an answer is stored unchanged: ${file}`, () => {
     const { entry, files, texts } = renderRecording(input)
     assert.equal(entry.file, file)
     assert.deepEqual([entry['protocol'], entry['tags']], [format, tags])
@@ -73,7 +73,7 @@ for (const [input, file, format, tags] of FORMS) {
   })
 }
 
-test('a case that is recorded again leaves nothing of its earlier form', () => {
+test('recording a case again removes its earlier files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-recording-files-'))
   const [json, text] = FORMS.map(([input]) => renderRecording(input))
   assert.ok(json !== undefined && text !== undefined)

@@ -9,7 +9,7 @@ function isFound(text: string, value = KEY.value): boolean {
   return findSecrets([{ name: 'the key', value }], [{ place: 'here', text }]).length > 0
 }
 
-test('a key is found in every encoding it may have been put in, and in part', () => {
+test('a key is found in every encoding, and in part', () => {
   const { value } = KEY
   assert.ok(isFound(`Bearer ${value}`))
   assert.ok(isFound(`…${value.slice(0, 16)}…`))
@@ -22,7 +22,7 @@ test('a key is found in every encoding it may have been put in, and in part', ()
   }
 })
 
-test('what only looks like the key is none', () => {
+test('similar text is not reported', () => {
   assert.ok(!isFound('sk-01234567'))
   assert.ok(!isFound('sk-abcdefghijklmnop'))
   assert.ok(!isFound('anything', ''))
@@ -30,7 +30,7 @@ test('what only looks like the key is none', () => {
   assert.ok(!isFound('ab', 'abc'))
 })
 
-test('who is told of a found key is told its name and its place, never the key', () => {
+test('a report names the key and its location, never the key itself', () => {
   const found = findSecrets(
     [KEY],
     [
@@ -41,7 +41,7 @@ test('who is told of a found key is told its name and its place, never the key',
   assert.deepEqual(found, [{ name: 'the key', place: 'header a' }])
 })
 
-test('a key that a stream spells in pieces is found, however it is cut and whatever stands between', () => {
+test('a key is found across the pieces of a stream', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 }), fc.nat(3), (lengths, index) => {
       const pieces: string[] = []
@@ -59,7 +59,7 @@ test('a key that a stream spells in pieces is found, however it is cut and whate
   )
 })
 
-test('texts are told apart by where they stand: neighbours do not make a key', () => {
+test('texts at different paths are not joined', () => {
   const texts = spokenTexts([{ a: 'sk-0123456789', b: 'abcdefghij' }])
   assert.ok(!texts.some((text) => isFound(text)))
   assert.ok(
@@ -68,7 +68,7 @@ test('texts are told apart by where they stand: neighbours do not make a key', (
   )
 })
 
-test('settings that are named like secrets are secrets, lists of them too', () => {
+test('settings with names of secrets are secrets, including lists', () => {
   const settings = {
     providers: { a: { api_key: 'k1', api_keys: ['k2', 'k3'], base_url: 'https://a' } },
     secret: 's1',

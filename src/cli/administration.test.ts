@@ -43,7 +43,7 @@ async function installation(t: TestContext, at?: string) {
   return { dataDir, path: place, turnpike, json }
 }
 
-test('keys create works before the service ever ran, and prints nothing but the key', async (t) => {
+test('keys create works before the first start, and prints only the key', async (t) => {
   const { dataDir, path, turnpike, json } = await installation(t)
   const { code, out, error } = await turnpike('keys', 'create', '--name', 'first')
   assert.deepEqual([code, error], [0, ''])
@@ -61,7 +61,7 @@ test('keys create works before the service ever ran, and prints nothing but the 
   await authenticator.close()
 })
 
-test('SUP-3: what the command line changes is in the audit log, without secrets', async (t) => {
+test('SUP-3: the audit log has changes of the command line, without secrets', async (t) => {
   const { path, turnpike, json } = await installation(t)
   const account = (await turnpike('accounts', 'create', '--name', 'team')).out.trim()
   const made = await json('keys', 'create', '--name', 'first', '--account', account, '--scopes', 'chat')
@@ -88,7 +88,7 @@ test('SUP-3: what the command line changes is in the audit log, without secrets'
   assert.ok(!JSON.stringify(rows).includes(made.key) && !JSON.stringify(rows).includes(link.split('=')[1] ?? ''))
 })
 
-test('every flag of keys create ends up in the key', async (t) => {
+test('every flag of keys create sets a field of the key', async (t) => {
   const { json, turnpike } = await installation(t)
   const before = Date.now()
   const flags = [
@@ -121,13 +121,13 @@ test('every flag of keys create ends up in the key', async (t) => {
   assert.ok(out.includes(made.id) && out.includes('full') && !out.includes(key))
 })
 
-test('--operator alone is full access and operator', async (t) => {
+test('--operator alone grants full access and operator', async (t) => {
   const { json } = await installation(t)
   const { scopes } = await json('keys', 'create', '--name', 'o', '--operator')
   assert.ok(scopes.includes('operator') && scopes.includes('chat') && scopes.includes('keys'))
 })
 
-test('a key is made for the account that is named, and revoked by its id', async (t) => {
+test('a key is created for the named account, and revoked by its ID', async (t) => {
   const { json, turnpike } = await installation(t)
   const { code, out } = await turnpike('accounts', 'create', '--name', 'team', '--plan', 'free')
   assert.equal(code, 0)
@@ -145,7 +145,7 @@ test('a key is made for the account that is named, and revoked by its id', async
   assert.equal((await json('accounts', 'set-overrun', account, 'default')).max_overrun_usd, null)
 })
 
-test('what is not there fails with 1, wrong usage with 2, each with one line that says why', async (t) => {
+test('unknown objects exit with 1, wrong usage with 2, each with one line that states the reason', async (t) => {
   const { turnpike } = await installation(t)
   const cases: readonly [number, RegExp, ...string[]][] = [
     [1, /Key key_x does not exist/, 'keys', 'revoke', 'key_x'],
@@ -191,13 +191,13 @@ postgresTest(
   },
 )
 
-test('login-link prints nothing but a link to the public address', async (t) => {
+test('login-link prints only a link to the public URL', async (t) => {
   const { turnpike } = await installation(t)
   const { out } = await turnpike('login-link')
   assert.match(out, /^http:\/\/localhost:7575\/app\/sign-in#token=[\w-]{43}\n$/)
 })
 
-test('commands work at the same time and while the database is open elsewhere', async (t) => {
+test('commands work concurrently, and while another process has the database open', async (t) => {
   const { path, turnpike, json } = await installation(t)
   await turnpike('migrate')
   await temporaryDatabase(t, path)

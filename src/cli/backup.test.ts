@@ -79,7 +79,7 @@ function completionsIn(path: string): unknown {
   }
 }
 
-test('DUR-4: what was backed up is what is there after a restore, and the former database stays', async (t) => {
+test('DUR-4: a restore returns the backed-up data, and keeps the previous database', async (t) => {
   const { turnpike, record, count, file, asides, dataDir, path } = await installation(t)
   const made = await turnpike('backup', file('copy.db'))
   assert.deepEqual([made.code, made.error], [0, ''])
@@ -99,7 +99,7 @@ test('DUR-4: what was backed up is what is there after a restore, and the former
   assert.equal(count(), 31)
 })
 
-test('a restore into an empty data directory makes the installation anew', async (t) => {
+test('a restore into an empty data directory recreates the installation', async (t) => {
   const { turnpike, file, dataDir, path, count } = await installation(t)
   await turnpike('backup', file('copy.db'))
   await rm(dataDir, { recursive: true })
@@ -110,7 +110,7 @@ test('a restore into an empty data directory makes the installation anew', async
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('a backup never overwrites, and leaves nothing behind when it fails', async (t) => {
+test('a backup never overwrites, and a failed one leaves no file', async (t) => {
   const { turnpike, file, folder, dataDir } = await installation(t)
   writeFileSync(file('there.db'), 'mine')
   const refused = await turnpike('backup', file('there.db'))
@@ -125,7 +125,7 @@ test('a backup never overwrites, and leaves nothing behind when it fails', async
   assert.deepEqual(readdirSync(folder).sort(), ['copy.db.part', 'data', 'there.db'])
 })
 
-test('a backup is made while the service runs; a restore is refused until it has ended', async (t) => {
+test('a backup works while the service runs; a restore is rejected until it has ended', async (t) => {
   const { dataDir, file, turnpike, asides } = await installation(t)
   const service = await serve(t, dataDir)
   assert.equal((await turnpike('backup', file('copy.db'))).code, 0)
@@ -138,7 +138,7 @@ test('a backup is made while the service runs; a restore is refused until it has
   assert.equal((await turnpike('restore', file('copy.db'))).code, 0)
 })
 
-test('a restore is refused while anybody has the file open, also one that only looks on', async (t) => {
+test('a restore is rejected while any process has the file open, even a reader', async (t) => {
   const { path, file, turnpike, asides } = await installation(t)
   await turnpike('backup', file('copy.db'))
   for (const options of ['{}', '{ readOnly: true }']) {
@@ -155,7 +155,7 @@ test('a restore is refused while anybody has the file open, also one that only l
   assert.deepEqual(asides(), [])
 })
 
-test('a restore takes nothing that is damaged, foreign, of a newer release, or does not add up', async (t) => {
+test('a restore rejects a damaged or foreign file, a newer release, and inconsistent ledgers', async (t) => {
   const { turnpike, file, count, asides, path, dataDir } = await installation(t)
   await turnpike('backup', file('good.db'))
   const broken = (name: string, ...sql: string[]) => {
@@ -194,7 +194,7 @@ test('a restore takes nothing that is damaged, foreign, of a newer release, or d
   )
 })
 
-test('a database that is damaged beyond opening is put aside like any other', async (t) => {
+test('a database that cannot be opened is moved aside like any other', async (t) => {
   const { turnpike, file, path, count, asides } = await installation(t)
   await turnpike('backup', file('copy.db'))
   writeFileSync(path, 'what a disk may leave of a file'.repeat(500))
@@ -204,7 +204,7 @@ test('a database that is damaged beyond opening is put aside like any other', as
   assert.equal(asides().length, 1)
 })
 
-test('a backup of an earlier schema is brought to the current one', async (t) => {
+test('a backup of an earlier schema is migrated', async (t) => {
   const { turnpike, file, count } = await installation(t)
   await turnpike('backup', file('copy.db'))
   const database = new DatabaseSync(file('copy.db'))
@@ -247,7 +247,7 @@ test('a service that has opened the file during a restore ends instead of writin
   service.close()
 })
 
-test('on Postgres both say what to use instead', async (t) => {
+test('on PostgreSQL both commands name the tool to use', async (t) => {
   const { turnpike, file } = await installation(t, {
     DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x',
     TURNPIKE_SECRET: 's'.repeat(40),

@@ -42,7 +42,7 @@ async function installation(t: TestContext) {
   return { path: place, turnpike, json, create }
 }
 
-test('credit is given and shown, without an account that of the first start, which has its allowance', async (t) => {
+test('credit is granted and shown, by default for the first account, which has its allowance', async (t) => {
   const { turnpike, json } = await installation(t)
   const first = await json('credits', 'show')
   assert.match(first.account, /^acc_[0-9A-Za-z]{22}$/)
@@ -68,7 +68,7 @@ test('credit is given and shown, without an account that of the first start, whi
   assert.equal(shown.out, `Account ${first.account} has a balance of ${amounts}.\n`)
 })
 
-test('credit is bought, refunded and taken away, once under a key, and a debit needs a note', async (t) => {
+test('purchases, refunds and debits are created once per idempotency key, and a debit requires a note', async (t) => {
   const { turnpike, json } = await installation(t)
   const bought = await json('credits', 'purchase', '--usd', '20', '--note', 'order 1', '--idempotency-key', 'o1')
   assert.deepEqual([bought.kind, bought.amount_usd, bought.balance_usd], ['purchase', 20, 25])
@@ -88,7 +88,7 @@ test('credit is bought, refunded and taken away, once under a key, and a debit n
   assert.equal((await json('credits', 'show')).balance_usd, -4)
 })
 
-test('an account has the allowance of its plan from its making on, and of a new plan from the change on', async (t) => {
+test('an account receives the allowance of its plan at creation, and of a new plan at the change', async (t) => {
   const { json, turnpike, create, path } = await installation(t)
   const account = await create('tiny')
   assert.match(account, /^acc_[0-9A-Za-z]{22}$/)
@@ -106,7 +106,7 @@ test('an account has the allowance of its plan from its making on, and of a new 
   assert.match((await turnpike('credits', 'show', '--account', unlimited)).out, /postpaid and has no credit limit/)
 })
 
-test('what is held is not available, and commands work while the database is open elsewhere', async (t) => {
+test('held credit is not available, and commands work while another process has the database open', async (t) => {
   const { json, create, path } = await installation(t)
   const id = (await create('pro')) as AccountId
   const creditService = await openCreditFixture(t, path)
@@ -119,7 +119,7 @@ test('what is held is not available, and commands work while the database is ope
   assert.deepEqual(shown, { account: id, balance_usd: 9.99999998, held_usd: 5e-7, available_usd: 9.99999948 })
 })
 
-test('past charges of a model are re-rated, of one account or of all, and only once', async (t) => {
+test('rerate reprices past charges of a model, for one or all accounts, and only once', async (t) => {
   const { json, turnpike, create, path } = await installation(t)
   const ids = [await create('pro'), await create('pro')]
   const creditService = await openCreditFixture(t, path)
@@ -153,7 +153,7 @@ test('past charges of a model are re-rated, of one account or of all, and only o
   assert.deepEqual(await versions.execute(), [{ id: all.price_version }])
 })
 
-test('what is not there fails with 1, wrong usage with 2, each with one line that says why', async (t) => {
+test('unknown objects exit with 1, wrong usage with 2, each with one line that states the reason', async (t) => {
   const { turnpike } = await installation(t)
   const since = ['--since', '2026-01-01']
   const cases: readonly [number, RegExp, ...string[]][] = [

@@ -71,7 +71,7 @@ async function serve(status: number, body: string): Promise<{ port: number }> {
   return { port: (server.address() as AddressInfo).port }
 }
 
-test('on a fresh machine all is well, and nothing is made', async () => {
+test('on a new machine every check passes, and nothing is created', async () => {
   const cwd = newFolder()
   const { status, output } = await turnpike(['doctor', '--json'], {}, cwd)
   const report = JSON.parse(output) as Report
@@ -84,7 +84,7 @@ test('on a fresh machine all is well, and nothing is made', async () => {
   assert.equal(existsSync(join(cwd, 'turnpike-data')), false)
 })
 
-test('the text names each check with a mark, and the fix of what is wrong', async () => {
+test('the text has a mark for each check, and the fix of a failed one', async () => {
   const cwd = newFolder()
   writeFileSync(join(cwd, 'turnpike.yaml'), 'server: { prot: 1 }')
   const { status, output } = await turnpike(['doctor'], {}, cwd)
@@ -93,7 +93,7 @@ test('the text names each check with a mark, and the fix of what is wrong', asyn
   assert.match(output, /^✗ configuration: turnpike\.yaml:1:11: server\.prot: .*\n {2}→ Fix/m)
 })
 
-test('with a bad configuration the rest is not checked, and says so', async () => {
+test('with an invalid configuration the dependent checks are skipped', async () => {
   const report = await examine('server: 5')
   assert.deepEqual([report.status, report.ok], [1, false])
   assert.deepEqual(
@@ -102,7 +102,7 @@ test('with a bad configuration the rest is not checked, and says so', async () =
   )
 })
 
-test('a data directory that is a file, or lies below one, is wrong', async () => {
+test('a data directory that is a file, or below one, fails the check', async () => {
   const cwd = newFolder()
   writeFileSync(join(cwd, 'file'), '')
   for (const place of [join(cwd, 'file'), join(cwd, 'file', 'below')]) {
@@ -112,7 +112,7 @@ test('a data directory that is a file, or lies below one, is wrong', async () =>
   }
 })
 
-test('a database with the current schema is well, an old or broken one is wrong', async () => {
+test('a database passes with the current schema, and fails with an old or broken one', async () => {
   const cwd = newFolder()
   const env = { TURNPIKE_DATA_DIR: cwd }
   const database = await openDatabase({ path: join(cwd, 'turnpike.db') })
@@ -126,7 +126,7 @@ test('a database with the current schema is well, an old or broken one is wrong'
   assert.equal(find(await examine('', env), 'database').ok, false)
 })
 
-test('Redis is reachable, refuses the password, or does not run; without REDIS_URL nothing is wrong', async (t) => {
+test('Redis passes if it is reachable, fails with a wrong password or if it is down, and passes without REDIS_URL', async (t) => {
   const server = await temporaryRedis(t, { password: 'hush' })
   const redisAt = async (url: string) => find(await examine('', { REDIS_URL: url }), 'redis')
   assert.match(find(await examine(''), 'redis').message, /^not configured/)
@@ -138,7 +138,7 @@ test('Redis is reachable, refuses the password, or does not run; without REDIS_U
   assert.match((await redisAt('redis://127.0.0.1:1')).message, /ECONNREFUSED/)
 })
 
-test('a port that another program has is wrong, one that a Turnpike has is not', async () => {
+test('a port in use by another program fails, one in use by Turnpike passes', async () => {
   const other = await serve(200, '{}')
   const taken = find(await examine('', { PORT: String(other.port) }), 'port')
   assert.match(`${taken.ok} ${taken.message} ${taken.fix}`, /false .*another program .*PORT/)
@@ -149,7 +149,7 @@ test('a port that another program has is wrong, one that a Turnpike has is not',
   assert.match(`${elsewhere.ok} ${elsewhere.message} ${elsewhere.fix}`, /false .*EADDRNOTAVAIL.* HOST/)
 })
 
-test('providers are reachable, refuse the key, limit requests, fail, do not answer, or have no key', async () => {
+test('providers: reachable, rejected key, limited, failing, silent, without key', async () => {
   const { port } = await serve(200, '{"data":[]}')
   const gone = await freePort()
   const [limited, failing] = [await serve(429, ''), await serve(503, '')]
@@ -177,14 +177,14 @@ test('providers are reachable, refuse the key, limit requests, fail, do not answ
   assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*Wait.*status page.*OPENAI_API_KEY/)
 })
 
-test('agents are well with git and a sandbox that holds; without one by choice the doctor says so in capitals', async () => {
+test('agents pass with git and a working sandbox; a disabled sandbox is reported in capitals', async () => {
   const usual = find(await examine(''), 'agents')
   assert.match(`${usual.ok} ${usual.message}`, /^true git 2\.\d+\.\d+, sandbox works$/)
   const none = find(await examine('agents: { sandbox: { backend: none } }'), 'agents')
   assert.match(`${none.ok} ${none.message} ${none.fix}`, /^false THEY RUN WITHOUT A SANDBOX.*bubblewrap/)
 })
 
-test('an old Node.js and a clock far off are wrong', () => {
+test('an old Node.js and a wrong clock fail', () => {
   assert.deepEqual([checkNode('26.1.0').ok, checkNode('24.0.0').ok, checkNode('20.19.0').ok], [true, true, false])
   const clock = () => 5
   assert.equal(checkClock(() => Date.UTC(2026, 10, 20), clock).ok, true)

@@ -11,7 +11,7 @@ import { auditedLedger, seedMonths } from '../../test/support/ledger/audited-led
 
 const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
 
-test('ledger audit: a table and exit code 1 where something is wrong, and 0 where all is well', async (t) => {
+test('ledger audit: a table and exit code 1 for findings, otherwise 0', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-cli-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const data = join(folder, 'data')
@@ -55,7 +55,7 @@ test('ledger audit: a table and exit code 1 where something is wrong, and 0 wher
 const gateway = await startGateway()
 after(() => gateway.stop())
 
-test('turnpike ledger recovery lists damaged spools, and what became of what they do not decide', async () => {
+test('turnpike ledger recovery lists damaged spools, and the state of their undecided requests', async () => {
   assert.equal(await gateway.cli('ledger', 'recovery'), 'No damaged spools.')
   const directory = join(gateway.dataDir, 'spool', 'ins_gone.damaged')
   await mkdir(directory, { recursive: true })

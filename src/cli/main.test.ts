@@ -59,7 +59,7 @@ test('--help answers at every level with exit 0', () => {
   }
 })
 
-test('every command and flag of the contract is there', () => {
+test('every command and flag of the contract exists', () => {
   const flags: Readonly<Record<string, readonly string[]>> = {
     serve: ['--config <', '--host <', '--port <', '--role <', '--migrate'],
     reload: [],
@@ -92,14 +92,14 @@ test('every command and flag of the contract is there', () => {
   }
 })
 
-test('an unknown command or flag is wrong usage, with the nearest known one', () => {
+test('an unknown command or flag is wrong usage, and the message suggests a similar one', () => {
   assertWrongUsage(['srve'], /unknown command 'srve' \(Did you mean serve\?\)/)
   assertWrongUsage(['keys', 'craete'], /unknown command 'craete' \(Did you mean create\?\)/)
   assertWrongUsage(['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/)
   assertWrongUsage(['serve', 'now'], /too many arguments/)
 })
 
-test('a value that is not allowed is wrong usage', () => {
+test('an invalid value is wrong usage', () => {
   assertWrongUsage(['serve', '--port', '70000'], /0 to 65535/)
   assertWrongUsage(['serve', '--port', 'http'], /whole number/)
   assertWrongUsage(['serve', '--role', 'boss'], /all, api, worker/)
@@ -111,7 +111,7 @@ test('a value that is not allowed is wrong usage', () => {
   assertWrongUsage(['keys', 'revoke'], /missing required argument 'id'/)
 })
 
-test('a command that is not finished shows its help on stderr, and is wrong usage', () => {
+test('an incomplete command shows its help on stderr, and is wrong usage', () => {
   for (const words of [[], ['keys'], ['config']]) {
     const { status, stdout, stderr } = turnpike(words)
     assert.deepEqual([status, stdout], [2, ''])
@@ -119,7 +119,7 @@ test('a command that is not finished shows its help on stderr, and is wrong usag
   }
 })
 
-test('config check accepts a good file, and exits 1 with a line for each problem of a bad one', () => {
+test('config check accepts a valid file, and exits with 1 and a line for each problem of an invalid one', () => {
   writeFileSync(join(cwd, 'good.yaml'), 'server: { port: 8000 }')
   writeFileSync(join(cwd, 'bad.yaml'), 'server:\n  prot: 1\n  host: "a b"\n')
   assert.deepEqual(output(turnpike(['config', 'check', 'good.yaml'])), {
@@ -142,7 +142,7 @@ test('config schema prints a JSON Schema', () => {
   assert.equal((JSON.parse(stdout) as { title: string }).title, 'Turnpike')
 })
 
-test('a stack is shown only when debugging', () => {
+test('a stack trace is shown only at the log level debug', () => {
   const words = ['config', 'check', 'none.yaml']
   assert.doesNotMatch(turnpike(words).stderr, /\n +at /)
   assert.match(turnpike(words, { LOG_LEVEL: 'debug' }).stderr, /\n +at /)
@@ -153,7 +153,7 @@ test('colours are for terminals, and never with NO_COLOR', () => {
   assert.doesNotMatch(turnpike(['srve'], { NO_COLOR: '1' }).stderr, /\u001b/)
 })
 
-test('an old Node.js is told what to run', () => {
+test('an old Node.js prints the command to run', () => {
   const pretend = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})"
   const loader = `--import=data:text/javascript,${encodeURIComponent(pretend)}`
   const { status, stdout, stderr } = turnpike(['--version'], { NODE_WORDS: loader })
@@ -167,7 +167,7 @@ function output({ status, stdout, stderr }: Ended): Ended {
   return { status, stdout, stderr }
 }
 
-test('serve does not start without the Postgres that is configured, and names the variable, not the password', () => {
+test('serve fails without the configured PostgreSQL, and names the variable, not the password', () => {
   const env = { DATABASE_URL: 'postgres://user:canary@127.0.0.1:1/db', TURNPIKE_SECRET: 'x'.repeat(32), PORT: '0' }
   const { status, stdout, stderr } = turnpike(['serve'], env)
   assert.deepEqual([status, stdout], [1, ''])

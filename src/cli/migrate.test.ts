@@ -125,7 +125,7 @@ async function assertSame({ path, ask }: Awaited<ReturnType<typeof setUp>>): Pro
   database.close()
 }
 
-test('every row of every table is moved, to the nano-dollar, and the ledgers add up there', async (t) => {
+test('every row of every table is moved exactly, and the ledgers are consistent', async (t) => {
   const installation = await setUp(t)
   const { move, url, path } = installation
   const before = readFileSync(path)
@@ -142,7 +142,7 @@ test('every row of every table is moved, to the nano-dollar, and the ledgers add
   }
 })
 
-test('a move that is killed in the middle goes on where it was, and is as complete', async (t) => {
+test('a killed move continues where it stopped, and completes', async (t) => {
   const installation = await setUp(t)
   const { move, killAt, ask, source } = installation
   const [middle] = source('select id from completion order by account_id, id limit 1 offset 3215')
@@ -162,7 +162,7 @@ test('a move that is killed in the middle goes on where it was, and is as comple
   await assertSame(installation)
 })
 
-test('a target that is not empty is refused, also when it is the result of a move', async (t) => {
+test('a target with data is rejected, even the result of a move', async (t) => {
   const { move, ask } = await setUp(t)
   assert.equal((await move()).code, 0)
   const again = await move()
@@ -175,7 +175,7 @@ test('a target that is not empty is refused, also when it is the result of a mov
   assert.equal((await ask('select * from sqlite_move').catch(() => ['gone']))[0], 'gone')
 })
 
-test('a source that was written to in the middle of a move is noticed', async (t) => {
+test('a source that changed during a move is rejected', async (t) => {
   const { killAt, source, move } = await setUp(t)
   await killAt('credit', 'true')
   source("update credit set entries = entries + 1 where account_id = 'acc_a'")
@@ -184,7 +184,7 @@ test('a source that was written to in the middle of a move is noticed', async (t
   assert.match(error, /written to since. Empty the target/)
 })
 
-test('a target that differs in the end is told of: nothing is taken for moved that is not', async (t) => {
+test('a target that differs after the move is reported', async (t) => {
   const { move, ask, killAt } = await setUp(t)
   await killAt('job', 'true')
   await ask('update completion set cost_nano_usd = cost_nano_usd + 1 where id = (select max(id) from completion)')
@@ -193,14 +193,14 @@ test('a target that differs in the end is told of: nothing is taken for moved th
   assert.match(error, /rows of completion of the account acc_\w are not the same on both sides/)
 })
 
-test('a row that is there and is not of the source is noticed as well', async (t) => {
+test('an additional row in the target is reported', async (t) => {
   const { move, ask, killAt } = await setUp(t)
   await killAt('job', 'true')
   await ask(`insert into setting values ('zzz', 'x')`)
   assert.match((await move()).error, /rows of setting are not the same/)
 })
 
-test('nothing is moved from under a service, or while something is not settled', async (t) => {
+test('a move is rejected while a service runs, or while requests are unsettled', async (t) => {
   const { move, path, folder, source, ask } = await setUp(t)
   const service = new DatabaseSync(path)
   service.exec('pragma journal_mode = wal; select count(*) from account')
@@ -218,7 +218,7 @@ test('nothing is moved from under a service, or while something is not settled',
   assert.deepEqual(await ask("select 1 from pg_tables where schemaname = 'public'"), [])
 })
 
-test('wrong usage is told with exit code 2, an unusable target without its password', async (t) => {
+test('wrong usage exits with 2, and messages omit the password of the target', async (t) => {
   const { move, folder } = await setUp(t)
   const turnpike = (...words: string[]): Promise<Ended> =>
     new Promise((resolve) => {
@@ -234,7 +234,7 @@ test('wrong usage is told with exit code 2, an unusable target without its passw
   assert.ok(!error.includes('topsecret'), error)
 })
 
-test('every table of the schema is moved, or said to stay', () => {
+test('every table of the schema is moved or explicitly excluded', () => {
   const database = new DatabaseSync(join(template, 'turnpike.db'))
   const tables = database.prepare("select name from sqlite_schema where type = 'table'").all()
   database.close()

@@ -18,7 +18,7 @@ test('lists are split at commas', () => {
   assert.throws(() => parseList('chat,'))
 })
 
-test('numbers are read as they are written, and nothing else is a number', () => {
+test('numbers are parsed exactly, and nothing else is a number', () => {
   assert.equal(parsePort('0'), 0)
   assert.equal(parsePort('65535'), 65_535)
   assert.equal(parseUsd('12.5'), 12.5)
@@ -29,12 +29,12 @@ test('numbers are read as they are written, and nothing else is a number', () =>
   assert.throws(() => parsePort('65536'))
 })
 
-test('a duration needs a unit', () => {
+test('a duration requires a unit', () => {
   for (const text of ['1s', '90m', '12h', '30d']) assert.equal(parseDurationText(text), text)
   for (const text of ['30', 'd', '0d', '30 d', '1.5h', '30w']) assert.throws(() => parseDurationText(text), text)
 })
 
-test('a repository is known by the addresses that git uses, https and ssh', () => {
+test('a repository is parsed from https and ssh addresses', () => {
   const addresses = [
     'https://github.com/acme/website.git',
     'https://github.com/acme/website',
@@ -49,14 +49,14 @@ test('a repository is known by the addresses that git uses, https and ssh', () =
   assert.equal(repositoryOf('git@github.com:acme/web.site_2.git'), 'acme/web.site_2')
 })
 
-test('an address that names no organisation/repository is none', () => {
+test('an address without organisation/repository is rejected', () => {
   const addresses = ['', '/srv/git/acme/website.git', '../acme/website', 'file:///acme/website', 'C:/acme/website']
   const others = ['https://example.com/a/b/c.git', 'https://example.com/website', 'git@host:website.git', 'ext::sh a/b']
   for (const address of [...addresses, ...others, 'https://example.com/a/b%20c', 'git@host:a/b c', 'https://'])
     assert.equal(repositoryOf(address), undefined, address)
 })
 
-test('values that are not allowed are refused, and none of them is lost in a path', () => {
+test('invalid values are rejected, so that none becomes part of a path', () => {
   const refused: readonly (readonly [read: (text: string) => unknown, wrong: readonly string[]])[] = [
     [parseAgentId, ['', 'agt_', 'key_1', 'agt_1/..', 'agt_1?a', '../agents']],
     [parseRepository, ['', 'website', 'a/b/c', 'a b/c', '/b', 'https://example.com/a/b']],

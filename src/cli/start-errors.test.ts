@@ -23,7 +23,7 @@ function refused(sqlState: string, message: string): Error {
   })
 }
 
-test('the usual causes of a failed start say what to do', () => {
+test('common causes of a failed start have advice', () => {
   assert.match(explained(failed('EADDRINUSE', { port: 7575 })), /Port 7575 .* in use.*set PORT/)
   assert.match(explained(failed('EADDRINUSE', { port: 9090 })), /Port 9090 .* in use.*set server\.metrics_port/)
   assert.match(explained(failed('EADDRNOTAVAIL')), /HOST/)
@@ -36,7 +36,7 @@ test('the usual causes of a failed start say what to do', () => {
   assert.match(explained(new Error(`${file}: database is locked`)), /cannot be opened.*Another program/)
 })
 
-test('a database that cannot be used is told with what to do about it', () => {
+test('an unusable database is reported with advice', () => {
   assert.match(
     explained(refused('28P01', 'password authentication failed')),
     /correct user and password in DATABASE_URL/,
@@ -47,7 +47,7 @@ test('a database that cannot be used is told with what to do about it', () => {
   assert.match(explained(new Error(`${URL_PLACE}: something new`)), /turnpike doctor/)
 })
 
-test('any other error stays as it is', () => {
+test('other errors stay unchanged', () => {
   const error = new Error('something else')
   assert.equal(explainStartError(error, PLACE), error)
 })

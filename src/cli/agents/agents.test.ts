@@ -39,7 +39,7 @@ const saw = (text: () => string, part: string) =>
     (all) => all.includes(part),
   )
 
-test('create takes the repository from origin and the name from the prompt, and prints the id alone', async () => {
+test('create uses the repository of origin and a name from the prompt, and prints only the ID', async () => {
   git('init', '-q')
   git('remote', 'add', 'origin', 'https://user:secret@example.com/acme/website.git')
   server.answers.set('POST /v1/agents', [{ status: 201, body: AGENT }])
@@ -68,7 +68,7 @@ test('create sends every option; --json prints the agent', async () => {
   })
 })
 
-test('IDEM-4: an answer that is lost is asked for again with the same key, so that there are no two agents', async () => {
+test('IDEM-4: a lost response is requested again with the same key, so that only one agent exists', async () => {
   const busy = { status: 503, body: error('overloaded', 'Not now.') }
   server.answers.set('POST /v1/agents', [{ isLost: true }, busy, { status: 201, body: AGENT }])
   server.answers.set('POST /v1/agents/agt_1/followup', [{ isLost: true }, { status: 202, body: AGENT }])
@@ -81,7 +81,7 @@ test('IDEM-4: an answer that is lost is asked for again with the same key, so th
   assert.deepEqual([new Set(first).size, new Set(second).size, new Set([...first, ...second]).size], [1, 1, 2])
 })
 
-test('where agents are off, create says so at once', async () => {
+test('create fails at once if agents are disabled', async () => {
   const off = { status: 503, body: error('agents_unavailable', 'No sandbox.') }
   server.answers.set('POST /v1/agents', [off])
   const { code, stderr } = await run(['create', 'Do it.', '--repository', 'acme/app'])
@@ -89,7 +89,7 @@ test('where agents are off, create says so at once', async () => {
   assert.equal(server.asked.length, 1)
 })
 
-test('--wait ends with the agent: its summary on standard output, the way to the diff beside it', async () => {
+test('--wait prints the summary to standard output, and the diff command to standard error', async () => {
   server.answers.set('POST /v1/agents', [{ status: 201, body: AGENT }])
   server.answers.set('GET /v1/agents/agt_1', [{ body: COMPLETED }])
   server.tell('status', { status: 'running' })
@@ -112,7 +112,7 @@ test('--wait ends with the agent: its summary on standard output, the way to the
   assert.deepEqual([places[0], new Set(places.slice(1))], [undefined, new Set(['1'])])
 })
 
-test('--wait exits 1 for an agent that failed or was cancelled; --json prints it all the same', async () => {
+test('--wait exits with 1 for a failed or cancelled agent; --json prints it anyway', async () => {
   server.answers.set('POST /v1/agents/agt_1/followup', [{ status: 202, body: { ...AGENT, status: 'running' } }])
   server.answers.set('GET /v1/agents/agt_1', [{ body: FAILED }, { body: { ...AGENT, status: 'cancelled' } }])
   server.tell('status', { status: 'running' })
@@ -128,7 +128,7 @@ test('--wait exits 1 for an agent that failed or was cancelled; --json prints it
   assert.match(cancelled.stderr, /turnpike: agt_1: cancelled\n$/)
 })
 
-test('--wait outlasts a server that is busy, and somebody who tells the agent more', async () => {
+test('--wait continues across a busy server and follow-ups', async () => {
   server.answers.set('POST /v1/agents', [{ status: 201, body: AGENT }])
   const busy = { status: 503, body: error('overloaded', 'Not now.') }
   server.answers.set('GET /v1/agents/agt_1', [busy, { body: AGENT }, { body: COMPLETED }])
@@ -137,7 +137,7 @@ test('--wait outlasts a server that is busy, and somebody who tells the agent mo
   assert.deepEqual([code, JSON.parse(stdout)], [0, COMPLETED])
 })
 
-test('--wait also waits for its first connection; Ctrl-C ends the waiting, not the agent, and says how to go on', async () => {
+test('--wait retries the first connection; Ctrl-C ends the wait, not the agent, and prints how to continue', async () => {
   server.answers.set('POST /v1/agents', [{ status: 201, body: AGENT }])
   server.refuseStreams(429)
   const command = home.start(['agents', 'create', 'Do it.', '--repository', 'acme/app', '--wait'])
@@ -148,7 +148,7 @@ test('--wait also waits for its first connection; Ctrl-C ends the waiting, not t
   assert.match(stderr, /Stopped waiting\. The agent is still running: 'turnpike agents logs -f agt_1' follows it/)
 })
 
-test('list is a table, with --json the page, with --all every page', async () => {
+test('list prints a table, with --json the page, with --all every page', async () => {
   const other = { ...FAILED, id: 'agt_2', name: `A ${'very '.repeat(20)}long name` }
   server.answers.set('GET /v1/agents', [page([AGENT], 'more'), page([AGENT], 'more'), page([other])])
   const { stdout, stderr } = await run(['list', '--status', 'queued', '--repository', 'acme/website'])
@@ -162,7 +162,7 @@ test('list is a table, with --json the page, with --all every page', async () =>
   assert.match(shown, /\nagt_2 +failed \(max_steps\) +acme\/website +A very .{30,40}… +\$/)
 })
 
-test('show has what it is, what it cost, what it left and what it says', async () => {
+test('show prints status, cost, branch and summary', async () => {
   server.answers.set('GET /v1/agents/agt_1', [{ body: { ...COMPLETED, ended_at: '2026-11-20T16:40:00.000Z' } }])
   server.answers.set('GET /v1/agents/agt_1/runs', [page([{ steps: 7, commit: 'c0ffee'.repeat(7), pushed: true }])])
   const { stdout } = await run(['show', AGENT_ID])
@@ -176,7 +176,7 @@ test('show has what it is, what it cost, what it left and what it says', async (
   assert.deepEqual([code, stderr], [1, `turnpike: ${server.url}: There is nothing here. (not_found)\n`])
 })
 
-test('cancel says whether it is over', async () => {
+test('cancel prints whether the agent has ended', async () => {
   const cancelled = { ...AGENT, status: 'cancelled' }
   server.answers.set('POST /v1/agents/agt_1/cancel', [
     ...[
@@ -191,7 +191,7 @@ test('cancel says whether it is over', async () => {
   assert.deepEqual([code, /It has completed\. \(conflict\)/.test(stderr)], [1, true])
 })
 
-test('SBX-6: diff is byte for byte for a program; one that was cut off is a failure', async () => {
+test('SBX-6: diff prints unchanged bytes for programs; a truncated diff is a failure', async () => {
   const diff = 'diff --git a/x b/x\n@@ -1 +1 @@\n-a\r\n+b\u001b[31m\u2028\n'
   const headers = { 'x-turnpike-truncated': 'true' }
   server.answers.set('GET /v1/agents/agt_1/diff', [{ body: diff }, { body: diff, headers }, { body: {} }])
@@ -203,7 +203,7 @@ test('SBX-6: diff is byte for byte for a program; one that was cut off is a fail
   assert.deepEqual([code, /is not a Turnpike server/.test(stderr)], [1, true])
 })
 
-test('wrong usage is exit 2, without a request; an address with a password in it is not shown', async () => {
+test('wrong usage exits with 2 without a request; an address with a password is not shown', async () => {
   const order = ['create', 'Do it.', '--repository', 'acme/app']
   const wrong: readonly (readonly [words: readonly string[], complaint: RegExp])[] = [
     [['create', 'Do it.'], /no git remote 'origin'; pass --repository/],

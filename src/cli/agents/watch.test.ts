@@ -34,7 +34,7 @@ const saw = (text: () => string, part: string) =>
 const isA = (status: string) => server.answers.set('GET /v1/agents/agt_1', [{ body: { id: AGENT_ID, status } }])
 const said = (content: string) => server.tell('message', { role: 'assistant', content })
 
-test('logs of an agent that has ended are all that it told', async () => {
+test('logs of an ended agent print all events', async () => {
   isA('completed')
   server.tell('status', { status: 'queued' })
   said('Done.')
@@ -45,7 +45,7 @@ test('logs of an agent that has ended are all that it told', async () => {
   assert.deepEqual([code, stdout, stderr], [0, lines.join('\n'), ''])
 })
 
-test('logs of an agent that goes on are what is past, however soon more comes', async () => {
+test('logs of a running agent print the past events only', async () => {
   isA('running')
   server.tell('status', { status: 'running' })
   server.finish()
@@ -55,7 +55,7 @@ test('logs of an agent that goes on are what is past, however soon more comes', 
   assert.equal(server.asked.at(-1)?.what, 'GET /v1/agents/agt_1/events?follow=false')
 })
 
-test('half a log does not pass for all of it', async () => {
+test('an incomplete log is a failure', async () => {
   isA('completed')
   said('one')
   const command = logs()
@@ -65,7 +65,7 @@ test('half a log does not pass for all of it', async () => {
   assert.deepEqual([code, stderr], [1, 'turnpike: The connection was lost: connection reset.\n'])
 })
 
-test('-f follows an agent to its end, through connections that break, with nothing lost and nothing twice', async () => {
+test('-f follows an agent to its end across lost connections, without gaps and repeats', async () => {
   said('one')
   const command = logs('-f', '--json')
   await saw(command.stdout, 'one')
@@ -98,7 +98,7 @@ test('-f follows an agent to its end, through connections that break, with nothi
   assert.deepEqual([places[0], new Set(places.slice(1))], [undefined, new Set(['1'])])
 })
 
-test('-f ends with Ctrl-C, which is no failure', async () => {
+test('Ctrl-C ends -f with success', async () => {
   said('one')
   const command = logs('-f')
   await saw(command.stdout, 'one')
@@ -106,7 +106,7 @@ test('-f ends with Ctrl-C, which is no failure', async () => {
   assert.deepEqual((await command.ended).code, 0)
 })
 
-test('an agent that is not there is a failure with the server’s words', async () => {
+test('an unknown agent is a failure with the server’s message', async () => {
   const { code, stderr } = await logs().ended
   assert.deepEqual([code, stderr], [1, `turnpike: ${server.url}: There is nothing here. (not_found)\n`])
 })
@@ -117,7 +117,7 @@ const line = (type: string, data: Record<string, unknown>, stream: NodeJS.Writab
   agentLogLine({ type, data, createdAt: 'never', whole: {} }, stream).replace('--:--:--  ', '')
 const MARGIN = ' '.repeat(22)
 
-test('every kind of event is a line', () => {
+test('every type of event has a line', () => {
   assert.equal(line('status', { status: 'running' }), 'running\n')
   const error = { code: 'max_steps', message: 'Too many.' }
   assert.equal(line('status', { status: 'failed', error }), 'failed      Too many. (max_steps)\n')
@@ -140,7 +140,7 @@ test('every kind of event is a line', () => {
   for (const type of ['status', 'phase', 'message', 'tool_call', 'tool_result', 'usage', 'diff', '']) line(type, {})
 })
 
-test('a long output is how it begins and how it ends', () => {
+test('a long output is shortened to its start and end', () => {
   const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n')
   const shown = line('tool_result', { exit_code: 1, output: `${output}\n` }).split(`\n${MARGIN}`)
   assert.deepEqual(shown.slice(3, 6), ['line 4', '… 28 lines', 'line 33'])
@@ -149,7 +149,7 @@ test('a long output is how it begins and how it ends', () => {
   assert.match(wide, /^result {6}(\u{1f600}){99}…\n$/u)
 })
 
-test('SBX-6: nothing of a model or a repository steers the terminal, or looks like a line of ours', () => {
+test('SBX-6: text of models and repositories can neither control the terminal nor imitate a line', () => {
   const evil = 'a\u001b[2J\u009b1m\u202eb\r16:30:00  completed\u0007'
   const all = [
     line('message', { role: 'assistant', content: evil }, terminal),
@@ -164,7 +164,7 @@ test('SBX-6: nothing of a model or a repository steers the terminal, or looks li
   assert.doesNotMatch(own, /^(16|completed)/m)
 })
 
-test('text that is made to be slow to read is not', () => {
+test('adversarial text is rendered in linear time', () => {
   const slow = `${' '.repeat(1_000_000)}x`
   const from = process.cpuUsage().user
   line('message', { role: 'assistant', content: slow })
@@ -173,7 +173,7 @@ test('text that is made to be slow to read is not', () => {
   assert.ok(process.cpuUsage().user - from < 1_000_000)
 })
 
-test('SBX-6: a diff on a terminal has our colours and no others', () => {
+test('SBX-6: a diff on a terminal has only the colours of the command', () => {
   const diff =
     'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- a\r\n+b\u001b[5m\n c\n\\ No newline\ndiff --git a/y b/y\n'
   const shown = colouredDiff(diff, terminal)

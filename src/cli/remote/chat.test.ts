@@ -51,7 +51,7 @@ function messages(index: number): ReceivedBody['messages'] {
   return bodyOf(call).messages
 }
 
-test('what is piped in is one question, and standard output has its answer alone', async () => {
+test('piped input is one question, and standard output has only the answer', async () => {
   const { code, stdout, stderr } = await home.run(['chat', 'm1', '--system', 'Be brief.'], { input: 'Who?\nWhy?\n' })
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'Hello there\n', stderr: '' })
   assert.deepEqual(messages(0), [
@@ -60,7 +60,7 @@ test('what is piped in is one question, and standard output has its answer alone
   ])
 })
 
-test('without a name the first model of the list is asked; two names and no question are wrong usage', async () => {
+test('the default is the first listed model; two models, or no question, are wrong usage', async () => {
   assert.equal((await home.run(['chat'], { input: 'Hi' })).stdout, 'Hello there\n')
   assert.equal((await home.run(['chat', '--model', 'm1'], { input: 'Hi' })).code, 0)
   assert.equal((await home.run(['chat', 'm1', '--model', 'm2'], { input: 'Hi' })).code, 2)
@@ -68,13 +68,13 @@ test('without a name the first model of the list is asked; two names and no ques
   assert.deepEqual([code, stderr], [2, 'turnpike: standard input is empty.\n'])
 })
 
-test('TM8: an answer cannot steer the terminal, whatever pieces it comes in', async () => {
+test('TM8: an answer cannot control the terminal, however it is split', async () => {
   provider.answer(saying('\u001b', ']0;owned\u0007', '\u001b[2Jgone', '\u009b31m', '\u202ednalsi', 'line\rover'))
   const { stdout } = await home.run(['chat', 'm1'], { input: 'Hi' })
   assert.equal(stdout, ']0;owned[2Jgone31mdnalsiline\nover\n')
 })
 
-test('a refusal and an answer that breaks off are failures with the reason', async () => {
+test('an error and an incomplete answer are failures with the reason', async () => {
   const unknown = await home.run(['chat', 'm2'], { input: 'Hi' })
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /^turnpike: http.*: .*'m2'.*\(model_not_found, req_\w+\)\.?\n$/)
@@ -122,7 +122,7 @@ function sit(): Seat {
   return { type: (text) => input.write(text), answers: answered, notes: noted, seen, left }
 }
 
-test('a conversation remembers its turns, and says after each answer what it took', async () => {
+test('a conversation keeps its messages, and prints tokens and cost after each answer', async () => {
   const seat = sit()
   seat.type('First\n')
   await seat.seen('10 + 2 tokens, $0.000014\n')
@@ -140,7 +140,7 @@ test('a conversation remembers its turns, and says after each answer what it too
   assert.equal(seat.answers(), 'Hello there\nAgain\n')
 })
 
-test('the model can be changed on the way; a failed question is forgotten and the conversation goes on', async () => {
+test('the model can be changed; a failed question is dropped, and the conversation continues', async () => {
   const seat = sit()
   seat.type('/model nobody\nLost\n')
   await seat.seen('model_not_found')
@@ -153,7 +153,7 @@ test('the model can be changed on the way; a failed question is forgotten and th
   await seat.left
 })
 
-test('Ctrl-C stops the answer and the provider’s call; twice leaves', async () => {
+test('Ctrl-C stops the answer and the provider’s call; twice exits', async () => {
   provider.answer(slowStream(1_000, 10))
   const seat = sit()
   seat.type('Talk\n')
@@ -173,7 +173,7 @@ test('Ctrl-C stops the answer and the provider’s call; twice leaves', async ()
   await seat.left
 })
 
-test('Ctrl-C twice leaves in the middle of an answer', async () => {
+test('Ctrl-C twice exits during an answer', async () => {
   provider.answer(slowStream(1_000, 10))
   const seat = sit()
   seat.type('Talk\n')

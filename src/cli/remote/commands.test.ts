@@ -12,7 +12,7 @@ import { clockText } from './auth/sign-in-screen.ts'
 const home = makeHome()
 after(() => home.remove())
 
-test('every command and flag of the contract is there', async () => {
+test('every command and flag of the contract exists', async () => {
   const flags: Readonly<Record<string, readonly string[]>> = {
     login: ['--url <', '--profile <', '--open', '--insecure-file'],
     logout: ['--profile <', '--all'],
@@ -33,7 +33,7 @@ test('every command and flag of the contract is there', async () => {
   )
 })
 
-test('wrong values are wrong usage: exit 2', async () => {
+test('invalid values are wrong usage: exit 2', async () => {
   const wrong = [
     ['login', '--url', 'ftp://x'],
     ['whoami', '--profile', '../x'],
@@ -46,7 +46,7 @@ test('wrong values are wrong usage: exit 2', async () => {
   }
 })
 
-test('who is not signed in anywhere and has no key is told both ways', async () => {
+test('without a sign-in and a key, the message names both', async () => {
   const cases = [
     [{}, /You are not signed in\. Run 'turnpike login --url https:\/\/…', or set TURNPIKE_API_KEY/],
     [
@@ -64,7 +64,7 @@ test('who is not signed in anywhere and has no key is told both ways', async () 
   }
 })
 
-test('a .env that came with a folder does not send this user’s key elsewhere', async () => {
+test('a .env of a cloned folder cannot redirect the user’s key', async () => {
   const file = join(dirname(dirname(home.folder)), '.env')
   writeFileSync(file, 'TURNPIKE_URL=http://203.0.113.1:1\n')
   const { code, stderr } = await home.run(['models'], { env: { TURNPIKE_API_KEY: 'tp_secret' } })
@@ -74,7 +74,7 @@ test('a .env that came with a folder does not send this user’s key elsewhere',
   assert.match((await home.run(['models'])).stderr, /127\.0\.0\.1:9 is unreachable/)
 })
 
-test('profiles are where the system has such things', () => {
+test('profiles are in the configuration folder of the system', () => {
   const at = (over: Partial<Machine>) => configFolder({ env: {}, platform: 'linux', home: '/h', ...over })
   assert.equal(at({}), '/h/.config/turnpike')
   assert.equal(at({ env: { XDG_CONFIG_HOME: '/x' } }), '/x/turnpike')
@@ -83,7 +83,7 @@ test('profiles are where the system has such things', () => {
   assert.equal(at({ platform: 'win32', env: { APPDATA: '/a' } }), '/a/turnpike')
 })
 
-test('an address is taken as people write it', () => {
+test('a server address is accepted in common spellings', () => {
   const taken: Readonly<Record<string, string>> = {
     'https://ai.example.com/': 'https://ai.example.com',
     'https://ai.example.com/v1/': 'https://ai.example.com',
@@ -109,13 +109,13 @@ test('an address is taken as people write it', () => {
   assert.deepEqual(readable, [true, false, false])
 })
 
-test('a profile’s name is a file’s name, too', () => {
+test('a profile name must be a valid file name', () => {
   for (const name of ['default', 'a', 'my.work-2_x']) assert.equal(parseProfileName(name), name)
   for (const name of ['', '.', '..', 'a/b', 'a b', '-x', 'x'.repeat(65)])
     assert.throws(() => parseProfileName(name), name)
 })
 
-test('money and clocks read well', () => {
+test('money and durations are rendered', () => {
   assert.deepEqual([0, 12.5, 0.0000125, 1e-9, -3].map(dollars), [
     '$0.00',
     '$12.50',

@@ -51,7 +51,7 @@ async function signIn(number: number, ...words: string[]): Promise<Ended> {
 
 const read = (name: string) => readFileSync(join(home.folder, name), 'utf8')
 
-test('J3: the waiting login says within one poll of the approval who is signed in, and where', async () => {
+test('J3: login reports within one poll of the approval who is signed in, and where', async () => {
   server.answers.set('/oauth/token', [refused('authorization_pending'), granted(1)])
   const ended = await login()
   assert.deepEqual(ended.stdout.split('\n'), [
@@ -69,7 +69,7 @@ test('J3: the waiting login says within one poll of the approval who is signed i
   assert.match(begun?.userAgent ?? '', /^turnpike-cli\/\d+\.\d+\.\d+ \(\w+\)$/)
 })
 
-test('profiles have no token; the file with tokens is for its owner alone', async () => {
+test('profiles contain no token; only its owner can read the file with tokens', async () => {
   const ended = await signIn(1)
   assert.match(ended.stderr, /Warning: the tokens are stored unencrypted in .*credentials\.json/)
   assert.doesNotMatch(read('profiles.json'), /secret|tp[adr]_/)
@@ -92,7 +92,7 @@ test('profiles have no token; the file with tokens is for its owner alone', asyn
   }
 })
 
-test('without a credential store nothing is asked of the server, and the ways out are named', async () => {
+test('without a credential store login sends no request, and names the alternatives', async () => {
   const ended = await home.run(['login', '--url', server.url], { env: { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/none' } })
   assert.equal(ended.code, 1)
   assert.equal(ended.stdout, '')
@@ -103,7 +103,7 @@ test('without a credential store nothing is asked of the server, and the ways ou
   assert.deepEqual(server.asked, [])
 })
 
-test('a denial, an expiry, a code that is gone: each its own sentence with what to do', async () => {
+test('a denial, an expiry and an unknown code each have a message with advice', async () => {
   const again = `turnpike login --url ${server.url}`
   const cases = [
     ['access_denied', /The request was denied/],
@@ -120,7 +120,7 @@ test('a denial, an expiry, a code that is gone: each its own sentence with what 
   }
 })
 
-test('a server that fails, talks nonsense or is away while the login waits is asked again', async () => {
+test('login retries while the server fails, sends invalid responses or is unreachable', async () => {
   server.answers.set('/oauth/token', [{ status: 502, body: '<h1>Bad gateway</h1>' }, granted(1)])
   const ended = await login()
   assert.equal(ended.code, 0, ended.stderr)
@@ -128,7 +128,7 @@ test('a server that fails, talks nonsense or is away while the login waits is as
   assert.match(ended.stderr, /The server responds again\./)
 })
 
-test('what is no server, or none of ours, is said at once', async () => {
+test('login fails at once for an unreachable server, and for one that is not Turnpike', async () => {
   server.answers.set('/device/code', [{ body: '<h1>Welcome</h1>' }])
   assert.match((await login()).stderr, /is not a Turnpike server/)
   server.answers.set('/device/code', [refused('invalid_client')])
@@ -139,7 +139,7 @@ test('what is no server, or none of ours, is said at once', async () => {
   assert.match(ended.stderr, /is unreachable: connection refused\./)
 })
 
-test('what a server writes cannot steer the terminal, and its page is a web address', async () => {
+test('text of a server cannot control the terminal, and its page must be an http or https URL', async () => {
   const user_code = 'AB\u001b[2J\u0007CD'
   server.answers.set('/device/code', [{ body: deviceCode(server.url, { user_code }) }])
   const ended = await signIn(1)
@@ -148,7 +148,7 @@ test('what a server writes cannot steer the terminal, and its page is a web addr
   assert.match((await login()).stderr, /is not a Turnpike server/)
 })
 
-test('Ctrl-C ends the wait in order, and a login that was stopped leaves nothing', async () => {
+test('Ctrl-C ends the wait, and an aborted login leaves nothing', async () => {
   const { child, ended, stdout } = home.start(['login', '--url', server.url, '--insecure-file'])
   while (!stdout().includes('BCDF-GHJK')) await sleep(10)
   child.kill('SIGINT')
@@ -159,7 +159,7 @@ test('Ctrl-C ends the wait in order, and a login that was stopped leaves nothing
   assert.ok(!existsSync(join(home.folder, 'credentials.json')))
 })
 
-test('several servers side by side: the last is used, --profile names another, whoami says which', async () => {
+test('with several servers the last is used, --profile selects another, and whoami names it', async () => {
   await signIn(1)
   const { stderr } = await signIn(2, '--profile', 'work')
   assert.match(stderr, /Commands now use the profile 'work'/)
@@ -177,7 +177,7 @@ test('several servers side by side: the last is used, --profile names another, w
   assert.match(unknown.stderr, /Profile 'home' does not exist, only 'default', 'work'\./)
 })
 
-test('who signs in anew with the same profile, also elsewhere, ends what was there before', async () => {
+test('signing in again with a profile, even to another server, ends its previous sign-in', async () => {
   await signIn(1)
   await signIn(2, '--url', server.url.replace('127.0.0.1', 'localhost'))
   const revoked = server.asked.filter(({ path }) => path === '/oauth/revoke').map(({ form }) => form['token'])
@@ -186,7 +186,7 @@ test('who signs in anew with the same profile, also elsewhere, ends what was the
   assert.doesNotMatch(read('credentials.json'), /refresh-1/)
 })
 
-test('logout ends it at the server and forgets it here; --all ends every one', async () => {
+test('logout revokes the tokens and deletes them; --all for every profile', async () => {
   await signIn(1)
   await signIn(2, '--profile', 'work')
   const first = await home.run(['logout'])
@@ -204,7 +204,7 @@ test('logout ends it at the server and forgets it here; --all ends every one', a
   for (const ended of [first, all, again]) assertSilent(ended)
 })
 
-test('a server that is away does not keep anybody from forgetting it, but that is said', async () => {
+test('logout deletes the sign-in even if the server is unreachable, and reports it', async () => {
   await signIn(1)
   await server.close()
   const ended = await home.run(['logout'])
@@ -213,7 +213,7 @@ test('a server that is away does not keep anybody from forgetting it, but that i
   assert.deepEqual(JSON.parse(read('profiles.json')), { profiles: {} })
 })
 
-test('a profile file that cannot be read is named, and not written over', async () => {
+test('an invalid profile file is named, and not overwritten', async () => {
   await signIn(1)
   for (const text of ['{"profiles": {', '{"profiles": 3}', '{"profiles": {"work": {"url": 1}}}']) {
     writeFileSync(join(home.folder, 'profiles.json'), text)
@@ -224,7 +224,7 @@ test('a profile file that cannot be read is named, and not written over', async 
   }
 })
 
-test('a file with tokens that others can read is refused', async () => {
+test('a file with tokens that other users can read is rejected', async () => {
   await signIn(1)
   chmodSync(join(home.folder, 'credentials.json'), 0o644)
   const ended = await home.run(['whoami'])

@@ -51,7 +51,7 @@ const event = (number: number): SentEvent => ({ event_id: `evt_${number}`, type:
 const ids = ({ events }: Followed) => events.map(({ id }) => id)
 const until = (check: () => boolean) => eventually(async () => check(), Boolean)
 
-test('it begins with what happens from now on, byte for byte, and ends when asked to', async () => {
+test('the feed starts with new events, unchanged, and ends when aborted', async () => {
   server.record(event(1))
   const followed = follow()
   await until(() => followed.line.length === 1)
@@ -64,7 +64,7 @@ test('it begins with what happens from now on, byte for byte, and ends when aske
   await until(() => server.listeners() === 0)
 })
 
-test('after a broken connection it goes on behind the last event, with nothing lost and nothing twice', async () => {
+test('after a lost connection the feed resumes after the last event, without gaps and repeats', async () => {
   const followed = follow()
   await until(() => server.listeners() === 1)
   server.record(event(1))
@@ -82,7 +82,7 @@ test('after a broken connection it goes on behind the last event, with nothing l
   assert.deepEqual(followed.line, ['connected', 'lost: connection reset', 'connected again'])
 })
 
-test('an event that was committed late is heard, and the next connection does not begin before it', async () => {
+test('an event that was committed late is received, and the next connection does not start before it', async () => {
   const followed = follow()
   await until(() => server.listeners() === 1)
   for (const number of [1, 3, 2]) server.record(event(number))
@@ -92,7 +92,7 @@ test('an event that was committed late is heard, and the next connection does no
   assert.equal(server.asked.at(-1)?.lastEventId, 'evt_3')
 })
 
-test('what happens first of all, while there is no connection, is heard', async () => {
+test('the first event of an account is received even if it occurs without a connection', async () => {
   const followed = follow()
   await until(() => server.listeners() === 1)
   server.refuseStreams(503)
@@ -103,13 +103,13 @@ test('what happens first of all, while there is no connection, is heard', async 
   await until(() => followed.events.length === 1)
 })
 
-test('a connection on which nothing comes any more is given up', async () => {
+test('a silent connection is closed', async () => {
   const followed = follow({ ...QUICK, silenceMs: 2_000 })
   await until(() => followed.line.length >= 3)
   assert.deepEqual(followed.line.slice(0, 3), ['connected', 'lost: no data for 2 s', 'connected again'])
 })
 
-test('comments, and data that are no event, are read over', async () => {
+test('comments and invalid data are skipped', async () => {
   const followed = follow()
   await until(() => server.listeners() === 1)
   server.write(': still here\n\ndata: {"error":{"code":"shutting_down"}}\n\ndata: {"event_id":"a\\nb"}\n\ndata: 1\n\n')
@@ -118,7 +118,7 @@ test('comments, and data that are no event, are read over', async () => {
   assert.deepEqual(ids(followed), ['evt_1'])
 })
 
-test('the first connection is made or refused; a later one may fail, but not be forbidden', async () => {
+test('a failed first connection rejects; a later one is retried unless the server rejects it', async () => {
   server.refuseStreams(503)
   await assert.rejects(follow().ended, RefusedError)
   server.refuseStreams(undefined)

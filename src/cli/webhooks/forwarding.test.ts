@@ -48,7 +48,7 @@ async function send(url: URL, over: Partial<ForwarderOptions> = {}): Promise<Rec
   return forwarder.send(EVENT)
 }
 
-test('WH-1: what arrives is the body as it was, with both signatures of the secret', async () => {
+test('WH-1: the receiver gets the unchanged body with both signatures', async () => {
   const { url, got } = await receiver((response) => response.writeHead(204).end())
   const receipt = await send(url)
   assert.deepEqual([receipt.status, receipt.error], [204, undefined])
@@ -64,7 +64,7 @@ test('WH-1: what arrives is the body as it was, with both signatures of the secr
   new Webhook(SECRET).verify(request.body, headers as Record<string, string>)
 })
 
-test('WH-4: a redirect is a failure, and is not followed', async () => {
+test('WH-4: a redirect is a failure and is not followed', async () => {
   const canary = await receiver((response) => response.end())
   const { url } = await receiver((response) => response.writeHead(302, { location: canary.url.href }).end())
   const receipt = await send(url)
@@ -72,13 +72,13 @@ test('WH-4: a redirect is a failure, and is not followed', async () => {
   assert.equal(canary.got.length, 0)
 })
 
-test('a failure comes with the start of what the receiver said', async () => {
+test('a failure has the start of the receiver’s response', async () => {
   const { url } = await receiver((response) => response.writeHead(500).end(`broken${'.'.repeat(9_999)}`))
   const { status, error, text } = await send(url)
   assert.deepEqual([status, error, text.slice(0, 8), text.length], [500, 'status 500', 'broken..', 4_096])
 })
 
-test('WH-6: head and body have one deadline together, and an answer that is not whole is a failure', async () => {
+test('WH-6: headers and body share one deadline, and an incomplete response is a failure', async () => {
   const silent = await receiver(() => undefined)
   assert.deepEqual(shape(await send(silent.url, { deadlineMs: 50 })), [undefined, 'timeout'])
   const dripping = await receiver((response) => {
@@ -98,7 +98,7 @@ test('WH-6: head and body have one deadline together, and an answer that is not 
 
 const shape = ({ status, error }: Receipt) => [status, error]
 
-test('many at once are all answered', async () => {
+test('concurrent deliveries succeed', async () => {
   const warnings: Error[] = []
   const warn = (warning: Error) => warnings.push(warning)
   process.on('warning', warn)
@@ -126,7 +126,7 @@ function target(name?: string, url = 'http://localhost:7575'): Target {
   return { url, bearer: keyBearer('tp_x'), profile: name === undefined ? undefined : { name, url, ...rest } }
 }
 
-test('a profile, and a server that one has a key for, have each a secret that stays', async () => {
+test('each profile, and each server with a key, has a fixed secret', async () => {
   const targets = [target('default'), target('work'), target(), target(undefined, 'https://ai.example.com')]
   const first = await Promise.all(targets.map((each) => localWebhookSecret(folder, each)))
   assert.equal(new Set(first).size, 4)
@@ -135,7 +135,7 @@ test('a profile, and a server that one has a key for, have each a secret that st
   assert.equal(await localWebhookSecret(folder, target('work', 'https://moved.example.com')), first[1])
 })
 
-test('only this person can read them; a file that others can read, or nobody, is not used', async () => {
+test('only the user can read the secrets; a file that others can read, and an invalid one, is rejected', async () => {
   await localWebhookSecret(folder, target('default'))
   assert.equal(statSync(path).mode & 0o777, 0o600)
   chmodSync(path, 0o644)

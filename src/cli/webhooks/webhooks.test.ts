@@ -104,7 +104,7 @@ test('listen posts events to a receiver, signed with the secret that its first l
   assert.equal(again.stdout(), `TURNPIKE_WEBHOOK_SECRET=${secret}\n`)
 })
 
-test('a server that goes and comes back is told of once, and nothing is missed', async () => {
+test('a lost and restored connection is reported once, and no event is missed', async () => {
   const command = await listen('--forward', receiverUrl)
   server.record(started)
   await saw(command.stdout, 'evt_1')
@@ -126,7 +126,7 @@ test('a server that goes and comes back is told of once, and nothing is missed',
   assert.equal(server.asked.at(-1)?.authorization, 'Bearer tp_key')
 })
 
-test('without a receiver events are shown; nothing of theirs steers the terminal, and --events chooses', async () => {
+test('without a receiver events are printed without control sequences; --events selects types', async () => {
   const command = await listen('--events', 'agent.started,agent.failed')
   server.record(alert)
   server.record(started)
@@ -139,7 +139,7 @@ test('without a receiver events are shown; nothing of theirs steers the terminal
   assert.match(command.stderr(), /^Listening to http:\S+\. Pass --forward URL .*\n1 event\.\n$/)
 })
 
-test('--print-json keeps standard output for the bodies, one a line', async () => {
+test('--print-json prints only bodies to standard output, one per line', async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
   const command = await listen('--print-json', '--forward', receiverUrl, '--secret', secret)
   server.record(started)
@@ -156,7 +156,7 @@ test('--print-json keeps standard output for the bodies, one a line', async () =
   for (const { body, headers } of received) new Webhook(secret).verify(body, headers)
 })
 
-test('listen fails at once where it may not listen, or nobody answers', async () => {
+test('listen fails at once without permission, or if the server does not respond', async () => {
   server.refuseStreams(403)
   const forbidden = await home.run(['webhooks', 'listen'])
   assert.deepEqual([forbidden.code, forbidden.stdout], [1, ''])
@@ -176,7 +176,7 @@ const WEBHOOK = {
   ...{ status: 'enabled', disabled_reason: null, failing_since: null, created_at: '2026-11-20T16:30:00.000Z' },
 }
 
-test('create prints the secret alone; --json all of the answer', async () => {
+test('create prints only the secret; --json the whole response', async () => {
   server.answers.set('POST /v1/webhooks', { status: 201, body: { ...WEBHOOK, secret: 'whsec_x' } })
   const made = await run('create', 'https://example.com/hook', '--events', 'agent.failed', '--description', 'mine')
   assert.deepEqual([made.code, made.stdout], [0, 'whsec_x\n'])
@@ -192,7 +192,7 @@ test('create prints the secret alone; --json all of the answer', async () => {
   assert.deepEqual(server.asked.at(-1)?.body, { url: 'https://example.com/hook' })
 })
 
-test('list and deliveries are tables, with --json the page', async () => {
+test('list and deliveries print tables, with --json the page', async () => {
   const failing = { ...WEBHOOK, id: 'whk_2', events: ['usage.alert'], failing_since: '2026-11-19T10:00:00.000Z' }
   const gone = { ...WEBHOOK, id: 'whk_3', status: 'disabled', disabled_reason: 'by_request' }
   server.answers.set('GET /v1/webhooks', { body: page([WEBHOOK, failing, gone]) })
@@ -212,14 +212,14 @@ test('list and deliveries are tables, with --json the page', async () => {
   assert.equal(server.asked.at(-1)?.what, 'GET /v1/webhooks/whk_1/deliveries?status=pending&limit=1')
 })
 
-test('delete says what it deleted; what is not there is a failure with the server’s words', async () => {
+test('delete prints the deleted ID; an unknown one is a failure with the server’s message', async () => {
   server.answers.set('DELETE /v1/webhooks/whk_1', { status: 204 })
   assert.deepEqual(await run('delete', 'whk_1'), { code: 0, stdout: 'Deleted whk_1.\n', stderr: '' })
   const { code, stderr } = await run('delete', 'whk_2')
   assert.deepEqual([code, stderr], [1, `turnpike: ${server.url}: There is nothing here. (not_found)\n`])
 })
 
-test('trigger prints the event’s id alone; of an unknown event it says what there is', async () => {
+test('trigger prints only the event’s ID; for an unknown type it lists the known ones', async () => {
   server.answers.set('POST /v1/events/trigger', { status: 202, body: { id: 'evt_9', object: 'event' } })
   assert.deepEqual(await run('trigger', 'agent.failed'), { code: 0, stdout: 'evt_9\n', stderr: '' })
   assert.deepEqual(server.asked.at(-1)?.body, { type: 'agent.failed' })
@@ -232,7 +232,7 @@ test('trigger prints the event’s id alone; of an unknown event it says what th
   assert.match(stderr, /Allowed: agent\.started, .*, webhook\.test\.\n$/)
 })
 
-test('resend finds the endpoint of a delivery, or takes the one that is named', async () => {
+test('resend finds the endpoint of a delivery, or uses the named one', async () => {
   const delivery = { id: 'dlv_1', event_id: 'evt_1' }
   server.answers.set('GET /v1/webhooks', { body: page([WEBHOOK, { ...WEBHOOK, id: 'whk_2' }]) })
   server.answers.set('GET /v1/webhooks/whk_2/deliveries/dlv_1', { body: delivery })
@@ -250,7 +250,7 @@ test('resend finds the endpoint of a delivery, or takes the one that is named', 
   assert.match((await run('resend', 'dlv_1')).stderr, /This delivery is pending\. \(conflict\)/)
 })
 
-test('resend --failed-since sends all of an endpoint that failed since a time, or for so long', async () => {
+test('resend --failed-since resends the failed deliveries of an endpoint since a time or for a duration', async () => {
   server.answers.set('POST /v1/webhooks/whk_1/redeliver', { status: 202, body: { redelivered: 3 } })
   const { stdout } = await run('resend', '--webhook', 'whk_1', '--failed-since', '2026-11-20T10:00:00Z')
   assert.equal(stdout, '3 deliveries are queued again for whk_1.\n')
@@ -266,7 +266,7 @@ test('resend --failed-since sends all of an endpoint that failed since a time, o
   assert.ok(late >= 0 && late <= Date.now() - before, since)
 })
 
-test('wrong usage is exit 2, without a request; a secret is not repeated', async () => {
+test('wrong usage exits with 2 without a request; messages omit the secret', async () => {
   const wrong = [
     ['resend'],
     ['resend', 'dlv_1', '--failed-since', '2h'],
@@ -283,7 +283,7 @@ test('wrong usage is exit 2, without a request; a secret is not repeated', async
   assert.deepEqual(server.asked, [])
 })
 
-test('a receiver is named as developers do', () => {
+test('a receiver is accepted in short forms', () => {
   const named: Readonly<Record<string, string>> = {
     '3000': 'http://localhost:3000/',
     ':3000/hook?a=1': 'http://localhost:3000/hook?a=1',
@@ -299,7 +299,7 @@ test('a receiver is named as developers do', () => {
   }
 })
 
-test('values that are not allowed are refused, and none of them is lost in a path', () => {
+test('invalid values are rejected, so that none becomes part of a path', () => {
   const refused: readonly (readonly [read: (text: string) => unknown, wrong: readonly string[]])[] = [
     [parseEventTypes, ['', 'agent.exploded', 'agent.failed,,agent.started']],
     [parseWebhookId, ['', 'whk_', 'dlv_1', 'whk_1/..', 'whk_1?a']],

@@ -14,7 +14,7 @@ import { accountsAdminRoutes } from './routes.ts'
 const ALL = { limit: 100, order: 'asc' } as const
 const born = { now: () => 1_700_000_000_000, ids: testIds }
 
-test('an account is created, found, listed by age, and shown as the interface says', async (t) => {
+test('an account is created, found, listed by age, and rendered', async (t) => {
   const { db } = await temporaryDatabase(t)
   const bornAt = (ms: number) => ({ now: () => ms, ids: createIdSource(() => ms, randomBytes) })
   const first = await createAccount(db, { name: 'one', plan: 'free' }, bornAt(1))
@@ -26,7 +26,7 @@ test('an account is created, found, listed by age, and shown as the interface sa
   assert.deepEqual(renderAccount(second), { id: second.id, object: 'account', name: 'two', plan: 'pro', created_at })
 })
 
-test('a plan is changed, and the change can be seen by its changed_at even when the clock stood still', async (t) => {
+test('a change of the plan increases changed_at even if the clock stands still', async (t) => {
   const { db } = await temporaryDatabase(t)
   const { id } = await createAccount(db, { name: 'one', plan: 'free' }, born)
   const changedAt = async () =>
@@ -40,7 +40,7 @@ test('a plan is changed, and the change can be seen by its changed_at even when 
   assert.equal(await updateAccount(db, { id: 'acc_none' as AccountId, plan: 'pro' }, 1), undefined)
 })
 
-test('the first start makes one account and tells one secret; later ones none', async (t) => {
+test('the first start creates one account and returns one secret; later starts none', async (t) => {
   const path = await currentLocation(t)
   const { db } = await temporaryDatabase(t, path)
   let keys = 0
@@ -61,7 +61,7 @@ test('the first start makes one account and tells one secret; later ones none', 
   assert.deepEqual(later, { accountId, secret: undefined })
 })
 
-test('a command before the first start makes the account, and the first start still tells its secret', async (t) => {
+test('a command before the first start creates the account, and the first start still returns the secret', async (t) => {
   const { db } = await temporaryDatabase(t)
   const ids = await Promise.all([1, 2, 3].map(() => ensureFirstAccount(db, 'free', born)))
   assert.equal(new Set(ids).size, 1)
@@ -70,7 +70,7 @@ test('a command before the first start makes the account, and the first start st
   assert.deepEqual([accountId, secret], [ids[0], `of ${ids[0]}`])
 })
 
-test('when the first key cannot be made, the next start tries again', async (t) => {
+test('if the first key cannot be created, the next start retries', async (t) => {
   const { db } = await temporaryDatabase(t)
   const failing: CreateFirstKey = () => Promise.reject(new Error('no'))
   await assert.rejects(ensureFirstStart(db, { plan: 'free', createFirstKey: failing }, born))
@@ -78,7 +78,7 @@ test('when the first key cannot be made, the next start tries again', async (t) 
   assert.equal((await ensureFirstStart(db, { plan: 'free', createFirstKey: working }, born)).secret, 's')
 })
 
-test('a sign-in link is kept as a hash, for 15 minutes, and differs each time', async (t) => {
+test('a sign-in link is stored as a hash, expires after 15 minutes, and differs each time', async (t) => {
   const { db } = await temporaryDatabase(t)
   const { id } = await createAccount(db, { name: 'one', plan: 'free' }, born)
   const tokens = [await createSignInLink(db, id, 1000), await createSignInLink(db, id, 1000)]
@@ -115,7 +115,7 @@ async function setUp(t: TestContext, names: readonly string[]) {
 const namesIn = ({ data }: { readonly data: readonly { readonly name: string }[] }) =>
   data.map(({ name }) => name).sort()
 
-test('accounts are found by any part of their name, whether in capitals or not', async (t) => {
+test('accounts are found by any part of their name, ignoring case', async (t) => {
   const { found } = await setUp(t, ['Acme Robotics', 'acme', 'Globex', 'Öl & Ärger', 'ÖLMÜHLE', 'Straße', 'ΑΘΗΝΑ'])
   assert.deepEqual(await found('ACME'), ['Acme Robotics', 'acme'])
   assert.deepEqual(await found('me rob'), ['Acme Robotics'])
@@ -127,7 +127,7 @@ test('accounts are found by any part of their name, whether in capitals or not',
   assert.deepEqual(await found('nobody'), [])
 })
 
-test('what means something to the database is a character like any other', async (t) => {
+test('wildcards of the database are ordinary characters', async (t) => {
   const { found } = await setUp(t, ['100%', '100 percent', 'a_b', 'axb', 'c\\d', "O'Hara", '[x]*?'])
   assert.deepEqual(await found('0%'), ['100%'])
   assert.deepEqual(await found('%'), ['100%'])
@@ -137,7 +137,7 @@ test('what means something to the database is a character like any other', async
   assert.deepEqual(await found('[x]*?'), ['[x]*?'])
 })
 
-test('an account is found by its whole id, and by no part of it', async (t) => {
+test('an account is found by its complete ID only', async (t) => {
   const { made, search, found } = await setUp(t, ['one', 'two'])
   const [, second = ''] = made
   assert.deepEqual(await found(second), ['two'])
@@ -149,7 +149,7 @@ test('an account is found by its whole id, and by no part of it', async (t) => {
   assert.deepEqual((await search(other)).body.data, [], 'ids differ by their capitals')
 })
 
-test('what is found comes in pages, whose cursors are good for that search alone', async (t) => {
+test('results have pages, whose cursors are valid only for their search', async (t) => {
   const { search } = await setUp(t, ['team 1', 'x', 'team 2', 'y', 'team 3', 'team 4', 'z'])
   const seen: string[] = []
   let next = ''

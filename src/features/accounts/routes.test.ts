@@ -31,7 +31,7 @@ async function setUp(t: TestContext) {
   return { ...fixture, authenticator, ask }
 }
 
-test('an account shows itself, with the allowance that is due granted first', async (t) => {
+test('GET /v1/account grants the due allowance first', async (t) => {
   const { account, ask, db } = await setUp(t)
   const free = await account('free')
   const { status, body } = await ask('/account', free.id)
@@ -51,7 +51,7 @@ test('an account shows itself, with the allowance that is due granted first', as
   assert.equal(balance_nano_usd, 5_000_000_000n)
 })
 
-test('R-D8: every setting comes back as it was given, and what is not sent stays', async (t) => {
+test('R-D8: every setting is returned unchanged, and absent ones stay', async (t) => {
   const { account, ask } = await setUp(t)
   const { id } = await account('pro')
   const patch = async (body: object) => (await ask('/account', id, { method: 'PATCH', body })).body
@@ -70,7 +70,7 @@ test('R-D8: every setting comes back as it was given, and what is not sent stays
   assert.deepEqual(await seen({ monthly_budget_usd: 1e-9 }), ['n', 1e-9, []])
 })
 
-test('R-D10: what is wrong with a setting is 400 with its name, and nothing is changed [limit: alert-thresholds]', async (t) => {
+test('R-D10: an invalid setting is 400 with its name, and changes nothing [limit: alert-thresholds]', async (t) => {
   const { account, ask } = await setUp(t)
   const { id } = await account('pro')
   const cases: readonly [object, string, string][] = [
@@ -98,7 +98,7 @@ test('R-D10: what is wrong with a setting is 400 with its name, and nothing is c
   assert.deepEqual([name, monthly_budget_usd, alert_thresholds], ['on pro', null, [50, 80, 100]])
 })
 
-test('an account is for keys with the scope billing, accounts in general for operators', async (t) => {
+test('/account requires the scope billing, /admin/accounts the scope operator', async (t) => {
   const { account, ask } = await setUp(t)
   const { id } = await account('pro')
   for (const [url, credential, method] of [
@@ -115,7 +115,7 @@ test('an account is for keys with the scope billing, accounts in general for ope
   }
 })
 
-test('the operator makes accounts, which have their allowance at once', async (t) => {
+test('the operator creates accounts, which receive their allowance at once', async (t) => {
   const { account, ask, db } = await setUp(t)
   const operator = `${(await account('unlimited')).id} operator`
   const make = (body: object) => ask('/admin/accounts', operator, { method: 'POST', body })
@@ -142,7 +142,7 @@ test('the operator makes accounts, which have their allowance at once', async (t
   }
 })
 
-test('SUP-3: what an account sets of itself is in its audit log, with the values', async (t) => {
+test('SUP-3: the audit log has the changed settings of an account with their values', async (t) => {
   const { account, ask, db } = await setUp(t)
   const { id } = await account('pro')
   await ask('/account', id, { method: 'PATCH', body: {} })
@@ -163,7 +163,7 @@ test('SUP-3: what an account sets of itself is in its audit log, with the values
   assert.deepEqual(more, [])
 })
 
-test('SUP-3: what the operator does to an account is in both logs, in the account’s without where the operator is', async (t) => {
+test('SUP-3: an operator’s action is in both audit logs, in the account’s without key and address', async (t) => {
   const { account, ask, db } = await setUp(t)
   const { id: own } = await account('unlimited')
   const credential = `${own} operator`
@@ -215,7 +215,7 @@ test('the operator lists accounts in pages, by age', async (t) => {
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'limit'])
 })
 
-test('another plan is in force at once, also for keys that are known, and brings its allowance once', async (t) => {
+test('a new plan takes effect at once, also for cached keys, and grants its allowance once', async (t) => {
   const { account, ask, db, now, authenticator, credit } = await setUp(t)
   const team = await account('pro')
   const operator = `${team.id} operator`
@@ -243,7 +243,7 @@ test('another plan is in force at once, also for keys that are known, and brings
   assert.equal(nobody.status, 404)
 })
 
-test('the operator sees what accounts have, hold and spend, and how many people they have', async (t) => {
+test('the operator lists balance, holds, spending and members of accounts', async (t) => {
   const { account, ask, clock, db, spend, reserve } = await setUp(t)
   const [team, idle] = [await account('free'), await account('pro')]
   const operator = `${idle.id} operator`
@@ -282,7 +282,7 @@ test('the operator sees what accounts have, hold and spend, and how many people 
   assert.equal((await ask('/account', team.id)).body.allowance_usd, 5)
 })
 
-test('the operator sees the plans, and an account on a plan that is gone has the standard limits', async (t) => {
+test('the operator lists the plans, and an account with a removed plan has the default limits', async (t) => {
   const { account, ask } = await setUp(t)
   const gone = await account('gone')
   const { body } = await ask('/admin/plans', `${gone.id} operator`)

@@ -59,7 +59,7 @@ async function eventually(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-test('Bearer and Basic are understood, the scheme in any case; a password is not', async (t) => {
+test('Bearer and Basic are accepted, in any case; a password is not', async (t) => {
   const it = await setUp(t)
   const { key, secret } = await it.create()
   const basic = (pair: string) => Buffer.from(pair).toString('base64')
@@ -83,13 +83,13 @@ test('Bearer and Basic are understood, the scheme in any case; a password is not
   }
 })
 
-test('no header at all is missing_credential', async (t) => {
+test('a missing header is missing_credential', async (t) => {
   const it = await setUp(t)
   assert.equal((await refusal(it, undefined)).code, 'missing_credential')
   assert.equal((await refusal(it, '')).code, 'missing_credential')
 })
 
-test('KEY-5: unknown, revoked, expired and malformed keys get the very same answer [limit: credential-length]', async (t) => {
+test('KEY-5: unknown, revoked, expired and malformed keys have the same answer [limit: credential-length]', async (t) => {
   const it = await setUp(t)
   const revoked = await it.create()
   await revokeKeys(it.db, { accountId: ACCOUNT, id: revoked.key.id, cascade: true }, it.now())
@@ -110,7 +110,7 @@ test('KEY-5: unknown, revoked, expired and malformed keys get the very same answ
   }
 })
 
-test('KEY-1: a key with a wrong checksum is refused without asking the database', async (t) => {
+test('KEY-1: a key with a wrong checksum is rejected without a query', async (t) => {
   const it = await setUp(t)
   await it.authenticator.refresh()
   await it.database.close()
@@ -119,7 +119,7 @@ test('KEY-1: a key with a wrong checksum is refused without asking the database'
   assert.equal((await refusal(it, `Bearer ${wellFormed}`)).code, 'database_unavailable')
 })
 
-test('a known key is answered at once, with one frozen caller for all its requests', async (t) => {
+test('a cached key returns synchronously the same frozen caller for all requests', async (t) => {
   const it = await setUp(t)
   const { key, secret } = await it.create({ scopes: ['chat'], models: ['m1'], requestsPerMinute: 5 })
   await it.authenticator.refresh() // a change that is noticed while a key is read keeps it from being remembered
@@ -151,14 +151,14 @@ test('a key without scopes has full access to its account, and not operator', as
   assert.deepEqual([models, requestsPerMinute], [undefined, undefined])
 })
 
-test('a hundred requests at once with a new key all get in', async (t) => {
+test('a hundred concurrent requests with a new key are authenticated', async (t) => {
   const it = await setUp(t)
   const { secret } = await it.create()
   const callers = await Promise.all(Array.from({ length: 100 }, () => caller(it, secret)))
   assert.equal(new Set(callers).size, 1)
 })
 
-test('an expired key is refused from the millisecond of its expiry, also when it is known', async (t) => {
+test('a key is rejected from the millisecond of its expiry, even if it is cached', async (t) => {
   const it = await setUp(t)
   const { secret } = await it.create({ expiresAt: it.now() + 100 })
   await caller(it, secret)
@@ -168,7 +168,7 @@ test('an expired key is refused from the millisecond of its expiry, also when it
   assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
 })
 
-test('IP-1: the allowlist takes v4, v6 and blocks, and a mapped address is its v4 address', async (t) => {
+test('IP-1: the allowlist accepts IPv4, IPv6 and blocks, and a mapped address is its IPv4 address', async (t) => {
   const it = await setUp(t)
   const { secret } = await it.create({ ipAllowlist: ['203.0.113.0/24', '2001:db8::/32', '::ffff:198.51.100.7'] })
   for (const address of ['203.0.113.7', '::ffff:203.0.113.7', '::FFFF:cb00:7107', '2001:db8:1::5', '198.51.100.7']) {
@@ -180,7 +180,7 @@ test('IP-1: the allowlist takes v4, v6 and blocks, and a mapped address is its v
   }
 })
 
-test('an allowlist that cannot be read lets nobody in', async (t) => {
+test('an unreadable allowlist allows no address', async (t) => {
   const it = await setUp(t)
   for (const list of ['["203.0.113.0/24", "nonsense"]', '[null]', '[{}]']) {
     const { key, secret } = await it.create()
@@ -189,7 +189,7 @@ test('an allowlist that cannot be read lets nobody in', async (t) => {
   }
 })
 
-test("own changes are in force as soon as refresh has resolved: revocation, rights, the account's plan", async (t) => {
+test('changes of revocation, rights and plan take effect when refresh resolves', async (t) => {
   const it = await setUp(t)
   const { key, secret } = await it.create()
   const other = await it.create()
@@ -209,7 +209,7 @@ test("own changes are in force as soon as refresh has resolved: revocation, righ
   assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
 })
 
-test('a change with a clock that went back is not missed', async (t) => {
+test('a change is noticed even if the clock went back', async (t) => {
   const it = await setUp(t)
   const { key, secret } = await it.create()
   await caller(it, secret)
@@ -231,7 +231,7 @@ test('a secret in the negative cache is valid once its key exists', async (t) =>
   assert.equal((await caller(it, secret)).keyId, key.id)
 })
 
-test('KEY-4: what another process revokes is refused here', async (t) => {
+test('KEY-4: a key that another process revoked is rejected', async (t) => {
   const it = await setUp(t)
   const { key, secret } = await it.create()
   await caller(it, secret)
@@ -269,7 +269,7 @@ test('the last use is written when the authenticator closes, and never goes back
   assert.equal(await lastUsedAt(), it.now())
 })
 
-test('a database that is away is 503 for unknown keys, while known ones go on', async (t) => {
+test('without the database unknown keys are 503, and cached keys work', async (t) => {
   const path = await currentLocation(t)
   await temporaryDatabase(t, path)
   const it = await setUp(t)

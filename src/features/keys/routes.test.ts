@@ -72,7 +72,7 @@ async function setUp(t: TestContext) {
   return { create, ask, now, events, database }
 }
 
-test('a key is created with 201, its secret is shown once and works at once', async (t) => {
+test('creating a key returns 201 and the secret, once, which works at once', async (t) => {
   const { create, ask } = await setUp(t)
   const { key: first, secret } = await create()
   const { status, body } = await ask(secret, 'POST', '/keys', { name: 'ci' })
@@ -106,7 +106,7 @@ test('a key is created with 201, its secret is shown once and works at once', as
   assert.equal(list.body.data.length, 2)
 })
 
-test('an account has so many keys, and one that is made and revoked counts for a day [limit: keys-of-account]', async (t) => {
+test('an account has a maximum number of keys, and a revoked one counts for a day after its creation [limit: keys-of-account]', async (t) => {
   const { create, ask, database } = await setUp(t)
   const { secret } = await create()
   const make = () => ask(secret, 'POST', '/keys', { name: 'k' })
@@ -129,7 +129,7 @@ test('an account has so many keys, and one that is made and revoked counts for a
   )
 })
 
-test('every right can be given at creation and comes back as it was given', async (t) => {
+test('every field can be set at creation and is returned unchanged', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   const rights = {
@@ -145,7 +145,7 @@ test('every right can be given at creation and comes back as it was given', asyn
   for (const [field, value] of Object.entries(rights)) assert.deepEqual(body[field], value, field)
 })
 
-test('what is wrong with a body is 400 with the name of the field', async (t) => {
+test('an invalid body is 400 with the name of the field', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   const cases: readonly [object, string, string][] = [
@@ -177,7 +177,7 @@ test('what is wrong with a body is 400 with the name of the field', async (t) =>
   }
 })
 
-test('KEY-3: a key gives no more than it has, by creating or by changing', async (t) => {
+test('KEY-3: a key grants no more than it has, when creating and when changing keys', async (t) => {
   const { create, ask } = await setUp(t)
   const { key: strong } = await create({ ipAllowlist: ['10.0.0.0/8'] })
   const { key, secret } = await create({ scopes: ['keys', 'chat'], ipAllowlist: ['127.0.0.0/8'] })
@@ -207,7 +207,7 @@ test('KEY-3: a key gives no more than it has, by creating or by changing', async
   assert.equal((await ask(secret, 'PATCH', `/keys/${strong.id}`, { name: 'renamed' })).status, 200)
 })
 
-test('a key with a budget, models, a rate or an expiry makes no keys, and is told why', async (t) => {
+test('a key with a budget, models, a rate or an expiry cannot create keys, and the error names the reason', async (t) => {
   const { create, ask, now } = await setUp(t)
   const limits = [
     { monthlyBudgetNanoUsd: 10_000_000n },
@@ -232,7 +232,7 @@ test('a key with a budget, models, a rate or an expiry makes no keys, and is tol
   }
 })
 
-test('a key with limits that lists the scope keys is refused, at its creation and when limits come later', async (t) => {
+test('a limited key with the scope keys is rejected, at creation and when limits are added', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   const made = await ask(secret, 'POST', '/keys', { name: 'x', scopes: ['keys'], requests_per_minute: 5 })
@@ -242,7 +242,7 @@ test('a key with limits that lists the scope keys is refused, at its creation an
   assert.deepEqual([later.status, later.body.error.param], [400, 'scopes'])
 })
 
-test('operator is given over HTTP only by a key that has it, and only when asked for', async (t) => {
+test('only a key with operator grants it over HTTP, and only on request', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret: plain } = await create()
   assert.equal((await ask(plain, 'POST', '/keys', { name: 'x', scopes: ['operator'] })).status, 403)
@@ -251,7 +251,7 @@ test('operator is given over HTTP only by a key that has it, and only when asked
   assert.deepEqual((await ask(secret, 'POST', '/keys', { name: 'x' })).body.scopes, ['keys'])
 })
 
-test('changing a key changes only what is sent, and is in force with the answer', async (t) => {
+test('a change affects only the sent fields, and is in force with the response', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   const made = (await ask(secret, 'POST', '/keys', { name: 'x', models: ['m1'], requests_per_minute: 5 })).body
@@ -266,7 +266,7 @@ test('changing a key changes only what is sent, and is in force with the answer'
   assert.deepEqual([answer.status, answer.body.error.code], [403, 'insufficient_scope'])
 })
 
-test('a revoked key is refused with the answer to its revocation, and stays in the list', async (t) => {
+test('a revoked key is rejected from the response on, and stays in the list', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   const { id, key } = (await ask(secret, 'POST', '/keys', { name: 'x' })).body
@@ -284,7 +284,7 @@ test('a revoked key is refused with the answer to its revocation, and stays in t
   assert.equal((await ask(secret, 'PATCH', `/keys/${id}`, { name: 'y' })).status, 404)
 })
 
-test("TEN-2: another account's key is answered exactly like one that never was", async (t) => {
+test('TEN-2: a key of another account has the same answer as an unknown one', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   const foreign = await create({ accountId: 'acc_b' as AccountId })
@@ -305,7 +305,7 @@ test("TEN-2: another account's key is answered exactly like one that never was",
   assert.equal((await ask(foreign.secret, 'GET', '/keys')).status, 200)
 })
 
-test('the list goes page by page in both directions, and a cursor is good for its account only', async (t) => {
+test('the list has pages in both orders, and a cursor is valid only for its account', async (t) => {
   const { create, ask } = await setUp(t)
   const { secret } = await create()
   for (let count = 0; count < 6; count++) await create({ name: `k${count}` })
@@ -337,7 +337,7 @@ test('the list goes page by page in both directions, and a cursor is good for it
   }
 })
 
-test('a key tells who made it, whatever became of them', async (t) => {
+test('a key names its creator, even after they left', async (t) => {
   const { create, ask, database } = await setUp(t)
   const { secret } = await create()
   const person = { id: testIds.user(), email: 'ada@example.com', name: 'Ada', created_at: 1, changed_at: 1 }
@@ -356,7 +356,7 @@ test('a key tells who made it, whatever became of them', async (t) => {
   assert.deepEqual((await ask(secret, 'PATCH', `/keys/${key.id}`, { name: 'y' })).body.created_by, of)
 })
 
-test('keys are listed by what became of them, and a cursor is good for its list alone', async (t) => {
+test('keys are filtered by status, and a cursor is valid only for its filter', async (t) => {
   const { create, ask, now } = await setUp(t)
   const { secret, key: asker } = await create({ name: 'asker' })
   const [used, expired, both] = await Promise.all([
@@ -381,7 +381,7 @@ test('keys are listed by what became of them, and a cursor is good for its list 
   }
 })
 
-test('a key with a budget tells what of it is spent this month, and every key how much it was used last', async (t) => {
+test('a key with a budget has its spending of the month, and every key its recent requests', async (t) => {
   const { create, ask, database } = await setUp(t)
   const { secret } = await create()
   const accountId = 'acc_a' as AccountId
@@ -424,7 +424,7 @@ test('a key with a budget tells what of it is spent this month, and every key ho
   )
 })
 
-test('every route of keys needs the scope keys', async (t) => {
+test('every route of keys requires the scope keys', async (t) => {
   const { create, ask } = await setUp(t)
   const { key, secret } = await create({ scopes: ['chat'] })
   for (const [method, url] of [
@@ -438,7 +438,7 @@ test('every route of keys needs the scope keys', async (t) => {
   }
 })
 
-test('changes of keys are in the audit log, and so is asking for more than one has', async (t) => {
+test('the audit log has changes of keys, and requests for rights that the caller lacks', async (t) => {
   const { create, ask, events } = await setUp(t)
   const { secret, key } = await create({ scopes: ['keys', 'chat'] })
   const { body } = await ask(secret, 'POST', '/keys', { name: 'ci' })

@@ -35,12 +35,12 @@ function mint(asked: Partial<KeyRights>, from: Granter): KeyRights {
   return rights
 }
 
-test('an unrestricted key that asks for nothing gives full access, never operator', () => {
+test('an unrestricted key grants full access by default, never operator', () => {
   assert.deepEqual(mint({}, granter({})), FULL_ACCESS)
   assert.deepEqual(mint({}, granter({ scopes: SCOPES })).scopes, [])
 })
 
-test('a restricted key that asks for nothing gives what it has', () => {
+test('a restricted key grants its own rights by default', () => {
   const own: KeyRights = {
     scopes: ['keys', 'chat'],
     ipAllowlist: ['10.0.0.0/8'],
@@ -54,7 +54,7 @@ test('a restricted key that asks for nothing gives what it has', () => {
   assert.deepEqual(mint({}, granter({ scopes: ['keys', 'operator'] })).scopes, ['keys'])
 })
 
-test('a key with limits cannot list what makes keys or members', () => {
+test('a limited key cannot have the scopes keys and members', () => {
   const limits: readonly Partial<KeyRights>[] = [
     { monthlyBudgetNanoUsd: 0n },
     { requestsPerMinute: 1 },
@@ -72,7 +72,7 @@ test('a key with limits cannot list what makes keys or members', () => {
   assertConsistent({ ...FULL_ACCESS, ipAllowlist: ['10.0.0.0/8'], scopes: ['keys', 'members'] })
 })
 
-test('KEY-3: asking for more is refused with 403 and the field', () => {
+test('KEY-3: a request for more rights is 403 with the field', () => {
   const cases: readonly [Partial<KeyRights>, Partial<KeyRights>, string][] = [
     [{ scopes: ['keys'] }, { scopes: ['chat'] }, 'scopes'],
     [{}, { scopes: ['operator'] }, 'scopes'],
@@ -90,7 +90,7 @@ test('KEY-3: asking for more is refused with 403 and the field', () => {
   }
 })
 
-test('an allowlist with an entry that cannot be read is refused by its place', () => {
+test('an invalid entry of an allowlist is rejected with its index', () => {
   assertAddressList(['203.0.113.7', '10.0.0.0/8', '::1', '2001:db8::/32', '::ffff:1.2.3.4'])
   for (const entry of [
     '',
@@ -120,7 +120,7 @@ const rightsArbitrary: fc.Arbitrary<Partial<KeyRights>> = fc.record(
   { requiredKeys: [] },
 )
 
-test('KEY-3: rights never grow along any chain of keys that make keys', () => {
+test('KEY-3: property: rights never grow along a chain of keys', () => {
   fc.assert(
     fc.property(rightsArbitrary, fc.array(rightsArbitrary, { maxLength: 6 }), (first, requests) => {
       const root: KeyRights = { ...FULL_ACCESS, ...first }
@@ -199,7 +199,7 @@ test('anything else is malformed, and nothing throws', () => {
   }
 })
 
-test('KEY-2: what is kept of a secret is its SHA-256', () => {
+test('KEY-2: only the SHA-256 of a secret is stored', () => {
   assert.equal(
     Buffer.from(secretHash('abc')).toString('hex'),
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',

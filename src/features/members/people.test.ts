@@ -70,7 +70,7 @@ function memberIn(arrival: Arrival): { readonly userId: UserId; readonly account
   return arrival
 }
 
-test('the first whom an identity provider vouches for owns the first account; the next one is nobody, and leaves nothing', async (t) => {
+test('the first verified identity becomes the owner of the first account; the next one is rejected, and nothing of it is stored', async (t) => {
   const { arrive, first, db, roleIn } = await setUp(t)
   const ada = memberIn(await arrive(whoIs('ada')))
   assert.equal(ada.accountId, first)
@@ -86,7 +86,7 @@ test('the first whom an identity provider vouches for owns the first account; th
   assert.deepEqual(JSON.parse(event?.details ?? ''), { role: 'owner', by: 'first sign-in' })
 })
 
-test('of many who come at the same moment exactly one is the first', async (t) => {
+test('of concurrent first sign-ins exactly one becomes the owner', async (t) => {
   const { arrive, db } = await setUp(t)
   const arrivals = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((index) => arrive(whoIs(`u${index % 4}`))))
   const inside = arrivals.filter(({ kind }) => kind === 'member').map((arrival) => memberIn(arrival).userId)
@@ -95,7 +95,7 @@ test('of many who come at the same moment exactly one is the first', async (t) =
   assert.equal((await db.selectFrom('identity').selectAll().execute()).length, 1)
 })
 
-test('OIDC-2: the same e-mail address from another provider, or under another subject, is somebody else', async (t) => {
+test('OIDC-2: the same e-mail address with another issuer or subject is another person', async (t) => {
   const { arrive, db } = await setUp(t)
   memberIn(await arrive(whoIs('ada')))
   const others = [
@@ -107,7 +107,7 @@ test('OIDC-2: the same e-mail address from another provider, or under another su
   assert.equal((await db.selectFrom('person').selectAll().execute()).length, 1)
 })
 
-test('a person is called what the provider calls them now, without what could steer a terminal', async (t) => {
+test('a sign-in updates the name of the person, without control characters', async (t) => {
   const { arrive, db } = await setUp(t)
   const { userId } = memberIn(await arrive(whoIs('ada')))
   await arrive(whoIs('ada', { email: 'countess@example.com', name: 'A\u001b[31mda\u202e' }))
@@ -115,7 +115,7 @@ test('a person is called what the provider calls them now, without what could st
   assert.deepEqual([person.id, person.email, person.name], [userId, 'countess@example.com', 'A[31mda'])
 })
 
-test('somebody disabled is not let in, also with an invitation', async (t) => {
+test('a disabled person cannot sign in, even with an invitation', async (t) => {
   const { arrive, invite, other, db } = await setUp(t)
   const { userId } = memberIn(await arrive(whoIs('ada')))
   await db.updateTable('person').set({ disabled_at: 1 }).where('id', '=', userId).execute()
@@ -124,7 +124,7 @@ test('somebody disabled is not let in, also with an invitation', async (t) => {
   assert.deepEqual(await arrive(whoIs('ada')), { kind: 'disabled' })
 })
 
-test('an invitation makes one person a member, as what it says, and nobody an owner beside', async (t) => {
+test('an invitation makes one person a member with its role, and nobody else an owner', async (t) => {
   const { arrive, invite, other, first, people, db } = await setUp(t)
   const { token, id } = await invite(other, 'developer')
   const guests = await Promise.all(['a', 'b', 'c'].map((name) => arrive(whoIs(name), token)))
@@ -139,7 +139,7 @@ test('an invitation makes one person a member, as what it says, and nobody an ow
   assert.equal((await db.selectFrom('member').selectAll().where('account_id', '=', first).execute()).length, 0)
 })
 
-test('an invitation that is wrong, revoked, used, or older than 7 days lets nobody in', async (t) => {
+test('a wrong, revoked, used or expired invitation admits nobody', async (t) => {
   const { arrive, invite, other, clock, db } = await setUp(t)
   const used = await invite(other, 'billing')
   memberIn(await arrive(whoIs('a'), used.token))
@@ -155,13 +155,13 @@ test('an invitation that is wrong, revoked, used, or older than 7 days lets nobo
   assert.equal((await db.selectFrom('person').selectAll().execute()).length, 1)
 })
 
-test('a stale invitation does not make the first one the owner', async (t) => {
+test('an expired invitation does not make the first person the owner', async (t) => {
   const { arrive } = await setUp(t)
   assert.equal((await arrive(whoIs('ada'), 'tpi_wrong')).kind, 'no account')
   assert.equal((await arrive(whoIs('ada'))).kind, 'member')
 })
 
-test('an invitation is worth nothing once whoever made it could not make it any more', async (t) => {
+test('an invitation is invalid once its creator could no longer create it', async (t) => {
   const { arrive, invite, first, clock, db } = await setUp(t)
   const ada = memberIn(await arrive(whoIs('ada')))
   const admin = memberIn(await arrive(whoIs('eve'), (await invite(first, 'admin', ada.userId)).token))
@@ -177,7 +177,7 @@ test('an invitation is worth nothing once whoever made it could not make it any 
   assert.equal((await arrive(whoIs('eve'), three.token)).kind, 'no account')
 })
 
-test('who is signed in accepts by themselves; who is a member already stays what they are, and the link stays good', async (t) => {
+test('a signed-in person accepts an invitation; a member keeps the role, and the link stays valid', async (t) => {
   const { arrive, people, invite, first, other, roleIn } = await setUp(t)
   const { userId } = memberIn(await arrive(whoIs('ada')))
   const { token } = await invite(other, 'billing')
@@ -193,7 +193,7 @@ test('who is signed in accepts by themselves; who is a member already stays what
   assert.deepEqual(await people.accept('tpi_no', { userId, origin: FROM }), { kind: 'refused' })
 })
 
-test('the one-time link signs the first owner in, and makes one where there is none, once', async (t) => {
+test('the one-time link signs in the first owner, and creates one, once, if there is none', async (t) => {
   const { people, first, db, roleIn } = await setUp(t)
   const arrivals = await Promise.all([1, 2, 3].map(() => people.ownerOf(first, FROM)))
   const [userId = '' as UserId, ...others] = new Set(arrivals.map((arrival) => memberIn(arrival).userId))
@@ -203,7 +203,7 @@ test('the one-time link signs the first owner in, and makes one where there is n
   assert.equal(await roleIn(first, userId), 'owner')
 })
 
-test('where somebody owns an account, nobody becomes an owner by signing in: not even where they are disabled', async (t) => {
+test('nobody becomes an owner by signing in once an account has an owner, even a disabled one', async (t) => {
   const { people, arrive, first, other, invite, db, roleIn } = await setUp(t)
   const label = memberIn(await people.ownerOf(first, FROM))
   assert.deepEqual(await arrive(whoIs('eve')), { kind: 'no account', email: 'eve@example.com' })
@@ -217,13 +217,13 @@ test('where somebody owns an account, nobody becomes an owner by signing in: not
   assert.equal(await roleIn(other, invited.userId), undefined)
 })
 
-test('an owner of another account is an owner, too', async (t) => {
+test('an owner of another account counts as an owner', async (t) => {
   const { people, arrive, other } = await setUp(t)
   memberIn(await people.ownerOf(other, FROM))
   assert.equal((await arrive(whoIs('eve'))).kind, 'no account')
 })
 
-test('an invitation of a key is good only while the key is, and has all that it gives', async (t) => {
+test('an invitation of a key is valid only while the key is, and has the rights of the role', async (t) => {
   const { arrive, invite, keys, other } = await setUp(t)
   const { token } = await invite(other, 'developer')
   const stateOfKey: readonly (ReadonlySet<Right> | undefined)[] = [
@@ -240,7 +240,7 @@ test('an invitation of a key is good only while the key is, and has all that it 
   assert.equal((await arrive(whoIs('x'), token)).kind, 'member')
 })
 
-test('an invitation of a key needs its person as well, and one of an earlier release’s keys is over', async (t) => {
+test('an invitation of a key requires the key’s creator, and one of an earlier release is invalid', async (t) => {
   const { arrive, invite, first, clock, db } = await setUp(t)
   const ada = memberIn(await arrive(whoIs('ada')))
   const eve = memberIn(await arrive(whoIs('eve'), (await invite(first, 'admin', ada.userId)).token))
@@ -265,7 +265,7 @@ async function addMembers(db: Awaited<ReturnType<typeof setUp>>['db'], accountId
   await forEachNumber(count, member, sql`${sql.lit(accountId)}, 'usr_m' || n, 'billing', 1, 1`).execute(db)
 }
 
-test('an account of 10 000 members lets nobody in by invitation, until one of them leaves [limit: members]', async (t) => {
+test('an account with 10 000 members admits nobody by invitation until a member leaves [limit: members]', async (t) => {
   const { arrive, invite, other, clock, db } = await setUp(t)
   await addMembers(db, other, 9_999)
   const [one, two] = [await invite(other, 'billing'), await invite(other, 'billing')]
@@ -275,7 +275,7 @@ test('an account of 10 000 members lets nobody in by invitation, until one of th
   assert.equal(memberIn(await arrive(whoIs('late'), two.token)).accountId, other)
 })
 
-test('of a person’s accounts the first 1 000 are listed [limit: accounts-of-a-person]', async (t) => {
+test('the first 1 000 accounts of a person are listed [limit: accounts-of-a-person]', async (t) => {
   const { arrive, people, first, db } = await setUp(t)
   const { userId } = memberIn(await arrive(whoIs('ada')))
   const joinedAt = Date.UTC(2027, 0, 1)
@@ -288,14 +288,14 @@ test('of a person’s accounts the first 1 000 are listed [limit: accounts-of-a-
   assert.deepEqual([listed.length, listed[0], listed.at(-1)], [1_000, first, 'acc_n999'])
 })
 
-test('of what a provider calls a person 200 characters are kept, of the address 320 [limit: person-labels]', async (t) => {
+test('a name is truncated to 200 characters, an address to 320 [limit: person-labels]', async (t) => {
   const { arrive, db } = await setUp(t)
   memberIn(await arrive(whoIs('ada', { name: 'n'.repeat(201), email: `${'x'.repeat(320)}@example.com` })))
   const { name, email } = await db.selectFrom('person').selectAll().executeTakeFirstOrThrow()
   assert.deepEqual([name, email], ['n'.repeat(200), 'x'.repeat(320)])
 })
 
-test('invitations that are long over are deleted with what finds them', async (t) => {
+test('old invitations are deleted with their credentials', async (t) => {
   const { invite, other, clock, db } = await setUp(t)
   await invite(other, 'billing')
   clock.now += 98 * 86_400_000

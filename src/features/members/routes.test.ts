@@ -51,7 +51,7 @@ async function setUp(t: TestContext) {
 
 const statusOf = ({ statusCode }: { readonly statusCode: number }) => statusCode
 
-test('every member sees who belongs to the account, in pages by when they joined; nobody of another account', async (t) => {
+test('every member lists the members of the account, in pages by the time of joining, and none of another account', async (t) => {
   const { ask, signedIn, account, accountId } = await setUp(t)
   const people = [
     await signedIn('owner'),
@@ -104,7 +104,7 @@ test('members who joined in the same millisecond are each listed once', async (t
   )
 })
 
-test('KEY-3: nobody gives, changes or takes a role beyond their own', async (t) => {
+test('KEY-3: nobody grants, changes or removes a role beyond their own', async (t) => {
   const { signedIn, rolesNow, patch, remove, database, accountId } = await setUp(t)
   await signedIn('owner') // so that no other is the last one
   for (const actorRole of ROLES) {
@@ -129,7 +129,7 @@ test('KEY-3: nobody gives, changes or takes a role beyond their own', async (t) 
   }
 })
 
-test('nobody raises themselves, but everybody may step down or leave', async (t) => {
+test('nobody raises their own role, but everybody can lower it or leave', async (t) => {
   const { signedIn, rolesNow, patch, remove } = await setUp(t)
   await signedIn('owner')
   const [admin, developer, billing] = [await signedIn('admin'), await signedIn('developer'), await signedIn('billing')]
@@ -146,7 +146,7 @@ test('nobody raises themselves, but everybody may step down or leave', async (t)
   assert.equal((await rolesNow()).size, 1)
 })
 
-test('the last owner can neither leave nor be made less, nor be removed by the operator', async (t) => {
+test('the last owner can neither leave nor lose the role, even by the operator', async (t) => {
   const { signedIn, patch, remove, rolesNow, database, accountId } = await setUp(t)
   const [owner, admin] = [await signedIn('owner'), await signedIn('admin')]
   const born = { now: Date.now, ids: testIds }
@@ -162,7 +162,7 @@ test('the last owner can neither leave nor be made less, nor be removed by the o
   assert.deepEqual([...(await rolesNow()).values()], ['owner'])
 })
 
-test('owners who all leave at once leave one behind', async (t) => {
+test('of owners who leave concurrently, one remains', async (t) => {
   const { signedIn, patch, remove, rolesNow } = await setUp(t)
   const owners = await Promise.all([1, 2, 3, 4, 5, 6].map(() => signedIn('owner')))
   const [first = owners[0], ...others] = owners
@@ -180,7 +180,7 @@ test('owners who all leave at once leave one behind', async (t) => {
   assert.equal([...(await rolesNow()).values()].filter((role) => role === 'owner').length, 1)
 })
 
-test('two owners who remove each other at once: one of them is gone, and the other stays', async (t) => {
+test('of two owners who remove each other concurrently, one remains', async (t) => {
   const { signedIn, remove, rolesNow } = await setUp(t)
   const [one, two] = [await signedIn('owner'), await signedIn('owner')]
   const answers = await Promise.all([remove(one.token, two.userId), remove(two.token, one.userId)])
@@ -188,7 +188,7 @@ test('two owners who remove each other at once: one of them is gone, and the oth
   assert.equal((await rolesNow()).size, 1)
 })
 
-test('who is removed is out at once: their session, and their devices, which do not come back with them', async (t) => {
+test('removing a member ends their sessions and devices at once, and rejoining does not restore them', async (t) => {
   const { signedIn, remove, ask, database, accountId, account } = await setUp(t)
   const [owner, guest] = [await signedIn('owner'), await signedIn('developer')]
   const elsewhere = { ...guest, accountId: await account('Elsewhere') }
@@ -211,7 +211,7 @@ test('who is removed is out at once: their session, and their devices, which do 
   }
 })
 
-test('KEY-3: a key that a person made can do what they can: less after a step down, nothing once they are gone', async (t) => {
+test('KEY-3: a key has at most its creator’s rights: fewer after a lower role, none after they leave', async (t) => {
   const { ask, signedIn, patch, remove, accountId, database } = await setUp(t)
   const owner = await signedIn('owner')
   const admin = await signedIn('admin')
@@ -249,7 +249,7 @@ test('KEY-3: a key that a person made can do what they can: less after a step do
   )
 })
 
-test('an invitation’s link is told once; the list and the audit log tell the rest', async (t) => {
+test('the link of an invitation is returned once; the list and the audit log have the rest', async (t) => {
   const { signedIn, invite, ask, audited, database } = await setUp(t)
   const admin = await signedIn('admin')
   const made = await invite(admin.token, { role: 'developer', email: 'new@example.com' })
@@ -282,7 +282,7 @@ test('an invitation’s link is told once; the list and the audit log tell the r
   assert.ok(!everything.includes(token) && !list.body.includes(token))
 })
 
-test('an account has 1 000 open invitations at most [limit: invitations]', async (t) => {
+test('an account has at most 1 000 open invitations [limit: invitations]', async (t) => {
   const { signedIn, invite, accountId, database, ask } = await setUp(t)
   const { token } = await signedIn('owner')
   const now = Date.now()
@@ -298,7 +298,7 @@ test('an account has 1 000 open invitations at most [limit: invitations]', async
   assert.equal((await invite(token, { role: 'billing' })).statusCode, 201)
 })
 
-test('the address that an invitation is meant for has 320 characters at most [limit: invitation-email]', async (t) => {
+test('the address of an invitation has at most 320 characters [limit: invitation-email]', async (t) => {
   const { signedIn, invite } = await setUp(t)
   const { token } = await signedIn('owner')
   const email = `${'x'.repeat(308)}@example.com`
@@ -307,7 +307,7 @@ test('the address that an invitation is meant for has 320 characters at most [li
   assert.deepEqual([refused.statusCode, refused.json().error.code], [400, 'out_of_range'])
 })
 
-test('only owners invite owners, and a key invites as an admin, the operator’s as an owner', async (t) => {
+test('only owners invite owners; a key invites as an admin, an operator’s key as an owner', async (t) => {
   const { signedIn, invite, key, accountId, database } = await setUp(t)
   for (const actor of ROLES) {
     const { token } = await signedIn(actor)
@@ -332,7 +332,7 @@ test('only owners invite owners, and a key invites as an admin, the operator’s
   }
 })
 
-test('SUP-3: changes of members are in the audit log, and so is what was refused', async (t) => {
+test('SUP-3: the audit log has changes of members and rejected requests', async (t) => {
   const { signedIn, patch, remove, audited } = await setUp(t)
   const [owner, admin, guest] = [await signedIn('owner'), await signedIn('admin'), await signedIn('developer')]
   const known = new Set<string>()

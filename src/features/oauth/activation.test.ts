@@ -23,7 +23,7 @@ function look({ activation }: OAuthServer, typed: string, from: { session?: stri
   })
 }
 
-test('the one who decides sees who is asking, and for what [limit: device-user-agent]', async (t) => {
+test('the approval page shows the device and its scopes [limit: device-user-agent]', async (t) => {
   const it = await startOAuthServer(t)
   const headers = { 'user-agent': `Zed\t on linux ${'x'.repeat(300)}`, 'x-forwarded-for': '203.0.113.7' }
   const { user_code } = (
@@ -45,7 +45,7 @@ test('the one who decides sees who is asking, and for what [limit: device-user-a
   })
 })
 
-test('DEV-1: however a code is typed it is understood', () => {
+test('DEV-1: a code is accepted in any case, with spaces and dashes', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.nat()), fc.func(fc.constantFrom('', ' ', '-', ' – ', '·')), (numbers, between) => {
       const code = mintUserCode((limit) => (numbers.next().value ?? 0) % limit)
@@ -58,7 +58,7 @@ test('DEV-1: however a code is typed it is understood', () => {
   }
 })
 
-test('DEV-2: unknown, expired and decided codes are told alike', async (t) => {
+test('DEV-2: unknown, expired and decided codes have the same answer', async (t) => {
   const it = await startOAuthServer(t)
   const [decided, expired] = [await it.begin(), await it.begin()]
   await it.decide(decided.user_code, false)
@@ -68,7 +68,7 @@ test('DEV-2: unknown, expired and decided codes are told alike', async (t) => {
   }
 })
 
-test('DEV-2: after 5 wrong codes of a session nothing is looked at for 10 minutes, not even the right one [limit: user-codes]', async (t) => {
+test('DEV-2: after 5 wrong codes a session is blocked for 10 minutes, even with the right one [limit: user-codes]', async (t) => {
   const it = await startOAuthServer(t)
   const { user_code } = await it.begin()
   for (let at = 0; at < 5; at++) assert.equal((await look(it, WRONG)).kind, 'unknown')
@@ -81,7 +81,7 @@ test('DEV-2: after 5 wrong codes of a session nothing is looked at for 10 minute
   assert.equal((await look(it, user_code)).kind, 'found')
 })
 
-test('DEV-2: after 20 wrong codes of an address nothing is looked at for 10 minutes, whatever the session [limit: user-codes]', async (t) => {
+test('DEV-2: after 20 wrong codes an address is blocked for 10 minutes, in every session [limit: user-codes]', async (t) => {
   const it = await startOAuthServer(t)
   const { user_code } = await it.begin()
   for (let at = 0; at < 20; at++) {
@@ -91,7 +91,7 @@ test('DEV-2: after 20 wrong codes of an address nothing is looked at for 10 minu
   assert.equal((await look(it, user_code, { session: 'new', address: '2001:db8:0:1::1' })).kind, 'found')
 })
 
-test('DEV-2: guesses at once count as guesses one after another, in all processes', async (t) => {
+test('DEV-2: concurrent guesses in all processes count like sequential ones', async (t) => {
   const it = await startOAuthServer(t)
   const other = await startOAuthServer(t, { place: it.place })
   const looks = await Promise.all(Array.from({ length: 30 }, (_, at) => look(at % 2 ? it : other, WRONG)))
@@ -99,14 +99,14 @@ test('DEV-2: guesses at once count as guesses one after another, in all processe
   assert.equal(looks.filter(({ kind }) => kind === 'blocked').length, 25)
 })
 
-test('DEV-2: deciding without having looked is guessing as well', async (t) => {
+test('DEV-2: a decision without a lookup counts as a guess', async (t) => {
   const it = await startOAuthServer(t)
   const { user_code } = await it.begin()
   for (let at = 0; at < 5; at++) assert.equal(await it.decide(WRONG, true), false)
   assert.equal((await look(it, user_code)).kind, 'blocked')
 })
 
-test('DEV-2: more than 100 wrong codes a minute over all are told, once a minute', async (t) => {
+test('DEV-2: more than 100 wrong codes in a minute are logged, once a minute', async (t) => {
   const it = await startOAuthServer(t)
   const guess = async (count: number) => {
     for (let at = 0; at < count; at++) {
@@ -135,7 +135,7 @@ function looksWithin(lifetimeMs: number, limit: typeof ADDRESS_LIMIT): number {
   return looks
 }
 
-test('DEV-2: the chance to guess a code while it lives is below 2^-20', () => {
+test('DEV-2: the probability of guessing a code within its lifetime is below 2^-20', () => {
   const codes = USER_CODE_ALPHABET.length ** USER_CODE_LENGTH
   const ofSession = looksWithin(CODE_LIFETIME_MS, SESSION_LIMIT)
   const ofAddress = looksWithin(CODE_LIFETIME_MS, ADDRESS_LIMIT)
@@ -147,7 +147,7 @@ test('DEV-2: the chance to guess a code while it lives is below 2^-20', () => {
   assert.ok((ofAddress * 600) / codes < 2 ** -20, 'and from 600 addresses that all go on after the alarm')
 })
 
-test('an approval and a denial in two windows: one of them counts', async (t) => {
+test('of a concurrent approval and denial one counts', async (t) => {
   const it = await startOAuthServer(t)
   const { user_code } = await it.begin()
   const outcomes = await Promise.all([true, false, true, true].map((approve) => it.decide(user_code, approve)))

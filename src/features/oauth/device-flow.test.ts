@@ -20,7 +20,7 @@ function assertRefusal({ status, headers, body }: OAuthAnswer, code: string, exp
   assert.equal(headers.get('cache-control'), 'no-store')
 }
 
-test('DEV-1: a code, its approval, and tokens: once', async (t) => {
+test('DEV-1: an approved code returns tokens once', async (t) => {
   const it = await startOAuthServer(t)
   const { status, headers, body } = await it.post('/device/code', { client_id: 'turnpike-cli', scope: 'api' })
   assert.equal(status, 200)
@@ -51,7 +51,7 @@ test('DEV-1: a code, its approval, and tokens: once', async (t) => {
   assert.ok(Object.isFrozen(caller))
 })
 
-test('DEV-1: of many polls at once after the approval one gets the tokens', async (t) => {
+test('DEV-1: of concurrent polls after the approval one returns the tokens', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code, user_code } = await it.begin()
   await it.decide(user_code, true)
@@ -61,7 +61,7 @@ test('DEV-1: of many polls at once after the approval one gets the tokens', asyn
   assert.equal((await it.db.selectFrom('device_token').selectAll().execute()).length, 2)
 })
 
-test('DEV-1: who polls faster than the interval is told to slow down, each time by 5 seconds, for good', async (t) => {
+test('DEV-1: each early poll returns slow_down and adds 5 seconds to the interval', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code } = await it.begin()
   assertRefusal(await it.poll(device_code), 'authorization_pending')
@@ -77,7 +77,7 @@ test('DEV-1: who polls faster than the interval is told to slow down, each time 
   assert.equal(interval_ms, 20_000)
 })
 
-test('a client that ignores slow_down is slowed for as long as the code lives, and then it has expired', async (t) => {
+test('a client that ignores slow_down receives it until the code expires', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code } = await it.begin()
   await it.poll(device_code)
@@ -89,7 +89,7 @@ test('a client that ignores slow_down is slowed for as long as the code lives, a
   assertRefusal(await it.poll(device_code), 'expired_token')
 })
 
-test('DEV-1: a code that nobody decided on in 900 seconds has expired, and so has an approval not fetched', async (t) => {
+test('DEV-1: an undecided code, and an approval that is not fetched, expire after 900 seconds', async (t) => {
   const it = await startOAuthServer(t)
   const [one, other] = [await it.begin(), await it.begin()]
   await it.decide(other.user_code, true)
@@ -101,7 +101,7 @@ test('DEV-1: a code that nobody decided on in 900 seconds has expired, and so ha
   assert.equal(await it.decide(one.user_code, true), false)
 })
 
-test('a denial is told, also to who asks again', async (t) => {
+test('every poll of a denied code returns the denial', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code, user_code } = await it.begin()
   assert.equal(await it.decide(user_code, false), true)
@@ -113,7 +113,7 @@ test('a denial is told, also to who asks again', async (t) => {
   )
 })
 
-test('a code belongs to the client that began', async (t) => {
+test('a code belongs to the client that requested it', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code, user_code } = await it.begin()
   await it.decide(user_code, true)
@@ -121,7 +121,7 @@ test('a code belongs to the client that began', async (t) => {
   assert.equal((await it.poll(device_code)).status, 200)
 })
 
-test('a device code is nowhere kept, only its hash is', async (t) => {
+test('only the hash of a device code is stored', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code } = await it.begin()
   const tokens = await it.connect()
@@ -135,7 +135,7 @@ test('a device code is nowhere kept, only its hash is', async (t) => {
   }
 })
 
-test('DEV-4: no scope beyond those of api is granted, whoever approves', async (t) => {
+test('DEV-4: no scope beyond api is granted, whoever approves', async (t) => {
   const it = await startOAuthServer(t)
   for (const scope of ['keys', 'billing', 'operator', 'members', 'audit', 'devices', 'openid', 'api keys', 'CHAT']) {
     assertRefusal(await it.post('/device/code', { client_id: 'turnpike-cli', scope }), 'invalid_scope')
@@ -149,7 +149,7 @@ test('DEV-4: no scope beyond those of api is granted, whoever approves', async (
   }
 })
 
-test('scopes: none given is api, single ones are alone, and only offline_access brings a refresh token', async (t) => {
+test('scopes: the default is api, single scopes stay single, and only offline_access returns a refresh token', async (t) => {
   const it = await startOAuthServer(t)
   const api = 'chat models:read usage:read agents:read agents:write webhooks'
   for (const [asked, granted] of [
@@ -165,7 +165,7 @@ test('scopes: none given is api, single ones are alone, and only offline_access 
   }
 })
 
-test('a token may do what its person may as well: by the role now', async (t) => {
+test('a token has the approved scopes that the current role of its user has', async (t) => {
   const it = await startOAuthServer(t)
   await setRole(it.db, 'billing')
   const tokens = await it.connect()
@@ -178,7 +178,7 @@ test('a token may do what its person may as well: by the role now', async (t) =>
   assert.ok(!(await it.authenticator.authenticate(tokens.access_token)).scopes.has('chat'))
 })
 
-test('who may do nothing of what is asked for cannot approve it', async (t) => {
+test('a person without any of the requested rights cannot approve', async (t) => {
   const it = await startOAuthServer(t)
   await setRole(it.db, 'billing')
   const { user_code, device_code } = await it.begin('chat webhooks')
@@ -187,7 +187,7 @@ test('who may do nothing of what is asked for cannot approve it', async (t) => {
   assertRefusal(await it.poll(device_code), 'authorization_pending')
 })
 
-test('who is no member any more approves nothing, and gets nothing for what was approved before', async (t) => {
+test('a former member cannot approve, and earlier approvals return no tokens', async (t) => {
   const it = await startOAuthServer(t)
   const [before, after] = [await it.begin(), await it.begin()]
   await it.decide(before.user_code, true)
@@ -196,7 +196,7 @@ test('who is no member any more approves nothing, and gets nothing for what was 
   assertRefusal(await it.poll(before.device_code), 'access_denied')
 })
 
-test('forms and JSON are understood alike; unknown parameters are ignored, empty ones are none', async (t) => {
+test('forms and JSON are equivalent; unknown parameters are ignored, empty ones are absent', async (t) => {
   const it = await startOAuthServer(t)
   const form = new URLSearchParams({ client_id: 'turnpike-ide', scope: '', more: 'x' })
   assert.equal((await it.post('/device/code', form)).status, 200)
@@ -205,7 +205,7 @@ test('forms and JSON are understood alike; unknown parameters are ignored, empty
   assertRefusal(await it.post('/device/code', twice), 'invalid_request')
 })
 
-test('OA-3: whatever is wrong is told in the shape of RFC 6749, and not to be stored', async (t) => {
+test('OA-3: every error has the form of RFC 6749 and is not cacheable', async (t) => {
   const it = await startOAuthServer(t)
   const { device_code } = await it.begin()
   const [code, token] = ['/device/code', '/oauth/token']
@@ -240,7 +240,7 @@ test('OA-3: whatever is wrong is told in the shape of RFC 6749, and not to be st
   }
 })
 
-test('a database that does not answer is 503, and no reason to give up', async (t) => {
+test('an unavailable database is 503 with a retryable error', async (t) => {
   const it = await startOAuthServer(t)
   await it.database.close()
   const answer = await it.post('/device/code', { client_id: 'turnpike-cli' })
@@ -248,7 +248,7 @@ test('a database that does not answer is 503, and no reason to give up', async (
   assert.ok(Number(answer.headers.get('retry-after')) >= 1)
 })
 
-test('RL-4: a flood from one address is turned away, whatever it sends, and others are not', async (t) => {
+test('RL-4: a flood from one address is rejected, and other addresses are not', async (t) => {
   const it = await startOAuthServer(t)
   const from = (address: string) => it.post('/device/code', { client_id: 'no' }, { 'x-forwarded-for': address })
   for (let sent = 0; sent < 30; sent++) assertRefusal(await from('2001:db8::1'), 'invalid_client')
@@ -260,7 +260,7 @@ test('RL-4: a flood from one address is turned away, whatever it sends, and othe
   assertRefusal(await from('2001:db8::2'), 'invalid_client')
 })
 
-test('the metadata names what there is', async (t) => {
+test('the metadata names the endpoints', async (t) => {
   const it = await startOAuthServer(t)
   const response = await fetch(`${it.url}/.well-known/oauth-authorization-server`)
   assert.deepEqual(await response.json(), {
@@ -276,7 +276,7 @@ test('the metadata names what there is', async (t) => {
   })
 })
 
-test('an approval is of the account that the session acts in, and on record', async (t) => {
+test('an approval belongs to the account of the session, and is in the audit log', async (t) => {
   const it = await startOAuthServer(t)
   const session = sessionOf({ userId: 'usr_bob' as UserId, email: 'bob@example.com' })
   const { access_token } = await it.connect('chat', session)
@@ -296,7 +296,7 @@ const counts = async ({ db }: OAuthServer) => {
   return Promise.all(tables.map(async (table) => (await db.selectFrom(table).selectAll().execute()).length))
 }
 
-test('codes, tokens and counts that are over are deleted, and nothing else', async (t) => {
+test('expired codes, tokens and counts are deleted, and nothing else', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token } = await it.connect()
   await it.connect('chat')
@@ -314,7 +314,7 @@ test('codes, tokens and counts that are over are deleted, and nothing else', asy
   assert.deepEqual(Object.keys(oauthJobs(it)), ['oauth.retention'])
 })
 
-test('a device that never came for its tokens is connected no longer', async (t) => {
+test('a device that never fetched its tokens is disconnected', async (t) => {
   const it = await startOAuthServer(t)
   const { user_code } = await it.begin()
   await it.decide(user_code, true)

@@ -49,7 +49,7 @@ function callerWith(over: Partial<Caller> = {}): Caller {
 
 const idsOf = ({ body }: { body: { data: readonly { id: string }[] } }) => body.data.map(({ id }) => id)
 
-test('everybody sees their own devices; owners and admins see all with all=true; a key sees its account’s', async (t) => {
+test('people list their own devices, owners and admins all with all=true, and a key those of its account', async (t) => {
   const it = await setUp(t)
   const mine = await it.connectDevice()
   const bobs = await it.connectDevice(sessionOf({ userId: BOB }))
@@ -69,7 +69,7 @@ test('everybody sees their own devices; owners and admins see all with all=true;
   }
 })
 
-test('a device is shown with what helps to recognise it', async (t) => {
+test('the list shows what identifies a device', async (t) => {
   const it = await setUp(t)
   const { id } = await it.connectDevice()
   const { body } = await it.as(callerWith(), 'GET', '/devices')
@@ -86,7 +86,7 @@ test('a device is shown with what helps to recognise it', async (t) => {
   })
 })
 
-test('a device is disconnected once, at once, and the list says so', async (t) => {
+test('a device is disconnected once and at once, and the list shows it', async (t) => {
   const it = await setUp(t)
   const { id, token } = await it.connectDevice()
   assert.equal((await it.as(callerWith(), 'DELETE', `/devices/${id}`)).status, 204)

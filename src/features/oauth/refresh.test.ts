@@ -39,7 +39,7 @@ test('OA-1: every refresh brings a new pair; the access token before stays good 
   assert.deepEqual([await works(it, first.access_token), await works(it, second.access_token)], [false, false])
 })
 
-test('OA-2: a lost answer is given again, the very same, for 30 seconds', async (t) => {
+test('OA-2: a repeated refresh returns the same tokens for 30 seconds', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token } = await it.connect()
   const { body: first } = await it.refresh(refresh_token)
@@ -50,7 +50,7 @@ test('OA-2: a lost answer is given again, the very same, for 30 seconds', async 
   assert.equal((await it.refresh(first.refresh_token)).status, 200)
 })
 
-test('OA-2: later than that it disconnects the device, and is told', async (t) => {
+test('OA-2: a later repeat disconnects the device, and is in the audit log', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token, access_token } = await it.connect()
   const { keyId } = await it.authenticator.authenticate(access_token)
@@ -66,7 +66,7 @@ test('OA-2: later than that it disconnects the device, and is told', async (t) =
   assert.equal(it.audit.at(-1), event, 'once')
 })
 
-test('OA-2: 20 refreshes at once with one token bring one and the same successor', async (t) => {
+test('OA-2: 20 concurrent refreshes with one token return the same successor', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token } = await it.connect()
   const answers = await Promise.all(Array.from({ length: 20 }, () => it.refresh(refresh_token)))
@@ -76,7 +76,7 @@ test('OA-2: 20 refreshes at once with one token bring one and the same successor
   assert.equal((await headsOf(it)).length, 1)
 })
 
-test('OA-2: two processes give the same successor', async (t) => {
+test('OA-2: two processes return the same successor', async (t) => {
   const it = await startOAuthServer(t)
   const other = await startOAuthServer(t, { place: it.place })
   const { refresh_token } = await it.connect()
@@ -85,7 +85,7 @@ test('OA-2: two processes give the same successor', async (t) => {
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
 })
 
-test('a refresh token is of one client', async (t) => {
+test('a refresh token belongs to one client', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token, access_token } = await it.connect()
   assert.equal((await it.refresh(refresh_token, { client_id: 'turnpike-ide' })).body.error, 'invalid_grant')
@@ -93,7 +93,7 @@ test('a refresh token is of one client', async (t) => {
   assert.equal((await it.refresh(refresh_token)).status, 200)
 })
 
-test('a refresh may narrow the access token, never widen it, and the refresh token keeps what was approved', async (t) => {
+test('a refresh can narrow the access token, never widen it, and the refresh token keeps the approved scopes', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token } = await it.connect('chat usage:read offline_access')
   for (const scope of ['webhooks', 'chat webhooks', 'api', 'keys', 'nonsense']) {
@@ -111,7 +111,7 @@ test('a refresh may narrow the access token, never widen it, and the refresh tok
   assert.equal((await it.refresh(narrow.refresh_token)).body.scope, 'chat usage:read offline_access')
 })
 
-test('OA-1: a refresh token lives 60 days, its family 180', async (t) => {
+test('OA-1: a refresh token is valid for 60 days, its family for 180', async (t) => {
   const it = await startOAuthServer(t)
   const idle = await it.connect()
   it.advance(60 * DAY_MS)
@@ -127,14 +127,14 @@ test('OA-1: a refresh token lives 60 days, its family 180', async (t) => {
   assert.equal((await it.refresh(refresh_token)).body.error, 'invalid_grant')
 })
 
-test('who is no member any more refreshes nothing', async (t) => {
+test('a former member cannot refresh', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token } = await it.connect()
   await setRole(it.db, undefined)
   assert.equal((await it.refresh(refresh_token)).body.error, 'invalid_grant')
 })
 
-test('with another secret of the server a lost answer cannot be given again, and nothing is disconnected', async (t) => {
+test('after a change of the server’s secret a repeat fails without disconnecting the device', async (t) => {
   const it = await startOAuthServer(t)
   const other = await startOAuthServer(t, { place: it.place, rotationKey: Buffer.alloc(32, 8) })
   const { refresh_token } = await it.connect()
@@ -143,7 +143,7 @@ test('with another secret of the server a lost answer cannot be given again, and
   assert.equal((await other.refresh(body.refresh_token)).status, 200)
 })
 
-test('a device is remembered by its last 2 000 refresh tokens, however often it refreshes [limit: used-refresh-tokens]', async (t) => {
+test('the last 2 000 refresh tokens of a device are stored [limit: used-refresh-tokens]', async (t) => {
   const it = await startOAuthServer(t)
   const { refresh_token } = await it.connect()
   const { body } = await it.refresh(refresh_token)
@@ -179,7 +179,7 @@ function predict(model: Model, generation: number, now: number): number | undefi
   return generation + 1
 }
 
-test('OA-2: any order of refreshes and waits goes as the rules say, with one living head at most', async (t) => {
+test('OA-2: property: any order of refreshes and waits leaves at most one valid token', async (t) => {
   const it = await startOAuthServer(t)
   const step = fc.record({ back: fc.nat({ max: 3 }), wait: fc.constantFrom(0, 1, 15_000, 29_999, 30_001) })
   await fc.assert(

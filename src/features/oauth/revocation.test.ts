@@ -20,7 +20,7 @@ async function eventually(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 for (const kind of ['access_token', 'refresh_token'] as const) {
-  test(`OA-3: revoking the ${kind} disconnects the device at once, and is on record`, async (t) => {
+  test(`OA-3: revoking the ${kind} disconnects the device at once, and is in the audit log`, async (t) => {
     const it = await startOAuthServer(t)
     const tokens = await it.connect()
     const { keyId } = await it.authenticator.authenticate(tokens.access_token)
@@ -36,14 +36,14 @@ for (const kind of ['access_token', 'refresh_token'] as const) {
   })
 }
 
-test('RFC 7009: a token that nobody has is revoked already', async (t) => {
+test('RFC 7009: an unknown token counts as revoked', async (t) => {
   const it = await startOAuthServer(t)
   for (const token of ['x', accessForm.mint((length) => 'x'.repeat(length)), 'tp_key', 'a.b.c']) {
     assert.equal((await it.revoke(token)).status, 200)
   }
 })
 
-test('a client revokes its own tokens alone', async (t) => {
+test('a client can revoke only its own tokens', async (t) => {
   const it = await startOAuthServer(t)
   const { access_token } = await it.connect()
   assert.equal((await it.revoke(access_token, { client_id: 'turnpike-ide' })).body.error, 'invalid_grant')
@@ -51,7 +51,7 @@ test('a client revokes its own tokens alone', async (t) => {
   assert.equal(await refusalOf(it, access_token), undefined)
 })
 
-test('OA-3: a revocation in one process is in force in the others', async (t) => {
+test('OA-3: a revocation takes effect in other processes', async (t) => {
   const it = await startOAuthServer(t)
   const other = await startOAuthServer(t, { place: it.place })
   const { access_token } = await it.connect()
@@ -61,7 +61,7 @@ test('OA-3: a revocation in one process is in force in the others', async (t) =>
   await eventually(async () => other.revoked.has(keyId))
 })
 
-test('who leaves the account or is disabled takes their devices along, and what runs for them', async (t) => {
+test('leaving the account or being disabled ends the devices and their requests', async (t) => {
   const it = await startOAuthServer(t)
   const first = await it.connect()
   const { keyId } = await it.authenticator.authenticate(first.access_token)
@@ -83,7 +83,7 @@ test('who leaves the account or is disabled takes their devices along, and what 
   assert.deepEqual([...it.revoked], [keyId])
 })
 
-test('unknown, malformed, expired and revoked tokens get the very same answer', async (t) => {
+test('unknown, malformed, expired and revoked tokens have the same answer', async (t) => {
   const it = await startOAuthServer(t)
   const [expired, revoked] = [await it.connect(), await it.connect()]
   it.advance(3_600_000)
@@ -108,7 +108,7 @@ test('unknown, malformed, expired and revoked tokens get the very same answer', 
   }
 })
 
-test('a known token asks no database; one of a wrong checksum never does', async (t) => {
+test('neither a cached token nor a wrong checksum causes a query', async (t) => {
   const it = await startOAuthServer(t)
   const { access_token } = await it.connect()
   await it.authenticator.authenticate(access_token)
@@ -121,7 +121,7 @@ test('a known token asks no database; one of a wrong checksum never does', async
   assert.equal((await refusalOf(it, unknown))?.code, 'database_unavailable')
 })
 
-test('a change of the account’s plan is in force for its tokens', async (t) => {
+test('a change of the plan takes effect for tokens', async (t) => {
   const it = await startOAuthServer(t)
   const { access_token } = await it.connect()
   await it.authenticator.authenticate(access_token)
@@ -140,7 +140,7 @@ for (const [before, after, what] of [
   [0, 3_600_000, 'is set an hour ahead'],
   [0, -3_600_000, 'is set an hour back'],
 ] as const) {
-  test(`TIME-2: where this process’s clock ${what}, a token is over by the database’s`, async (t) => {
+  test(`TIME-2: if the clock of the process ${what}, the database's clock expires a token`, async (t) => {
     const it = await startOAuthServer(t, { skewMs: before })
     const { access_token } = await it.connect()
     await it.authenticator.refresh()
@@ -153,7 +153,7 @@ for (const [before, after, what] of [
   })
 }
 
-test('when a device was last used is written when the process ends', async (t) => {
+test('the last use of a device is written when the process ends', async (t) => {
   const it = await startOAuthServer(t)
   const { access_token } = await it.connect()
   it.advance(5_000)

@@ -7,7 +7,7 @@ import { CODE_LIMIT, createRequestLimit, type RequestLimit, TOKEN_LIMIT } from '
 const PATHS = ['/device/code', '/oauth/token', '/oauth/revoke']
 const MAX_BYTES = 16 * 1024
 
-test('a body of 16 KiB is read, a longer one is not [limit: oauth-body]', async (t) => {
+test('a body of 16 KiB is accepted, a longer one is rejected [limit: oauth-body]', async (t) => {
   const it = await startOAuthServer(t)
   for (const path of PATHS) {
     for (const make of [json, form]) {
@@ -27,7 +27,7 @@ function form(bytes: number): URLSearchParams {
   return new URLSearchParams({ x: 'y'.repeat(bytes - 'x='.length) })
 }
 
-test('a parameter of 2 048 characters is looked at, a longer one is not [limit: oauth-parameter]', async (t) => {
+test('a parameter of 2 048 characters is accepted, a longer one is rejected [limit: oauth-parameter]', async (t) => {
   const it = await startOAuthServer(t)
   const ask = async (length: number) => (await it.post('/device/code', { client_id: 'x'.repeat(length) })).body
   assert.equal((await ask(2_048)).error, 'invalid_client')
@@ -49,7 +49,7 @@ function assertOverAll(limit: RequestLimit, requests: number): void {
   assert.throws(() => pass('192.0.2.1'), isTooMany)
 }
 
-test('30 device flows of an address begin in a minute, and 3 000 in all [limit: device-flows]', async (t) => {
+test('an address can start 30 device flows per minute, and all addresses 3 000 [limit: device-flows]', async (t) => {
   const { server } = await startOAuthServer(t)
   const ask = async (address: string) => {
     const headers = { 'x-forwarded-for': address }
@@ -60,7 +60,7 @@ test('30 device flows of an address begin in a minute, and 3 000 in all [limit: 
   assertOverAll(CODE_LIMIT, 3_000)
 })
 
-test('600 requests of an address for tokens and revocations pass in a minute, and 60 000 in all [limit: token-requests]', async (t) => {
+test('an address can send 600 token and revocation requests per minute, and all addresses 60 000 [limit: token-requests]', async (t) => {
   const { server } = await startOAuthServer(t)
   const ask = async (url: string, address: string) => {
     const headers = { 'x-forwarded-for': address }
@@ -76,7 +76,7 @@ test('600 requests of an address for tokens and revocations pass in a minute, an
   assertOverAll(TOKEN_LIMIT, 60_000)
 })
 
-test('of 10 000 addresses each one’s requests are remembered, of more the longest unseen is forgotten [limit: flood-addresses]', () => {
+test('the requests of 10 000 addresses are counted; beyond that the least recent is evicted [limit: flood-addresses]', () => {
   const pass = createRequestLimit({ perAddress: 1, overAll: 1_000_000 }, () => 0)
   const from = (number: number) => pass(`10.0.${number >> 8}.${number & 255}`)
   for (let number = 0; number < 10_000; number++) from(number)
@@ -86,7 +86,7 @@ test('of 10 000 addresses each one’s requests are remembered, of more the long
   from(1)
 })
 
-test('an IPv6 site with many networks takes a tenth of what is for all [limit: flood-site]', () => {
+test('an IPv6 site with many networks gets a tenth of the total limit [limit: flood-site]', () => {
   const pass = createRequestLimit(CODE_LIMIT, () => 0)
   for (let sent = 0; sent < 300; sent++) pass(`2001:db8:1:${sent.toString(16)}::1`)
   assert.throws(() => pass('2001:db8:1:ffff::1'), isTooMany)

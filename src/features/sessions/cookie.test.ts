@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSessionCookie, SESSION_COOKIE } from './sessions.ts'
 
-test('of 8 KiB of cookies the session’s is read, of more none is [limit: cookies]', () => {
+test('the session cookie is read from a header of 8 KiB, and not from a longer one [limit: cookies]', () => {
   const secret = 's'.repeat(43)
   const filled = `${SESSION_COOKIE}=${secret}; x=`.padEnd(8 * 1024, 'y')
   assert.equal(readSessionCookie(filled), secret)

@@ -9,7 +9,7 @@ import { deleteOldSessions, IDLE_LIFE_MS, MAX_SESSIONS, WHOLE_LIFE_MS } from './
 
 const DAY_MS = 86_400_000
 
-test('WEB-1: the cookie gets a token for /v1, of exactly the contract’s claims', async (t) => {
+test('WEB-1: the cookie returns a token for /v1 with exactly the claims of the contract', async (t) => {
   const { ask, account, person, browser } = await openApp(t)
   const accountId = await account('Acme')
   const who = await browser(await person(accountId, 'admin'))
@@ -33,7 +33,7 @@ test('WEB-1: the cookie gets a token for /v1, of exactly the contract’s claims
   assert.equal((await ask('GET', '/v1/models', { token })).statusCode, 200)
 })
 
-test('WEB-1: a cookie is nothing on /v1, a token nothing on /auth, and neither helps the other', async (t) => {
+test('WEB-1: /v1 ignores cookies, and /auth ignores tokens', async (t) => {
   const { ask, account, person, browser, token } = await openApp(t)
   const who = await browser(await person(await account(), 'owner'))
   const access = await token(who)
@@ -44,7 +44,7 @@ test('WEB-1: a cookie is nothing on /v1, a token nothing on /auth, and neither h
   assert.equal((await ask('POST', '/auth/session', { token: access })).statusCode, 401)
 })
 
-test('WEB-2: pages of other sites get no token, sign nobody out and nobody in', async (t) => {
+test('WEB-2: pages of other sites can neither get a token nor sign anybody in or out', async (t) => {
   const { ask, account, person, browser, token } = await openApp(t)
   const who = await browser(await person(await account(), 'owner'))
   for (const url of ['/auth/session', '/auth/sign-out', '/auth/link']) {
@@ -60,7 +60,7 @@ test('WEB-2: pages of other sites get no token, sign nobody out and nobody in', 
   assert.equal((await ask('GET', '/v1/me', { token: await token(who) })).statusCode, 200)
 })
 
-test('a cookie that is wrong, twice, of the wrong form, or of another name is nobody’s', async (t) => {
+test('a wrong, repeated, malformed or differently named cookie has no session', async (t) => {
   const { ask, account, person, browser } = await openApp(t)
   const { cookie } = await browser(await person(await account(), 'owner'))
   const wrong = `__Host-turnpike=${'A'.repeat(43)}`
@@ -71,7 +71,7 @@ test('a cookie that is wrong, twice, of the wrong form, or of another name is no
   }
 })
 
-test('JWT-3: signing out ends the session at once, its token too, and removes the cookie', async (t) => {
+test('JWT-3: signing out ends the session and its token at once, and removes the cookie', async (t) => {
   const { ask, account, person, browser, token } = await openApp(t)
   const who = await browser(await person(await account(), 'owner'))
   const access = await token(who)
@@ -92,7 +92,7 @@ for (const [name, change] of [
   ['the person is disabled', 'person'],
   ['the session is ended', 'session'],
 ] as const) {
-  test(`JWT-3: a token is refused once ${name}, by whichever process`, async (t) => {
+  test(`JWT-3: every process rejects a token once ${name}`, async (t) => {
     const { ask, account, person, browser, token, database } = await openApp(t)
     const who = await browser(await person(await account(), 'owner'))
     const access = await token(who)
@@ -122,7 +122,7 @@ for (const [name, change] of [
   })
 }
 
-test('the role in force is that of now, not that of the token', async (t) => {
+test('the current role applies, not the role in the token', async (t) => {
   const { ask, account, person, browser, token, database } = await openApp(t)
   const who = await browser(await person(await account(), 'owner'))
   const access = await token(who)
@@ -139,7 +139,7 @@ test('the role in force is that of now, not that of the token', async (t) => {
   assert.equal(me.role, 'billing')
 })
 
-test('a session ends when it was idle for 30 days, and after 90 days whatever happens', async (t) => {
+test('a session ends after 30 idle days, and always after 90 days', async (t) => {
   const { ask, account, person, browser, database } = await openApp(t)
   const ada = await person(await account(), 'owner')
   const renew = async ({ ageDays, idleDays }: { ageDays: number; idleDays: number }) => {
@@ -169,7 +169,7 @@ test('a session ends when it was idle for 30 days, and after 90 days whatever ha
   assert.deepEqual([old.status, old.lifeDays], [200, 10])
 })
 
-test('a person goes over to another account of theirs, and to no other', async (t) => {
+test('a person can switch to their own accounts only', async (t) => {
   const { ask, account, person, browser, token, database } = await openApp(t)
   const [first, second, foreign] = [await account('One'), await account('Two'), await account('Three')]
   const ada = await person(first, 'owner')
@@ -190,7 +190,7 @@ test('a person goes over to another account of theirs, and to no other', async (
   assert.deepEqual([me.account.id, me.role], [second, 'billing'], 'the session decides, not the token')
 })
 
-test('the owner of the first account runs the installation, other owners do not', async (t) => {
+test('the owner of the first account is the operator, other owners are not', async (t) => {
   const { ask, account, person, browser, token, database } = await openApp(t)
   const [first, second] = [await account('One'), await account('Two')]
   await database.db.insertInto('setting').values({ key: 'first_account', value: first }).execute()
@@ -203,7 +203,7 @@ test('the owner of the first account runs the installation, other owners do not'
   assert.equal(await statusOf(second, 'owner'), 403)
 })
 
-test('GET /v1/me tells what a key and what a session is', async (t) => {
+test('GET /v1/me describes a key and a session', async (t) => {
   const { ask, account, person, browser, token, key } = await openApp(t)
   const accountId = await account('Acme')
   const ofKey = (await ask('GET', '/v1/me', { token: await key(accountId) })).json()
@@ -228,7 +228,7 @@ test('GET /v1/me tells what a key and what a session is', async (t) => {
   assert.equal(answer.headers['cache-control'], 'no-store')
 })
 
-test('GET /v1/me tells a session the accounts that it can go over to, and whether it may operate', async (t) => {
+test('GET /v1/me lists the accounts that a session can switch to, and the operator right', async (t) => {
   const { ask, account, person, browser, token, database } = await openApp(t)
   const [home, away, left] = [await account('Home'), await account('Away'), await account('Left')]
   await database.db.insertInto('setting').values({ key: 'first_account', value: home }).execute()
@@ -247,7 +247,7 @@ test('GET /v1/me tells a session the accounts that it can go over to, and whethe
   assert.ok(me.rights.includes('operator') && me.rights.includes('members'))
 })
 
-test('people see and end their own sessions, and nobody else’s', async (t) => {
+test('people list and end only their own sessions', async (t) => {
   const { ask, account, person, browser, token, key } = await openApp(t)
   const accountId = await account()
   const ada = await person(accountId, 'developer', 'ada@example.com')
@@ -274,7 +274,7 @@ test('people see and end their own sessions, and nobody else’s', async (t) => 
   assert.equal((await ask('DELETE', `/v1/sessions/${two.sessionId}`, { token: access })).statusCode, 404)
 })
 
-test('developers make keys with their own rights at most; owners make full ones', async (t) => {
+test('developers create keys with at most their own rights; owners create full ones', async (t) => {
   const { ask, account, person, browser, token } = await openApp(t)
   const accountId = await account()
   const developer = await token(await browser(await person(accountId, 'developer')))
@@ -293,7 +293,7 @@ test('developers make keys with their own rights at most; owners make full ones'
   assert.equal((await make(billing)).statusCode, 403)
 })
 
-test('a one-time link is redeemed once, also in a race, and by 15 minutes', async (t) => {
+test('a one-time link is redeemed once, even concurrently, and within 15 minutes', async (t) => {
   const { ask, account, database } = await openApp(t)
   const accountId = await account()
   await database.db.insertInto('setting').values({ key: 'first_account', value: accountId }).execute()
@@ -317,7 +317,7 @@ test('a one-time link is redeemed once, also in a race, and by 15 minutes', asyn
   assert.match(String(refused.headers['content-security-policy']), /form-action 'self'/)
 })
 
-test('a new sign-in has a new id and a new cookie, and ends the one before in this browser', async (t) => {
+test('a new sign-in has a new ID and cookie, and ends the previous one of this browser', async (t) => {
   const { ask, account, database } = await openApp(t)
   const accountId = await account()
   await database.db.insertInto('setting').values({ key: 'first_account', value: accountId }).execute()
@@ -348,7 +348,7 @@ test('a new sign-in has a new id and a new cookie, and ends the one before in th
   )
 })
 
-test('a person has 50 sessions at most: another one ends the oldest [limit: sessions]', async (t) => {
+test('a person has at most 50 sessions: another one ends the oldest [limit: sessions]', async (t) => {
   const { account, person, browser, ask, database } = await openApp(t)
   const accountId = await account()
   await database.db.insertInto('setting').values({ key: 'first_account', value: accountId }).execute()
@@ -364,7 +364,7 @@ test('a person has 50 sessions at most: another one ends the oldest [limit: sess
   )
 })
 
-test('of a browser’s name a session keeps 200 characters [limit: session-user-agent]', async (t) => {
+test('a session stores 200 characters of the user agent [limit: session-user-agent]', async (t) => {
   const { account, ask, database } = await openApp(t)
   const accountId = await account()
   await database.db.insertInto('setting').values({ key: 'first_account', value: accountId }).execute()
@@ -375,7 +375,7 @@ test('of a browser’s name a session keeps 200 characters [limit: session-user-
   assert.equal(user_agent, 'b'.repeat(200))
 })
 
-test('sessions are forgotten 30 days after they are over, others are not', async (t) => {
+test('sessions are deleted 30 days after their end, others are not', async (t) => {
   const { account, person, browser, database } = await openApp(t)
   const ada = await person(await account(), 'owner')
   const now = Date.now()
@@ -398,7 +398,7 @@ test('sessions are forgotten 30 days after they are over, others are not', async
   assert.deepEqual(left.map(({ id }) => id).sort(), kept.sort())
 })
 
-test('JWT-3: signing out ends what still runs for the session, and nothing else', async (t) => {
+test('JWT-3: signing out aborts requests of the session, and no others', async (t) => {
   const { app, ask, account, person, browser, token, key } = await openApp(t)
   const accountId = await account()
   const ada = await person(accountId, 'owner')

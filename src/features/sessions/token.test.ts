@@ -48,7 +48,7 @@ async function signed(claims: TokenClaims = CLAIMS): Promise<string> {
   return (await createTokenSigner({ keys: [KEY], now: () => NOW })).sign(claims)
 }
 
-test('JWT-2: a token says exactly what the contract lists, and sid', async () => {
+test('JWT-2: a token has exactly the claims of the contract, and sid', async () => {
   const token = await signed()
   const [header = '', payload = ''] = token.split('.')
   assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), HEADER)
@@ -71,13 +71,13 @@ test('JWT-2: a token is valid for 15 minutes and not a second longer; its iat ma
   }
 })
 
-test('a token with the longest of addresses can still be read [limit: token-email]', async () => {
+test('a token with the longest address is readable [limit: token-email]', async () => {
   const email = `${'😀'.repeat(200)}@example.com`
   const verified = await verify(await signed({ ...CLAIMS, email }))
   assert.equal(verified?.email, email.slice(0, 254))
 })
 
-test('JWT-4: a token of more than 2 048 characters is refused, whoever signed it [limit: session-token]', async () => {
+test('JWT-4: a token of more than 2 048 characters is rejected, even with a valid signature [limit: session-token]', async () => {
   const lengths = new Set<boolean>()
   for (let size = 1_200; size < 1_450; size++) {
     const token = forge(HEADER, { ...PAYLOAD, email: 'x'.repeat(size) })
@@ -88,7 +88,7 @@ test('JWT-4: a token of more than 2 048 characters is refused, whoever signed it
   assert.equal(lengths.size, 2, 'some are short enough, some are not')
 })
 
-test('JWT-1: a token of the secret before is good while that is configured, no other is', async () => {
+test('JWT-1: a token of the previous secret is valid while it is configured, and no other', async () => {
   const before = await (await createTokenSigner({ keys: [OTHER_KEY], now: () => NOW })).sign(CLAIMS)
   assert.notEqual(await verify(before, { keys: [KEY, OTHER_KEY] }), undefined)
   assert.equal(await verify(before), undefined)
@@ -96,7 +96,7 @@ test('JWT-1: a token of the secret before is good while that is configured, no o
   assert.notEqual(await verify(now), undefined, 'the first signs')
 })
 
-test('JWT-1: a key of less than 32 bytes is refused', async () => {
+test('JWT-1: a key of less than 32 bytes is rejected', async () => {
   await assert.rejects(createTokenSigner({ keys: [KEY.subarray(1)], now: () => NOW }), /32 bytes/)
 })
 

@@ -7,7 +7,7 @@ const ADA = { sub: '1815', email: 'ada@example.com', email_verified: true, name:
 
 const identityOf = (claims: Readonly<Record<string, unknown>>) => vouchedIdentity(ISSUER, { ...ADA, ...claims })
 
-test('OIDC-2: who somebody is, is the issuer and the subject; the e-mail address is a label', () => {
+test('OIDC-2: issuer and subject identify a person; the e-mail address is a label', () => {
   assert.deepEqual(identityOf({}), {
     issuer: ISSUER,
     subject: '1815',
@@ -17,7 +17,7 @@ test('OIDC-2: who somebody is, is the issuer and the subject; the e-mail address
   })
 })
 
-test('an address is verified only where the provider says so of that very address', () => {
+test('an address is verified only if the provider reports it for this address', () => {
   for (const said of [true, 'true']) assert.equal(identityOf({ email_verified: said }).emailVerified, true)
   for (const said of [undefined, false, 'false', 1, 'yes', null, {}]) {
     assert.equal(identityOf({ email_verified: said }).emailVerified, false)
@@ -26,14 +26,14 @@ test('an address is verified only where the provider says so of that very addres
   assert.deepEqual([named.email, named.emailVerified], ['ada@corp.example', false])
 })
 
-test('what is no subject or no address is refused', () => {
+test('invalid subjects and addresses are rejected', () => {
   for (const sub of [undefined, '', 5, 'x'.repeat(256)]) assert.throws(() => identityOf({ sub }), /no usable subject/)
   for (const email of [undefined, '', 'ada', 'a@b@c', '"a b"@c', 'a\u202e@b', '<a@b>', `${'x'.repeat(250)}@b.de`, 7]) {
     assert.throws(() => identityOf({ email }), /no e-mail address/)
   }
 })
 
-test('a subject of 255 characters and an address of 254 are taken, longer ones refused; a name is cut at 200 [limit: claims]', () => {
+test('a subject has at most 255 characters, an address 254; a name is truncated at 200 [limit: claims]', () => {
   const [sub, email] = ['s'.repeat(255), `${'x'.repeat(249)}@b.de`]
   const { subject, email: address, name } = identityOf({ sub, email, name: 'n'.repeat(201) })
   assert.deepEqual([subject, address, name], [sub, email, 'n'.repeat(200)])
@@ -41,13 +41,13 @@ test('a subject of 255 characters and an address of 254 are taken, longer ones r
   assert.throws(() => identityOf({ email: `x${email}` }), /no e-mail address/)
 })
 
-test('a name has no characters that nobody sees, and is the address where there is none', () => {
+test('a name has no invisible characters, and defaults to the address', () => {
   assert.equal(identityOf({ name: ' A\u0000d\u202ea\r\n ' }).name, 'Ada')
   assert.equal(identityOf({ name: 'x'.repeat(5_000) }).name.length, 200)
   for (const name of [undefined, '', '\u0007', 5]) assert.equal(identityOf({ name }).name, 'ada@example.com')
 })
 
-test('allowed domains take the verified address of a domain to the letter, and nothing that resembles it', () => {
+test('an allowed domain matches exactly, and requires a verified address', () => {
   const refusal = (claims: Readonly<Record<string, unknown>>) => domainRefusal(identityOf(claims), ['Example.com'])
   assert.equal(refusal({}), undefined)
   assert.equal(refusal({ email: 'Ada@EXAMPLE.COM' }), undefined)

@@ -21,7 +21,7 @@ async function stage(t: TestContext, allowed: readonly string[] = []) {
   return { github, world, url, signIn }
 }
 
-test('OIDC-2: GitHub: the number is the person, the verified primary address the label', async (t) => {
+test('OIDC-2: GitHub: the numeric ID identifies the person, the verified primary address is the label', async (t) => {
   const { github, world, signIn } = await stage(t, ['example.com'])
   assert.equal(await signIn(), '303 /app/')
   const identity = { email: 'ada@example.com', emailVerified: true, name: 'Ada Lovelace', invitation: undefined }
@@ -31,7 +31,7 @@ test('OIDC-2: GitHub: the number is the person, the verified primary address the
   assert.deepEqual([world.arrivals[1]?.subject, world.arrivals[1]?.name], ['1815', 'ada-renamed'])
 })
 
-test('GitHub: an address that is not both primary and verified is none', async (t) => {
+test('GitHub: only an address that is primary and verified counts', async (t) => {
   const { github, world, signIn } = await stage(t)
   const lists = [
     [],
@@ -56,7 +56,7 @@ test('GitHub: an address that is not both primary and verified is none', async (
   assert.equal(world.sessions.length, 0)
 })
 
-test('OIDC-1: GitHub: a code that was used, changed or taken from another sign-in is refused', async (t) => {
+test('OIDC-1: GitHub: a used, changed or foreign code is rejected', async (t) => {
   const { world, url } = await stage(t)
   const [one, two] = [createTestBrowser(), createTestBrowser()]
   const stolen = await comeBack(one, { url, path: '/auth/github', login: 'ada' })
@@ -68,7 +68,7 @@ test('OIDC-1: GitHub: a code that was used, changed or taken from another sign-i
   assert.equal(JSON.stringify(world.log).includes('gho_'), false)
 })
 
-test('GitHub itself is asked at its own addresses', async () => {
+test('github.com is requested at its own addresses', async () => {
   const client = { client_id: 'Iv1.a', client_secret: 'b', allowed_domains: [] }
   const deps = { redirectUri: 'https://ai.example.com/auth/github/callback', outbound: createOutbound(), now: Date.now }
   const trip = newRoundTrip({ slug: 'github', next: '/', invitation: undefined })

@@ -43,7 +43,7 @@ async function stage(t: TestContext, limits?: OutboundLimits): Promise<Stage> {
   }
 }
 
-test('an honest token signs in, and the code is exchanged with the verifier of PKCE', async (t) => {
+test('a valid token signs in, and the code is exchanged with the PKCE verifier', async (t) => {
   const { idp, world, attempt } = await stage(t)
   assert.equal(await attempt(), '303 /app/')
   assert.equal(world.sessions.length, 1)
@@ -98,7 +98,7 @@ test('OIDC-1, JWT-3, F31: a token with a wrong claim, a wrong key or a wrong alg
   assert.deepEqual([world.sessions.length, world.arrivals.length], [1, 1])
 })
 
-test('OIDC-1: the issuer of the answer and of the metadata is the configured one, to the letter', async (t) => {
+test('OIDC-1: the issuer of response and metadata must equal the configured one', async (t) => {
   const { idp, world, attempt } = await stage(t)
   assert.equal(await attempt(undefined, { iss: 'https://evil.example' }), '502')
   assert.equal(await attempt(undefined, { iss: idp.issuer }), '303 /app/')
@@ -111,7 +111,7 @@ test('OIDC-1: the issuer of the answer and of the metadata is the configured one
   }
 })
 
-test('OIDC-3, F31: keys that were changed a moment ago are met, and known keys are not asked for again', async (t) => {
+test('OIDC-3, F31: keys that were just rotated are found, and known keys are not requested again', async (t) => {
   const { idp, attempt, world } = await stage(t)
   const asked = (path: string) => idp.requests.filter((request) => request.startsWith(path)).length
   for (let round = 0; round < 3; round++) assert.equal(await attempt(), '303 /app/')
@@ -130,7 +130,7 @@ test('OIDC-3, F31: keys that were changed a moment ago are met, and known keys a
   )
 })
 
-test('a key under the same id is met after one failure', async (t) => {
+test('a changed key with the same ID is found after one failure', async (t) => {
   const { idp, attempt } = await stage(t)
   assert.equal(await attempt(), '303 /app/')
   const renewed = await signingKey('first')
@@ -145,7 +145,7 @@ const STEPS: Readonly<Record<string, string>> = {
   '/jwks': '',
 }
 
-test('OIDC-3, F31: a provider that fails or rambles is given up, at every step', async (t) => {
+test('OIDC-3, F31: a failing provider or a too large response ends the sign-in at every step', async (t) => {
   const { idp, world, attempt } = await stage(t)
   for (const [step, when] of Object.entries(STEPS)) {
     const answers: Readonly<Record<string, readonly [number, string]>> = {
@@ -166,7 +166,7 @@ test('OIDC-3, F31: a provider that fails or rambles is given up, at every step',
   assert.equal(world.sessions.length, 1)
 })
 
-test('OIDC-3, F31: a provider that hangs is given up, at every step [limit: idp-wait]', async (t) => {
+test('OIDC-3, F31: a provider that hangs times out at every step [limit: idp-wait]', async (t) => {
   // Long enough for the steps before the one that hangs.
   const [short, long] = [2_500, 600_000]
   const limits = [
@@ -184,7 +184,7 @@ test('OIDC-3, F31: a provider that hangs is given up, at every step [limit: idp-
   assert.deepEqual(await Promise.all(attempts), [...expected, ...expected])
 })
 
-test('OIDC-3: no request leaves in clear for another machine, whatever the metadata names', async (t) => {
+test('OIDC-3: requests to other machines use TLS, whatever the metadata names', async (t) => {
   const { idp, world, attempt } = await stage(t)
   for (const name of ['token_endpoint', 'jwks_uri']) {
     idp.metadata = { [name]: 'http://192.0.2.1/x' }
@@ -195,7 +195,7 @@ test('OIDC-3: no request leaves in clear for another machine, whatever the metad
   assert.equal(await attempt(), '502 at the beginning')
 })
 
-test('OIDC-1: what the userinfo endpoint says counts for the subject of the ID token alone', async (t) => {
+test('OIDC-1: the userinfo response counts only for the subject of the ID token', async (t) => {
   const { idp, world, attempt } = await stage(t)
   idp.metadata = { userinfo_endpoint: `${idp.issuer}/userinfo` }
   const withoutEmail = (nonce: string) => idp.sign({ ...idp.claims(nonce), email: undefined, email_verified: true })
@@ -214,7 +214,7 @@ test('OIDC-1: what the userinfo endpoint says counts for the subject of the ID t
   })
 })
 
-test('credentials that the provider does not take are a matter of the operator, codes of the visitor', async (t) => {
+test('rejected client credentials are an operator failure, rejected codes a visitor failure', async (t) => {
   const { idp, attempt, world } = await stage(t)
   const token = (error: string, status: number) => {
     idp.answer = (path) => (path === '/token' ? { status, body: JSON.stringify({ error }) } : undefined)
@@ -226,7 +226,7 @@ test('credentials that the provider does not take are a matter of the operator, 
   assert.equal(await attempt(), '400')
 })
 
-test('visitors who come while the metadata is read wait for one answer, and there are only so many [limit: idp-visits]', async (t) => {
+test('concurrent visitors share one request for the metadata, and their number is limited [limit: idp-visits]', async (t) => {
   const { idp, world } = await stage(t, { requestMs: 60_000, visitMs: 60_000 })
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>()
   idp.answer = () => released
@@ -254,7 +254,7 @@ async function startProvider(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
 }
 
-test('an identity provider’s answer of 256 KiB is read, a longer one is none [limit: idp-answer]', async (t) => {
+test('a response of 256 KiB of an identity provider is read, a longer one is rejected [limit: idp-answer]', async (t) => {
   const url = await startProvider(t)
   const outbound = createOutbound()
   const read = (bytes: number) =>

@@ -9,7 +9,7 @@ const KEY = Buffer.alloc(32, 1)
 const START = 1_800_000_000_000
 const trip = newRoundTrip({ slug: 'example', next: '/app/', invitation: 'tpi_abc' })
 
-test('OIDC-1: the cookie of the round trip brings state, nonce and verifier back, and shows none of them', async () => {
+test('OIDC-1: the cookie of the round trip returns state, nonce and verifier, and reveals none of them', async () => {
   const line = await createRoundTripCookie(KEY, () => START).seal(trip)
   assert.match(line, /^__Host-turnpike-sign-in=[\w.-]+; Max-Age=600; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
   for (const secret of [trip.state, trip.nonce, trip.verifier, 'tpi_abc']) assert.equal(line.includes(secret), false)
@@ -26,7 +26,7 @@ test('no two round trips share a state, a nonce or a verifier', () => {
   }
 })
 
-test('OIDC-1: a round trip is over after ten minutes [limit: sign-in-time]', async () => {
+test('OIDC-1: a round trip expires after ten minutes [limit: sign-in-time]', async () => {
   let now = START
   const cookie = createRoundTripCookie(KEY, () => now)
   const pair = (await cookie.seal(trip)).split(';')[0]
@@ -36,7 +36,7 @@ test('OIDC-1: a round trip is over after ten minutes [limit: sign-in-time]', asy
   assert.equal(await cookie.open(pair), undefined)
 })
 
-test('of 8 KiB of cookies the round trip is read, of more nothing is [limit: sign-in-cookies]', async () => {
+test('the round trip is read from a header of 8 KiB, and not from a longer one [limit: sign-in-cookies]', async () => {
   const cookie = createRoundTripCookie(KEY, () => START)
   const pair = (await cookie.seal(trip)).split(';')[0] ?? ''
   const filled = `${pair}; x=`.padEnd(8 * 1024, 'y')
@@ -44,7 +44,7 @@ test('of 8 KiB of cookies the round trip is read, of more nothing is [limit: sig
   assert.equal(await cookie.open(`${filled}y`), undefined)
 })
 
-test('a cookie that is missing, twice there, changed, of another key or of another kind is none', async () => {
+test('a missing, repeated, changed or foreign cookie is ignored', async () => {
   const cookie = createRoundTripCookie(KEY, () => START)
   const pair = (await cookie.seal(trip)).split(';')[0] ?? ''
   const foreign = (await createRoundTripCookie(Buffer.alloc(32, 2), () => START).seal(trip)).split(';')[0] ?? ''
@@ -76,14 +76,14 @@ test('a cookie that is missing, twice there, changed, of another key or of anoth
 
 const HERE = 'https://ai.example.com'
 
-test('OIDC-3: a path of ours is kept, with its query and fragment', () => {
+test('OIDC-3: a local path keeps its query and fragment', () => {
   for (const path of ['/', '/app/', '/activate?user_code=BCDF-GHJK', '/app/usage?a=b&c=%2F%2Fx#top', '/@me', '/a//b']) {
     assert.equal(localPath(path), path)
   }
   assert.equal(localPath(`/${'a'.repeat(511)}`).length, 512)
 })
 
-test('OIDC-3: whatever could lead elsewhere becomes /app/', () => {
+test('OIDC-3: everything else becomes /app/', () => {
   const attempts = [
     undefined,
     null,
@@ -119,7 +119,7 @@ test('OIDC-3: whatever could lead elsewhere becomes /app/', () => {
   for (const attempt of attempts) assert.equal(localPath(attempt), '/app/', JSON.stringify(attempt))
 })
 
-test('OIDC-3: property: no text at all leads a browser away', () => {
+test('OIDC-3: property: no text redirects a browser to another origin', () => {
   const piece = fc.constantFrom(
     '/',
     '\\',
@@ -150,7 +150,7 @@ test('OIDC-3: property: no text at all leads a browser away', () => {
   )
 })
 
-test("an invitation's token is taken only in a form that it could have", () => {
+test('a token of an invitation is accepted only in its form', () => {
   assert.equal(invitationToken('tpi_0aZ-~.'), 'tpi_0aZ-~.')
   for (const other of [undefined, '', 'a b', 'a;b', 'é', ['a'], 'a'.repeat(201)]) {
     assert.equal(invitationToken(other), undefined)

@@ -59,7 +59,7 @@ async function addOwner(db: SignInWorld['db'], issuer: string, subject: string):
   await db.insertInto('member').values(member).execute()
 }
 
-test('OIDC-1, OIDC-2, F31: somebody signs in with a real OpenID provider, and goes where they wanted to go', async (t) => {
+test('OIDC-1, OIDC-2, F31: a person signs in with a real OpenID provider, and returns to the requested page', async (t) => {
   const { idp, world, url } = await startWorld(t)
   const browser = createTestBrowser()
   const begun = await browser.get(`${url}/auth/example?next=%2Factivate%3Fuser_code%3DBCDF-GHJK&invitation=tpi_abc`)
@@ -102,7 +102,7 @@ test('the claims may be in the ID token or at the userinfo endpoint', async (t) 
   assert.equal(idp.requests.includes('GET /me'), false)
 })
 
-test('OIDC-1: a callback ends a sign-in once, in the browser and by the provider', async (t) => {
+test('OIDC-1: a callback completes a sign-in once', async (t) => {
   const { world, url } = await startWorld(t)
   const browser = createTestBrowser()
   const callback = await comeBack(browser, { url, path: '/auth/example', login: 'ada' })
@@ -115,7 +115,7 @@ test('OIDC-1: a callback ends a sign-in once, in the browser and by the provider
   assert.equal(world.sessions.length, 1)
 })
 
-test('OIDC-1: another browser cannot end what this one began, nor put its code under its own round trip', async (t) => {
+test('OIDC-1: another browser can neither complete a sign-in nor use its code in its own', async (t) => {
   const { world, url } = await startWorld(t)
   const victim = createTestBrowser()
   const attacker = createTestBrowser()
@@ -133,7 +133,7 @@ test('OIDC-1: another browser cannot end what this one began, nor put its code u
   assert.deepEqual([injected.status, world.sessions.length], [400, 0])
 })
 
-test('OIDC-1: several providers at once: each has its own way back, and none takes the way of another', async (t) => {
+test('OIDC-1: each of several providers accepts only its own callback', async (t) => {
   const port = await freePort()
   const start = (slug: string) =>
     startOidcProvider(t, { redirectUris: [`http://127.0.0.1:${port}/auth/${slug}/callback`], users: USERS })
@@ -170,7 +170,7 @@ test('OIDC-1: several providers at once: each has its own way back, and none tak
   assert.match(JSON.stringify(world.log), /issuer/)
 })
 
-test('OIDC-2: allowed domains take a verified address only, and known accounts hear of a refusal', async (t) => {
+test('OIDC-2: allowed domains require a verified address, and audit logs record a rejection', async (t) => {
   const { idp, world, url } = await startWorld(t, { allowed: ['example.com'] })
   await addOwner(world.db, idp.issuer, 'eve')
   const titleFor = async (login: string) => {
@@ -219,7 +219,7 @@ test('whoever has no account here, or is disabled, gets a page that says so and 
   assert.equal(world.sessions.length, 0)
 })
 
-test('a sign-in that the visitor cancels, or that the provider refuses, says so', async (t) => {
+test('a cancelled or rejected sign-in shows a page with the reason', async (t) => {
   const { world, url } = await startWorld(t)
   const browser = createTestBrowser()
   const cancelled = await browser.get(await comeBack(browser, { url, path: '/auth/example', login: '' }))
@@ -240,7 +240,7 @@ test('a sign-in that the visitor cancels, or that the provider refuses, says so'
   assert.equal(world.sessions.length, 0)
 })
 
-test('a round trip that took too long, without cookie, or with a state that came twice, is not taken', async (t) => {
+test('an expired round trip, and one without cookie or with a repeated state, is rejected', async (t) => {
   const { world, url } = await startWorld(t)
   const browser = createTestBrowser()
   const late = await comeBack(browser, { url, path: '/auth/example', login: 'ada' })
@@ -254,7 +254,7 @@ test('a round trip that took too long, without cookie, or with a state that came
   assert.equal(world.sessions.length, 0)
 })
 
-test('an unknown way to sign in is a page, a HEAD uses nothing up, and next= leads nowhere else', async (t) => {
+test('an unknown provider shows a page, HEAD uses up nothing, and next= stays local', async (t) => {
   const { url } = await startWorld(t)
   const browser = createTestBrowser()
   for (const path of [
@@ -275,7 +275,7 @@ test('an unknown way to sign in is a page, a HEAD uses nothing up, and next= lea
   }
 })
 
-test('a sign-in is begun from our own pages alone: a link elsewhere leads to the page that asks', async (t) => {
+test('only pages of this server start a sign-in: a link elsewhere leads to the sign-in page', async (t) => {
   const { url } = await startWorld(t)
   const browser = createTestBrowser()
   const path = '/auth/example?invitation=tpi_evil&next=/activate'
@@ -289,7 +289,7 @@ test('a sign-in is begun from our own pages alone: a link elsewhere leads to the
   }
 })
 
-test('F31, OIDC-3: with the provider gone there is no new sign-in, and a page that says so', async (t) => {
+test('F31, OIDC-3: without the provider a new sign-in fails with a page, and sessions continue', async (t) => {
   const { idp, world, url } = await startWorld(t)
   const browser = createTestBrowser()
   const callback = await comeBack(browser, { url, path: '/auth/example', login: 'ada' })

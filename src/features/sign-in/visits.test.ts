@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountId, UserId } from '../../domain/ids.ts'
 import { auditRefusal, createVisits } from './visits.ts'
 
-test('10 000 sign-ins are remembered as ended, of more the longest ended is forgotten [limit: ended-sign-ins]', async (t) => {
+test('10 000 completed sign-ins are remembered; beyond that the oldest is evicted [limit: ended-sign-ins]', async (t) => {
   const { db } = await temporaryDatabase(t)
   const { ended } = createVisits({
     ...{ db, now: Date.now, providers: [], publicUrl: 'http://localhost', key: Buffer.alloc(32, 7) },
@@ -22,7 +22,7 @@ test('10 000 sign-ins are remembered as ended, of more the longest ended is forg
 
 const ISSUER = 'https://idp.example'
 
-test('of the accounts of somebody who is refused 20 are told [limit: refused-accounts]', async (t) => {
+test('a rejected sign-in is recorded in at most 20 accounts [limit: refused-accounts]', async (t) => {
   const { db } = await temporaryDatabase(t)
   const userId = testIds.user()
   await fill(db, userId, 21)

@@ -43,7 +43,7 @@ async function keep(lifetimeMs: number, over: Partial<Tokens> = {}): Promise<voi
   await store().write(ownerOf(profile), tokens)
 }
 
-test('an access token is used while it is good, and renewed a minute before it is not', async () => {
+test('an access token is used while it is valid, and renewed a minute before it expires', async () => {
   await keep(HOUR_MS)
   assert.equal(await bearer().current(), 'tpa_0')
   assert.deepEqual(fake.asked, [])
@@ -55,7 +55,7 @@ test('an access token is used while it is good, and renewed a minute before it i
   assert.deepEqual(refreshes(), ['tpr_0'])
 })
 
-test('of many commands at once one renews, and all have what it got', async () => {
+test('of concurrent commands one renews the tokens, and all use them', async () => {
   await keep(0)
   fake.answers.set('/oauth/token', [granted(1), granted(2)])
   const got = await Promise.all(Array.from({ length: 8 }, () => bearer().current()))
@@ -63,7 +63,7 @@ test('of many commands at once one renews, and all have what it got', async () =
   assert.deepEqual(refreshes(), ['tpr_0'])
 })
 
-test('a 401 renews once; the command goes on with the new token', async () => {
+test('a 401 renews the tokens once, and the command continues', async () => {
   await keep(HOUR_MS)
   fake.answers.set('/oauth/token', [granted(1)])
   fake.answers.set('/v1/models', [{ status: 401, body: {} }, { body: { data: [] } }])
@@ -73,13 +73,13 @@ test('a 401 renews once; the command goes on with the new token', async () => {
   assert.deepEqual(sent, ['Bearer tpa_0', 'Bearer tpa_secret-access-1'])
 })
 
-test('a 401 after another command has renewed needs no renewal of its own', async () => {
+test('a 401 uses the tokens that another command has renewed', async () => {
   await keep(HOUR_MS)
   assert.equal(await bearer().renewed('tpa_older'), 'tpa_0')
   assert.deepEqual(fake.asked, [])
 })
 
-test('who was disconnected is told what to run', async () => {
+test('a disconnected device gets the command to run', async () => {
   const todo = new RegExp(`The sign-in to ${profile.url} was revoked or has expired\\. Run 'turnpike login --url`)
   await keep(0)
   fake.answers.set('/oauth/token', [refused('invalid_grant')])
@@ -93,14 +93,14 @@ test('who was disconnected is told what to run', async () => {
   await assert.rejects(bearer().current(), /has no tokens on this machine\. Run 'turnpike login/)
 })
 
-test('a server that cannot be reached costs nobody the sign-in', async () => {
+test('an unreachable server does not end the sign-in', async () => {
   await keep(0)
   await fake.close()
   await assert.rejects(bearer().current(), /is unreachable: connection refused/)
   assert.equal((await kept())?.refreshToken, 'tpr_0')
 })
 
-test('the lock keeps other processes out, and goes with a process that is killed', async () => {
+test('the lock excludes other processes, and a killed process releases it', async () => {
   const path = join(folder, 'x.lock')
   const program = `
     import { withLock } from ${JSON.stringify(new URL('./private-files.ts', import.meta.url).href)}

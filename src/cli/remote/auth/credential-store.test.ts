@@ -49,11 +49,11 @@ function temporaryFolder(t: TestContext): string {
   return folder
 }
 
-test('a file keeps tokens by who they belong to', async (t) => {
+test('a file stores tokens by owner', async (t) => {
   await assertKeeps(openStore('file', temporaryFolder(t)))
 })
 
-test('writers of the file at once lose nothing of each other', async (t) => {
+test('concurrent writers of the file lose nothing', async (t) => {
   const folder = temporaryFolder(t)
   const owners = Array.from({ length: 12 }, (_, number) => `profile-${number}`)
   await Promise.all(owners.map((owner, number) => openStore('file', folder).write(owner, tokens(number))))
@@ -65,7 +65,7 @@ test('writers of the file at once lose nothing of each other', async (t) => {
   assert.deepEqual(readdirSync(folder).toSorted(), ['credentials.json', 'credentials.json.lock'])
 })
 
-test('the credential store keeps them likewise, and never falls back to the forgetful one of the kernel', async () => {
+test('the credential store stores them, and never falls back to the kernel’s keyring', async () => {
   const kept = new Map<string, string>()
   const stores = new Set<unknown>()
   class AsyncEntry {
@@ -82,7 +82,7 @@ test('the credential store keeps them likewise, and never falls back to the forg
   assert.deepEqual([...stores], ['secret-service'])
 })
 
-test('a platform without the library, and a store that waits for nobody, are said with the ways out', async () => {
+test('a platform without the library, and a store that times out, are reported with alternatives', async () => {
   class AsyncEntry {
     getPassword = () => new Promise<string | null>(() => undefined)
     setPassword = async () => undefined
@@ -101,7 +101,7 @@ test('a platform without the library, and a store that waits for nobody, are sai
   }
 })
 
-test('on a desktop, login keeps tokens in the Secret Service alone, and logout takes them out', async () => {
+test('on a desktop, login stores tokens only in the Secret Service, and logout deletes them', async () => {
   const home = makeHome(service.env)
   const run = async (...words: string[]) => {
     const ended = await home.run(words)

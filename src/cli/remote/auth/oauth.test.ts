@@ -38,7 +38,7 @@ async function polled(told: Told): Promise<string> {
   return kind
 }
 
-test('a server without metadata has the fixed paths', () => {
+test('a server without metadata uses the default paths', () => {
   assert.deepEqual(server, {
     url: fake.url,
     deviceUrl: `${fake.url}/device/code`,
@@ -47,7 +47,7 @@ test('a server without metadata has the fixed paths', () => {
   })
 })
 
-test('metadata is followed, but only on the server itself: a token goes nowhere else', async () => {
+test('metadata is used only for endpoints of the same origin, so that tokens go nowhere else', async () => {
   const body = {
     issuer: fake.url,
     device_authorization_endpoint: `${fake.url}/elsewhere/code`,
@@ -58,7 +58,7 @@ test('metadata is followed, but only on the server itself: a token goes nowhere 
   assert.deepEqual(await discover(fake.url), { ...server, deviceUrl: `${fake.url}/elsewhere/code` })
 })
 
-test('a redirection is not followed: the credential would go along', async () => {
+test('a redirect is not followed, since it would receive the credential', async () => {
   fake.answers.set('/oauth/token', [{ status: 307, headers: { location: `${fake.url}/x` }, body: {} }])
   await assert.rejects(pollOnce(server, 'code', signal), /redirects to .*\/x\. If you trust that address/)
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('a redirection is not followed: the credential would go along', async () =>
   )
 })
 
-test('what a poll is answered: every code of RFC 8628, and what passes', async () => {
+test('a poll handles every code of RFC 8628, and transient failures', async () => {
   assert.equal(await polled(granted(1)), 'approved')
   assert.equal(await polled(refused('authorization_pending')), 'pending')
   assert.equal(await polled(refused('slow_down')), 'slow_down')
@@ -86,7 +86,7 @@ test('what a poll is answered: every code of RFC 8628, and what passes', async (
   }
 })
 
-test('a flood is left alone as long as the server says, a minute at most', async () => {
+test('a rate-limited poll waits for Retry-After, at most a minute', async () => {
   const wait = async (seconds: string) => {
     fake.answers.set('/oauth/token', [
       { ...refused('temporarily_unavailable', 429), headers: { 'retry-after': seconds } },
@@ -97,7 +97,7 @@ test('a flood is left alone as long as the server says, a minute at most', async
   assert.deepEqual([await wait('7'), await wait('99999'), await wait('soon')], [7_000, 60_000, 0])
 })
 
-test('times that the server does not give, or gives beyond reason, are bounded', async () => {
+test('missing and extreme times of the server are bounded', async () => {
   const times = async (over: object) => {
     fake.answers.set('/device/code', [{ body: deviceCode(fake.url, over) }])
     const { intervalMs, lifetimeMs } = await beginDeviceFlow(server, signal)
@@ -108,7 +108,7 @@ test('times that the server does not give, or gives beyond reason, are bounded',
   assert.deepEqual(await times({ interval: -1, expires_in: -1 }), [100, 1_000])
 })
 
-test('OA-2: a refresh whose answer was lost is sent again with the same token', async () => {
+test('OA-2: a refresh with a lost response is repeated with the same token', async () => {
   fake.answers.set('/oauth/token', [{ body: 'cut' }, granted(2)])
   const tokens = await refreshTokens(server, 'tpr_1')
   assert.equal(tokens?.refreshToken, 'tpr_secret-refresh-2')
@@ -116,7 +116,7 @@ test('OA-2: a refresh whose answer was lost is sent again with the same token', 
   assert.deepEqual(sent, ['tpr_1', 'tpr_1'])
 })
 
-test('a refresh token that is spent is not tried again; a server that does not rotate keeps it', async () => {
+test('a rejected refresh token is not retried; without rotation it is kept', async () => {
   fake.answers.set('/oauth/token', [refused('invalid_grant')])
   assert.equal(await refreshTokens(server, 'tpr_1'), undefined)
   assert.equal(fake.asked.length, 1)
@@ -124,12 +124,12 @@ test('a refresh token that is spent is not tried again; a server that does not r
   assert.equal((await refreshTokens(server, 'tpr_1'))?.refreshToken, 'tpr_1')
 })
 
-test('a token that no header could carry is none', async () => {
+test('a token that does not fit into a header is rejected', async () => {
   const malformed = granted(1, { access_token: 'tpa_secret\r\nx: y' })
   await assert.rejects(polled(malformed), (error: Error) => !error.message.includes('secret'))
 })
 
-test('revocation is told of the refresh token, else of the access token, and says what went wrong', async () => {
+test('revocation sends the refresh token, else the access token, and returns the reason of a failure', async () => {
   const tokens = { accessToken: 'tpa_1', refreshToken: 'tpr_1', expiresAt: 0 }
   assert.equal(await revoke(server, tokens), undefined)
   assert.equal(await revoke(server, { ...tokens, refreshToken: undefined }), undefined)
@@ -185,31 +185,31 @@ test('DEV-1: each slow_down makes all further polls 5 seconds slower', async () 
   assert.deepEqual(polledAt, [5, 15, 25, 40, 55])
 })
 
-test('a denial and an expiry end it', async () => {
+test('a denial and an expiry end the polling', async () => {
   assert.deepEqual((await run([pending, { kind: 'denied' }])).outcome, { kind: 'denied' })
   assert.deepEqual((await run([{ kind: 'expired' }])).outcome, { kind: 'expired', problem: undefined })
 })
 
-test('a server that is away is asked ever more rarely, then at the interval again; both are said once', async () => {
+test('polls of an unreachable server back off, then return to the interval; both are reported once', async () => {
   const { outcome, polledAt, troubles } = await run([away, away, away, away, pending, approved])
   assert.equal(outcome.kind, 'approved')
   assert.deepEqual(polledAt, [5, 15, 35, 65, 95, 100])
   assert.deepEqual(troubles, ['It is away.', undefined])
 })
 
-test('as long as a server wants to be left alone, it is', async () => {
+test('polling waits as long as the server requests', async () => {
   const { polledAt } = await run([{ ...away, waitMs: 60_000 }, approved])
   assert.deepEqual(polledAt, [5, 65])
 })
 
-test('a code that nobody approves is asked about once more when its time is over', async () => {
+test('an expired code is polled once more', async () => {
   const { outcome, polledAt } = await run([pending], { lifetimeMs: 12_000 })
   assert.deepEqual(outcome, { kind: 'expired', problem: undefined })
   assert.deepEqual(polledAt, [5, 10, 12])
   assert.deepEqual((await run([away], { lifetimeMs: 1_000 })).outcome, { kind: 'expired', problem: 'It is away.' })
 })
 
-test('a laptop that was closed beyond the lifetime asks once: it may have been approved meanwhile', async () => {
+test('after sleeping beyond the lifetime the client polls once, since the code may be approved', async () => {
   assert.equal((await run([approved], { oversleep: 10_000_000 })).outcome.kind, 'approved')
   const { outcome, polledAt } = await run([pending], { oversleep: 10_000_000 })
   assert.equal(outcome.kind, 'expired')
