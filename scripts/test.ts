@@ -11,7 +11,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PostgresServer, startPostgres } from '../test/support/process/postgres-server.ts'
 import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
-import { findTool, toolNames } from './kit/machine-tools.ts'
+import { prepareTool, toolNames } from './kit/machine-tools.ts'
 import { startStalls } from './kit/stalls.ts'
 import { type FileResult, runTestFile } from './kit/test-file-run.ts'
 import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
@@ -72,7 +72,7 @@ const tasks = planTasks(
 )
 console.log(`recordings: ${areRecordingsHere() ? RECORDINGS_FOLDER : `not found in ${RECORDINGS_FOLDER}`}`)
 // Before any test waits for it. Where only some files run, each brings what it needs.
-if (filters.length === 0) for (const name of toolNames()) findTool(name)
+if (filters.length === 0) for (const name of toolNames()) prepareTool(name)
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
 
