@@ -10,7 +10,7 @@ import { type Agents, createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
 import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
-import { createMoney, type Money } from './app/money.ts'
+import { closeParts, createMoney, type Money } from './app/money.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
@@ -117,7 +117,7 @@ export async function createApp(input: AppInput): Promise<App> {
       pressure.close()
       agents.drain()
       const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens]
-      await closeAll(open).finally(webhooks.close)
+      await closeParts(open).finally(webhooks.close)
     },
   }
 }
@@ -164,12 +164,6 @@ function publishAddress({ server }: FastifyInstance, host: string, money: Money)
     const { port } = server.address() as AddressInfo // it listens on a port
     money.moveTo(addressOf(host, port))
   })
-}
-
-/** Closes all parts, even if one of them fails. */
-async function closeAll(parts: readonly { close(): Promise<void> }[]): Promise<void> {
-  const ends = await Promise.allSettled(parts.map((part) => part.close()))
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
 interface Parts {

@@ -113,8 +113,8 @@ function createLease(input: MoneyInput, instanceId: InstanceId) {
   return { lease: createInstanceLease({ db, ...process, guard, clock, log }), vitals, serve }
 }
 
-/** Closes each group after the other. One that fails does not keep the others open. */
-async function closeParts(...groups: readonly (readonly { close(): Promise<void> }[])[]): Promise<void> {
+/** Closes the groups one after the other, and all parts even if one of them fails. */
+export async function closeParts(...groups: readonly (readonly { close(): Promise<void> }[])[]): Promise<void> {
   const ends: PromiseSettledResult<void>[] = []
   for (const parts of groups) ends.push(...(await Promise.allSettled(parts.map((part) => part.close()))))
   for (const end of ends) if (end.status === 'rejected') throw end.reason

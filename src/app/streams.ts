@@ -42,15 +42,12 @@ export function createStreams({ runtime, database, instanceId, secret, log }: St
       relayRoute(server, {
         token,
         instanceId,
-        listen: ({ client, after, ...place }) => kept.find(place)?.listen({ client, after, headers: copyOf }).done,
+        listen: ({ client, after, ...place }) =>
+          kept.find(place)?.listen({ client, after, headers: (all) => ({ ...all }) }).done,
       })
     },
     close: others.close,
   }
-}
-
-function copyOf(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return { ...headers }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Price } from '../domain/price/tariff.ts'
 import { type Account, listAccounts } from '../features/accounts/queries.ts'
 import { renderEntry } from '../features/credit/entries.ts'
 import { addUp, type RerateSummary, rerate } from '../features/credit/rerate.ts'
-import { buildModelBook, type ModelBook } from '../features/models/book.ts'
+import { buildModelBook } from '../features/models/book.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import { ALL_TIME } from '../http/period.ts'
 import {
@@ -116,7 +116,7 @@ async function chosenAccounts(context: CommandContext, options: CreditsRerateOpt
 function pricedModel({ models }: Config, name: string): PricedModel {
   const deployments = [...CATALOGUE, ...models].flatMap((entry) => entry.deployments ?? [])
   const providers = new Set(deployments.map(({ provider }) => provider))
-  const book: ModelBook = buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
+  const book = buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
   const found = book.find(name)
   if (found === undefined)
     throw new Error(`Model '${name}' does not exist. Similar names: ${book.nearest(name, 3).join(', ')}.`)

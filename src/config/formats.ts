@@ -4,78 +4,59 @@ import ipaddr from 'ipaddr.js'
 import { parseMicroUsd } from '../domain/money.ts'
 import { parseIsoTime } from '../lib/time.ts'
 
-interface TextFormat {
-  /** Description of allowed texts, for messages. */
-  readonly allowed: string
-  /** Returns the text in its normal form; undefined when it is not allowed. */
-  readonly parse: (text: string) => string | undefined
-}
+/** The description of allowed texts, for messages, and a function that normalizes one; undefined: it is not allowed. */
+type TextFormat = readonly [allowed: string, parse: (text: string) => string | undefined]
 
 const LONGEST_TEXT = 500
 const SHORTEST_SECRET_BYTES = 32
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i
 
+const HTTP_URL = 'an http:// or https:// address without user name, query and fragment'
+
 /** The formats of `Type.String`. */
-const TEXT_FORMATS: ReadonlyMap<string, TextFormat> = new Map([
-  ['text', { allowed: `a text of at most ${LONGEST_TEXT} printable characters`, parse: parsePrintable }],
-  ['credential', { allowed: 'a text without line breaks and control characters', parse: parseCredential }],
-  ['secret', { allowed: `a text of at least ${SHORTEST_SECRET_BYTES} bytes`, parse: parseSecret }],
-  ['host', { allowed: 'a host name or an IP address', parse: parseHost }],
-  [
-    'domain',
-    { allowed: 'a domain such as example.com, or *', parse: (text) => (text === '*' ? text : parseHost(text)) },
+const TEXT_FORMATS: Readonly<Record<string, TextFormat>> = {
+  text: [
+    `a text of at most ${LONGEST_TEXT} printable characters`,
+    (text) => (text.length <= LONGEST_TEXT ? parseCredential(text) : undefined),
   ],
-  ['cidr', { allowed: 'an IP address or a CIDR range such as 10.0.0.0/8', parse: parseRange }],
-  ['date', { allowed: 'a date such as 2026-12-31', parse: parseDate }],
-  [
-    'moment',
-    {
-      allowed: 'a date such as 2026-12-31, or a time such as 2026-12-31T08:00:00Z',
-      parse: (text) => (parseIsoTime(text) === undefined ? undefined : text),
-    },
+  credential: ['a text without line breaks and control characters', parseCredential],
+  secret: [
+    `a text of at least ${SHORTEST_SECRET_BYTES} bytes`,
+    (text) => (Buffer.byteLength(text) >= SHORTEST_SECRET_BYTES ? text : undefined),
   ],
-  [
-    'time-of-day',
-    {
-      allowed: 'a time of day (UTC) such as 16:30',
-      parse: (text) => (/^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? text : undefined),
-    },
+  host: ['a host name or an IP address', parseHost],
+  domain: ['a domain such as example.com, or *', (text) => (text === '*' ? text : parseHost(text))],
+  cidr: [
+    'an IP address or a CIDR range such as 10.0.0.0/8',
+    (text) => (ipaddr.isValidCIDR(text) || isIP(text) !== 0 ? text : undefined),
   ],
-  ['origin', { allowed: '* or an origin such as https://app.example.com', parse: parseOrigin }],
-  [
-    'http-url',
-    { allowed: 'an http:// or https:// address without user name, query and fragment', parse: parseHttpUrl },
+  date: ['a date such as 2026-12-31', parseDate],
+  moment: [
+    'a date such as 2026-12-31, or a time such as 2026-12-31T08:00:00Z',
+    (text) => (parseIsoTime(text) === undefined ? undefined : text),
   ],
+  'time-of-day': [
+    'a time of day (UTC) such as 16:30',
+    (text) => (/^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? text : undefined),
+  ],
+  origin: ['* or an origin such as https://app.example.com', parseOrigin],
+  'http-url': [HTTP_URL, parseHttpUrl],
   // Unchanged, with or without a slash at its end: tokens name the issuer so.
-  [
-    'issuer',
-    {
-      allowed: 'an http:// or https:// address without user name, query and fragment',
-      parse: (text) => parseHttpUrl(text) && text,
-    },
+  issuer: [HTTP_URL, (text) => parseHttpUrl(text) && text],
+  'git-url': ['an https:// (or http://, file://) address that contains {repository}', parseGitUrl],
+  'postgres-url': [
+    'an address such as postgres://user:password@host/database',
+    (text) => parseUrl(text, ['postgres:', 'postgresql:']) && text,
   ],
-  ['git-url', { allowed: 'an https:// (or http://, file://) address that contains {repository}', parse: parseGitUrl }],
-  [
-    'postgres-url',
-    {
-      allowed: 'an address such as postgres://user:password@host/database',
-      parse: (text) => parseUrl(text, ['postgres:', 'postgresql:']) && text,
-    },
-  ],
-  [
-    'redis-url',
-    {
-      allowed: 'an address such as redis://host:6379',
-      parse: (text) => parseUrl(text, ['redis:', 'rediss:']) && text,
-    },
-  ],
-])
+  'redis-url': ['an address such as redis://host:6379', (text) => parseUrl(text, ['redis:', 'rediss:']) && text],
+}
 
 /** Throws for an unknown format. */
-export function textFormat(name: string): TextFormat {
-  const format = TEXT_FORMATS.get(name)
+export function textFormat(name: string) {
+  const format = TEXT_FORMATS[name]
   if (format === undefined) throw new Error(`Unknown text format ${name}.`)
-  return format
+  const [allowed, parse] = format
+  return { allowed, parse }
 }
 
 /** Whether the number of dollars has at most 6 decimals. */
@@ -83,27 +64,14 @@ export function isUsd(value: number): boolean {
   return parseMicroUsd(value) !== undefined
 }
 
-function parsePrintable(text: string): string | undefined {
-  return text.length <= LONGEST_TEXT && parseCredential(text) !== undefined ? text : undefined
-}
-
 function parseCredential(text: string): string | undefined {
   return /[\u0000-\u001f\u007f]/.test(text) ? undefined : text
-}
-
-function parseSecret(text: string): string | undefined {
-  return Buffer.byteLength(text) >= SHORTEST_SECRET_BYTES ? text : undefined
 }
 
 function parseHost(text: string): string | undefined {
   const bare = /^\[.*\]$/.test(text) ? text.slice(1, -1) : text
   if (isIP(bare) !== 0) return bare
   return HOST_NAME.test(text) && !/^[\d.]+$/.test(text) ? text : undefined
-}
-
-function parseRange(text: string): string | undefined {
-  if (ipaddr.isValidCIDR(text)) return text
-  return isIP(text) !== 0 ? text : undefined
 }
 
 function parseDate(text: string): string | undefined {

@@ -23,23 +23,20 @@ const CONFIG_SCHEMA = Type.Object(
       format: 'text',
       default: './turnpike-data',
       description:
-        "Folder of the SQLite database, of secrets made on first start, and of agents' workspaces; relative to the working directory.",
+        "Folder of the SQLite database, of secrets created on first start, and of agents' workspaces; relative to the working directory.",
     }),
     log_level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       default: 'info',
-      description: 'Least important messages that are logged.',
+      description: 'Minimum level of logged messages.',
     }),
     secret: Type.Optional(
       secret(
-        'At least 32 bytes, from which the signing keys are derived; required with Postgres. Not set: made on first start, kept in the data directory.',
+        'At least 32 bytes, from which the signing keys are derived; required with Postgres. Not set: created on first start in the data directory.',
         'secret',
       ),
     ),
     secret_previous: Type.Optional(
-      secret(
-        'The secret before it, while it is being changed: the sessions that it signed go on. Not set: there is none.',
-        'secret',
-      ),
+      secret('The previous secret during a change: its sessions stay valid. Not set: none.', 'secret'),
     ),
     database_url: Type.Optional(
       secret('Address of a Postgres database. Not set: SQLite in the data directory.', 'postgres-url'),
@@ -50,7 +47,7 @@ const CONFIG_SCHEMA = Type.Object(
     server: SERVER_SCHEMA,
     providers: Type.Record(Type.String({ pattern: NAME_PATTERN }), PROVIDER_SCHEMA, {
       default: {},
-      description: 'Where models are had, by name.',
+      description: 'Providers of models, by name.',
     }),
     models: Type.Array(MODEL_SCHEMA, { default: [], description: 'Adds to and overrides the built-in catalogue.' }),
     routing: ROUTING_SCHEMA,

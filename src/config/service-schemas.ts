@@ -14,7 +14,7 @@ export const SERVER_SCHEMA = defaultedSection(
     ),
     trust_proxy: Type.Array(text('Addresses in CIDR notation.', 'cidr'), {
       default: [],
-      description: 'Proxies whose `X-Forwarded-For` is believed, as addresses or CIDR ranges.',
+      description: 'Proxies whose `X-Forwarded-For` is trusted, as addresses or CIDR ranges.',
     }),
     body_limit_bytes: count('Largest request body, in bytes.', {
       minimum: 1_024,
@@ -28,7 +28,7 @@ export const SERVER_SCHEMA = defaultedSection(
       description: 'Origins whose browsers may call the API; `*`: all.',
     }),
     metrics_port: Type.Optional(
-      port("Port of its own for `/metrics`, without a key. Not set: the service's, with an operator's key."),
+      port("Separate port for `/metrics`, without a key. Not set: the port of the service, with an operator's key."),
     ),
     metrics_open: flag("Whether peers on this machine need no key for `/metrics` on the service's port.", false),
   },
@@ -44,7 +44,7 @@ export const PLAN_SCHEMA = section(
     ),
     max_overrun_usd: Type.Optional(
       usd(
-        'USD that a balance may fall below zero where a provider used more than was reserved. Not set: the larger of 0.05 and 1 % of `monthly_credit_usd`.',
+        'USD that a balance may fall below zero where a provider reported more usage than was held. Not set: the larger of 0.05 and 1 % of `monthly_credit_usd`.',
       ),
     ),
     requests_per_minute: Type.Optional(count('Requests a minute. Not set: no limit.')),
@@ -59,7 +59,7 @@ export const PLAN_SCHEMA = section(
 
 export const LEDGER_SCHEMA = defaultedSection(
   {
-    outage_exposure_usd: usd('USD that an account may spend while the database is away; 0: nothing is admitted then.', {
+    outage_exposure_usd: usd('USD that an account may spend while the database is unavailable; 0: none.', {
       default: 0,
     }),
   },
@@ -79,29 +79,29 @@ export const ACCOUNTS_SCHEMA = defaultedSection(
     default_plan: Type.String({
       format: 'text',
       default: 'unlimited',
-      description: 'Plan of the account made on first start, and of accounts made without one.',
+      description: 'Plan of the account created on first start, and of accounts created without a plan.',
     }),
-    max_keys: count('API keys that an account may have. Operators may make more.', { default: 1_000 }),
+    max_keys: count('Maximum API keys of an account. Operators may create more.', { default: 1_000 }),
   },
   { description: 'Accounts.' },
 )
 
 const identityProvider = section(
   {
-    kind: Type.Enum(['oidc', 'github'], { description: 'How it speaks.' }),
+    kind: Type.Enum(['oidc', 'github'], { description: 'Protocol.' }),
     name: text('Shown on the sign-in button; its letters and digits are in the redirect URI.'),
     issuer: Type.Optional(
       text(
-        'Address of the issuer, to the letter as it names itself; required with `oidc`. With `github`: of an Enterprise server. `http://` only on loopback.',
+        'Address of the issuer, exactly as in its metadata; required with `oidc`. With `github`: of an Enterprise server. `http://` only on loopback.',
         'issuer',
       ),
     ),
-    client_id: text('ID under which Turnpike is registered there.'),
-    client_secret: secret('Secret that belongs to it.'),
+    client_id: text('ID of the registration of Turnpike.'),
+    client_secret: secret('Secret of that registration.'),
     allowed_domains: Type.Array(text('A domain.', 'domain'), {
       default: [],
       description:
-        'Domains whose verified e-mail addresses may sign in. Empty: all. Required where anybody can have an account (GitHub, …); `*`: everybody all the same.',
+        'Domains whose verified e-mail addresses may sign in. Empty: all. Required where anyone can create an account (GitHub, …); `*`: everyone.',
     }),
   },
   { description: 'One identity provider.' },
@@ -144,7 +144,7 @@ const sandbox = defaultedSection(
   {
     backend: Type.Enum(['bubblewrap', 'none'], {
       default: 'bubblewrap',
-      description: "What keeps agents' commands away from the machine.",
+      description: "Isolation of agents' commands.",
     }),
     network: Type.Array(text('A host.'), {
       default: [],

@@ -95,7 +95,7 @@ const PRICING_SCHEMA = section(
       }),
     ),
   },
-  { description: 'Price; null: not known, and then the model may not be called.' },
+  { description: 'Price; null: not known, and the model cannot be called.' },
 )
 
 /** Names of providers and plans. */
@@ -117,35 +117,35 @@ const timeouts = defaultedSection(
 
 export const PROVIDER_SCHEMA = section(
   {
-    kind: Type.Optional(text('Built-in provider whose dialect, address and variable this one takes.')),
+    kind: Type.Optional(text('Built-in provider whose protocol, address and variable this one uses.')),
     protocol: Type.Optional(
       Type.Enum(['openai', 'anthropic', 'gemini', 'bedrock', 'simulator'], {
-        description: 'Dialect. Built-in providers have their own; others must name one.',
+        description: 'Wire protocol. Built-in providers have their own; others require it.',
       }),
     ),
     base_url: Type.Optional(
-      text('Address of the API. Built-in providers have their own; others must give one.', 'http-url'),
+      text('Address of the API. Built-in providers have their own; others require it.', 'http-url'),
     ),
     api_key: Type.Optional(secret("Key. Without one, the provider's environment variable is used.")),
     api_keys: Type.Optional(
-      Type.Array(secret('A key.'), { description: 'Several keys, over which calls are spread.', writeOnly: true }),
+      Type.Array(secret('A key.'), { description: 'Several keys; calls are spread over them.', writeOnly: true }),
     ),
-    region: Type.Optional(text('Region of a cloud whose address is made of it.')),
+    region: Type.Optional(text('Region of a cloud provider, part of its address.')),
     project: Type.Optional(text('Project of a cloud that bills by project.')),
     api_version: Type.Optional(text('Version of the API, where the address has one.')),
     credentials_file: Type.Optional(text("File with the cloud's credentials. Not set: those of the machine.")),
     timeout_ms: timeouts,
-    max_in_flight: Type.Optional(count('Most calls at once. Not set: no limit.')),
+    max_in_flight: Type.Optional(count('Maximum concurrent calls. Not set: no limit.')),
     forward_unknown: Type.Optional(
       Type.Boolean({
         description:
-          'Send body fields that are not known as they are. Not set: true where `base_url` is outside the built-in hosts, whose documented fields alone are sent.',
+          'Forward unknown body fields. Not set: true where `base_url` is not a built-in host; built-in hosts get documented fields only.',
       }),
     ),
     on_disconnect: Type.Optional(
       Type.Enum(['cancel', 'drain'], {
         description:
-          'When the client goes away: cancel the call, or drain it to its exact usage. Not set: drain where the model may have reasoning that its stream does not show and all of the answer is held, else cancel.',
+          'When the client disconnects: cancel the call, or drain it for its exact usage. Not set: drain where the stream of the model may hide reasoning and the hold covers the whole answer, else cancel.',
       }),
     ),
   },
@@ -161,10 +161,10 @@ const deployment = section(
       exclusiveMinimum: 0,
       maximum: 1_000_000,
       default: 1,
-      description: 'Share of the calls among deployments of one priority.',
+      description: 'Share of calls among deployments of the same priority.',
     }),
   },
-  { description: 'One place where the model can be had.' },
+  { description: 'One provider of the model.' },
 )
 
 const capabilities = section(
@@ -179,12 +179,12 @@ const capabilities = section(
 
 export const MODEL_SCHEMA = section(
   {
-    id: text('ID that clients ask for. One of the catalogue: the fields given here override it.'),
+    id: text('ID for clients. For an ID of the catalogue, the fields override those of the catalogue.'),
     name: Type.Optional(text('Name shown to people.')),
     owned_by: Type.Optional(text('Shown to clients as the owner.')),
     aliases: Type.Optional(Type.Array(text('An ID.'), { description: 'Other IDs of the same model.' })),
     capabilities: Type.Optional(capabilities),
-    context_window: Type.Optional(count('Most tokens of prompt and answer together.')),
+    context_window: Type.Optional(count('Maximum tokens of prompt and answer together.')),
     max_output_tokens: Type.Optional(
       Type.Union([count('Most tokens of one answer.'), Type.Null()], {
         description: 'Most tokens of one answer; null: not known.',
@@ -193,17 +193,20 @@ export const MODEL_SCHEMA = section(
     pricing: Type.Optional(
       Type.Union([PRICING_SCHEMA, Type.Null()], {
         description:
-          'Price, replacing that of the catalogue as a whole; docs/prices.md has the rules. null: not known, and then the model may not be called.',
+          'Price, replacing that of the catalogue as a whole; docs/prices.md has the rules. null: not known, and the model cannot be called.',
       }),
     ),
     deprecation_date: Type.Optional(
-      text('Day on which the model goes away, told in the headers `Sunset` and `Deprecation` of its answers.', 'date'),
+      text(
+        'Day on which the model shuts down, reported in the headers `Sunset` and `Deprecation` of its responses.',
+        'date',
+      ),
     ),
-    replacement: Type.Optional(text('ID of the model to use instead, once that day has come.')),
+    replacement: Type.Optional(text('ID of the model to use from that day on.')),
     deployments: Type.Optional(
       Type.Array(deployment, {
         minItems: 1,
-        description: 'Where it can be had: by priority, lowest first, and spread by weight within one.',
+        description: 'Providers of the model: by priority, lowest first, and spread by weight within a priority.',
       }),
     ),
   },
@@ -212,19 +215,19 @@ export const MODEL_SCHEMA = section(
 
 export const ROUTING_SCHEMA = defaultedSection(
   {
-    max_attempts: count('Most calls to providers for one request.', { maximum: 10, default: 3 }),
+    max_attempts: count('Maximum calls to providers for one request.', { maximum: 10, default: 3 }),
     retry_budget: Type.Number({
       minimum: 0,
       maximum: 1,
       default: 0.2,
-      description: 'Most repeats, as a share of the requests.',
+      description: 'Maximum retries, as a share of requests.',
     }),
     breaker: defaultedSection(
       {
-        failures: count('Failures in a row after which a deployment is left alone.', { maximum: 1_000, default: 5 }),
-        open_ms: milliseconds('How long it is left alone, in milliseconds.', 30_000),
+        failures: count('Consecutive failures after which a deployment is not called.', { maximum: 1_000, default: 5 }),
+        open_ms: milliseconds('How long the deployment is not called, in milliseconds.', 30_000),
       },
-      { description: 'Keeps requests away from deployments that fail.' },
+      { description: 'Circuit breaker of failing deployments.' },
     ),
   },
   { description: 'Retries and fallbacks.' },

@@ -1,7 +1,6 @@
 /**
- * Agents: the one table of what an agent or a run can be and become. An agent is the conversation about a repository; a run
- * is one execution of it, billed separately. An agent's status is that of its last run. `docs/agents.md` and the tests are made
- * from this table.
+ * The states and transitions of agents and runs. An agent is the conversation about a repository; a run is one execution,
+ * billed separately. The status of an agent is that of its last run. `docs/agents.md` and tests are derived from the tables.
  */
 import type { AgentId, RunId } from './ids.ts'
 
@@ -11,7 +10,7 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number]
 export interface Transition {
   readonly from: AgentStatus
   readonly to: AgentStatus
-  /** In plain words: what makes it so. */
+  /** Cause, in words. */
   readonly when: string
   /** The webhook event that reports it. */
   readonly event: 'agent.started' | 'agent.completed' | 'agent.failed' | 'agent.cancelled' | undefined
@@ -33,7 +32,7 @@ export function transition(from: AgentStatus, to: AgentStatus): Transition | und
   return TRANSITIONS.find((each) => each.from === from && each.to === to)
 }
 
-/** Nothing runs, and nothing will, until a follow-up. */
+/** Whether the last run has ended. */
 export function isEnded(status: AgentStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
@@ -79,21 +78,21 @@ export const AGENT_EVENT_TYPES = [
 export type AgentEventKind = (typeof AGENT_EVENT_TYPES)[number]
 
 /**
- * What the calls of a run carry as their `client_request_id`. No client can send one like it: theirs have no slash. So it
- * reaches the hold, the spool and the completion as any other does, and the books know whose a call was.
+ * Returns the `client_request_id` of a run's model calls, which attributes hold, spool record and completion to the run. Client
+ * request IDs have no slash, so no client can send it.
  */
 export function agentReference(agentId: AgentId, runId: RunId): string {
   return `${agentId}/${runId}`
 }
 
-/** Undefined for what a client sent. */
+/** Parses a reference; undefined for an ID of a client. */
 export function readAgentReference(text: string): { readonly agentId: AgentId; readonly runId: RunId } | undefined {
   const [, agentId, runId] = /^(agt_[0-9A-Za-z]+)\/(run_[0-9A-Za-z]+)$/.exec(text) ?? []
   if (agentId === undefined || runId === undefined) return undefined
-  return { agentId: agentId as AgentId, runId: runId as RunId } // of our own making, see `agentReference`
+  return { agentId: agentId as AgentId, runId: runId as RunId } // only `agentReference` writes it
 }
 
-/** What is worked on and pushed. */
+/** The branch of an agent. */
 export function branchOf(agentId: string): string {
   return `turnpike/${agentId}`
 }

@@ -6,14 +6,14 @@ export interface AuditEvent {
   readonly actor: AuditActor
   /** Noun and verb in the past: `key.created`, `member.role_changed`, `session.started`, `device.approved`. */
   readonly action: string
-  /** The id of what it was done to; undefined: the account itself. */
+  /** ID of the affected object; undefined: the account itself. */
   readonly subject: string | undefined
   /** `denied`: it was attempted and rejected. */
   readonly result: 'done' | 'denied'
   readonly address: string | undefined
   readonly userAgent: string | undefined
   readonly requestId: string | undefined
-  /** Plain values that help a reader: names, roles, scopes. Never a secret. */
+  /** Names, roles, scopes and similar values. Never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 }
 
@@ -21,6 +21,6 @@ export interface AuditActor {
   readonly kind: 'key' | 'token' | 'session' | 'command_line' | 'system'
   /** Of the key, the device or the user; undefined for the command line and the system. */
   readonly id: string | undefined
-  /** A label as of then: the e-mail address, the key's name. */
+  /** Label at that time: the e-mail address, the name of the key. */
   readonly name: string | undefined
 }

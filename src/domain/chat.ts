@@ -1,8 +1,6 @@
 /**
- * What a chat completion is, independent of any provider: the request a client made, the events of an answer.
- *
- * Messages, tools and response formats keep the shape of the OpenAI chat-completions API, the field's common
- * language, so that the commonest route copies nothing. Everything else has our names.
+ * Chat completions, independent of providers: the request of a client, the events of an answer. Messages, tools and response
+ * formats keep the shape of the OpenAI chat-completions API, so that the most common route copies nothing.
  */
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
@@ -41,7 +39,7 @@ export interface ToolCall {
   readonly custom?: true
 }
 
-/** One message of the conversation. Fields that are not listed are kept as the client sent them. */
+/** One message of the conversation. Other fields stay as the client sent them. */
 export interface ChatMessage {
   readonly role: Role
   readonly content?: string | null | readonly ContentPart[]
@@ -50,7 +48,7 @@ export interface ChatMessage {
   readonly tool_call_id?: string
   readonly refusal?: string | null
   readonly reasoning_content?: string | null
-  /** What a provider needs back with the next request, by protocol id; clients echo it unchanged or drop it. */
+  /** Data that a provider needs with the next request, by protocol ID; clients return it unchanged or drop it. */
   readonly provider_context?: Readonly<Record<string, unknown>>
 }
 
@@ -63,19 +61,19 @@ export interface Tool {
     readonly parameters?: Readonly<Record<string, unknown>>
     readonly strict?: boolean | null
   }
-  /** A custom tool: its input is free text, or text of a grammar (`format`), in place of JSON arguments. */
+  /** A custom tool: its input is free text, or text of a grammar (`format`), instead of JSON arguments. */
   readonly custom?: { readonly format?: unknown }
 }
 
 /** A tool that runs at the provider: web search, code execution, … */
 export interface ServerTool {
-  /** In prices: `web_search`, … */
+  /** Name in prices: `web_search`, … */
   readonly name: string
-  /** Where the request has it: `tools[2]`, or `tools[2].type`. */
+  /** Path in the request: `tools[2]`, or `tools[2].type`. */
   readonly param: string
   /** As the client wrote it. */
   readonly wire: Readonly<Record<string, unknown>>
-  /** Of one call, where the client limits them. */
+  /** Limit of one call, if the client sets one. */
   readonly maxUses?: number
 }
 
@@ -104,7 +102,7 @@ export type ResponseFormat =
 
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-/** A validated request. Absent means that the client did not say. */
+/** A validated request. Absent: not in the request. */
 export interface ChatRequest {
   /** The model ID as the client wrote it. */
   readonly model: string
@@ -112,9 +110,9 @@ export interface ChatRequest {
   readonly stream: boolean
   /** `stream_options.include_usage`. */
   readonly includeUsage: boolean
-  /** `stream_options.include_obfuscation: false`: no padding is wanted of the provider. */
+  /** `stream_options.include_obfuscation: false`: the provider should not pad chunks. */
   readonly plainChunks?: boolean
-  /** Parameters that nothing is done with, for `x-turnpike-warnings`. */
+  /** Ignored parameters, for `x-turnpike-warnings`. */
   readonly unheeded?: readonly string[]
   /** 1 to 16. */
   readonly n: number
@@ -142,17 +140,17 @@ export interface ChatRequest {
   readonly store?: boolean
   readonly prediction?: unknown
   readonly modalities?: readonly string[]
-  /** The request was made with `functions`, the older form of `tools`: the answer has `function_call`. */
+  /** The request has `functions`, the older form of `tools`: the answer has `function_call`. */
   readonly legacyFunctions?: boolean
-  /** Every other top-level field, under its own name. Passed on to OpenAI-compatible providers only. */
+  /** All other top-level fields. Forwarded to OpenAI-compatible providers only. */
   readonly extra: Readonly<Record<string, unknown>>
 }
 
-/** Nothing else ever leaves the gateway. */
+/** The finish reasons that clients receive. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
- * A snapshot of the whole call so far: a later one replaces an earlier one, field by field. Absent is not zero.
+ * A snapshot of the call so far: a later one replaces an earlier one, field by field. Absent is not zero.
  * `promptTokens` includes cached, written and audio ones, `completionTokens` reasoning, audio and images, for every
  * provider.
  */
@@ -212,7 +210,7 @@ export interface ToolCallEvent {
   /** Set on every fragment of a call of a custom tool, whose `arguments` are free text. */
   readonly custom?: true
 }
-/** Something of the message that we only carry: `annotations`, `audio`, a provider's context. Later ones replace. */
+/** A field of the message that the gateway only forwards: `annotations`, `audio`, a provider's context. Later ones replace. */
 export interface ExtensionEvent {
   readonly type: 'extension'
   readonly index: number
@@ -223,9 +221,9 @@ export interface FinishEvent {
   readonly type: 'finish'
   readonly index: number
   readonly reason: FinishReason
-  /** The provider's own word. */
+  /** The provider's own term. */
   readonly raw: string
-  /** The provider sent `content: null`, where it sends content at all: the client gets the same. */
+  /** The provider sent `content: null`, which the client gets, too. */
   readonly contentIsNull?: boolean
 }
 export interface UsageEvent {

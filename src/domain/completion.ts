@@ -5,20 +5,20 @@ import type { NanoUsd } from './money.ts'
 import type { UsageDetail } from './price/price.ts'
 
 /**
- * `completed`: the client got a whole answer. `failed`: nothing was generated for it. `incomplete`: the provider
- * broke off. `client_left`: the client did.
+ * `completed`: the client got a complete answer. `failed`: nothing was generated for it. `incomplete`: the provider broke off.
+ * `client_left`: the client disconnected.
  */
 export type CompletionStatus = 'completed' | 'failed' | 'client_left' | 'incomplete'
 
 /**
- * Whether the provider counted the tokens or we did. `bounded`: the provider reported what cannot be, and the nearest
- * possible figures are charged.
+ * Who counted the tokens: the provider, or the gateway by estimate. `bounded`: the provider reported impossible usage, and the
+ * nearest possible figures are charged.
  */
 export type UsageSource = 'provider' | 'estimated' | 'bounded'
 
 /**
- * What became of one call to a provider: `answered`, or why another was tried. `abandoned`: the client left, or the
- * gateway ended the request.
+ * Outcome of one call to a provider: `answered`, or the reason for the next attempt. `abandoned`: the client disconnected, or
+ * the gateway ended the request.
  */
 export type AttemptOutcome =
   | 'answered'
@@ -32,14 +32,14 @@ export type AttemptOutcome =
   | 'failed'
   | 'cut'
 
-/** One call of a request, in the order they were made. */
+/** One call to a provider. */
 export interface AttemptNote {
-  /** The operator's name for the provider. */
+  /** Configured name of the provider. */
   readonly provider: string
   /** The provider's own name of the model. */
   readonly model: string
   readonly outcome: AttemptOutcome
-  /** HTTP status of the provider's answer; 0 where there was none. */
+  /** HTTP status of the provider; 0: no response. */
   readonly status: number
   /** Milliseconds since the request's arrival. */
   readonly startedMs: number
@@ -47,7 +47,7 @@ export interface AttemptNote {
   readonly durationMs: number
 }
 
-/** The one row that every completion that reached a provider leaves behind. */
+/** The record of a completion that reached a provider. */
 export interface CompletionRecord {
   readonly id: CompletionId
   readonly accountId: AccountId
@@ -67,10 +67,10 @@ export interface CompletionRecord {
   readonly usageDetail?: UsageDetail | undefined
   /** What is charged. */
   readonly costNanoUsd: NanoUsd
-  /** What its tokens cost beyond that, because the account's overrun cap was reached. Set by the ledger. */
+  /** Cost beyond the charge, above the overrun cap of the account. Set by the ledger. */
   readonly unbilledNanoUsd?: NanoUsd | undefined
   readonly priceVersion: string
-  /** What of the price applied, see `priceUsage`; absent: the price itself. */
+  /** The rule of the price that applied, see `priceUsage`; absent: the price itself. */
   readonly priceRule?: string | undefined
   readonly usageSource: UsageSource
   /** Unix milliseconds. */
@@ -80,14 +80,14 @@ export interface CompletionRecord {
   readonly firstByteMs: number | undefined
   /** Calls made to providers. */
   readonly attempts: number
-  /** What became of each, where there was more than one, or one that did not answer; the newest 10. */
+  /** Outcomes, if there was more than one call, or a failed one; the latest 10. */
   readonly attemptLog: readonly AttemptNote[] | undefined
   readonly clientRequestId: string | undefined
 }
 
 /** The newest ones. */
 const MAX_NOTES = 10
-/** Of a provider or a model: the configuration sets its names no limit. */
+/** Of a provider or model, whose names the configuration does not limit. */
 const MAX_NAME_LENGTH = 200
 
 export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
@@ -101,12 +101,12 @@ export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNo
   }))
 }
 
-/** JSON, as it is in the database. */
+/** Renders the JSON for the database. */
 export function attemptLogText(log: readonly AttemptNote[] | undefined): string | undefined {
   return log === undefined ? undefined : JSON.stringify(boundedAttempts(log))
 }
 
-/** @returns undefined for null, and for what `attemptLogText` has not written. */
+/** @returns Undefined for null and invalid text. */
 export function parseAttemptLog(text: string | null): readonly AttemptNote[] | undefined {
   const list = text === null ? undefined : parseJson(text)
   if (!Array.isArray(list) || !list.every(isRecord)) return undefined
@@ -114,16 +114,15 @@ export function parseAttemptLog(text: string | null): readonly AttemptNote[] | u
 }
 
 /**
- * What the data plane publishes: names of `node:diagnostics_channel` channels, and their messages.
- * The data plane knows no log, no metric and no trace.
+ * The `node:diagnostics_channel` on which the data plane publishes completions; it knows no log, metrics or traces.
  */
 export const COMPLETION_CHANNEL = 'turnpike:completion'
 
 export interface CompletionSignal {
   readonly record: CompletionRecord
-  /** Milliseconds that were ours, not the provider's, until the first byte; undefined where nothing was answered. */
+  /** Milliseconds of the gateway itself until the first byte; undefined without an answer. */
   readonly overheadMs: number | undefined
-  /** What the provider reported, where that was outside what can have been used; undefined otherwise. */
+  /** Usage that the provider reported, if it is outside the possible range. */
   readonly reported?: ReportedTotals | undefined
 }
 
@@ -138,4 +137,21 @@ export interface LastAudit {
   readonly findings: number
   /** Unix milliseconds. */
   readonly endedAt: number
+}
+
+/**
+ * The connection of a client, as the data plane uses it. Methods, no getters: an object literal with a getter has a hidden
+ * class of its own, which keeps the object alive until the next full garbage collection.
+ */
+export interface ClientConnection {
+  /** Calls the listener once when the client disconnects before the end of its answer; at once if it already has. */
+  onLeave(listener: () => void): void
+  /** Whether the head of an event stream was sent, so that errors must be reported in the stream. */
+  streaming(): boolean
+  /** Announces an event stream. Its head waits for the first write or 10 s of silence; then a comment fills each 10 s of silence. */
+  expectStream(headers: () => Record<string, string>): void
+  /** @returns A promise to await where the client reads more slowly than this writes, else undefined. */
+  write(text: string): Promise<void> | undefined
+  endStream(): void
+  sendJson(body: string, headers: Record<string, string>): void
 }

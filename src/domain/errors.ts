@@ -1,6 +1,6 @@
 /**
- * Every error a client can see: one class, one table. `docs/errors.md` is tested against the table.
- * Below it is the body of an error response, the same for all endpoints.
+ * All errors for clients: one class, one table, which a test compares with `docs/errors.md`, and the body of error responses
+ * of all endpoints.
  */
 
 const CATALOGUE = {
@@ -56,15 +56,15 @@ export type ErrorType = (typeof CATALOGUE)[ErrorCode]['type']
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The offending parameter as a path: `messages[2].role`. */
   readonly param?: string | undefined
-  /** How long to wait before a repeat makes sense. */
+  /** Wait before a retry. */
   readonly retryAfterMs?: number | undefined
-  /** Its status, type and retryability are those of this code. */
+  /** Code that determines status, type and retryability. */
   readonly as?: ErrorCode | undefined
-  /** Fields of the body beside the usual ones: plain JSON values. */
+  /** Additional fields of the body. */
   readonly details?: Readonly<Record<string, string | number | null>> | undefined
-  /** False: no retry helps, whatever the code implies. */
+  /** Overrides the retryability of the code. */
   readonly retryable?: boolean | undefined
-  /** Response headers that belong to this error beside the usual ones. */
+  /** Additional response headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
@@ -99,13 +99,13 @@ export class GatewayError extends Error {
   get retryable(): boolean {
     return this.#retryable ?? CATALOGUE[this.#as].retryable
   }
-  /** A copy with other options; those that `options` does not name stay as they are. */
+  /** Returns a copy with some options replaced. */
   with(options: GatewayErrorOptions): GatewayError {
     const { code, message, cause, param, retryAfterMs, details, headers } = this
     const own = { cause, param, retryAfterMs, details, headers, as: this.#as, retryable: this.#retryable }
     return new GatewayError(code, message, { ...own, ...options })
   }
-  /** The error that a client may see: a `GatewayError` as it is, anything else as `internal_error`. */
+  /** Returns the error for the client: a `GatewayError` unchanged, anything else as `internal_error`. */
   static from(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
     return new GatewayError('internal_error', 'Something went wrong on our side.', { cause: error })
@@ -121,8 +121,8 @@ const MIN_WAIT_SECONDS = 1
 const MAX_WAIT_SECONDS = 60
 
 /**
- * Whole seconds, 1 to 60, that a 429 or 503 asks the client to wait, in the `retry-after` header and in the body alike;
- * 1 when the error does not know. Undefined for every other status.
+ * Returns the wait of a 429 or 503 in whole seconds, 1 to 60, for the `retry-after` header and the body; 1 if the error has
+ * none. Undefined for other statuses.
  */
 export function retryAfterSeconds(error: GatewayError): number | undefined {
   if (error.status !== 429 && error.status !== 503) return undefined
@@ -131,8 +131,8 @@ export function retryAfterSeconds(error: GatewayError): number | undefined {
 }
 
 /**
- * `{"error":{type, message, code, param?, retry_after?, request_id}}` and the error's own details, as JSON text. Where a repeat may help after a wait, the message
- * says "try again in N s", which some clients read instead of the header.
+ * Renders `{"error":{type, message, code, param?, retry_after?, request_id}}` with the details of the error. The message of a
+ * retryable error ends in "try again in N s", which some clients parse instead of the header.
  */
 export function renderErrorBody(error: GatewayError, requestId: string): string {
   const seconds = retryAfterSeconds(error)
@@ -149,10 +149,10 @@ export function renderErrorBody(error: GatewayError, requestId: string): string 
   })
 }
 
-/** Keys, tokens and links of ours, cut off ones, too, and signed tokens. */
+/** Keys, tokens and links of Turnpike, also truncated ones, and signed tokens. */
 const SECRETS = /(?<![A-Za-z])tp[a-z]?_[0-9A-Za-z]{16,}|eyJ[\w-]{10,}(\.[\w-]*)*/g
 
-/** Errors quote what a client sent, and end in its logs: keys among it must not. */
+/** Redacts keys: errors quote requests, and clients log errors. */
 function withoutSecrets(text: string): string {
   return text.replaceAll(SECRETS, '[redacted]')
 }

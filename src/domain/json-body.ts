@@ -1,4 +1,4 @@
-/** What a body must be before anyone looks at its fields: JSON, an object, of sane size and depth, with no poisoned names. */
+/** Checks request bodies before their fields: JSON objects within limits of size and depth, without prototype pollution. */
 
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../lib/json.ts'
@@ -11,15 +11,15 @@ export const MAX_BODY_DEPTH = 64
 export const MAX_ARRAY_ITEMS = 10_000
 /** Objects, arrays, strings, numbers, booleans and nulls. */
 export const MAX_BODY_VALUES = 200_000
-/** Different ones; a parser takes much longer for a new name than for one that it has seen. */
+/** Distinct names; a parser takes much longer for a new name than for a known one. */
 export const MAX_FIELD_NAMES = 20_000
 
 const LIMITS = { depth: MAX_BODY_DEPTH, arrayItems: MAX_ARRAY_ITEMS, values: MAX_BODY_VALUES }
 const SHOWN_CHARACTERS = 200
 
 /**
- * Checks the limits of a body before anything is built of it: depth, array items, values, field names, and names that
- * poison prototypes where objects are merged: `__proto__`, and a `constructor` with a `prototype`. Linear in its length.
+ * Checks a body before it is parsed: depth, array items, values, field names, and names that pollute prototypes when objects
+ * are merged (`__proto__`, and a `constructor` with a `prototype`). Linear in its length.
  * @throws GatewayError `invalid_value`.
  */
 export function checkJsonBytes(bytes: Buffer): JsonSize {
@@ -37,7 +37,7 @@ const MESSAGES: Readonly<Record<JsonExcess, string>> = {
   'constructor.prototype': 'The request body has a field named `constructor.prototype`, which is not allowed.',
 }
 
-/** Names are compared as they are spelled: with escapes one name may count twice. */
+/** Compares names as spelled: one name with different escapes counts twice. */
 function checkNames(bytes: Buffer): void {
   const names = new Set<string>()
   scanJson(bytes, LIMITS, (start, end) => {
@@ -47,10 +47,10 @@ function checkNames(bytes: Buffer): void {
   })
 }
 
-/** Bodies up to here are too short to exceed any limit but that of depth. */
+/** Shorter bodies can exceed the limit of depth only. */
 const SHORT_CHARACTERS = 16 * 1024
 
-/** `checkJsonBytes` and `parseJsonBody` in one: a short body without suspicious text need not be scanned. */
+/** Combines `checkJsonBytes` and `parseJsonBody`; does not scan short bodies without suspicious text. */
 export function parseCheckedBody(bytes: Buffer): unknown {
   const text = bytes.toString('utf8')
   if (!isHarmless(text)) checkJsonBytes(bytes)
@@ -73,7 +73,7 @@ function occurrences(text: string, character: string): number {
   return count
 }
 
-/** The object in a request's body. Throws `invalid_json`, or `invalid_type` for JSON that is no object. */
+/** Parses the object in a body. Throws `invalid_json`, or `invalid_type` for other JSON. */
 export function parseJsonBody(text: string): unknown {
   const body = parseJson(text)
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
@@ -90,7 +90,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** @param reason The message of the engine: with the position, or with the text around the fault. */
+/** @param reason Message of the engine, with the position of the error or the text around it. */
 function jsonFault(text: string, reason: string): string {
   if (text.trim() === '') return 'The request body is empty; send a JSON object.'
   if (/end of JSON input/.test(reason))
@@ -98,7 +98,7 @@ function jsonFault(text: string, reason: string): string {
   return `The request body is not valid JSON: ${reason.slice(0, SHOWN_CHARACTERS)}`
 }
 
-/** Figures that take long to find out, in proportion to the body's length. */
+/** Results whose computation takes time in proportion to the length of the body. */
 export interface BodyFindings {
   /** Length of the body. */
   readonly bytes: number
@@ -109,7 +109,7 @@ export interface BodyFindings {
 }
 
 export interface ParsedBody {
-  /** What `parseJsonBody` gives. */
+  /** Result of `parseJsonBody`. */
   readonly body: unknown
   readonly findings: BodyFindings
 }
@@ -130,17 +130,15 @@ export interface LargeBody {
 /** Rejects with `GatewayError`: that of `checkJsonBytes` and `parseJsonBody`, `client_left`, or `overloaded`. */
 export type ParseLargeBody = (body: LargeBody) => Promise<ParsedBody>
 
-/** Of what a key was used for: the endpoint, and the body as JSON, however it is spelled. */
+/** Fingerprint of an idempotent request: endpoint and canonical body. */
 export function fingerprintOf({ endpoint, body }: Pick<IdempotentRequest, 'endpoint' | 'body'>): Uint8Array {
   return createHash('sha256').update(endpoint).update('\n').update(canonicalJson(body)).digest()
 }
 
-/**
- * Measures JSON text as bytes, in one linear pass that builds nothing: how many values and field names it has, how deep
- * it is nested, how long its arrays are. It stops at the first limit that is exceeded.
- *
- * It is no validator. Of valid JSON the figures are exact; of other text they are at least those of the part that a parser
- * reads before it finds the fault, which is all that a limit on the parser's work needs.
+/*
+ * Measures JSON bytes in one linear pass without allocation: values, field names, depth, lengths of arrays. It stops at the
+ * first exceeded limit. It does not validate: for invalid JSON the figures are at least those of the part before the error,
+ * which suffices to limit the work of the parser.
  */
 
 export interface JsonLimits {
@@ -152,15 +150,15 @@ export interface JsonLimits {
 }
 
 export interface JsonSize {
-  /** At least: values after the excess are not counted. */
+  /** Lower bound where a limit is exceeded. */
   readonly values: number
-  /** Field names, each time that they occur. */
+  /** Occurrences of field names. */
   readonly names: number
   /** Undefined: within the limits. */
   readonly excess: JsonExcess | undefined
 }
 
-/** A limit that is exceeded, or a field name that poisons prototypes where objects are merged. */
+/** An exceeded limit, or a field name that pollutes prototypes. */
 export type JsonExcess = 'depth' | 'arrayItems' | 'values' | '__proto__' | 'constructor.prototype'
 
 const QUOTE = 0x22
@@ -172,9 +170,9 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Strings longer than this are searched by the system, which is faster for long and slower for short ones. */
+/** Longer strings are searched with `indexOf`, which is faster for long and slower for short ones. */
 const SHORT_STRING = 64
-/** Longest spelling of a name that is looked for: every character as `\u0000`. */
+/** Longest spelling of a hostile name: every character as `\u0000`. */
 const LONGEST_SPELLING = 6 * 'constructor'.length
 
 interface Scan {
@@ -197,7 +195,7 @@ const OBJECT = -1
 /** An object that is the value of a field named `constructor`. */
 const CONSTRUCTOR = -2
 
-/** @param onName Told the bytes of each field name, without its quotes. */
+/** @param onName Called with the position of each field name, without its quotes. */
 export function scanJson(bytes: Buffer, limits: JsonLimits, onName?: (start: number, end: number) => void): JsonSize {
   const open = new Int32Array(limits.depth + 1)
   const scan: Scan = {
@@ -312,7 +310,7 @@ function scalarEnd(bytes: Buffer, start: number): number {
 
 const LENGTHS: ReadonlySet<number> = new Set(['__proto__', 'prototype', 'constructor'].map(({ length }) => length))
 
-/** The name, however it is spelled, where it may be one of those that are looked for. */
+/** Decodes a name that may be hostile. */
 function hostileName(bytes: Buffer, start: number, end: number): string | undefined {
   const length = end - start
   if (LENGTHS.has(length)) {
@@ -327,6 +325,6 @@ function decoded(bytes: Buffer, start: number, end: number): string | undefined 
   try {
     return JSON.parse(bytes.toString('latin1', start - 1, end + 1)) as string
   } catch {
-    return undefined // no string: the parser says so
+    return undefined // the parser reports it
   }
 }

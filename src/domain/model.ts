@@ -118,3 +118,13 @@ function unpricedFrom(periods: readonly PricePeriod[], now: number): number {
 export function priceEndText({ model, endsAt, hasEnded }: PriceEnd): string {
   return `${model} ${hasEnded ? 'ended' : 'ends'} on ${new Date(endsAt - 1).toISOString().slice(0, 10)}`
 }
+
+/** The models that clients can use. */
+export interface ModelBook {
+  /** By ID or alias, at its current price. */
+  find(id: string): Model | undefined
+  /** Returns the `count` nearest IDs, nearest first, for error messages. */
+  nearest(id: string, count: number): readonly string[]
+  /** With aliases, each after its model; at current prices. */
+  readonly all: readonly Model[]
+}

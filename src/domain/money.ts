@@ -1,6 +1,6 @@
 /**
  * Money is exact: rates are micro-dollars per million tokens, amounts nano-dollars (10⁻⁹ USD), both integers.
- * Nothing here is floating point except what JSON is finally given.
+ * Only numbers for JSON are floating point.
  */
 
 /** Nano-dollars. */
@@ -21,9 +21,8 @@ const NANO_DECIMALS = 9
 const PLAIN_FROM = 1e-6
 
 /**
- * Nano-dollars of a decimal amount of dollars, exact as written: 0.1 → 100000000. A number is taken as it is printed,
- * which is how JSON had it.
- * @returns undefined for more than 9 decimals, for ten billion and more, for negative amounts, and for what is no number.
+ * Nano-dollars of a decimal amount of dollars, exact as written: 0.1 → 100000000. Numbers are read as printed, as in JSON.
+ * @returns Undefined for more than 9 decimals, ten billion and more, negative amounts, and text that is not a number.
  */
 export function parseNanoUsd(usd: number | string): NanoUsd | undefined {
   const isTiny = typeof usd === 'number' && usd < PLAIN_FROM

@@ -15,7 +15,7 @@ export interface DeploymentStatus {
   readonly failures: number
   /** Calls in flight. */
   readonly inFlight: number
-  /** Smoothed milliseconds to the first event of streams, and to the end of whole answers; undefined before the first. */
+  /** Smoothed milliseconds to the first event of streams, and to the end of complete answers; undefined before the first. */
   readonly firstEventMs: number | undefined
   readonly wholeAnswerMs: number | undefined
   /** Since the start of the process: calls, and those that ended in a failure that counts for the breaker. */
@@ -43,29 +43,29 @@ export interface ProviderStatus {
   /** Requests that wait for capacity. */
   readonly queued: number
   readonly credentials: readonly CredentialStatus[]
-  /** Those that were called since the start of the process. */
+  /** Called since the start of the process. */
   readonly deployments: readonly DeploymentStatus[]
   /**
-   * What attempts cost that ended before their first event, which no client is charged for; since the start of the process.
-   * An estimate: the prompt, and hidden reasoning by the time it took.
+   * Estimated cost of attempts that ended before their first event, which no client is charged for, since the start of the
+   * process: the prompt, and hidden reasoning by its duration.
    */
   readonly unbilledNanoUsd: NanoUsd
 }
 
-/** What a trial call to a provider came to: for the doctor of the command line, and for operators who test one. */
+/** Result of a test call to a provider, for `turnpike doctor` and operators. */
 export type ProviderProbe =
   /** The provider is built in: there is no server to call. */
   | { readonly kind: 'built_in' }
-  /** Nothing was sent: it has no key, and `variable` of the environment would have been one. */
+  /** Nothing was sent: no key is set; the environment variable `variable` would set one. */
   | { readonly kind: 'no_key'; readonly variable: string }
-  /** Nothing was sent: the machine, a file or a token service gave no credential. */
+  /** Nothing was sent: neither machine, file nor token service provided a credential. */
   | { readonly kind: 'no_credential' }
   /**
-   * `answered`: somebody is there, and did not refuse the key. `refused`: not with this key. `limited`: not now.
-   * `failing`: something is wrong on its side.
+   * `answered`: it did not reject the key. `refused`: it rejected the key. `limited`: it limits requests. `failing`: it
+   * responded with a server error.
    */
   | { readonly kind: 'answered' | 'refused' | 'limited' | 'failing'; readonly status: number }
   /** No answer in time. */
   | { readonly kind: 'silent' }
-  /** @property reason In one word, without anything of the call: `ECONNREFUSED`. */
+  /** @property reason An error code such as `ECONNREFUSED`. */
   | { readonly kind: 'unreachable'; readonly reason: string }

@@ -7,19 +7,13 @@ import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { LimitStates } from '../domain/limits.ts'
-import type { Model } from '../domain/model.ts'
+import type { ModelBook } from '../domain/model.ts'
 import type { Health } from './routing/health.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
 import type { CountedUsage } from './usage/measure.ts'
 
-/** The models as they are now; replaced as a whole on reload. */
-export interface ModelBook {
-  /** By ID or alias. */
-  find(id: string): Model | undefined
-  /** The `count` nearest IDs, nearest first, for error messages. */
-  nearest(id: string, count: number): readonly string[]
-  readonly all: readonly Model[]
-}
+export type { ClientConnection } from '../domain/completion.ts'
+export type { ModelBook } from '../domain/model.ts'
 
 export interface Admission extends LimitStates {
   /** Nothing runs for the request any more; only the first call counts. */
@@ -57,24 +51,4 @@ export interface GatewayPorts {
   readonly clock: () => number
   /** Between 0 and 1. */
   readonly random: () => number
-}
-
-/**
- * What the data plane needs of the connection to a client; `http/` gives it. Methods and no getters: an object literal
- * with a getter gets a hidden class of its own, which lives, with all that hangs on it, until the next full collection.
- */
-export interface ClientConnection {
-  /** Called once when the client goes away before its answer is whole; at once if it already has. */
-  onLeave(listener: () => void): void
-  /** Whether the head of an event stream is out, so that errors must be reported in the stream. */
-  streaming(): boolean
-  /**
-   * An event stream is to come. Its head waits for the first write or for 10 s of silence, and from then on every
-   * silence of 10 s is filled with a comment.
-   */
-  expectStream(headers: () => Record<string, string>): void
-  /** @returns undefined, or a promise to be awaited because the client reads more slowly than we write. */
-  write(text: string): Promise<void> | undefined
-  endStream(): void
-  sendJson(body: string, headers: Record<string, string>): void
 }

@@ -53,7 +53,8 @@ export function acceptJsonBodies(app: FastifyInstance, reading: BodyReading | un
     const unsupported = unsupportedEncoding(request)
     if (unsupported !== undefined) return void done(unsupported)
     const limit = request.routeOptions.config.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES
-    const input: BodyInput = { request: request.raw, payload, limit, reserve: reserverOf(request, reading) }
+    const reserve = reading && ((bytes: number) => reading.budget.reserve(ownerOf(request), bytes))
+    const input: BodyInput = { request: request.raw, payload, limit, reserve }
     readBody(input, (error, bytes, reservation) => {
       request.entry?.read()
       const end = (fault: Error | null, body?: unknown): void => {
@@ -74,10 +75,6 @@ function unsupportedEncoding({ headers }: FastifyRequest): GatewayError | undefi
   const encoding = headers['content-encoding']
   if (encoding === undefined || encoding === 'identity') return undefined
   return new GatewayError('unsupported_media_type', 'Compressed request bodies are not accepted.')
-}
-
-function reserverOf(request: FastifyRequest, reading: BodyReading | undefined): BodyInput['reserve'] {
-  return reading && ((bytes) => reading.budget.reserve(ownerOf(request), bytes))
 }
 
 function ownerOf({ caller, ip }: FastifyRequest): BodyOwner {

@@ -59,7 +59,8 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     reply.header('x-request-id', request.id)
     if (draining()) {
       reply.header('connection', 'close')
-      if (!PROBES.has(pathOf(request.url)) && !isInternal(request.routeOptions.url)) {
+      // Other processes have already admitted the requests of internal routes.
+      if (!PROBES.has(pathOf(request.url)) && request.routeOptions.url?.startsWith('/internal/') !== true) {
         return done(new GatewayError('shutting_down', SHUTTING_DOWN))
       }
     }
@@ -94,11 +95,6 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 const OVERLOADED = new GatewayError('overloaded', 'The gateway is overloaded.', {
   retryAfterMs: 2_000,
 })
-
-/** Requests of another process of the installation, which admitted them. */
-function isInternal(route: string | undefined): boolean {
-  return route?.startsWith('/internal/') === true
-}
 
 /** Whether overload rejects a route: the API except for operators. @param route As registered. */
 function isShed(route: string | undefined): boolean {

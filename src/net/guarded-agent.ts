@@ -115,6 +115,8 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   })
 }
 
+const FORM = 'The target is not https on an allowed port.'
+
 function guardedConnector(options: GuardedAgentOptions): buildConnector.connector {
   const resolve = options.resolve ?? usualResolver(options)
   const connectors = {
@@ -124,14 +126,10 @@ function guardedConnector(options: GuardedAgentOptions): buildConnector.connecto
   }
   return (target, callback) => {
     const reach = reachOf(target, options)
-    const refusal = reach === undefined ? formRefusal() : literalRefusal(target.hostname, reach)
+    const refusal = reach === undefined ? new TargetRefusedError(FORM) : literalRefusal(target.hostname, reach)
     if (reach !== undefined && refusal === undefined) connectors[reach](target, callback)
     else process.nextTick(callback, refusal, null) // asynchronously, like a failed connection
   }
-}
-
-function formRefusal(): TargetRefusedError {
-  return new TargetRefusedError('The target is not https on a port that is allowed.')
 }
 
 /** Node.js does not call `lookup` for literal addresses. */

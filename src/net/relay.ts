@@ -4,6 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, type Dispatcher, request } from 'undici'
+import type { ClientConnection } from '../domain/completion.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { AccountId } from '../domain/ids.ts'
 
@@ -72,11 +73,7 @@ export interface RelayClient {
   close(): Promise<void>
 }
 
-interface RelayTarget {
-  expectStream(headers: () => Record<string, string>): void
-  write(text: string): Promise<void> | undefined
-  endStream(): void
-}
+type RelayTarget = Pick<ClientConnection, 'expectStream' | 'write' | 'endStream'>
 
 export function createRelayClient(input: RelayClientInput): RelayClient {
   // A new connection for each request: the other process may close an idle one at the moment of its use.
@@ -117,7 +114,10 @@ async function requestStream(
   const { statusCode: status, headers, body } = response
   if (headers[RELAY_HEADER] === 'answer') {
     if (status === 200) return await relayEvents(response, ask, client)
-    return { kind: 'answer', answer: { status, headers: answerHeaders(headers), body: await errorText(body) } }
+    return {
+      kind: 'answer',
+      answer: { status, headers: answerHeaders(headers), body: (await body.text()).slice(0, MAX_ERROR_BYTES) },
+    }
   }
   await body.dump()
   if (status === UNKNOWN_STREAM) return { kind: 'unknown' }
@@ -150,11 +150,6 @@ async function relayEvents(
   }
   client.endStream()
   return { kind: 'whole' }
-}
-
-async function errorText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const text = await body.text()
-  return text.slice(0, MAX_ERROR_BYTES)
 }
 
 /** A process that refuses connections is gone, unless the database shows that it stopped accepting them. */

@@ -22,8 +22,16 @@ export const UNKNOWN_MEDIA: Media = { kind: 'unknown' }
 /** Measures a part of a message; undefined for text. */
 export function mediaOf(part: ContentPart): Media | undefined {
   if (part.type === 'image_url') return ofImageUrl(part.image_url.url, part.image_url.detail ?? 'auto')
-  if (part.type === 'file') return ofFile(part.file)
-  return part.type === 'input_audio' ? ofAudio(part.input_audio) : undefined
+  if (part.type === 'file') {
+    const data = part.file.file_data === undefined ? undefined : dataOf(part.file.file_data)
+    return data === undefined ? UNKNOWN_MEDIA : ofData(data)
+  }
+  if (part.type !== 'input_audio') return undefined
+  const { data, format } = part.input_audio
+  return {
+    kind: 'audio',
+    seconds: audioSeconds(Buffer.from(data.slice(0, 64), 'base64'), format, (data.length * 3) / 4),
+  }
 }
 
 /** URLs of other files than images. */
@@ -40,16 +48,6 @@ function ofImageUrl(url: string, detail: Detail): Media {
 
 function sizeOf(data: Data): ImageSize | undefined {
   return imageSize(bytesOf(data, 48)) ?? (data.isBase64 ? imageSize(bytesOf(data, IMAGE_HEAD_BYTES)) : undefined)
-}
-
-function ofFile({ file_data: url }: Extract<ContentPart, { type: 'file' }>['file']): Media {
-  const data = url === undefined ? undefined : dataOf(url)
-  return data === undefined ? UNKNOWN_MEDIA : ofData(data)
-}
-
-function ofAudio({ data, format }: Extract<ContentPart, { type: 'input_audio' }>['input_audio']): Media {
-  const head = Buffer.from(data.slice(0, 64), 'base64')
-  return { kind: 'audio', seconds: audioSeconds(head, format, (data.length * 3) / 4) }
 }
 
 /** Content of a `data:` URL, not decoded. */

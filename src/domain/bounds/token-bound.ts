@@ -1,12 +1,10 @@
 /**
- * The most tokens that a text can be, without a tokenizer: one pass over the text, in time that grows with its length
- * alone, whatever is in it. It must not know requests, models or prices.
+ * Upper bound of the tokens of a text without a tokenizer, in one linear pass. It must not know requests, models or prices.
  *
- * Tokenizers are taken together: what is one token in every vocabulary that was looked at counts as one; everything else
- * counts as the longest row of tokens that none of them would join. Two neighbouring tokens are never one entry of the
- * vocabulary, or the tokenizer had joined them: where all pairs of letters are known, a run of letters has at most two
- * tokens in three letters. What is not in the measured classes counts as a token a byte, which is the most that a
- * tokenizer with byte fallback makes of it.
+ * The bound covers all tokenizers: a text that is one token in every examined vocabulary counts as one; other text counts as
+ * the longest sequence of tokens that no tokenizer would join. Two neighboring tokens are never one entry of the vocabulary,
+ * or the tokenizer would have joined them: where all pairs of letters are known, a run of letters has at most two tokens in
+ * three letters. Characters outside of the measured classes count as a token a byte, the maximum with byte fallback.
  */
 import { createLruCache, memoize } from '../../lib/collections.ts'
 import { EXPANDING, PAIRS, SINGLES, TRIPLES, WORDS } from './token-vocabulary.ts'
@@ -18,7 +16,7 @@ const MARK = 4
 const SPACE = 5
 const BREAK = 6
 const CONTROL = 7
-/** Above it: so many tokens. */
+/** Values above it: the number of tokens. */
 const BEYOND = 8
 const SURROGATE = 255
 
@@ -34,24 +32,24 @@ const TRIPLE = tripleTable()
 
 const WORD_SLOTS = 1 << 14
 const WORD_HASH = new Int32Array(WORD_SLOTS)
-/** Where the word's letters are, its length and its tokens without a space before it; 0: the slot is empty. */
+/** Offset of the letters, length, and tokens without a preceding space; 0: empty. */
 const WORD_ENTRY = new Int32Array(WORD_SLOTS)
 const WORD_LETTERS = fillWords()
 
-/** System prompts and earlier messages of a conversation come again with every request. Longer texts are not kept. */
-const REMEMBERED_TEXTS = 1000
-const LONGEST_REMEMBERED = 4096
-/** Below it, to look a text up takes as long as to measure it. */
-const SHORTEST_REMEMBERED = 32
-const remembered = createLruCache<number>(REMEMBERED_TEXTS)
+/** System prompts and earlier messages recur with every request. */
+const CACHED_TEXTS = 1000
+const LONGEST_CACHED = 4096
+/** For shorter texts a lookup takes as long as the measurement. */
+const SHORTEST_CACHED = 32
+const cached = createLruCache<number>(CACHED_TEXTS)
 
 /** An upper bound of the tokens of `text`. */
 export function textTokenBound(text: string): number {
-  if (text.length < SHORTEST_REMEMBERED || text.length > LONGEST_REMEMBERED) return measure(text)
-  const known = remembered.get(text)
+  if (text.length < SHORTEST_CACHED || text.length > LONGEST_CACHED) return measure(text)
+  const known = cached.get(text)
   if (known !== undefined) return known
   const tokens = measure(text)
-  remembered.set(text, tokens)
+  cached.set(text, tokens)
   return tokens
 }
 
@@ -196,7 +194,7 @@ function tripleIndex(first: number, second: number, third: number): number {
   return ((first & 31) << 10) | ((second & 31) << 5) | (third & 31)
 }
 
-/** Four bytes; what normalization takes apart is more: notes of music, and letters in squares. */
+/** Four bytes, or more for characters that normalization decomposes: musical notes, and squared letters. */
 function astralTokens(high: number, low: number): number {
   if (high === 0xd834 && low >= 0xdd5e && low <= 0xddc0) return 12
   return high === 0xd83c && low >= 0xdd00 && low < 0xdf00 ? 6 : 4
@@ -257,13 +255,13 @@ function fillWords(): Uint8Array {
 }
 
 interface TokenFamily {
-  /** What the bound is multiplied by where the tokenizer is not one of those that were measured. */
+  /** Factor of the bound for tokenizers that were not measured. */
   readonly margin: number
-  /** Tokens of a request beside its text: templates, and instructions that the provider adds. */
+  /** Tokens of a request besides its text: templates, and instructions of the provider. */
   readonly request: number
   /** The tokenizer that counts exactly for it. */
   readonly exact: 'o200k_base' | undefined
-  /** Tokens that it makes of ordinary text for one of o200k: of recorded answers, which providers counted. */
+  /** Tokens of ordinary text for one token of o200k, by the provider's counts of recorded answers. */
   readonly perOwnToken: number
 }
 

@@ -3,7 +3,7 @@
  * Built at start and on reload, then only read; it knows no HTTP and no database.
  */
 import type { CatalogueDeployment, CatalogueEntry, CataloguePricing } from '../../../catalogue/entry.ts'
-import type { Capabilities, Capability, Deployment, Model, PricePeriod } from '../../domain/model.ts'
+import type { Capabilities, Capability, Deployment, Model, ModelBook, PricePeriod } from '../../domain/model.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { pricePeriods } from './price.ts'
 
@@ -23,15 +23,6 @@ export interface ModelBookInput {
   readonly providers: ReadonlySet<string>
   /** Unix milliseconds: which of several prices applies. */
   readonly now: () => number
-}
-
-export interface ModelBook {
-  /** By ID or alias, at the price of this moment. */
-  find(id: string): Model | undefined
-  /** The `count` nearest IDs, nearest first, for error messages. */
-  nearest(id: string, count: number): readonly string[]
-  /** Aliases too, each behind what it stands for; at the prices of this moment. */
-  readonly all: readonly Model[]
 }
 
 /** Throws when two entries of the file claim one name, or a price is not exact in micro-dollars. */

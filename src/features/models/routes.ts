@@ -10,13 +10,13 @@ import {
   deprecationHeaders,
   endingPrices,
   type Model,
+  type ModelBook,
   type PriceEnd,
 } from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
-import type { ModelBook } from './book.ts'
 import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
 
 /** Names that the three of the message are taken from. */
