@@ -151,7 +151,7 @@ test('unknown objects exit with 1, wrong usage with 2, each with one line that s
     [1, /Key key_x does not exist/, 'keys', 'revoke', 'key_x'],
     [1, /Account acc_x does not exist/, 'keys', 'create', '--name', 'x', '--account', 'acc_x'],
     [1, /Account acc_x does not exist/, 'accounts', 'set-plan', 'acc_x', 'free'],
-    [2, /no plan.*free, pro, unlimited/, 'accounts', 'create', '--name', 'x', '--plan', 'gold'],
+    [2, /does not exist.*free, pro, unlimited/, 'accounts', 'create', '--name', 'x', '--plan', 'gold'],
     [2, /unknown scope 'everything'\. Allowed: chat/, 'keys', 'create', '--name', 'x', '--scopes', 'everything'],
     [2, /--operator/, 'keys', 'create', '--name', 'x', '--scopes', 'operator'],
     [1, /Account acc_x does not exist/, 'accounts', 'set-overrun', 'acc_x', '1'],

@@ -16,78 +16,91 @@ export function wrongUsage(message: string): CommanderError {
   return new CommanderError(WRONG_USAGE_EXIT_CODE, 'turnpike.wrongUsage', message)
 }
 
-/** `a,b` → `['a', 'b']`; spaces around the parts do not matter. */
-export function parseList(text: string): string[] {
-  const parts = text.split(',').map((part) => part.trim())
-  if (parts.includes('')) throw new InvalidArgumentError('Allowed: comma-separated names.')
-  return parts
-}
+type Parser<Value> = (text: string) => Value
 
-export function parsePort(text: string): number {
-  const port = parseWholeNumber(text)
-  if (port > 65_535) throw new InvalidArgumentError('Allowed: 0 to 65535.')
-  return port
-}
-
-/** @returns A whole number, 0 or more. */
-export function parseWholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Allowed: a whole number.')
-  return Number(text)
-}
-
-/** @returns Dollars, 0 or more, as written with at most 6 decimals. */
-export function parseUsd(text: string): number {
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) {
-    throw new InvalidArgumentError('Allowed: dollars with at most 6 decimals, such as 12.50.')
-  }
-  return Number(text)
-}
-
-const MAX_AMOUNT = BigInt(MAX_ENTRY_USD) * 1_000_000_000n
-
-/** @returns Dollars as written, above zero, with at most 9 decimals. */
-export function parseAmount(text: string): NanoUsd {
-  const amount = parseNanoUsd(text)
-  if (amount !== undefined && amount > 0n && amount <= MAX_AMOUNT) return amount
-  throw new InvalidArgumentError(
-    `Allowed: dollars above 0, up to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 12.50.`,
-  )
-}
-
-/** @returns Null: the overrun cap of the plan. */
-export function parseOverrun(text: string): NanoUsd | null {
-  if (text === 'default') return null
-  const amount = parseNanoUsd(text)
-  if (amount !== undefined && amount <= MAX_AMOUNT) return amount
-  throw new InvalidArgumentError(
-    `Allowed: dollars from 0 to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 0.05; or default.`,
-  )
-}
-
-/** @returns Unix milliseconds. */
-export function parseTime(text: string): number {
-  const time = parseIsoTime(text)
-  if (time !== undefined && time >= 0) return time
-  throw new InvalidArgumentError(
-    'Allowed: an ISO 8601 date or time in UTC, such as 2026-01-31 or 2026-01-31T12:00:00Z.',
-  )
-}
-
-/** Returns a parser that accepts texts of a form and returns them unchanged. @param allowed For the error message. */
-function textOfForm(form: RegExp, allowed: string): (text: string) => string {
+/** Returns a parser of values that `read` accepts; undefined is wrong usage. @param allowed For the error message. */
+function parserOf<Value>(read: (text: string) => Value | undefined, allowed: string): Parser<Value> {
   return (text) => {
-    if (form.test(text)) return text
+    const value = read(text)
+    if (value !== undefined) return value
     throw new InvalidArgumentError(`Allowed: ${allowed}.`)
   }
 }
 
-const AGENT_ID = /^agt_[0-9A-Za-z]+$/
-const REPOSITORY = /^[\w.-]+\/[\w.-]+$/
+/** Returns a parser that accepts texts of a form and returns them unchanged. */
+function textOfForm(form: RegExp, allowed: string): Parser<string> {
+  return parserOf((text) => (form.test(text) ? text : undefined), allowed)
+}
+
+function numberOfForm(form: RegExp, allowed: string): Parser<number> {
+  return parserOf((text) => (form.test(text) ? Number(text) : undefined), allowed)
+}
+
+/** `a,b` → `['a', 'b']`; spaces around the parts do not matter. */
+export const parseList = parserOf((text) => {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.includes('') ? undefined : parts
+}, 'comma-separated names')
+
+/** @returns A whole number, 0 or more. */
+export const parseWholeNumber = numberOfForm(/^\d{1,15}$/, 'a whole number')
+export const parseMaxSteps = numberOfForm(/^[1-9]\d{0,8}$/, 'a whole number above 0')
+const readPort = (text: string) => (parseWholeNumber(text) > 65_535 ? undefined : Number(text))
+export const parsePort = parserOf(readPort, '0 to 65535')
+
+const MAX_AMOUNT = BigInt(MAX_ENTRY_USD) * 1_000_000_000n
+
+function readAmount(text: string, isAllowed: (amount: NanoUsd) => boolean): NanoUsd | undefined {
+  const amount = parseNanoUsd(text)
+  return amount !== undefined && isAllowed(amount) ? amount : undefined
+}
+
+/** @returns Dollars, 0 or more, as written with at most 6 decimals. */
+export const parseUsd = numberOfForm(/^\d{1,9}(\.\d{1,6})?$/, 'dollars with at most 6 decimals, such as 12.50')
+/** @returns Dollars as written, above zero, with at most 9 decimals. */
+export const parseAmount = parserOf(
+  (text) => readAmount(text, (amount) => amount > 0n && amount <= MAX_AMOUNT),
+  `dollars above 0, up to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 12.50`,
+)
+/** @returns Null: the overrun cap of the plan. */
+export const parseOverrun = parserOf<NanoUsd | null>(
+  (text) => (text === 'default' ? null : readAmount(text, (amount) => amount <= MAX_AMOUNT)),
+  `dollars from 0 to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 0.05; or default`,
+)
+/** @returns Dollars, above zero, as written with at most 9 decimals. */
+export const parseMaxCost = parserOf(
+  (text) => (readAmount(text, (amount) => amount > 0n) === undefined ? undefined : Number(text)),
+  'dollars above 0 with at most 9 decimals, such as 2.50',
+)
+
+function unlessNegative(time: number | undefined): number | undefined {
+  return time !== undefined && time >= 0 ? time : undefined
+}
+
+/** @returns Unix milliseconds. */
+export const parseTime = parserOf(
+  (text) => unlessNegative(parseIsoTime(text)),
+  'an ISO 8601 date or time in UTC, such as 2026-01-31 or 2026-01-31T12:00:00Z',
+)
+/** Parses a time, or how long ago it was. @returns Unix milliseconds. */
+export const parsePastTime = parserOf((text) => {
+  const agoMs = parseDurationMs(text)
+  return unlessNegative(agoMs === undefined ? parseIsoTime(text) : Date.now() - agoMs)
+}, 'a number and a unit (s, m, h, d), such as 2h, or an ISO 8601 date or time in UTC, such as 2026-01-31T12:00:00Z')
 
 /** An idempotency key, in the form of the header of the same name. */
 export const parseKey = textOfForm(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters')
 export const parseName = textOfForm(/\S/, 'a name that is not empty')
 export const parseDurationText = textOfForm(/^[1-9]\d{0,8}[smhd]$/, 'a number and a unit (s, m, h, d), such as 30d')
+const readNote = (text: string) => (text.length > MAX_NOTE_LENGTH ? undefined : text)
+export const parseNote = parserOf(readNote, `at most ${MAX_NOTE_LENGTH} characters`)
+const parseNotEmpty = textOfForm(/\S/, 'a note that is not empty')
+export const parseReason = (text: string) => parseNote(parseNotEmpty(text))
+
+const AGENT_ID = /^agt_[0-9A-Za-z]+$/
+const REPOSITORY = /^[\w.-]+\/[\w.-]+$/
+export const isAgentId = (text: string) => AGENT_ID.test(text)
+export const isRepository = (text: string) => REPOSITORY.test(text)
 export const parseAgentId = textOfForm(AGENT_ID, "the ID of an agent, agt_…; 'turnpike agents list' shows them")
 /** Checks the form only; the server knows which repositories exist. */
 export const parseRepository = textOfForm(REPOSITORY, 'organisation/repository, such as example/website')
@@ -100,61 +113,18 @@ export const parseDeliveryId = textOfForm(
   "the ID of a delivery, dlv_…; 'turnpike webhooks deliveries ID' shows them",
 )
 
-export function isAgentId(text: string): boolean {
-  return AGENT_ID.test(text)
-}
-
-export function isRepository(text: string): boolean {
-  return REPOSITORY.test(text)
-}
-
-export function parseNote(text: string): string {
-  if (text.length > MAX_NOTE_LENGTH) throw new InvalidArgumentError(`Allowed: at most ${MAX_NOTE_LENGTH} characters.`)
-  return text
-}
-
-export function parseReason(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('Allowed: a note that is not empty.')
-  return parseNote(text)
-}
-
-/** @returns Dollars, above zero, as written with at most 9 decimals. */
-export function parseMaxCost(text: string): number {
-  const cost = parseNanoUsd(text)
-  if (cost !== undefined && cost > 0n) return Number(text)
-  throw new InvalidArgumentError('Allowed: dollars above 0 with at most 9 decimals, such as 2.50.')
-}
-
-export function parseMaxSteps(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Allowed: a whole number above 0.')
-}
-
-export function parseEventType(text: string): WebhookEventType {
-  if (isWebhookEventType(text)) return text
-  throw new InvalidArgumentError(`Allowed: ${WEBHOOK_EVENT_TYPES.join(', ')}.`)
-}
+const readEventType = (text: string) => (isWebhookEventType(text) ? text : undefined)
+export const parseEventType = parserOf<WebhookEventType>(readEventType, WEBHOOK_EVENT_TYPES.join(', '))
 
 export function parseEventTypes(text: string): readonly WebhookEventType[] {
   return [...new Set(parseList(text).map(parseEventType))]
 }
 
-/** Parses a time, or how long ago it was. @returns Unix milliseconds. */
-export function parsePastTime(text: string): number {
-  const agoMs = parseDurationMs(text)
-  const time = agoMs === undefined ? parseIsoTime(text) : Date.now() - agoMs
-  if (time !== undefined && time >= 0) return time
-  throw new InvalidArgumentError(
-    'Allowed: a number and a unit (s, m, h, d), such as 2h, or an ISO 8601 date or time in UTC, such as 2026-01-31T12:00:00Z.',
-  )
-}
-
 /** Parses a receiver's address: `localhost:3000/hook`, `3000/hook`, or a complete URL. */
-export function parseReceiver(text: string): URL {
+export const parseReceiver = parserOf((text) => {
   const url = readReceiver(text.trim())
-  if (url !== undefined && url.hostname !== '' && url.username === '' && url.password === '') return url
-  throw new InvalidArgumentError('Allowed: an http or https address, such as localhost:3000/webhooks.')
-}
+  return url !== undefined && url.hostname !== '' && url.username === '' && url.password === '' ? url : undefined
+}, 'an http or https address, such as localhost:3000/webhooks')
 
 /** Reads a port alone as one of this machine: `URL` would read 3000 as the address 0.0.11.184. */
 function readReceiver(text: string): URL | undefined {

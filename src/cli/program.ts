@@ -27,22 +27,18 @@ export function buildProgram(version: string, reportError: (message: string) => 
     .version(version)
     .exitOverride()
     .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })
-  addServe(program, version)
-  addReload(program)
-  addMigrate(program)
+  addServer(program, version)
   addKeys(program)
   addAccounts(program)
   addCredits(program)
   addLedger(program)
   addRemoteCommands(program, version)
-  addLoginLink(program)
-  addBackups(program)
-  addConfig(program)
-  addDoctor(program)
+  addMaintenance(program)
+  addChecks(program)
   return program
 }
 
-function addServe(program: Command, version: string): void {
+function addServer(program: Command, version: string): void {
   program
     .command('serve')
     .description('run the gateway')
@@ -52,16 +48,10 @@ function addServe(program: Command, version: string): void {
     .addOption(new Option('--role <role>', 'role of this process').choices(['all', 'api', 'worker']).default('all'))
     .option('--migrate', 'apply pending migrations to a PostgreSQL database first', false)
     .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options, version))
-}
-
-function addReload(program: Command): void {
   program
     .command('reload')
     .description('make the running gateway reload its configuration')
     .action(lazily(() => import('./control-socket.ts'), 'reload'))
-}
-
-function addMigrate(program: Command): void {
   program
     .command('migrate')
     .description('apply pending migrations to the database')
@@ -190,14 +180,11 @@ function addLedger(program: Command): void {
     .action(lazily(() => import('./ledger.ts'), 'ledgerRecovery'))
 }
 
-function addLoginLink(program: Command): void {
+function addMaintenance(program: Command): void {
   program
     .command('login-link')
     .description('print a one-time dashboard sign-in link for the owner of the first account')
     .action(lazily(() => import('./accounts.ts'), 'loginLink'))
-}
-
-function addBackups(program: Command): void {
   program
     .command('backup')
     .description('back up the SQLite database; the gateway may be running')
@@ -216,7 +203,7 @@ function addBackups(program: Command): void {
     .action(lazily(() => import('./migrate.ts'), 'moveToPostgres'))
 }
 
-function addConfig(program: Command): void {
+function addChecks(program: Command): void {
   const config = program.command('config').description('check a configuration file, or print its JSON Schema')
   config
     .command('check')
@@ -227,9 +214,6 @@ function addConfig(program: Command): void {
     .command('schema')
     .description('print the JSON Schema of the configuration file')
     .action(lazily(() => import('./configuration.ts'), 'configSchema'))
-}
-
-function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('check everything that the gateway needs, and suggest fixes')

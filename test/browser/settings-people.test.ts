@@ -74,7 +74,7 @@ test('an owner changes a role and removes a member, and cannot leave the account
   await own.getByRole('combobox').click()
   await page.getByRole('option', { name: /^Developer/ }).click()
   await button(page, 'Change role').click()
-  await question(page).getByRole('alert').getByText('An account needs an owner').waitFor()
+  await question(page).getByRole('alert').getByText('This is the last owner').waitFor()
   await page.keyboard.press('Escape')
   await own.getByRole('combobox').getByText('Owner').waitFor()
 

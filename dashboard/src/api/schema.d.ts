@@ -3329,7 +3329,7 @@ export interface operations {
                             spent_this_month_usd: number;
                             /** @description Number of members. */
                             members: number;
-                            /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                            /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                             max_overrun_usd: number | null;
                         }[];
                         has_more: boolean;
@@ -3381,7 +3381,7 @@ export interface operations {
                         spent_this_month_usd: number;
                         /** @description Number of members. */
                         members: number;
-                        /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                        /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                         max_overrun_usd: number | null;
                     };
                 };
@@ -3426,7 +3426,7 @@ export interface operations {
                         spent_this_month_usd: number;
                         /** @description Number of members. */
                         members: number;
-                        /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                        /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                         max_overrun_usd: number | null;
                     };
                 };
@@ -3457,7 +3457,7 @@ export interface operations {
                     name?: string;
                     /** @description Name of a plan in the configuration. */
                     plan?: string;
-                    /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD; at most 9 decimals. Null: as its plan says. */
+                    /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD; at most 9 decimals. Null: as in the plan. */
                     max_overrun_usd?: number | null;
                 };
             };
@@ -3482,7 +3482,7 @@ export interface operations {
                         spent_this_month_usd: number;
                         /** @description Number of members. */
                         members: number;
-                        /** @description How far the balance may fall below zero where a provider used more than was reserved, in USD. Null: as its plan says. */
+                        /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                         max_overrun_usd: number | null;
                     };
                 };

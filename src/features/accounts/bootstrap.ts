@@ -1,7 +1,4 @@
-/**
- * What a new installation starts with: one account, one key whose secret is shown once, and one-time links with which the
- * owner of an account signs in to the dashboard where there is no identity provider.
- */
+/** First start of an installation: the first account, its first key, and one-time links to sign in without a provider. */
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
@@ -11,7 +8,7 @@ import type { AccountId, IdSource } from '../../domain/ids.ts'
 import { createAccount } from './queries.ts'
 
 const FIRST_ACCOUNT_NAME = 'Default'
-/** The advisory lock of everything that an installation creates once. */
+/** Advisory lock of the creation of the first account and key. */
 const FIRST_START = 'first start'
 const TOKEN_BYTES = 32
 const LINK_LIFE_MS = 15 * 60_000
@@ -44,7 +41,7 @@ export type CreateFirstKey = (
 
 export interface FirstStart {
   readonly accountId: AccountId
-  /** Of the first key, on the installation's first start only. */
+  /** Secret of the first key, only on the first start of the installation. */
   readonly secret: string | undefined
 }
 
@@ -86,7 +83,7 @@ export function signInUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/app/sign-in#token=${token}`
 }
 
-/** Redeems a link, once whoever tries concurrently. Undefined when it is wrong, expired or used. */
+/** Redeems a link, once even under concurrency. Undefined when it is wrong, expired or used. */
 export async function redeemSignInLink(
   db: Kysely<Database>,
   token: string,

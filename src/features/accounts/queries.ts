@@ -1,4 +1,4 @@
-/** Rows of accounts, and the figures that operators see beside them: money from the ledger, and the number of members. */
+/** Rows of accounts, and their figures for operators: amounts of the ledger, and the number of members. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { AccountTable, Database } from '../../db/schema/schema.ts'
@@ -15,7 +15,7 @@ export interface Account {
   readonly createdAt: number
 }
 
-/** An account as JSON answers show it. */
+/** An account in JSON. */
 export interface AccountView {
   readonly id: AccountId
   readonly object: 'account'
@@ -131,7 +131,7 @@ export interface AccountFigures {
   readonly allowanceNanoUsd: NanoUsd
   /** How many people. */
   readonly members: number
-  /** Undefined: as its plan says. */
+  /** Undefined: the cap of the plan. */
   readonly maxOverrunNanoUsd: NanoUsd | undefined
 }
 

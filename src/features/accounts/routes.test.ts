@@ -129,8 +129,8 @@ test('the operator creates accounts, which receive their allowance at once', asy
   assert.equal((await row.executeTakeFirst())?.balance_nano_usd, 5_000_000_000n)
   assert.equal((await make({ name: 'standard' })).body.plan, 'pro')
   const cases: readonly [object, string, RegExp][] = [
-    [{ name: 'x', plan: 'fre' }, 'plan', /did you mean 'free'.*there are free, pro, unlimited/],
-    [{ name: 'x', plan: 'constructor' }, 'plan', /'constructor' is no plan; there are/],
+    [{ name: 'x', plan: 'fre' }, 'plan', /did you mean 'free'.*Plans: free, pro, unlimited/],
+    [{ name: 'x', plan: 'constructor' }, 'plan', /Plan 'constructor' does not exist\. Plans: /],
     [{ name: 'x', plan: '' }, 'plan', /./],
     [{ plan: 'free' }, 'name', /./],
     [{ name: 'x', id: 'acc_mine' }, 'id', /./],

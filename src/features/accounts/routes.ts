@@ -1,4 +1,4 @@
-/** `/account`: what an account does with itself. `/admin/accounts`: what the operator does with all of them. */
+/** `/account`: the caller's account. `/admin/accounts`: every account, for operators. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { AuditEvent } from '../../domain/audit.ts'
@@ -30,14 +30,14 @@ import {
 export interface AccountsDeps extends FeatureDeps {
   readonly credit: AccountCreditPort
   readonly writeAudit: WriteAudit
-  /** As they are now. */
+  /** Returns the current plans. */
   readonly plans: () => Plans
 }
 
 export interface AccountsAdminDeps extends AccountsDeps {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
-  /** Called after a change of plan and waited for: when it is done, this process acts on the change. */
+  /** Awaited after a change of plan: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }
 
@@ -205,7 +205,7 @@ async function viewAny({ db, now }: AccountsDeps, account: Account): Promise<Sta
 
 type AccountEvent = Pick<AuditEvent, 'action' | 'subject' | 'result' | 'details'>
 
-/** Of values that were sent, a budget of none included. */
+/** Returns the event with the sent values; null is a value. */
 function changedEvent(id: AccountId, values: Readonly<Record<string, unknown>>): AccountEvent {
   const sent = Object.entries(values).filter(([, value]) => value !== undefined)
   const details = sent.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : value])

@@ -17,24 +17,23 @@ const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '\
 const PlanName = Type.String({ minLength: 1, maxLength: 100, description: 'Name of a plan in the configuration.' })
 const closed = { additionalProperties: false }
 
+/** @param maximum Of an input; undefined for an output. */
+function usdOrNull(description: string, maximum?: number) {
+  const range = maximum === undefined ? {} : { minimum: 0, maximum }
+  return Type.Unsafe<number | null>({ type: ['number', 'null'], ...range, description })
+}
+
 export const AccountCreate = Type.Object(
   { name: Name, plan: Type.Optional({ ...PlanName, description: 'Default: the setting `accounts.default_plan`.' }) },
   closed,
 )
-const OVERRUN = 'How far the balance may fall below zero where a provider used more than was reserved, in USD'
+const OVERRUN = 'Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD'
 
 export const AccountPatch = Type.Object(
   {
     name: Type.Optional(Name),
     plan: Type.Optional(PlanName),
-    max_overrun_usd: Type.Optional(
-      Type.Unsafe<number | null>({
-        type: ['number', 'null'],
-        minimum: 0,
-        maximum: MAX_OVERRUN_USD,
-        description: `${OVERRUN}; at most 9 decimals. Null: as its plan says.`,
-      }),
-    ),
+    max_overrun_usd: Type.Optional(usdOrNull(`${OVERRUN}; at most 9 decimals. Null: as in the plan.`, MAX_OVERRUN_USD)),
   },
   closed,
 )
@@ -54,12 +53,10 @@ export const OwnAccountPatch = Type.Object(
   {
     name: Type.Optional(Name),
     monthly_budget_usd: Type.Optional(
-      Type.Unsafe<number | null>({
-        type: ['number', 'null'],
-        minimum: 0,
-        maximum: MAX_BUDGET_USD,
-        description: 'Spending limit of a calendar month, UTC, in USD with at most 9 decimals. Null: no limit.',
-      }),
+      usdOrNull(
+        'Spending limit of a calendar month, UTC, in USD with at most 9 decimals. Null: no limit.',
+        MAX_BUDGET_USD,
+      ),
     ),
     alert_thresholds: Type.Optional({
       ...Thresholds,
@@ -88,7 +85,7 @@ export interface Plans {
   readonly standard: string
 }
 
-/** Of a plan that sets none, and of one that is no longer in the configuration. */
+/** Of plans without this setting, and of plans that are no longer configured. */
 const DEFAULT_MAX_IN_FLIGHT = 500
 
 const limit = (description: string) =>
@@ -126,15 +123,12 @@ export const AccountView = Type.Object({
   held_usd: Type.Number({ description: 'Part of the balance that requests in flight have reserved.' }),
   spent_this_month_usd: Type.Number({ description: 'Spending in this calendar month, UTC.' }),
   members: Type.Integer({ description: 'Number of members.' }),
-  max_overrun_usd: Type.Unsafe<number | null>({
-    type: ['number', 'null'],
-    description: `${OVERRUN}. Null: as its plan says.`,
-  }),
+  max_overrun_usd: usdOrNull(`${OVERRUN}. Null: as in the plan.`),
 })
 
 export const OwnAccountView = Type.Object({
   ...ACCOUNT_FIELDS,
-  monthly_budget_usd: Type.Unsafe<number | null>({ type: ['number', 'null'], description: 'Null: no limit.' }),
+  monthly_budget_usd: usdOrNull('Null: no limit.'),
   alert_thresholds: Type.Array(Type.Integer()),
   allowance_usd: Type.Number({
     description: 'Unspent part of the monthly allowance, which expires with the month.',
@@ -155,7 +149,7 @@ export function renderAdminAccount(account: Account, figures: AccountFigures): S
 
 export interface OwnFigures extends Pick<AccountFigures, 'allowanceNanoUsd'> {
   readonly credit: AccountCredit
-  /** Undefined: it is no longer in the configuration. */
+  /** Undefined: the plan is no longer configured. */
   readonly plan: PlanSettings | undefined
 }
 
@@ -173,7 +167,7 @@ export function renderOwnAccount(
   }
 }
 
-/** Undefined when the body sets nothing of it. Throws 400 for more than 9 decimals, and for thresholds out of order. */
+/** Undefined if the body has no settings. Throws 400 for more than 9 decimals, and for thresholds out of order. */
 export function parseSettings(body: Static<typeof OwnAccountPatch>): CreditSettings | undefined {
   const { monthly_budget_usd: usd, alert_thresholds: thresholds } = body
   if (usd === undefined && thresholds === undefined) return undefined
@@ -184,7 +178,7 @@ export function parseSettings(body: Static<typeof OwnAccountPatch>): CreditSetti
   }
 }
 
-/** Undefined when the body does not set it. Throws 400 for more than 9 decimals. */
+/** Undefined if the body has no overrun cap. Throws 400 for more than 9 decimals. */
 export function parseOverrun({ max_overrun_usd: usd }: Static<typeof AccountPatch>): CreditSettings | undefined {
   return usd === undefined ? undefined : { maxOverrunNanoUsd: parseAmount(usd, 'max_overrun_usd') }
 }
@@ -202,7 +196,7 @@ function assertAscending(thresholds: readonly number[]): void {
   throw new GatewayError('invalid_value', `'${param}' must be ascending, each value once.`, { param })
 }
 
-/** In the order of the configuration, the built-in ones first. */
+/** Renders the plans in the order of the configuration, built-in ones first. */
 export function renderPlans({ all, standard }: Plans): Static<typeof PlanView>[] {
   return Object.entries(all).map(([id, plan]) => ({
     id,
@@ -215,12 +209,12 @@ export function renderPlans({ all, standard }: Plans): Static<typeof PlanView>[]
   }))
 }
 
-/** The configuration accepts exact amounts only. */
+/** The configuration accepts only exact amounts. */
 function creditOf({ monthly_credit_usd: usd = 0 }: PlanSettings): NanoUsd {
   return parseNanoUsd(usd) ?? 0n
 }
 
-/** @param plan Undefined: it is no longer in the configuration. */
+/** @param plan Undefined: the plan is no longer configured. */
 function renderLimits(plan: PlanSettings | undefined): Static<typeof PlanLimits> {
   return {
     requests_per_minute: plan?.requests_per_minute ?? null,
@@ -245,5 +239,5 @@ export function planFinder(plans: () => Plans): (name: string | undefined) => st
 
 export function noSuchPlan(name: string, names: readonly string[]): string {
   const meant = didYouMean(name, names)
-  return `'${name}' is no plan${meant === undefined ? '' : ` (did you mean '${meant}'?)`}; there are ${names.join(', ')}.`
+  return `Plan '${name}' does not exist${meant === undefined ? '' : ` (did you mean '${meant}'?)`}. Plans: ${names.join(', ')}.`
 }

@@ -1,4 +1,4 @@
-/** API keys in force, prepared for checks on every request. */
+/** Active API keys, prepared for the checks of every request. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
@@ -17,13 +17,13 @@ import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
 import { type AddressRange, includesAddress, parseAddressRange } from '../../lib/ip-address.ts'
 import { isLimited, rightsOfScopes, withoutDelegation } from './key.ts'
 
-/** What is known of a key without its secret. */
+/** An active key without its secret. */
 export interface ActiveKey {
   /** One frozen object, the same for every request of this key. */
   readonly caller: Caller
   /** Unix milliseconds; infinite when it never expires. */
   readonly expiresAt: number
-  /** Its own list and those of its ancestors; an address must be in each. Empty lists allow nothing. */
+  /** The allowlists of the key and its ancestors. An address must be in each; an empty list allows no address. */
   readonly allowed: readonly (readonly AddressRange[])[]
 }
 
@@ -33,7 +33,7 @@ export interface CachedKey extends ActiveKey {
   unwrittenUseAt: number | undefined
 }
 
-/** SHA-256 of a secret as text of 32 Latin-1 characters: a map's key, and what `digest` is compared with. */
+/** Returns the SHA-256 of a secret as 32 Latin-1 characters, for use as the key of a map. */
 export function digestText(secret: string): string {
   return hash('sha256', secret, 'latin1')
 }
@@ -86,7 +86,7 @@ interface KeyRow extends CreatorColumns, Pick<AncestorRow, LimitColumn>, Pick<Ap
 
 type LimitColumn = Exclude<keyof AncestorRow, 'id'>
 
-/** Undefined when it is revoked, or its creator is no member any more. The limits of a revoked ancestor still apply. */
+/** Undefined for a revoked key, and one whose creator is no longer a member. Limits of a revoked ancestor still apply. */
 async function activeKeyOf(db: Kysely<Database>, row: KeyRow): Promise<ActiveKey | undefined> {
   if (row.revoked_at !== null) return undefined
   const bounds = boundsOf(row)
@@ -164,7 +164,7 @@ interface CreatorColumns {
   readonly first_account: string | null
 }
 
-/** The creator's current rights; `gone`: no member any more. Undefined: no person created it. */
+/** Returns the creator's current rights; `gone`: no longer a member. Undefined: no person created the key. */
 function boundsOf(row: CreatorColumns): ReadonlySet<Right> | 'gone' | undefined {
   if (row.created_by === null) return undefined
   if (row.role === null || row.removed_at !== null) return 'gone'
@@ -175,7 +175,7 @@ function within<Item>(items: ReadonlySet<Item>, bounds: ReadonlySet<Item> | unde
   return bounds === undefined ? items : new Set([...items].filter((item) => bounds.has(item)))
 }
 
-/** Throws one `invalid_credential` for every fault of the key, and `address_not_allowed` for the address. */
+/** Throws `invalid_credential` for every defect of the key, and `address_not_allowed` for the address. */
 export function checkKey(key: CachedKey, digest: string, { address, now }: { address: string; now: number }): void {
   if (!timingSafeEqual(key.digest, Buffer.from(digest, 'latin1')) || key.expiresAt <= now) throw invalidCredential()
   checkAddress(key, address)
@@ -183,10 +183,10 @@ export function checkKey(key: CachedKey, digest: string, { address, now }: { add
 
 export function checkAddress({ allowed }: Pick<CachedKey, 'allowed'>, address: string): void {
   if (allowed.every((ranges) => includesAddress(ranges, address))) return
-  throw new GatewayError('address_not_allowed', 'This key may not be used from this address.')
+  throw new GatewayError('address_not_allowed', 'This address is not in the allowlist of the key.')
 }
 
-/** Undefined: any address. Empty: none, which is the result for a list that cannot be read. */
+/** Undefined: any address. Empty: no address, as for an unreadable list. */
 function parseAllowlist(text: string): readonly AddressRange[] | undefined {
   let entries: unknown
   try {

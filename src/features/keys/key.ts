@@ -1,4 +1,4 @@
-/** An API key: its rights and limits, its row, and the form of its secret, which docs/keys.md describes for scanners. */
+/** An API key: rights and limits, row, and the form of its secret (docs/keys.md). */
 import type { Selectable } from 'kysely'
 import type { ApiKeyTable } from '../../db/schema/schema.ts'
 import {
@@ -13,7 +13,7 @@ import { secretForm } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
-/** What a key may do and how much. Empty lists and undefined limit nothing. */
+/** Rights and limits of a key. Empty lists and undefined mean no limit. */
 export interface KeyRights {
   readonly scopes: readonly Scope[]
   /** Addresses and CIDR blocks. */
@@ -32,9 +32,9 @@ export interface ApiKey extends KeyRights {
   readonly name: string
   readonly prefix: string
   readonly last4: string
-  /** The person whose rights bound its own. */
+  /** The person whose rights it cannot exceed. */
   readonly createdBy: UserId | undefined
-  /** The key that created it, whose limits bound its own. */
+  /** The key that created it, whose limits apply to it. */
   readonly parentId: KeyId | undefined
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
@@ -46,8 +46,8 @@ export const ACCOUNT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !
 const FULL_RIGHTS: readonly Right[] = [...ACCOUNT_SCOPES, ...MEMBER_RIGHTS]
 
 /**
- * The rights that a key's list stands for: an empty one is full access to the account, and never `operator`; one of all
- * there is, `operator` too, is full access beside it.
+ * Returns the rights of a list of scopes. An empty list is full access to the account without `operator`; a list of all
+ * scopes, including `operator`, is full access and `operator`.
  */
 export function rightsOfScopes(scopes: readonly Scope[]): ReadonlySet<Right> {
   if (scopes.length === 0) return new Set(FULL_RIGHTS)
@@ -57,13 +57,13 @@ export function rightsOfScopes(scopes: readonly Scope[]): ReadonlySet<Right> {
 
 type Limits = Pick<KeyRights, 'monthlyBudgetNanoUsd' | 'requestsPerMinute' | 'models' | 'expiresAt'>
 
-/** Whether a key has a budget, models, a rate or an expiry: then it cannot manage keys or members. */
+/** Whether a key has a budget, models, a rate or an expiry, so that it cannot manage keys or members. */
 export function isLimited({ monthlyBudgetNanoUsd, requestsPerMinute, models, expiresAt }: Limits): boolean {
   const limits = [monthlyBudgetNanoUsd, requestsPerMinute, expiresAt]
   return models.length > 0 || limits.some((limit) => limit !== undefined)
 }
 
-/** What a limited key has of rights: neither makes it keys nor members, who would be without its limits. */
+/** Returns the rights of a limited key: it cannot create keys or members, which would not have its limits. */
 export function withoutDelegation(rights: ReadonlySet<Right>): ReadonlySet<Right> {
   return new Set([...rights].filter((right) => !DELEGATING_RIGHTS.has(right)))
 }

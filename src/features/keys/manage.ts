@@ -39,7 +39,7 @@ export function issueKey(
     const rights = grantRights(requested, granter)
     assertGrantable(rights, granter)
     assertConsistent(rights)
-    const createdBy = userId ?? granter.key?.createdBy // a key that a person's key creates is that person's, too
+    const createdBy = userId ?? granter.key?.createdBy // keys that a person's key creates have the same creator
     const key = { accountId, name, createdBy, parentId: granter.key?.id, ...rights }
     const created = await createKey(inside, key, { now, ids })
     await writeAudit(inside, keyEvent('key.created', requester, created.key))
@@ -122,7 +122,7 @@ async function granterOf(db: Kysely<Database>, caller: Caller, now: number): Pro
 }
 
 function tooDeep(): GatewayError {
-  const message = `Keys that create keys can be nested ${MAX_ANCESTORS} deep. Create this one with a key further up, or sign in.`
+  const message = `Keys can create keys up to ${MAX_ANCESTORS} levels deep. Create this key with a key of a higher level, or sign in.`
   return new GatewayError('conflict', message)
 }
 
@@ -169,6 +169,6 @@ async function assertKeyQuota(inside: Transaction<Database>, { accountId, maxKey
     )
     .executeTakeFirstOrThrow()
   if (Number(count) < maxKeys) return
-  const message = `An account has at most ${maxKeys} API keys, those of the last 24 hours counted even when revoked; revoke those that are not used.`
+  const message = `An account has at most ${maxKeys} API keys, including revoked ones of the last 24 hours. Revoke unused keys.`
   throw new GatewayError('conflict', message)
 }

@@ -1,4 +1,4 @@
-/** Rows of API keys, with what is stored elsewhere: who created them, and what they spent of their budget. */
+/** Rows of API keys, their creators and their spending. */
 import { randomBytes } from 'node:crypto'
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
@@ -27,7 +27,7 @@ const randomText = base62Source(randomBytes)
 export interface NewKey extends KeyRights {
   readonly accountId: AccountId
   readonly name: string
-  /** The person whose rights bound its own; undefined: no person's. */
+  /** The person whose rights it cannot exceed; undefined: none. */
   readonly createdBy?: UserId | undefined
   /** The key that creates it; undefined: a person, or the command line. */
   readonly parentId?: KeyId | undefined
@@ -43,7 +43,7 @@ export interface KeyUpdate {
   readonly rights: KeyRights
 }
 
-/** A key without any limit but its account's. */
+/** Rights of a key without limits of its own. */
 export const FULL_ACCESS: KeyRights = {
   scopes: [],
   ipAllowlist: [],
@@ -161,8 +161,8 @@ export interface Revoked {
 }
 
 /**
- * What is revoked and disabled now; no keys when the one is unknown, another account's, or already revoked. Invitations
- * need no change: they are good only while their key is. Inside a transaction of the caller's. `now` is Unix milliseconds.
+ * Revokes a key, in a transaction of the caller. Returns no keys when it is unknown, another account's, or already revoked.
+ * Invitations need no change, since they are valid only while their key is. `now` is Unix milliseconds.
  */
 export async function revokeKeys(
   db: Kysely<Database>,
@@ -202,7 +202,7 @@ interface KeyCreator {
 }
 
 export interface DescribedKey extends ApiKey {
-  /** Undefined: no person's. */
+  /** Undefined: no person created it. */
   readonly creator: KeyCreator | undefined
   /** In this calendar month, UTC; undefined: it has no budget. */
   readonly spentNanoUsd: NanoUsd | undefined
@@ -236,7 +236,7 @@ async function creatorsOf(db: Kysely<Database>, keys: readonly ApiKey[]): Promis
   return new Map(rows.map((row) => [row.user_id, row]))
 }
 
-/** Spending of the month. A key without a row yet has its usage, as its next request would find. */
+/** Returns the spending of the month. Keys without a row have the cost of their usage, as for their next request. */
 async function spendingOf(
   db: Kysely<Database>,
   keys: readonly ApiKey[],

@@ -1,4 +1,4 @@
-/** `/keys`: what an account does with its API keys. */
+/** `/keys`: the API keys of an account. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
@@ -25,7 +25,7 @@ import {
 export interface KeysDeps extends FeatureDeps, ManageDeps {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
-  /** Called after every change and waited for: when it is done, this process acts on the change. */
+  /** Awaited after every change: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }
 
@@ -252,7 +252,7 @@ async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<type
   return renderDescribedKey(describeKey(key))
 }
 
-/** What is in the key's own row. */
+/** Renders the row of a key. */
 export function renderKey(key: ApiKey): Static<typeof KeyRow> {
   return {
     id: key.id,
@@ -283,7 +283,7 @@ function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
   }
 }
 
-/** The rights that a body names; null, where it is allowed, is undefined: no limit. Throws 400 for a past expiry. */
+/** Reads the rights in a body. Null becomes undefined: no limit. Throws 400 for a past expiry. */
 function parseRights(body: KeyBody, now: number): Partial<KeyRights> {
   return {
     ...(body.scopes === undefined ? {} : { scopes: body.scopes }),
@@ -295,7 +295,7 @@ function parseRights(body: KeyBody, now: number): Partial<KeyRights> {
   }
 }
 
-/** To the nearest nano-dollar. @param usd 0 to a billion. */
+/** Rounds to the nearest nano-dollar. @param usd 0 to a billion. */
 export function nanoUsdOf(usd: number): NanoUsd {
   const dollars = Math.trunc(usd)
   return BigInt(dollars) * BigInt(NANO_PER_USD) + BigInt(Math.round((usd - dollars) * NANO_PER_USD))

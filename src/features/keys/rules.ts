@@ -1,4 +1,4 @@
-/** Which rights a caller may give to a key: never more than the caller's own (KEY-3). */
+/** The rights that a caller can grant to a key: never more than the caller's own (KEY-3). */
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, DELEGATING_RIGHTS, type Right, type Scope } from '../../domain/identity/caller.ts'
 import type { KeyId, UserId } from '../../domain/ids.ts'
@@ -32,11 +32,11 @@ function isNotDelegating(scope: Scope): boolean {
 export function assertConsistent(rights: KeyRights): void {
   const scope = rights.scopes.find((one) => DELEGATING_RIGHTS.has(one))
   if (scope === undefined || !isLimited(rights)) return
-  const message = `A key with a budget, models, a rate or an expiry cannot have the scope '${scope}': what it creates would not be bound by them.`
+  const message = `A key with a budget, models, a rate or an expiry cannot have the scope '${scope}': its limits would not apply to what it creates.`
   throw new GatewayError('invalid_value', message, { param: 'scopes' })
 }
 
-/** Throws 403 with `param` when anything in `rights` goes beyond the granter's. */
+/** Throws 403 with `param` if `rights` exceed the granter's. */
 export function assertGrantable(rights: KeyRights, { caller, key }: Granter): void {
   for (const right of rightsOfScopes(rights.scopes)) {
     if (!caller.scopes.has(right)) throw beyondScopes(caller, right)
@@ -71,18 +71,18 @@ function assertModels(models: readonly string[], own: ReadonlySet<string> | unde
   if (own === undefined) return
   const foreign = models.find((model) => !own.has(model))
   if (models.length > 0 && foreign === undefined) return
-  const message = `A key cannot give more than it has: it may not use ${foreign === undefined ? 'all models' : `'${foreign}'`}.`
+  const message = `A key cannot grant more than it has: it does not allow ${foreign === undefined ? 'all models' : `'${foreign}'`}.`
   throw new GatewayError('model_not_allowed', message, { param: 'models' })
 }
 
 function assertAddresses(entries: readonly string[], own: readonly string[]): void {
   if (own.length === 0) return
-  if (entries.length === 0) throw beyond('ip_allowlist', 'it may not be used from everywhere')
+  if (entries.length === 0) throw beyond('ip_allowlist', 'its allowlist does not contain every address')
   const outer = own.map(parseAddressRange).filter((range) => range !== undefined)
   for (const entry of entries) {
     const inner = parseAddressRange(entry)
     if (inner !== undefined && outer.some((range) => isWithin(inner, range))) continue
-    throw beyond('ip_allowlist', `it may not be used from '${entry}'`)
+    throw beyond('ip_allowlist', `its allowlist does not contain '${entry}'`)
   }
 }
 
@@ -97,12 +97,12 @@ function assertLimit<Amount extends number | bigint>(
 
 function beyondScopes({ kind }: Caller, right: Right): GatewayError {
   if (kind === 'key') return beyond('scopes', `it does not have the scope '${right}'`)
-  const message = `A key cannot be given more than its maker has: you do not have the right '${right}'.`
+  const message = `A key cannot have more rights than its creator: you do not have the right '${right}'.`
   return new GatewayError('insufficient_scope', message, { param: 'scopes' })
 }
 
 function beyond(param: string, reason: string): GatewayError {
-  return new GatewayError('insufficient_scope', `A key cannot give more than it has: ${reason}.`, { param })
+  return new GatewayError('insufficient_scope', `A key cannot grant more than it has: ${reason}.`, { param })
 }
 
 function orElse<Item>(requested: readonly Item[] | undefined, own: readonly Item[]): readonly Item[] {

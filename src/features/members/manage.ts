@@ -1,4 +1,4 @@
-/** Changes of members and invitations. Each is decided by the current roles, one at a time in an account. */
+/** Changes of members and invitations, decided by the current roles, one at a time per account. */
 import type { Transaction } from 'kysely'
 import { disableWebhooksOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
@@ -46,7 +46,7 @@ export async function changeRole(
   })
 }
 
-/** Removes a member. Anybody may leave; to remove others takes the right `members`. */
+/** Removes a member. Every member can leave; removing others requires the right `members`. */
 export async function removeFromAccount(deps: ManageDeps, requester: Requester, userId: UserId): Promise<void> {
   const isSelf = requester.caller.userId === userId
   const event = { action: isSelf ? 'member.left' : 'member.removed', subject: userId, details: {} }
@@ -162,6 +162,6 @@ function unknownInvitation(): GatewayError {
 }
 
 function tooMany(): GatewayError {
-  const message = `There are ${MAX_OPEN_INVITATIONS} open invitations. Revoke some that are not needed any more.`
+  const message = `The account has ${MAX_OPEN_INVITATIONS} open invitations, the maximum. Revoke unused ones.`
   return new GatewayError('conflict', message)
 }

@@ -1,6 +1,6 @@
 /**
- * Who may sign in, and how people become members. An identity is matched to a person by issuer and subject alone; access
- * follows from memberships, an invitation, or being the first person of the installation.
+ * Decides who can sign in, and how people become members. Issuer and subject alone identify a person; access requires a
+ * membership, an invitation, or being the first person of the installation.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
@@ -30,7 +30,7 @@ import {
 import { coversRole, mayGive, roleOfKey } from './rules.ts'
 
 const MAX_MEMBERS = 10_000
-/** The person whom a one-time link signs in where an account has no owner. */
+/** The owner that a one-time link creates if the account has none. */
 const OWNER_OF_LINK = { email: 'owner@localhost', name: 'Owner' }
 
 interface JoiningDeps {
@@ -98,7 +98,7 @@ async function arriveKnown(
     : { kind: 'member', userId, accountId: account.id }
 }
 
-/** Signs in a person who is not known yet. Nothing is stored of those who are denied. */
+/** Signs in an unknown person. Nothing is stored about rejected people. */
 async function arriveNew(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
   const { identity, arriving } = visit
   const { invitation: token } = arriving

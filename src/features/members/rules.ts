@@ -1,4 +1,4 @@
-/** Who may give which role to whom: nobody more than they have, and only owners change owners. */
+/** Who can grant which role: nobody more than they have, and only owners change owners. */
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, type Right, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
 import { limitedKey } from '../../http/caller.ts'
@@ -28,14 +28,14 @@ export function coversRole(rights: ReadonlySet<Right>, role: Role): boolean {
 export function assertKeyMayGive({ kind, scopes }: Pick<Caller, 'kind' | 'scopes'>, role: Role): void {
   if (kind !== 'key' || coversRole(scopes, role)) return
   const missing = [...rightsOfRole(role)].filter((right) => !scopes.has(right))
-  const message = `This key cannot give the role '${role}': it does not have the rights ${missing.join(', ')}.`
+  const message = `This key cannot grant the role '${role}': it does not have the rights ${missing.join(', ')}.`
   throw new GatewayError('insufficient_scope', message, { param: 'role' })
 }
 
 /** Throws 403 where the giver may not give the role. */
 export function assertMayGive(giver: Role, role: Role): void {
   if (mayGive(giver, role)) return
-  const message = `${role === 'owner' ? 'Only owners make owners' : 'Only owners and admins give roles'}: you cannot give the role '${role}'.`
+  const message = `${role === 'owner' ? 'Only owners appoint owners' : 'Only owners and admins grant roles'}: you cannot grant the role '${role}'.`
   throw new GatewayError('insufficient_scope', message, { param: 'role' })
 }
 
@@ -55,6 +55,6 @@ export function notAManager(caller?: Pick<Caller, 'isLimited'>): GatewayError {
 
 /** An account that has an owner keeps one. */
 export function lastOwner(): GatewayError {
-  const message = 'An account needs an owner, and this is its last one. Make somebody else an owner first.'
+  const message = 'This is the last owner of the account. Make another member an owner first.'
   return new GatewayError('conflict', message)
 }

@@ -1,4 +1,4 @@
-/** `/auth/session`, `/auth/sign-out`, `/auth/link`: what the dashboard's pages do with the cookie. All else needs a token. */
+/** `/auth/session`, `/auth/sign-out`, `/auth/link`: the routes that use the dashboard's cookie. All others need a token. */
 import formBody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -21,9 +21,9 @@ export interface AuthDeps {
   readonly publicUrl: string
   readonly accountsOf: (userId: UserId) => Promise<readonly Membership[]>
   readonly ownerOf: PeoplePort['ownerOf']
-  /** Uses up a one-time link. Undefined when it is wrong, old or was used. */
+  /** Redeems a one-time link. Undefined when it is wrong, expired or used. */
   readonly redeemLink: (token: string) => Promise<AccountId | undefined>
-  /** The page that says why a link did not work. */
+  /** Renders the page for an invalid link. */
   readonly linkRefused: () => string
   /** Returns the requested path if it is local, else the dashboard's. */
   readonly localPath: (requested: unknown) => string
@@ -47,7 +47,7 @@ const SessionBody = Type.Object(
 )
 const LinkBody = Type.Object({ token: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
 const tags = ['Dashboard']
-/** Anybody may call them. */
+/** Public routes. */
 const security: [] = []
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const redirected = { description: 'Response to a form: `Location` is the next page.' }
@@ -93,7 +93,7 @@ export function authRoutes(deps: AuthDeps): FastifyPluginAsyncTypebox {
     rejectCrossSite(app, { publicUrl })
     await app.register(formBody, { bodyLimit: MAX_FORM_BYTES })
     app.addHook('preValidation', async (request) => {
-      request.body ??= {} // what has no body says nothing in it
+      request.body ??= {} // a missing body counts as empty
     })
     app.post('/auth/session', { schema: sessionSchema }, async (request, reply) => {
       const session = await sessions.find(request.headers.cookie)
@@ -113,7 +113,7 @@ export function authRoutes(deps: AuthDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** Whoever is signed in already in this browser is signed out: the link says who it is now. */
+/** Signs in by a link, and ends an existing session of the browser. */
 async function signInByLink(
   deps: AuthDeps,
   request: FastifyRequest<{ Body: Static<typeof LinkBody> }>,
@@ -139,12 +139,11 @@ async function signInByLink(
   return renderSession(deps, session)
 }
 
-const LINK_REFUSED =
-  "The sign-in link is not valid: it is wrong, old, or was used. 'turnpike login-link' prints another one."
+const LINK_REFUSED = "The sign-in link is invalid, expired or used. 'turnpike login-link' prints a new one."
 
 interface Choice {
   readonly session: BrowserSession
-  /** Undefined: the one it acts in. */
+  /** Undefined: the current account. */
   readonly accountId: AccountId | undefined
   readonly request: FastifyRequest
 }
@@ -152,7 +151,7 @@ interface Choice {
 async function chooseAccount(deps: AuthDeps, { session, accountId, request }: Choice): Promise<BrowserSession> {
   if (accountId === undefined || accountId === session.accountId) return session
   if (!(await deps.sessions.move(session, accountId, originOfRequest(request)))) {
-    throw new GatewayError('not_found', 'You belong to no account with this id.', { param: 'account_id' })
+    throw new GatewayError('not_found', 'You are not a member of an account with this ID.', { param: 'account_id' })
   }
   const moved = await deps.sessions.find(request.headers.cookie)
   if (moved === undefined) throw notSignedIn()
@@ -181,5 +180,5 @@ function isForm({ headers }: FastifyRequest): boolean {
 }
 
 function notSignedIn(): GatewayError {
-  return new GatewayError('missing_credential', 'You are not signed in, or no longer. Sign in at /sign-in.')
+  return new GatewayError('missing_credential', 'You are not signed in. Sign in at /sign-in.')
 }

@@ -1,6 +1,6 @@
 /**
- * Authenticates requests by the token of the dashboard. A token that was verified before costs a hash and two map lookups.
- * The token only names the session: whose it is, and what they may do, is read from the database.
+ * Authenticates requests by the token of the dashboard. A cached token costs a hash and two map lookups. The token only
+ * names the session; its person and rights are read from the database.
  */
 import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -15,7 +15,7 @@ import type { TokenSigner, VerifiedToken } from './token.ts'
 
 export const MAX_CACHED_TOKENS = 10_000
 const MAX_CACHED_SESSIONS = 10_000
-/** Changes are followed; this bounds what a missed one does. */
+/** Maximum age in the cache, which bounds the effect of a missed change. */
 const SESSION_MAX_AGE_MS = 30_000
 
 export interface SessionAuthenticatorInput {

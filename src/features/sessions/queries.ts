@@ -1,4 +1,4 @@
-/** Rows of sessions: browsers that are signed in. Ended and expired ones are never returned, and deleted after 30 days. */
+/** Rows of browser sessions. Ended and expired ones are never returned, and deleted after 30 days. */
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { SessionTable } from '../../db/schema/identity.ts'
@@ -10,10 +10,10 @@ import { BATCH_ROWS, retentionJob } from '../../jobs/batched-deletion.ts'
 import type { JobKind } from '../../jobs/job.ts'
 import type { FeatureDeps } from '../deps.ts'
 
-/** Without being renewed, and in all. */
+/** Lifetime without renewal, and in total. */
 export const IDLE_LIFE_MS = 30 * 86_400_000
 export const WHOLE_LIFE_MS = 90 * 86_400_000
-/** Of one person: with another one, the oldest ends. */
+/** Maximum sessions of a person: another one ends the oldest. */
 export const MAX_SESSIONS = 50
 const MAX_USER_AGENT_LENGTH = 200
 const HOUR_MS = 3_600_000
@@ -71,12 +71,12 @@ export async function endSurplus(db: Kysely<Database>, userId: UserId, now: numb
   for (const { id } of surplus) await endSession(db, { id, userId }, now)
 }
 
-/** A session with whom it is of, as they are now. */
+/** A session with the current data of its person and account. */
 export type PersonalSession = NonNullable<Awaited<ReturnType<typeof findSession>>>
 
 /**
- * Undefined when there is none, or it is over; also when the person is disabled or no member of its account any more.
- * @param by Its id, or the SHA-256 of its cookie.
+ * Undefined when there is no active session, or the person is disabled or no longer a member of the account.
+ * @param by The ID of the session, or the SHA-256 of its cookie.
  */
 export async function findSession(
   db: Kysely<Database>,
@@ -107,7 +107,7 @@ export interface SessionPage extends PageRequest {
   readonly userId: UserId
 }
 
-/** Of one person, by age. */
+/** Lists the sessions of a person, by age. */
 export async function listSessions(
   db: Kysely<Database>,
   { userId, ...page }: SessionPage,
@@ -129,7 +129,7 @@ export async function renewSession(db: Kysely<Database>, id: SessionId, now: num
   await db.updateTable('session').set({ renewed_at: now }).where('id', '=', id).execute()
 }
 
-/** False when it is over, or the person is no member of the account. */
+/** False when the session has ended, or the person is not a member of the account. */
 export async function moveSession(
   db: Kysely<Database>,
   { id, accountId }: Pick<Session, 'id' | 'accountId'>,
@@ -154,7 +154,7 @@ export async function moveSession(
   return numUpdatedRows > 0n
 }
 
-/** False when the person has no such session, or it was over already. */
+/** False when the person has no such active session. */
 export async function endSession(
   db: Kysely<Database>,
   { id, userId }: Pick<Session, 'id' | 'userId'>,

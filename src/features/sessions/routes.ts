@@ -1,4 +1,4 @@
-/** `/sessions`: the browsers in which a person is signed in. `/me`: who a credential belongs to, and its rights. */
+/** `/sessions`: the browser sessions of a person. `/me`: the owner and the rights of a credential. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
@@ -68,7 +68,7 @@ export function sessionsRoutes(deps: SessionsDeps): FastifyPluginAsyncTypebox {
       const ended =
         userId !== undefined &&
         (await sessions.endOne({ id: request.params.id, userId, accountId, actor }, originOfRequest(request)))
-      if (!ended) throw new GatewayError('not_found', 'You have no session with this id.')
+      if (!ended) throw new GatewayError('not_found', 'You have no session with this ID.')
       return reply.code(204).send(null)
     })
   }
@@ -150,7 +150,7 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         caller.kind === 'session' && caller.userId !== undefined ? deps.accountsOf(caller.userId) : undefined,
         tokenExpiresAt(request.headers.authorization) ?? expiryOf(db, { caller, id, now: now() }),
       ])
-      if (account === undefined) throw new GatewayError('not_found', 'The account is gone.')
+      if (account === undefined) throw new GatewayError('not_found', 'The account no longer exists.')
       return {
         object: 'me',
         credential: { kind: caller.kind, id, scopes: [...caller.scopes], expires_at: isoTimeOrNull(expiresAt ?? null) },

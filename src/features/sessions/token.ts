@@ -1,13 +1,13 @@
 /**
- * The dashboard's token: a JWT (RFC 7519), signed with HS256, of exactly the claims that are read again. What comes in must
- * be written as this file writes it, to the byte: there is one spelling of a token, and nothing in it that nobody reads.
+ * The dashboard's token: a JWT (RFC 7519), signed with HS256, with exactly the claims that are read. Only the canonical
+ * encoding that this file writes is accepted.
  */
 import { hash, type webcrypto } from 'node:crypto'
 import { ROLES, type Role } from '../../domain/identity/caller.ts'
 import type { SessionId, UserId } from '../../domain/ids.ts'
 
 export const TOKEN_LIFE_S = 15 * 60
-/** How far ahead the clock of another process that shares the secret may be: for `iat` alone, never beyond `exp`. */
+/** Tolerance for the clock of another process with the same secret: for `iat` only, never for `exp`. */
 const CLOCK_SKEW_S = 30
 const MAX_TOKEN_LENGTH = 2_048
 /** RFC 5321, 4.5.3.1; a longer one is no address, and would make a token that is too long. */
@@ -30,12 +30,12 @@ export interface VerifiedToken extends TokenClaims {
 
 export interface TokenSigner {
   sign(claims: TokenClaims): Promise<string>
-  /** Undefined for everything that is not a token of ours in its time. Rejects never. */
+  /** Undefined unless the token is valid. Never rejects. */
   verify(token: string): Promise<VerifiedToken | undefined>
 }
 
 export interface TokenSignerInput {
-  /** 32 bytes each. The first signs, all verify: one in use, and the one before it while secrets change. */
+  /** 32 bytes each. The first one signs, all verify: the current secret, and the previous one during a rotation. */
   readonly keys: readonly [Uint8Array, ...Uint8Array[]]
   /** Unix milliseconds. */
   readonly now: () => number
@@ -79,10 +79,10 @@ export async function createTokenSigner({ keys, now }: TokenSignerInput): Promis
   }
 }
 
-/** Only where there is a dashboard in use: starts are quick. */
+/** Loads the library on first use, for a quick start. */
 const library = () => import('jose')
 
-/** Which key a token was signed with, telling nothing of the key. */
+/** Returns an identifier of a key that reveals nothing about it. */
 function keyId(key: Uint8Array): string {
   return hash('sha256', Buffer.concat([Buffer.from('turnpike session key id '), key]), 'base64url').slice(0, 16)
 }
@@ -98,20 +98,20 @@ function keyOf(byId: ReadonlyMap<string, webcrypto.CryptoKey>, kid: string | und
   return key
 }
 
-/** Spelled as this file spells it: no padding, no stray bits, no white space, no name twice, no other name. */
+/** Whether a token has the canonical encoding: no padding, stray bits, white space, repeated or unknown names. */
 function isCanonical(token: string): boolean {
   if (token.length > MAX_TOKEN_LENGTH || !CANONICAL_PARTS.test(token)) return false
   const [header = '', payload = '', signature = ''] = token.split('.')
-  return isSpelledOnce(signature) && hasExactly(header, HEADER_NAMES) && hasExactly(payload, CLAIM_NAMES)
+  return isCanonicalPart(signature) && hasExactly(header, HEADER_NAMES) && hasExactly(payload, CLAIM_NAMES)
 }
 
-function isSpelledOnce(part: string): boolean {
+function isCanonicalPart(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part
 }
 
 /** @param names Sorted, with commas. */
 function hasExactly(part: string, names: string): boolean {
-  if (!isSpelledOnce(part)) return false
+  if (!isCanonicalPart(part)) return false
   const text = Buffer.from(part, 'base64url').toString('utf8')
   try {
     const value: unknown = JSON.parse(text)
@@ -127,7 +127,7 @@ function readClaims({ sub, email, role, sid, iat, exp }: Record<string, unknown>
   if (typeof sub !== 'string' || typeof email !== 'string' || typeof sid !== 'string') return undefined
   if (known === undefined || typeof exp !== 'number' || typeof iat !== 'number') return undefined
   return {
-    userId: sub as UserId, // signed by us: these are ids that were born here
+    userId: sub as UserId, // signed by this installation, which created the IDs
     sessionId: sid as SessionId,
     email,
     role: known,
