@@ -27,7 +27,7 @@ import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { beginAnswer } from './attempt.ts'
 import { type Answering, type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
-import { routeRequest } from './routing/order.ts'
+import { routeRequest } from './routing/candidates.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
 import type { WorstCase } from './worst-case.ts'
 

@@ -19,8 +19,7 @@ import {
   statusOf,
 } from './routing/attempt-lease.ts'
 import { spreads } from './routing/candidates.ts'
-import { learn, select } from './routing/select.ts'
-import { createSelection, type Selection } from './routing/selection.ts'
+import { createSelection, learn, type Selection, select } from './routing/select.ts'
 import { boundsOf, costOf, outputScaleOf } from './settle.ts'
 import { type Call, type CallEnd, startCall } from './upstream/call.ts'
 import { isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'

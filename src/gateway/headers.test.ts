@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { validateHeaderValue } from 'node:http'
 import { test } from 'node:test'
-import { MAX_WARNINGS_BYTES, warningsText } from './headers.ts'
+import { MAX_WARNINGS_BYTES, warningsText } from './deliver.ts'
 
 test('names of parameters stand as they are, with commas between them', () => {
   assert.equal(

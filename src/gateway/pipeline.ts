@@ -2,7 +2,7 @@
  * The data plane: the steps of a chat completion, in order. Start reading here.
  *
  *   1 authenticate  before this file, in http/: who calls
- *   2 parse         parse.ts: the client's JSON becomes a ChatRequest, validated once
+ *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
  *   3 admit         admit.ts: candidates, rate limits, then the most that it can cost is held; between the two
  *                   resumable/answer.ts: a repeat of a request gets the answer of the first
  *   4 select        routing/select.ts: the candidate of the next attempt
@@ -16,19 +16,17 @@ import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
-import { admit, holdCredit } from './admit.ts'
+import { type Incoming as AdmittedIncoming, admit, holdCredit } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
-import { createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
-import { clientError, completionHeaders } from './headers.ts'
-import { type Incoming as ParsedIncoming, parse } from './parse.ts'
+import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { answerKeyed } from './resumable/answer.ts'
 import { endRun } from './resumable/idempotency.ts'
 import { createKeptStreams, type KeptStreams } from './resumable/registry.ts'
 import { brokenStatus, conclude, priceBroken, runningEstimates, settle } from './settle.ts'
 
-export interface Incoming extends ParsedIncoming {
+export interface Incoming extends AdmittedIncoming {
   /** The last event that the client has of a stream with an `Idempotency-Key`. */
   readonly lastEventId?: number | undefined
 }
@@ -61,7 +59,7 @@ export function createGateway(
   const inFlight = createInFlight<Completion>()
   return {
     async complete(incoming, client) {
-      const admitted = admit(ports, incoming, parse(ports, incoming))
+      const admitted = admit(ports, incoming)
       const completion = createCompletion(admitted instanceof Promise ? await admitted : admitted)
       const remove = inFlight.add(completion)
       client.onLeave(() => disconnect(completion))

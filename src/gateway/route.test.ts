@@ -13,10 +13,9 @@ import {
 import type { ChatMessage } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
-import { noteFailure } from './routing/breaker.ts'
-import { cool } from './routing/credentials.ts'
+import { cool, noteFailure } from './routing/breaker.ts'
+import { routeRequest } from './routing/candidates.ts'
 import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
-import { routeRequest } from './routing/order.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
 
 const { transport } = playNetwork(() => ({}))

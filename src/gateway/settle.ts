@@ -14,9 +14,9 @@ import {
   type UsageDetail,
   usageDetailOf,
 } from '../domain/price/price.ts'
+import type { Price } from '../domain/price/tariff.ts'
 import { type Completion, endDrain, type OutcomeState } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import { believedUses, chargedUses } from './server-tools.ts'
 import { learnOutput, outputScale } from './usage/hidden-reasoning.ts'
 import {
   type Bounds,
@@ -27,6 +27,7 @@ import {
   type OutputScale,
 } from './usage/measure.ts'
 import { type CallUsage, generatedAnything } from './usage/meter.ts'
+import { type Addressed, usesAt } from './worst-case.ts'
 
 /** Instructions of its own that a provider may add to a prompt. */
 const PROVIDER_TOKENS = 1024
@@ -107,6 +108,42 @@ function chargeableOf({ admitted, attempt }: Completion, usage: CountedUsage): C
     images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * calls,
     at: createdAt,
   }
+}
+
+interface UsedTools {
+  readonly price: Price
+  readonly request: ChatRequest
+  /** Of the last attempt. */
+  readonly target: Addressed | undefined
+  /** Of its calls. */
+  readonly usages: readonly CallUsage[]
+}
+
+/** The most uses, by name, that a provider may report; undefined: the price has no fees, so any number. */
+function believedUses({ price, request, target, usages }: UsedTools): Readonly<Record<string, number>> | undefined {
+  if (price.serverToolNanoUsd === undefined || target === undefined) return undefined
+  const calls = Math.max(1, usages.length)
+  const believed = Object.entries(usesAt(request, target)).map(([name, { limit: max, counted = 'uses' }]) => {
+    const limit = counted === 'uses' ? (max ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
+    return [name, limit * calls] as const
+  })
+  return Object.fromEntries(believed)
+}
+
+/** Uses to charge for: the reported ones, or as many as the provider bills whatever it reports. */
+function chargedUses(
+  { price, request, target, usages }: UsedTools,
+  reported: Readonly<Record<string, number>> | undefined,
+): Readonly<Record<string, number>> | undefined {
+  if (price.serverToolNanoUsd === undefined || target === undefined) return reported
+  let charged = reported
+  for (const [name, { counted }] of Object.entries(usesAt(request, target))) {
+    if (counted === 'always') charged = { ...charged, [name]: Math.max(1, usages.length) }
+    if (counted === 'calls' && reported?.[name] !== undefined) {
+      charged = { ...charged, [name]: usages.filter(({ usage }) => (usage.serverToolUses?.[name] ?? 0) > 0).length }
+    }
+  }
+  return charged
 }
 
 /** Images that a call of the request sends. */

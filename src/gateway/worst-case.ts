@@ -9,10 +9,17 @@ import type { HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import { dearestRates, type Price, type RequestFacts } from '../domain/price/tariff.ts'
+import {
+  refuseUnpricedTools,
+  requestedToolUses,
+  type ToolUses,
+  toolFee,
+  unpricedTool,
+} from '../protocols/server-tools.ts'
 import type { GatewayPorts } from './ports.ts'
 import { spreads } from './routing/candidates.ts'
 import type { Candidate } from './routing/health.ts'
-import { type ToolWorst, worstOfTools } from './server-tools.ts'
+import type { Target } from './upstream/registry.ts'
 
 export interface WorstCase {
   /** Of all calls together, at most. */
@@ -250,4 +257,56 @@ function reasoningBeside(request: ChatRequest, model: Model, candidates: readonl
     if (tokens > most) most = tokens
   }
   return Math.min(most, model.contextWindow)
+}
+
+/*
+ * Tools that run at the provider: what is held for their fees.
+ */
+
+/** Where a call goes. */
+export type Addressed = Pick<Target, 'upstream' | 'model'>
+
+export interface ToolWorst {
+  /** Most uses of all calls together, by name in prices. */
+  readonly uses: Readonly<Record<string, number>>
+  /** What a tool finds is read by the model: prompts may grow to the window. */
+  readonly growsPrompt: boolean
+}
+
+const NONE: ToolWorst = { uses: {}, growsPrompt: false }
+
+/**
+ * The most that tools can be used, whatever target answers.
+ * @throws GatewayError `unsupported_parameter` for a tool without a price, or with a fee and without a limit.
+ */
+function worstOfTools(
+  request: ChatRequest,
+  { price, targets, calls }: { readonly price: Price; readonly targets: readonly Addressed[]; readonly calls: number },
+): ToolWorst {
+  if (price.serverToolNanoUsd === undefined && request.serverTools === undefined) return NONE
+  refuseUnpricedTools(request, price)
+  const uses: Record<string, number> = {}
+  let growsPrompt = false
+  for (const target of targets) {
+    for (const [name, { limit, param = 'tools' }] of Object.entries(usesAt(request, target))) {
+      growsPrompt = true
+      const fee = toolFee(name, price)
+      if (fee === undefined) throw unpricedTool(name, param)
+      if (limit === undefined && fee > 0) throw unlimited(request, name)
+      uses[name] = Math.max(uses[name] ?? 0, (limit ?? 0) * calls)
+    }
+  }
+  return growsPrompt ? { uses, growsPrompt } : NONE
+}
+
+/** The uses that one call of the target may charge for. */
+export function usesAt(request: ChatRequest, { upstream, model }: Addressed): ToolUses {
+  const { toolUses } = upstream.provider.protocol
+  return toolUses === undefined ? requestedToolUses(request) : toolUses(request, model)
+}
+
+function unlimited({ serverTools = [] }: ChatRequest, name: string): GatewayError {
+  const param = serverTools.find((tool) => tool.name === name)?.param ?? name
+  const message = `\`${param}\` is not supported: nothing limits how often the provider uses it, and each use has a fee. Send \`max_uses\`.`
+  return new GatewayError('unsupported_parameter', message, { param })
 }

@@ -6,8 +6,17 @@ import type { AttemptOutcome } from '../../domain/completion.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import type { CallEnd } from '../upstream/call.ts'
 import { describeFailure, failureWord } from '../upstream/failure.ts'
-import { endTrial, noteBeginning, noteEnd, noteFailure, type Role, refill } from './breaker.ts'
-import { cool, isAboutCredential, warm } from './credentials.ts'
+import {
+  cool,
+  endTrial,
+  isAboutCredential,
+  noteBeginning,
+  noteEnd,
+  noteFailure,
+  type Role,
+  refill,
+  warm,
+} from './breaker.ts'
 import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
 
 interface LeaseInput {

@@ -12,12 +12,13 @@ import {
   type Breaker,
   type BreakerSettings,
   breakerState,
+  type CredentialHealth,
   createBreaker,
+  createCredentialHealth,
   createRetryBudget,
   type RetryBudget,
 } from './breaker.ts'
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
-import { type CredentialHealth, createCredentialHealth } from './credentials.ts'
 
 export interface RoutingSettings {
   /** Repeats at a provider, as a share of the requests there. */

@@ -2,16 +2,75 @@
  * Selects the candidate of the next attempt, and learns from failed ones. Candidates are called in rounds: each round has
  * those of the one before that may succeed after a moment, and begins after the longest `Retry-After` of them, or a backoff.
  */
+import { GatewayError } from '../../domain/errors.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
-import { isCancelled } from '../cancellation.ts'
+import { type Cancellation, isCancelled, pause, unlessCancelled } from '../cancellation.ts'
 import { isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
-import type { AttemptLease } from './attempt-lease.ts'
-import { beginRound, queueForCapacity, RETRY_MAX_MS, waitForCredential, waitWithin } from './backoff.ts'
-import { calledText, freeTarget, withMember } from './candidates.ts'
-import { type Cooling, coolingOf, isAboutCredential, mayTry } from './credentials.ts'
-import type { Candidate, KeyedTarget } from './health.ts'
-import { skipReason } from './order.ts'
-import { callsAt, isLate, mayBeCalled, NONE, type Selection, take, targetNow } from './selection.ts'
+import { type AttemptLease, beginLease } from './attempt-lease.ts'
+import {
+  type Cooling,
+  coolingOf,
+  earn,
+  isAboutCredential,
+  mayRepeat,
+  mayTry,
+  type Role,
+  roleNow,
+  spend,
+  TRY_EVERY_MS,
+} from './breaker.ts'
+import { calledText, freeTarget, isCooling, skippedText, skipReason, spreads, withMember } from './candidates.ts'
+import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
+
+/** What routing knows of a request. */
+interface RoutingContext {
+  readonly accountId: string
+  readonly route: Route
+  /** Of the answer: a provider may need a call for each. */
+  readonly choices: number
+  /** Monotonic milliseconds. */
+  readonly receivedAt: number
+  readonly cancellation: Cancellation
+  readonly health: Health
+}
+
+export interface Selection {
+  readonly context: RoutingContext
+  /** Of this round, best first; those that were called are not in it. */
+  left: readonly Candidate[]
+  /** For the next round. */
+  again: readonly Candidate[]
+  /** The longest `Retry-After` among those of the next round, in milliseconds. */
+  retryAfterMs: number | undefined
+  round: number
+  called: readonly Candidate[]
+  /** Has another credential that may succeed at once: that is no repeat. */
+  switching: Candidate | undefined
+  /** For a credential to be used again, since the last call, in milliseconds. */
+  waitedMs: number
+  /** Of the last attempt. */
+  failure: unknown
+  /** `x-turnpike-route` of the attempts and skipped candidates so far. */
+  routeHeader: string
+}
+
+const NONE: readonly Candidate[] = []
+
+export function createSelection(context: RoutingContext): Selection {
+  const { candidates, skipped } = context.route
+  return {
+    context,
+    left: candidates,
+    again: NONE,
+    retryAfterMs: undefined,
+    round: 0,
+    called: NONE,
+    switching: undefined,
+    waitedMs: 0,
+    failure: undefined,
+    routeHeader: skipped,
+  }
+}
 
 /** Begins the next attempt, at once where a candidate can be called. Throws, or rejects, with the error for the client. */
 export function select(selection: Selection): AttemptLease | Promise<AttemptLease> {
@@ -119,4 +178,210 @@ function takeAsLast(selection: Selection, candidate: Candidate, target: KeyedTar
   if (!limiter.hasCapacity(calls)) return undefined
   limiter.acquire(calls)
   return take(selection, { candidate, target, role: 'last', calls })
+}
+
+interface Choice {
+  readonly candidate: Candidate
+  readonly target: KeyedTarget
+  /** Undefined: as its breaker says. */
+  readonly role: Role | undefined
+  /** Calls that its limiter has counted already. */
+  readonly calls: number
+}
+
+/** Takes a choice: its candidate leaves the round, and its attempt begins. */
+function take(selection: Selection, { candidate, target, role, calls }: Choice): AttemptLease {
+  const { context, called } = selection
+  const { health, route } = context
+  countRepeat(selection, candidate)
+  const acting =
+    role ?? (candidate.scripted ? 'normal' : (roleNow(candidate.deployment.breaker, health.clock()) ?? 'last'))
+  if (candidate !== route.candidates[0]) listSkipped(selection, candidate)
+  const why = whyOf(selection, candidate, acting)
+  selection.left = selection.left.length === 1 ? NONE : selection.left.filter((each) => each !== candidate)
+  selection.called = called.length === 0 ? [candidate] : [...called, candidate]
+  selection.switching = undefined
+  selection.waitedMs = 0
+  return beginLease(health, { candidate, target, role: acting, why, calls })
+}
+
+function countRepeat({ called, switching, context }: Selection, candidate: Candidate): void {
+  if (candidate.scripted) return
+  const { budget, limiter } = candidate.provider
+  if (!isAtCalledProvider(called, candidate)) {
+    earn(budget, { share: context.health.settings().retryBudget, inFlight: limiter.inFlight() })
+  } else if (switching !== candidate) spend(budget)
+}
+
+function isAtCalledProvider(called: readonly Candidate[], { provider }: Candidate): boolean {
+  return called.length > 0 && called.some((each) => each.provider === provider)
+}
+
+function whyOf({ context: { route }, called }: Selection, candidate: Candidate, role: Role): Why {
+  if (role !== 'normal') return role
+  if (called.includes(candidate)) return 'repeat'
+  return candidate === route.candidates[0] ? route.why : 'fallback'
+}
+
+/** Names the better candidates that were not called, once each. @param chosen Undefined: none was. */
+function listSkipped(selection: Selection, chosen: Candidate | undefined): void {
+  const { context, called, left } = selection
+  for (const candidate of left) {
+    if (candidate === chosen) return
+    if (called.includes(candidate)) continue
+    const reason = skipReason(candidate, context.health, callsAt(candidate, context))
+    const text = reason && skippedText(candidate.label, reason)
+    if (text === undefined || selection.routeHeader.includes(text)) continue
+    selection.routeHeader = withMember(selection.routeHeader, text)
+  }
+}
+
+/** A repeat needs a healthy provider with retry budget left (UP-2); after a refused credential it is none. */
+function mayBeCalled({ called, switching, failure, context }: Selection, candidate: Candidate): boolean {
+  if (!isAtCalledProvider(called, candidate) || switching === candidate || candidate.scripted) return true
+  if (!called.includes(candidate) && isCredentialRefusal(failure)) return true
+  const { provider, deployment } = candidate
+  if (called.includes(candidate) && deployment.breaker.openUntil !== undefined) return false
+  return mayRepeat(provider.budget, context.health.settings().retryBudget)
+}
+
+/** The sticky target, as long as it may be used; else the least busy one. */
+function targetNow({ context }: Selection, candidate: Candidate): KeyedTarget | undefined {
+  const { target } = context.route
+  const { clock, random } = context.health
+  const now = clock()
+  if (target !== undefined && candidate.targets.includes(target) && !isCooling(candidate, target, now)) return target
+  return freeTarget(candidate, now, random)
+}
+
+/** Calls that an attempt makes at once. */
+function callsAt(candidate: Candidate, { choices }: Pick<RoutingContext, 'choices'>): number {
+  return choices > 1 && spreads(candidate, choices) ? choices : 1
+}
+
+/** Monotonic milliseconds: fixed by the request's arrival, whatever it waits for (UP-5). */
+function deadlineOf({ receivedAt }: RoutingContext, { upstream }: Candidate): number {
+  return receivedAt + upstream.timeouts.total
+}
+
+function isLate({ context }: Selection, candidate: Candidate): boolean {
+  return context.health.clock() >= deadlineOf(context, candidate)
+}
+
+/*
+ * What a request waits for where no candidate can be called at once: capacity, a credential, a backoff; and when it gives
+ * up.
+ */
+
+/** Full jitter starts here and doubles. */
+const RETRY_BASE_MS = 100
+/** Waiting longer than this for a provider is the client's decision. */
+const RETRY_MAX_MS = 2_000
+/** Interval at which a cooldown is checked: it ends early when another request succeeds. */
+const LOOK_MS = 100
+/** In the queue of a provider. */
+const MAX_QUEUE_MS = 10_000
+/** `Retry-After` where the queue is full, and where a request has queued in vain. */
+const CROWDED_RETRY_MS = 2_000
+
+/** Queues at the best candidate that only lacks capacity. @returns undefined where there is none, or no longer. */
+async function queueForCapacity(selection: Selection): Promise<AttemptLease | undefined> {
+  const { context, left } = selection
+  const { health, cancellation } = context
+  const candidate = left.find((each) => mayBeCalled(selection, each) && isFull(selection, each))
+  if (candidate === undefined) return undefined
+  const { limiter } = candidate.provider
+  const calls = callsAt(candidate, context)
+  const waitMs = Math.min(MAX_QUEUE_MS, deadlineOf(context, candidate) - health.clock())
+  const waiter = waitMs > 0 ? limiter.enqueue(context.accountId, calls) : undefined
+  if (waiter === undefined) throw selection.failure ?? crowded(selection, candidate)
+  const timer = setTimeout(waiter.leave, waitMs)
+  try {
+    await unlessCancelled(cancellation, waiter.over)
+  } finally {
+    clearTimeout(timer)
+    waiter.leave()
+  }
+  if (!waiter.granted())
+    throw isCancelled(cancellation) ? giveUp(selection) : (selection.failure ?? crowded(selection, candidate))
+  const target = targetNow(selection, candidate)
+  const isHealthy = candidate.scripted || roleNow(candidate.deployment.breaker, health.clock()) !== undefined
+  if (!isCancelled(cancellation) && target !== undefined && isHealthy) {
+    return take(selection, { candidate, target, role: undefined, calls })
+  }
+  limiter.release(calls)
+  if (isCancelled(cancellation)) throw giveUp(selection)
+  return undefined
+}
+
+function isFull({ context }: Selection, candidate: Candidate): boolean {
+  return skipReason(candidate, context.health, callsAt(candidate, context)) === 'full'
+}
+
+/** Begins the next round with the candidates that may succeed after a backoff. @returns the backoff in milliseconds. */
+function beginRound(selection: Selection): number {
+  const { context, again, left, retryAfterMs } = selection
+  selection.round += 1
+  selection.left = context.route.candidates.filter(
+    (each) => left.includes(each) || (again.includes(each) && mayBeCalled(selection, each)),
+  )
+  selection.again = NONE
+  selection.retryAfterMs = undefined
+  if (selection.left.length === 0) throw giveUp(selection)
+  return retryAfterMs ?? context.health.random() * Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** (selection.round - 1))
+}
+
+/** @returns how long to wait until a credential may be used again; throws where that is too long. */
+function waitForCredential(selection: Selection): number {
+  const { context, left, waitedMs } = selection
+  const now = context.health.clock()
+  let soonest = Number.POSITIVE_INFINITY
+  let limited: Candidate | undefined
+  for (const candidate of left) {
+    if (!mayBeCalled(selection, candidate)) continue
+    for (const { health } of candidate.targets) {
+      const cooling = coolingOf(health, candidate.model, now)
+      if (cooling?.cause !== 'limited' || cooling.until >= soonest) continue
+      soonest = cooling.until
+      limited = candidate
+    }
+  }
+  if (limited === undefined) throw giveUp(selection)
+  const leftMs = soonest - now
+  const maxWaitMs = leftMs > RETRY_MAX_MS ? TRY_EVERY_MS + LOOK_MS : RETRY_MAX_MS + LOOK_MS
+  if (selection.failure !== undefined && leftMs > RETRY_MAX_MS) throw selection.failure
+  if (waitedMs >= maxWaitMs) throw selection.failure ?? limiting(selection, limited, leftMs)
+  // (a timer may fire a moment early)
+  const waitMs = leftMs > RETRY_MAX_MS ? LOOK_MS : Math.ceil(leftMs) + 1
+  selection.waitedMs += waitMs
+  return waitMs
+}
+
+async function waitWithin(selection: Selection, waitMs: number): Promise<void> {
+  const { context, left } = selection
+  const [first] = left
+  if (first === undefined || context.health.clock() + waitMs >= deadlineOf(context, first)) throw giveUp(selection)
+  await pause(context.cancellation, waitMs)
+  if (isCancelled(context.cancellation)) throw giveUp(selection)
+}
+
+function giveUp(selection: Selection): unknown {
+  const { failure, context } = selection
+  if (failure !== undefined) return failure
+  if (isCancelled(context.cancellation)) return new Error('The request was cancelled before a provider was called.')
+  listSkipped(selection, undefined)
+  const message = 'No provider of the model could be called in time.'
+  return new GatewayError('overloaded', message, { retryAfterMs: CROWDED_RETRY_MS })
+}
+
+function crowded(selection: Selection, { upstream, provider }: Candidate): GatewayError {
+  listSkipped(selection, undefined)
+  const message = `Concurrency limit (${provider.limiter.inFlight()}) of the provider '${upstream.name}' reached.`
+  return new GatewayError('overloaded', message, { retryAfterMs: CROWDED_RETRY_MS })
+}
+
+function limiting(selection: Selection, { upstream }: Candidate, waitMs: number): GatewayError {
+  listSkipped(selection, undefined)
+  const message = `The provider '${upstream.name}' is limiting the gateway's requests.`
+  return new GatewayError('provider_rate_limited', message, { retryAfterMs: Math.ceil(waitMs) })
 }

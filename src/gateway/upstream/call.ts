@@ -7,10 +7,9 @@ import type { Model } from '../../domain/model.ts'
 import { reach } from '../../lib/crash-point.ts'
 import { createDecoder } from '../../protocols/framing.ts'
 import { type Frame, type FrameDecoder, ProviderError, type StreamParser } from '../../protocols/protocol.ts'
-import type { UpstreamCall, UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
-import { type Deadline, startDeadline } from './deadline.ts'
-import { CUT_MESSAGE, failed, nameFailure, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './failure.ts'
-import type { Target } from './registry.ts'
+import type { UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
+import { CUT_MESSAGE, failed, nameFailure, type TimeoutKind, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './failure.ts'
+import type { Target, UpstreamTimeouts } from './registry.ts'
 import { discardBody, readBodyStart, readBodyText } from './transport.ts'
 
 /** Operators write base URLs with and without the version that a protocol's paths begin with: it is taken once. */
@@ -85,12 +84,14 @@ export function startCall(input: CallInput): Call {
     ...wire.headers,
   }
   const call = { url: joinUrl(baseUrl, wire.path), headers, body: wire.body }
-  const open = (): UpstreamExchange => send(call, input)
+  const open = (): UpstreamExchange => {
+    const exchange = target.upstream.transport(call, input.onSend)
+    reach('after_send')
+    return exchange
+  }
   const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, aborted: false, pending: [], finished: false, over: false }
-  const late = (): Promise<void> => openLate(state, open)
-  const refused = (error: unknown): never => unsent(state, error)
-  const answered = authorised === undefined ? answer(state, open()) : authorised.then(late).catch(refused)
+  const answered = authorised === undefined ? answer(state, open()) : answerLate(state, { authorised, open })
   return {
     answered,
     next: (into) => nextEvents(state, into),
@@ -102,21 +103,21 @@ export function startCall(input: CallInput): Call {
   }
 }
 
-function send(call: UpstreamCall, { target, onSend }: CallInput): UpstreamExchange {
-  const exchange = target.upstream.transport(call, onSend)
-  reach('after_send')
-  return exchange
-}
-
-function unsent(state: CallState, error: unknown): never {
-  reportEnd(state, ABANDONED) // unless it was sent and its end is reported
-  throw error
+interface Opening {
+  readonly authorised: Promise<void>
+  readonly open: () => UpstreamExchange
 }
 
 /** A call that was aborted while its credential was fetched must not reach the provider. */
-function openLate(state: CallState, open: () => UpstreamExchange): Promise<void> {
-  if (state.aborted) throw failed('The call was aborted before it was sent.')
-  return answer(state, open())
+async function answerLate(state: CallState, { authorised, open }: Opening): Promise<void> {
+  try {
+    await authorised
+    if (state.aborted) throw failed('The call was aborted before it was sent.')
+    await answer(state, open())
+  } catch (error) {
+    reportEnd(state, ABANDONED) // unless it was sent and its end is reported
+    throw error
+  }
 }
 
 interface CallState {
@@ -240,7 +241,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   state.finished = true
   state.deadline?.clear()
   const residue = stream?.decoder.end() ?? ''
-  if (cause === undefined && startsAsJson(residue)) {
+  if (cause === undefined && JSON_START.test(residue)) {
     // Some hosts break off with an error that is no event, also after a chunk that looked like the last.
     const { protocol } = input.target.upstream.provider
     throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
@@ -305,10 +306,6 @@ function isJson(head: UpstreamHead): boolean {
   return (head.headers['content-type'] ?? '').startsWith('application/json')
 }
 
-function startsAsJson(text: string): boolean {
-  return JSON_START.test(text)
-}
-
 function startsAsJsonBytes(bytes: Uint8Array): boolean {
   return JSON_START.test(Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1'))
 }
@@ -324,20 +321,78 @@ function isRefused(head: UpstreamHead): boolean {
 
 /** Whether each choice of a whole answer has its finish reason: without one it may be incomplete. */
 function endsEveryChoice(events: readonly ChatEvent[]): boolean {
-  if (endsOnlyChoice(events)) return true
-  const open = new Set<number>()
-  for (const event of events) if (event.type !== 'usage') open.add(event.index)
-  for (const event of events) if (event.type === 'finish') open.delete(event.index)
-  return open.size === 0
+  const finished = new Set<number>()
+  for (const event of events) if (event.type === 'finish') finished.add(event.index)
+  return events.every((event) => event.type === 'usage' || finished.has(event.index))
 }
 
-/** The usual answer, without a set: one choice, with its finish reason. */
-function endsOnlyChoice(events: readonly ChatEvent[]): boolean {
-  let isFinished = false
-  for (const event of events) {
-    if (event.type === 'usage') continue
-    if (event.index !== 0) return false
-    if (event.type === 'finish') isFinished = true
+export type Deadline = ReturnType<typeof startDeadline>
+
+interface DeadlineOptions {
+  readonly timeouts: UpstreamTimeouts
+  /** An answer that is not streamed: its first byte comes when all of it is there. */
+  readonly whole?: boolean
+  /** Monotonic milliseconds. */
+  readonly clock: () => number
+  /** From when the total counts: what the request waited for before is not given to it again. Now by default. */
+  readonly receivedAt?: number | undefined
+  readonly onExpire: (kind: TimeoutKind) => void
+}
+
+/**
+ * The waits of one call, on one timer: progress only notes the time, and the timer, when it fires early, is set anew
+ * for the rest. A timer per data event would cost more than the event.
+ */
+export function startDeadline(options: DeadlineOptions) {
+  const { timeouts, whole = false, clock, onExpire } = options
+  let lastAt = clock()
+  const endsAt = (options.receivedAt ?? lastAt) + timeouts.total
+  let waitMs = whole ? timeouts.wholeAnswer : timeouts.firstByte
+  let started = false
+  let suspended = false
+  let cleared = false
+  let expired: TimeoutKind | undefined
+  let timer = setTimeout(check, Math.min(endsAt - lastAt, waitMs))
+
+  function check(): void {
+    const now = clock()
+    const total = endsAt - now
+    const wait = suspended ? waitMs : lastAt + waitMs - now
+    if (total > 0.5 && wait > 0.5) {
+      timer = setTimeout(check, Math.min(total, wait))
+      return
+    }
+    expired = total <= 0.5 ? 'total' : started ? 'idle' : 'first_byte'
+    onExpire(expired)
   }
-  return isFinished
+
+  return {
+    /** A data event came: the wait for the first one is over, the idle wait starts anew. Comments do not count. */
+    progress(): void {
+      lastAt = clock()
+      suspended = false
+      if (started || cleared) return
+      started = true
+      waitMs = timeouts.idle
+      clearTimeout(timer)
+      check()
+    },
+    /** The client reads slowly: until `resume` or progress only the total counts. */
+    suspend(): void {
+      suspended = true
+    },
+    /** The wait starts anew. Without a `suspend` before, nothing changes. */
+    resume(): void {
+      if (!suspended) return
+      suspended = false
+      lastAt = clock()
+    },
+    /** Ends all waits. */
+    clear(): void {
+      cleared = true
+      clearTimeout(timer)
+    },
+    /** Which wait has run out, if one has. */
+    expired: () => expired,
+  }
 }

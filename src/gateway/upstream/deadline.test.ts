@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { type Deadline, startDeadline } from './deadline.ts'
+import { type Deadline, startDeadline } from './call.ts'
 import type { UpstreamTimeouts } from './registry.ts'
 
 interface Watched {

@@ -2,7 +2,6 @@
 
 import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
 import { type FailureKind, ProviderError, type ProviderFailure } from '../../protocols/protocol.ts'
-import type { TimeoutKind } from './deadline.ts'
 
 /** Converts a failure, once nothing more is tried, to the error that the client gets, with `headers`. */
 export function toGatewayError(
@@ -86,6 +85,8 @@ export const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.
 export const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
 export const UNFINISHED_MESSAGE = 'The provider answered without a finish reason.'
 const CONNECTION_MESSAGE = 'The connection to the provider failed.'
+/** Which wait of a call ran out. */
+export type TimeoutKind = 'first_byte' | 'idle' | 'total'
 const TIMEOUT_MESSAGES: Readonly<Record<TimeoutKind, string>> = {
   first_byte: 'The provider did not start to answer in time.',
   idle: 'The provider stopped sending.',
