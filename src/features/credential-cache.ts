@@ -48,6 +48,10 @@ export interface CredentialCacheInput<Credential> {
   readonly onEnded: (isEnded: (caller: Caller) => boolean) => void
 }
 
+/** What an authenticator passes on to its cache. */
+export type CacheSource = Pick<CredentialCacheInput<unknown>, 'db' | 'onChange' | 'now'> &
+  Partial<Pick<CredentialCacheInput<unknown>, 'capacity' | 'negativeCapacity' | 'onEnded'>>
+
 export interface CredentialCache<Credential> extends Pick<ChangeFollower, 'refresh'> {
   /** Undefined when it is not cached. */
   get(id: string): Credential | undefined

@@ -2,18 +2,11 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
-import type { ApiKeyTable, Database } from '../../db/schema/schema.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import {
-  type Caller,
-  type KeyBudget,
-  type Right,
-  type Role,
-  rightsOfRole,
-  type Scope,
-} from '../../domain/identity/caller.ts'
+import { type Caller, type KeyBudget, type Right, rightsOfRole, type Scope } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
-import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
+import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { type AddressRange, includesAddress, parseAddressRange } from '../../lib/ip-address.ts'
 import { isLimited, rightsOfScopes, withoutDelegation } from './key.ts'
 
@@ -79,12 +72,7 @@ function keyRows(db: Kysely<Database>) {
     .select('setting.value as first_account')
 }
 
-interface KeyRow extends CreatorColumns, Pick<AncestorRow, LimitColumn>, Pick<ApiKeyTable, 'parent_id'> {
-  readonly id: KeyId
-  readonly plan: string
-}
-
-type LimitColumn = Exclude<keyof AncestorRow, 'id'>
+type KeyRow = Awaited<ReturnType<ReturnType<typeof keyRows>['execute']>>[number]
 
 /** Undefined for a revoked key, and one whose creator is no longer a member. Limits of a revoked ancestor still apply. */
 async function activeKeyOf(db: Kysely<Database>, row: KeyRow): Promise<ActiveKey | undefined> {
@@ -129,7 +117,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
   }
 }
 
-function limitsOfRow(row: Pick<AncestorRow, LimitColumn>) {
+function limitsOfRow(row: Omit<AncestorRow, 'id'>) {
   return {
     scopes: JSON.parse(row.scopes) as Scope[],
     models: JSON.parse(row.models) as string[],
@@ -156,16 +144,8 @@ function budgetOf({ id, monthly_budget_nano_usd }: AncestorRow): KeyBudget {
   return { keyId: id, nanoUsd: monthly_budget_nano_usd ?? undefined }
 }
 
-interface CreatorColumns {
-  readonly created_by: UserId | null
-  readonly role: Role | null
-  readonly removed_at: number | null
-  readonly account_id: AccountId
-  readonly first_account: string | null
-}
-
 /** Returns the creator's current rights; `gone`: no longer a member. Undefined: no person created the key. */
-function boundsOf(row: CreatorColumns): ReadonlySet<Right> | 'gone' | undefined {
+function boundsOf(row: KeyRow): ReadonlySet<Right> | 'gone' | undefined {
   if (row.created_by === null) return undefined
   if (row.role === null || row.removed_at !== null) return 'gone'
   return rightsOfRole(row.role, { operator: row.role === 'owner' && row.first_account === row.account_id })

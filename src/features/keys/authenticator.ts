@@ -1,34 +1,18 @@
-/**
- * Authenticates requests by their API key. It precedes everything else on the hot path: a cached key costs a hash and a map
- * lookup, and only another one waits for the database.
- */
-import type { Kysely } from 'kysely'
+/** Authenticates requests by their API key. A cached key costs a hash and a map lookup; others wait for the database. */
 import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
-import type { Database } from '../../db/schema/schema.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential, missingCredential } from '../../domain/identity/credential.ts'
-import { createCredentialCache, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
+import { type CacheSource, createCredentialCache, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
 import { type CachedKey, checkKey, digestText, loadKey } from './active-key.ts'
 import { keyForm } from './key.ts'
 
 const MAX_CACHED_KEYS = 50_000
-/** Longer than any credential: a session's token has about 1 000 characters. */
+/** More than any credential has: a session's token has about 1 000 characters. */
 const MAX_HEADER_LENGTH = 2_560
 
-export interface AuthenticatorInput {
-  readonly db: Kysely<Database>
+export interface AuthenticatorInput extends CacheSource {
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
-  /** Calls back when another process may have changed keys or accounts; returns what unsubscribes. */
-  readonly onChange: (listener: () => void) => () => void
-  /** Called when keys were revoked, here or in another process: their requests in flight are to end. */
-  readonly onEnded?: (isEnded: (caller: Caller) => boolean) => void
-  /** Unix milliseconds. */
-  readonly now: () => number
-  /** `MAX_CACHED_KEYS` unless set. */
-  readonly capacity?: number
-  /** `MAX_NEGATIVE_ENTRIES` unless set. */
-  readonly negativeCapacity?: number
 }
 
 export interface Authenticator {
@@ -39,9 +23,9 @@ export interface Authenticator {
    * @param address The client's IP address.
    */
   authenticate(authorization: string | undefined, address: string): Caller | Promise<Caller>
-  /** Resolves when all that was committed to keys and accounts before is in force here. */
+  /** Resolves when all earlier changes of keys and accounts are in force in this process. */
   refresh(): Promise<void>
-  /** Stops following changes, and writes the last-used times. */
+  /** Stops following changes, and writes pending last-used times. */
   close(): Promise<void>
 }
 
@@ -71,7 +55,7 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
     authenticate(authorization, address) {
       if (authorization === undefined || authorization === '') throw missingCredential()
       const secret = readSecret(authorization)
-      const digest = digestText(secret ?? authorization) // the same work for what cannot be a key
+      const digest = digestText(secret ?? authorization) // the same work for text that cannot be a key
       if (secret === undefined) throw invalidCredential()
       const cached = keys.get(digest)
       if (cached !== undefined) return admit(cached, digest, address)
@@ -87,8 +71,8 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
 }
 
 /**
- * The secret of `Bearer <key>` or `Basic base64(<key>:)` (RFC 9110, 11.1: the scheme's case does not matter; RFC 7617).
- * @returns undefined for another scheme, for a password that is not empty, and for what cannot be a key by its length.
+ * Reads the secret of `Bearer <key>` or `Basic base64(<key>:)`, in any case (RFC 9110, 11.1; RFC 7617).
+ * @returns undefined for another scheme, a non-empty password, and a header that is too long.
  */
 export function readSecret(authorization: string): string | undefined {
   const bearer = readBearer(authorization)
@@ -99,7 +83,7 @@ export function readSecret(authorization: string): string | undefined {
   return pair.indexOf(':') === pair.length - 1 ? pair.slice(0, -1) : undefined
 }
 
-/** What follows `Bearer`; undefined for another scheme, and for a header of more than 2 560 characters. */
+/** Reads the token after `Bearer`; undefined for another scheme, and for a header of more than 2 560 characters. */
 export function readBearer(authorization: string): string | undefined {
   if (authorization.length > MAX_HEADER_LENGTH) return undefined
   const space = authorization.indexOf(' ')

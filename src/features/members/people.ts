@@ -9,7 +9,7 @@ import type { Right, Role } from '../../domain/identity/caller.ts'
 import type { Arrival, Origin, PeoplePort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, KeyId, UserId } from '../../domain/ids.ts'
 import type { InvitationAnswer, PagePeople } from '../../http/pages/context.ts'
-import type { WriteAudit } from '../deps.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { findByToken, findOpen, type Invitation, markUsed } from './invitations.ts'
 import {
   accountsOf,
@@ -33,10 +33,7 @@ const MAX_MEMBERS = 10_000
 /** The owner that a one-time link creates if the account has none. */
 const OWNER_OF_LINK = { email: 'owner@localhost', name: 'Owner' }
 
-interface JoiningDeps {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+interface JoiningDeps extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly ids: Pick<IdSource, 'user'>
   readonly writeAudit: WriteAudit
   /** The current rights of a key; undefined: it was revoked, has expired, or its creator is no member any more. */

@@ -3,13 +3,10 @@ import type { FastifyRequest } from 'fastify'
 import type { Kysely, RawBuilder } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Origin } from '../../domain/identity/sign-in.ts'
-import type { IdSource } from '../../domain/ids.ts'
 import { databaseNow } from '../../jobs/sql.ts'
-import type { WriteAudit } from '../deps.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
 
-export interface Authority {
-  readonly db: Kysely<Database>
-  readonly ids: IdSource
+export interface Authority extends Pick<FeatureDeps, 'db' | 'ids'> {
   readonly clients: OAuthClients
   readonly writeAudit: WriteAudit
   /** `DATABASE_TIME` except in tests. */

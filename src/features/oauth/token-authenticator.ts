@@ -1,7 +1,4 @@
-/**
- * Authenticates requests by an access token of a device. Like that of API keys it precedes everything else on the hot path:
- * a cached token costs a hash and a map lookup, and only another one waits for the database.
- */
+/** Authenticates requests by an access token of a device. A cached token costs a hash and a map lookup, as an API key does. */
 import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
@@ -10,33 +7,22 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { DeviceId, KeyId } from '../../domain/ids.ts'
-import { createCredentialCache, includesOwner, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
+import { type CacheSource, createCredentialCache, includesOwner, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
 import { DATABASE_TIME, type DatabaseTime, readTime } from './authority.ts'
 import { inRole, readScopes } from './scopes.ts'
 import { accessForm } from './tokens.ts'
 
 const MAX_CACHED_TOKENS = 50_000
 
-interface TokenSource {
-  readonly db: Kysely<Database>
-  /** `DATABASE_TIME` unless set. */
+interface TokenSource extends Pick<CacheSource, 'db' | 'now'> {
+  /** Default: `DATABASE_TIME`. */
   readonly time?: DatabaseTime
-  /** Unix milliseconds by this process's clock. */
-  readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
 
-export interface TokenAuthenticatorInput extends TokenSource {
+export interface TokenAuthenticatorInput extends CacheSource, TokenSource {
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
-  /** Calls back when another process may have changed something; returns what unsubscribes. */
-  readonly onChange: (listener: () => void) => () => void
-  /** Called when devices were disconnected, or lost their person: their requests in flight are to end. */
-  readonly onEnded?: (isEnded: (caller: Caller) => boolean) => void
-  /** `MAX_CACHED_TOKENS` unless set. */
-  readonly capacity?: number
-  /** `MAX_NEGATIVE_ENTRIES` unless set. */
-  readonly negativeCapacity?: number
 }
 
 export interface TokenAuthenticator {
@@ -46,18 +32,18 @@ export interface TokenAuthenticator {
    * @param token Text that begins with `tpa_`.
    */
   authenticate(token: string): Caller | Promise<Caller>
-  /** Unix milliseconds; undefined for a token that is not cached. One that was just authenticated is. */
+  /** Expiry in Unix milliseconds; undefined for a token that is not cached. A token is cached once authenticated. */
   expiresAt(token: string): number | undefined
-  /** Resolves when all that was committed to devices, members, people and accounts before is in force here. */
+  /** Resolves when all earlier changes of devices, members, people and accounts are in force in this process. */
   refresh(): Promise<void>
-  /** Stops following changes, and writes the last-used times. */
+  /** Stops following changes, and writes pending last-used times. */
   close(): Promise<void>
 }
 
 interface CachedToken {
   /** One frozen object, the same for every request of this token. */
   readonly caller: Caller
-  /** By this process's clock, Unix milliseconds: its difference from the database's was taken when the token was read. */
+  /** Unix milliseconds by this process's clock, corrected by its difference from the database's clock at the read. */
   readonly expiresAt: number
   /** The same in monotonic milliseconds. */
   readonly expiresAtClock: number
@@ -87,9 +73,9 @@ export function createTokenAuthenticator(input: TokenAuthenticatorInput): TokenA
   }
   return {
     authenticate(token) {
-      const digest = hash('sha256', token, 'latin1') // the same work for what cannot be a token
+      const digest = hash('sha256', token, 'latin1') // the same work for text that cannot be a token
       const cached = tokens.get(digest)
-      // The database decides about a token that either clock has expired: one may have been set, the other have slept.
+      // The database decides if either clock has expired the token: one may have been set, the other may have stopped.
       if (cached !== undefined && now() < cached.expiresAt && clock() < cached.expiresAtClock) return admit(cached)
       if (!accessForm.isWellFormed(token) || tokens.isMissing(digest)) throw invalidCredential()
       return tokens.load(digest).then(admit)
@@ -107,7 +93,7 @@ function monotonic(): number {
   return performance.now()
 }
 
-/** Undefined when there is no such token, or it expired, was revoked, or its person is no member any more. */
+/** Undefined for an unknown, expired or revoked token, and one whose user is no longer a member. */
 async function loadToken(source: Required<TokenSource>, digest: string): Promise<CachedToken | undefined> {
   const row = await findRow(source.db, digest)
   if (row === undefined) return undefined

@@ -3,13 +3,11 @@
  * names the session; its person and rights are read from the database.
  */
 import { hash } from 'node:crypto'
-import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema/schema.ts'
 import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { KeyId, SessionId } from '../../domain/ids.ts'
 import { createLruCache } from '../../lib/collections.ts'
-import { createCredentialCache, includesOwner } from '../credential-cache.ts'
+import { type CredentialCacheInput, createCredentialCache, includesOwner } from '../credential-cache.ts'
 import { findSession, type PersonalSession } from './queries.ts'
 import type { TokenSigner, VerifiedToken } from './token.ts'
 
@@ -18,15 +16,9 @@ const MAX_CACHED_SESSIONS = 10_000
 /** Maximum age in the cache, which bounds the effect of a missed change. */
 const SESSION_MAX_AGE_MS = 30_000
 
-export interface SessionAuthenticatorInput {
-  readonly db: Kysely<Database>
+export interface SessionAuthenticatorInput
+  extends Pick<CredentialCacheInput<unknown>, 'db' | 'onChange' | 'onEnded' | 'now'> {
   readonly signer: TokenSigner
-  /** Calls back when another process may have changed sessions; returns what unsubscribes. */
-  readonly onChange: (listener: () => void) => () => void
-  /** Called when sessions have ended, here or in another process: their requests in flight are to end. */
-  readonly onEnded: (isEnded: (caller: Caller) => boolean) => void
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** `MAX_CACHED_TOKENS` unless set. */
   readonly tokenCapacity?: number
   /** `MAX_CACHED_SESSIONS` unless set. */
@@ -38,7 +30,7 @@ export interface SessionAuthenticator {
   authenticate(token: string): Caller | Promise<Caller>
   /** The session of a caller that this authenticator returned. */
   sessionOf(caller: Caller): SessionId | undefined
-  /** Resolves when all that was committed before is in force here. */
+  /** Resolves when all earlier changes are in force in this process. */
   refresh(): Promise<void>
   close(): void
 }

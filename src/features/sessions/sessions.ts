@@ -1,12 +1,10 @@
 /** Browser sessions: started at sign-in, found by their cookie, ended in every process. */
 import { hash, randomBytes } from 'node:crypto'
-import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BrowserSession, Origin, SessionsPort } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, SessionId, UserId } from '../../domain/ids.ts'
 import { readCookie, renderCookie } from '../../http/cookies.ts'
-import type { WriteAudit } from '../deps.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   endSession,
   endSurplus,
@@ -26,10 +24,7 @@ export const SESSION_COOKIE = '__Host-turnpike'
 /** 32 bytes, base64url. */
 const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/
 
-export interface SessionsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface SessionsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly ids: Pick<IdSource, 'session'>
   readonly writeAudit: WriteAudit
   /** Awaited after every change: when it resolves, the change is in force in this process. */

@@ -9,22 +9,12 @@ import { appHeaders } from '../../http/pages/page-headers.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { type OutcomeKind, outcomeOf } from './failure.ts'
 import { localPath } from './local-path.ts'
-import type { OutboundLimits } from './outbound.ts'
-import type { ProviderSettings } from './provider.ts'
-import { begin, createVisits, end, type Failure, failureOf, type Visit, type VisitsDeps } from './visits.ts'
+import { begin, createVisits, end, type Failure, failureOf, type Visit, type VisitsInput } from './visits.ts'
 
-export interface SignInDeps extends VisitsDeps {
-  /** `auth.providers` of the configuration. */
-  readonly providers: readonly ProviderSettings[]
-  /** Without trailing slash. */
-  readonly publicUrl: string
-  /** 32 bytes, for the cookie of the round trip. */
-  readonly key: Uint8Array
+export interface SignInDeps extends VisitsInput {
   readonly log: Pick<Log, 'warn' | 'debug'>
   /** Renders the page of an outcome. */
   readonly page: (outcome: Outcome) => string
-  /** Time-outs of providers; `OUTBOUND_LIMITS` unless set. */
-  readonly limits?: OutboundLimits
 }
 
 const RETRY_AFTER_S = '60'

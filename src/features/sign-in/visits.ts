@@ -1,11 +1,9 @@
 /** The two halves of a sign-in: the redirect to the identity provider, and the callback from it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema/schema.ts'
 import type { Origin, PeoplePort, SessionsPort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import { originOfRequest } from '../../http/request-origin.ts'
 import { createLruCache, type LruCache } from '../../lib/collections.ts'
-import type { WriteAudit } from '../deps.ts'
+import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { domainRefusal } from './claims.ts'
 import { type OutcomeKind, SignInError } from './failure.ts'
 import { githubProvider } from './github.ts'
@@ -27,10 +25,7 @@ const OWN_SITES: readonly unknown[] = ['same-origin', 'none', undefined]
 /** Accounts of one person in which a refusal is recorded. */
 const MAX_ACCOUNTS = 20
 
-export interface VisitsDeps {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface VisitsDeps extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly people: Pick<PeoplePort, 'arrive'>
   readonly sessions: Pick<SessionsPort, 'start'>
   readonly writeAudit: WriteAudit
@@ -68,10 +63,14 @@ export interface Failure {
   readonly next?: string
 }
 
-interface VisitsInput extends VisitsDeps {
+export interface VisitsInput extends VisitsDeps {
+  /** `auth.providers` of the configuration. */
   readonly providers: readonly ProviderSettings[]
+  /** Without trailing slash. */
   readonly publicUrl: string
+  /** 32 bytes, for the cookie of the round trip. */
   readonly key: Uint8Array
+  /** Timeouts of providers (default: `OUTBOUND_LIMITS`). */
   readonly limits?: OutboundLimits
 }
 
@@ -171,7 +170,7 @@ interface Refusal {
 
 /** Records a refused sign-in in the audit log of every account of the person; unknown people have none. */
 export async function auditRefusal(
-  { db, writeAudit }: { readonly db: Kysely<Database>; readonly writeAudit: WriteAudit },
+  { db, writeAudit }: Pick<VisitsDeps, 'db' | 'writeAudit'>,
   { identity, reason, provider, origin }: Refusal,
 ): Promise<void> {
   const members = await db
