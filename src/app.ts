@@ -50,7 +50,7 @@ import { type Log, logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics, type MetricsInput } from './telemetry/metrics.ts'
 import { createPressure } from './telemetry/pressure.ts'
 
-export interface AppInput {
+interface AppInput {
   readonly config: Config
   readonly database: OpenedDatabase
   readonly log: Log

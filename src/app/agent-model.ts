@@ -20,7 +20,7 @@ import type { ClientConnection } from '../gateway/ports.ts'
 import { isRecord, parseJson } from '../lib/json.ts'
 import type { AskModel, ModelAnswer, ModelRequest, ToolCallMessage } from '../runner/ports.ts'
 
-export interface AskModelInput {
+interface AskModelInput {
   readonly complete: Gateway['complete']
   /** Rejects with `GatewayError` when the creator has lost access. */
   readonly callerOf: (accountId: AccountId, creator: Creator) => Promise<Caller>

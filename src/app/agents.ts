@@ -39,14 +39,14 @@ import { creatorCallers, modelAsker } from './agent-model.ts'
 import type { Role } from './background-work.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface Agents extends Pick<AgentWork, 'jobs' | 'availability' | 'active' | 'start' | 'close'> {
+export interface Agents extends AgentWork {
   /** Below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: AgentsApiDeps): Promise<void>
   /** Ends event streams and hands over runs. */
   drain(): void
 }
 
-export interface AgentsApiDeps extends FeatureDeps {
+interface AgentsApiDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   readonly authenticate: Authenticate
   /** Of this process. */
@@ -226,11 +226,11 @@ interface Connected {
   readonly leaving: AbortSignal
 }
 
-function depsOf({ runtime, database, log, recordEvent }: AgentWorkInput, connected: Connected): WorkerDeps {
-  const { db } = database
+function depsOf(input: AgentWorkInput, { complete, sandboxes, leaving }: Connected): WorkerDeps {
+  const { runtime, log, recordEvent } = input
+  const { db } = input.database
   const { ids, now, clock, models } = runtime
   const { data_dir: dataDirectory, agents } = runtime.config()
-  const { complete, sandboxes, leaving } = connected
   return {
     db,
     ids,

@@ -12,7 +12,7 @@ import type { TokenSigner } from '../features/sessions/token.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import { type Authenticate, limitUnknownKeys } from '../http/caller.ts'
 
-export interface AuthenticationInput {
+interface AuthenticationInput {
   readonly database: Pick<OpenedDatabase, 'db' | 'batch' | 'onChange'>
   readonly signer: TokenSigner
   /** Ends the requests in flight of a credential that is no longer valid. */

@@ -33,7 +33,7 @@ export interface BackgroundWorkInput {
   readonly idempotency: Idempotency
 }
 
-export interface BackgroundWork {
+interface BackgroundWork {
   start(): void
   /** Looks for waiting jobs now. */
   wake(): void

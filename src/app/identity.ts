@@ -28,7 +28,7 @@ import { type Log, logError } from '../telemetry/log.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface IdentityInput {
+interface IdentityInput {
   readonly config: Config
   readonly database: OpenedDatabase
   readonly log: Log

@@ -20,7 +20,7 @@ export interface Limits {
   close(): Promise<void>
 }
 
-export interface LimitsInput {
+interface LimitsInput {
   readonly runtime: Runtime
   readonly redisUrl: string | undefined
   /** Processes that share the limits. */

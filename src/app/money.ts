@@ -50,7 +50,7 @@ export interface Running extends HeldRequests {
   readonly estimates: () => readonly RunningEstimate[]
 }
 
-export interface MoneyInput extends Pick<BackgroundWorkInput, 'runtime' | 'log' | 'role' | 'jobs'> {
+interface MoneyInput extends Pick<BackgroundWorkInput, 'runtime' | 'log' | 'role' | 'jobs'> {
   readonly database: OpenedDatabase
   readonly version: string
   readonly dataDirectory: string

@@ -32,7 +32,7 @@ export interface Runtime {
   reload(config: Config): Promise<void>
 }
 
-export interface RuntimeInput {
+interface RuntimeInput {
   readonly config: Config
   readonly database: OpenedDatabase
   readonly log: Log

@@ -19,7 +19,7 @@ export interface Streams {
   close(): Promise<void>
 }
 
-export interface StreamsInput {
+interface StreamsInput {
   readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly instanceId: InstanceId

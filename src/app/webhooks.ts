@@ -18,7 +18,7 @@ import type { JobKind } from '../jobs/job.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface WebhooksInput {
+interface WebhooksInput {
   readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db' | 'batch'>
   readonly log: Log
@@ -40,7 +40,7 @@ export interface Webhooks {
   close(): Promise<void>
 }
 
-export interface WebhooksApiDeps extends FeatureDeps {
+interface WebhooksApiDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   readonly writeAudit: WriteAudit
   readonly authenticate: Authenticate

@@ -38,7 +38,7 @@ export interface ConfigFlags {
   readonly port?: number
 }
 
-export interface ConfigSources {
+interface ConfigSources {
   readonly env: Environment
   /** Folder of relative paths, `.env` and the standard file. Absolute. */
   readonly cwd: string

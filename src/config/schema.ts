@@ -80,7 +80,7 @@ export type FileConfig = DeepReadonly<Static<typeof CONFIG_SCHEMA>>
 export type ProviderConfig = FileConfig['providers'][string]
 
 /** A plan in force. Absent: no limit. */
-export interface PlanConfig {
+interface PlanConfig {
   readonly monthly_credit_usd?: number
   /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: 1000000. */
   readonly unlimited_credit_usd?: number
@@ -91,7 +91,7 @@ export interface PlanConfig {
   readonly billing: 'prepaid' | 'postpaid'
 }
 
-export interface ServerConfig extends Omit<FileConfig['server'], 'public_url'> {
+interface ServerConfig extends Omit<FileConfig['server'], 'public_url'> {
   /** Without trailing slash. */
   readonly public_url: string
 }

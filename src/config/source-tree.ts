@@ -16,16 +16,16 @@ export interface SourceScalar {
   /** The text with unresolved references, for messages: their values may be secret. */
   readonly template?: string
 }
-export interface SourceList {
+interface SourceList {
   readonly type: 'list'
   readonly items: readonly SourceNode[]
 }
-export interface SourceMapping {
+interface SourceMapping {
   readonly type: 'mapping'
   readonly entries: Map<string, SourceEntry>
 }
 /** Its problem is already reported. */
-export interface SourceUnreadable {
+interface SourceUnreadable {
   readonly type: 'unreadable'
 }
 

@@ -15,7 +15,7 @@ const DEEPEST_NESTING = 30
 /** One mistake makes the parser report many. */
 const MOST_SYNTAX_PROBLEMS = 3
 
-export interface YamlText {
+interface YamlText {
   readonly text: string
   /** Shown in messages. */
   readonly fileName: string

@@ -7,7 +7,7 @@ import type { AgentId, RunId } from './ids.ts'
 export const AGENT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-export interface Transition {
+interface Transition {
   readonly from: AgentStatus
   readonly to: AgentStatus
   /** Cause, in words. */

@@ -5,7 +5,7 @@
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
-export interface TextPart {
+interface TextPart {
   readonly type: 'text'
   readonly text: string
 }
@@ -24,7 +24,7 @@ export interface FilePart {
   /** `file_data` is a data URL. */
   readonly file: { readonly filename?: string; readonly file_data?: string; readonly file_id?: string }
 }
-export interface RefusalPart {
+interface RefusalPart {
   readonly type: 'refusal'
   readonly refusal: string
 }
@@ -179,7 +179,7 @@ export interface Usage {
 /** The fields of usage that count tokens. */
 export type TokenField = Exclude<keyof Usage, 'serverToolUses' | 'serviceTier'>
 
-export interface TextEvent {
+interface TextEvent {
   readonly type: 'text'
   /** Which choice, from 0. */
   readonly index: number
@@ -187,12 +187,12 @@ export interface TextEvent {
   /** The wire's `logprobs` object for this text, when requested. */
   readonly logprobs?: unknown
 }
-export interface ReasoningEvent {
+interface ReasoningEvent {
   readonly type: 'reasoning'
   readonly index: number
   readonly text: string
 }
-export interface RefusalEvent {
+interface RefusalEvent {
   readonly type: 'refusal'
   readonly index: number
   readonly text: string
@@ -217,7 +217,7 @@ export interface ExtensionEvent {
   readonly field: string
   readonly value: unknown
 }
-export interface FinishEvent {
+interface FinishEvent {
   readonly type: 'finish'
   readonly index: number
   readonly reason: FinishReason
@@ -226,7 +226,7 @@ export interface FinishEvent {
   /** The provider sent `content: null`, which the client gets, too. */
   readonly contentIsNull?: boolean
 }
-export interface UsageEvent {
+interface UsageEvent {
   readonly type: 'usage'
   readonly usage: Usage
 }

@@ -51,7 +51,7 @@ const CATALOGUE = {
 } as const
 
 export type ErrorCode = keyof typeof CATALOGUE
-export type ErrorType = (typeof CATALOGUE)[ErrorCode]['type']
+type ErrorType = (typeof CATALOGUE)[ErrorCode]['type']
 
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The offending parameter as a path: `messages[2].role`. */

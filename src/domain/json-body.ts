@@ -141,7 +141,7 @@ export function fingerprintOf({ endpoint, body }: Pick<IdempotentRequest, 'endpo
  * which suffices to limit the work of the parser.
  */
 
-export interface JsonLimits {
+interface JsonLimits {
   /** The outermost value is at depth 1. */
   readonly depth: number
   readonly arrayItems: number
@@ -149,7 +149,7 @@ export interface JsonLimits {
   readonly values: number
 }
 
-export interface JsonSize {
+interface JsonSize {
   /** Lower bound where a limit is exceeded. */
   readonly values: number
   /** Occurrences of field names. */
@@ -159,7 +159,7 @@ export interface JsonSize {
 }
 
 /** An exceeded limit, or a field name that pollutes prototypes. */
-export type JsonExcess = 'depth' | 'arrayItems' | 'values' | '__proto__' | 'constructor.prototype'
+type JsonExcess = 'depth' | 'arrayItems' | 'values' | '__proto__' | 'constructor.prototype'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -196,7 +196,7 @@ const OBJECT = -1
 const CONSTRUCTOR = -2
 
 /** @param onName Called with the position of each field name, without its quotes. */
-export function scanJson(bytes: Buffer, limits: JsonLimits, onName?: (start: number, end: number) => void): JsonSize {
+function scanJson(bytes: Buffer, limits: JsonLimits, onName?: (start: number, end: number) => void): JsonSize {
   const open = new Int32Array(limits.depth + 1)
   const scan: Scan = {
     bytes,

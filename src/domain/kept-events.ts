@@ -33,7 +33,7 @@ export function eventsAfter(text: string, after: number | undefined): string {
   return lastEnd < 0 ? text : text.slice(lastEnd + BLOCK_END.length)
 }
 
-export interface BrokenEnd {
+interface BrokenEnd {
   readonly code: string
   readonly message: string
   /** Undefined where the process that had the request is gone. */

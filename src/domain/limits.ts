@@ -22,7 +22,7 @@ export interface GcraResult {
   readonly retryAfterMs: number
 }
 
-export interface GcraDemand extends GcraLimit {
+interface GcraDemand extends GcraLimit {
   /** Not negative. An idle client may exceed the whole limit once, which empties it. */
   readonly cost: number
 }

@@ -21,12 +21,12 @@ export {
 
 const MINTED_BYTES = 32
 
-export interface SigningRequest extends WebhookMessage {
+interface SigningRequest extends WebhookMessage {
   /** The newest first; two during the overlap of a rotation. */
   readonly secrets: readonly string[]
 }
 
-export interface WebhookSignatureHeaders {
+interface WebhookSignatureHeaders {
   readonly 'Turnpike-Signature': string
   readonly 'webhook-id': string
   readonly 'webhook-timestamp': string

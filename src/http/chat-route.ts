@@ -18,7 +18,7 @@ export interface ChatRouteInput {
   readonly complete: (incoming: ChatIncoming, client: HttpConnection) => Promise<SavedAnswer | undefined>
 }
 
-export interface ChatIncoming {
+interface ChatIncoming {
   readonly caller: Caller
   /** The parsed JSON body. */
   readonly body: unknown

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** Limits of a build: all files with their compressed forms. */
 export const DASHBOARD_LIMITS = { files: 2_000, bytes: 32 * 1024 * 1024 } as const
 
-export interface DashboardFile {
+interface DashboardFile {
   readonly type: string
   /** Its name has a hash of the content. */
   readonly isHashed: boolean

@@ -71,7 +71,7 @@ const FASTIFY_CODES: Readonly<Record<string, () => GatewayError>> = {
   FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError('not_found', 'ID exceeds 512 characters.'),
 }
 
-/** Converts errors of the framework; our own are returned unchanged. */
+/** Converts errors of the framework; returns a `GatewayError` unchanged. */
 export function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
   const [problem] = error.validation ?? []

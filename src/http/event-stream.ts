@@ -85,7 +85,7 @@ export interface EventSource {
   readonly isOver?: () => boolean
 }
 
-export interface EventStreamInput {
+interface EventStreamInput {
   readonly source: EventSource
   readonly stream: EventStream
   readonly pollIntervalMs: number

@@ -9,7 +9,7 @@ import { escapeHtml } from '../lib/escape.ts'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.ts'
 import { PAGE_HEADERS } from './pages/page-headers.ts'
 
-export interface OpenApiInput {
+interface OpenApiInput {
   readonly version: string
   readonly publicUrl: string
 }

@@ -54,7 +54,7 @@ async function outcome(check: () => Promise<void>): Promise<string> {
   }
 }
 
-export interface MetricsRouteInput {
+interface MetricsRouteInput {
   readonly metrics: Pick<Metrics, 'render' | 'contentType'>
   readonly authenticate: Authenticate
   /** Whether peers on this machine need no key (`server.metrics_open`). */

@@ -114,7 +114,7 @@ export function renderPage<Row, Item>(
   }
 }
 
-export interface ListInput<Row, Item, After extends string> {
+interface ListInput<Row, Item, After extends string> {
   readonly query: PageQuery
   readonly binding: PageBinding
   /** Reads up to `limit` rows after the position `after`. */

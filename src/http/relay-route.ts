@@ -14,7 +14,7 @@ import {
 import { lastEventIdOf } from './chat-route.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
 
-export interface RelayListener {
+interface RelayListener {
   readonly accountId: AccountId
   /** The completion's id. */
   readonly id: string

@@ -280,7 +280,7 @@ const KEY_SHARE = 3 / 8
 /** Bodies of the largest size that fit, however small the heap is. */
 const LEAST_BODIES = 4
 
-export interface BodyCaps {
+interface BodyCaps {
   /** Bytes of all owners, of an account or address, of a key. */
   readonly process: number
   readonly account: number
@@ -296,13 +296,13 @@ export function bodyCaps(heapLimitBytes: number, largestBodyBytes: number): Body
   }
 }
 
-export interface BodyOwner {
+interface BodyOwner {
   /** An account, or the address of a client without one. */
   readonly account: string
   readonly key: string | undefined
 }
 
-export interface BodyReservation {
+interface BodyReservation {
   /** Reserves more bytes. Throws as `reserve` does, without effect. */
   grow(bytes: number): void
   /** Only the first call counts. */

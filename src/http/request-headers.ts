@@ -2,7 +2,7 @@
 import { GatewayError } from '../domain/errors.ts'
 
 /** A media type and the format that it stands for. */
-export type MediaType<Format extends string> = readonly [type: string, format: Format]
+type MediaType<Format extends string> = readonly [type: string, format: Format]
 
 const MAX_RANGES = 50
 

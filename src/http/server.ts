@@ -177,7 +177,7 @@ export const EDGE_LIMITS = {
   maxRequestsPerSocket: 1_000_000,
 } as const
 
-export const SERVER_OPTIONS: ServerOptions = {
+const SERVER_OPTIONS: ServerOptions = {
   headersTimeout: EDGE_LIMITS.headersTimeoutMs,
   connectionsCheckingInterval: EDGE_LIMITS.checkIntervalMs,
   maxHeaderSize: EDGE_LIMITS.maxHeaderBytes,
@@ -226,7 +226,7 @@ function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
 }
 
 /** Responds to what the HTTP parser rejected, in the usual error format, and closes the connection. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (!socket.writable || isAnswering(socket)) return void socket.destroy()
   const ours = new GatewayError(...(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED))
   const body = renderErrorBody(ours, requestId)

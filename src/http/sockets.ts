@@ -70,7 +70,7 @@ export function cutSlowReaders(server: Server, { clock = () => performance.now()
   server.once('close', () => clearInterval(timer))
 }
 
-/** Since when a client is slow, and what it had read then. */
+/** Start of a slow period, and the bytes read by then. */
 interface Wait {
   readonly since: number
   readonly taken: number

@@ -78,7 +78,7 @@ function networkOf(address: string, ipv6Parts: number): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/${16 * ipv6Parts}`
 }
 
-/** `ipaddr.js` alone would also take `10.1`, `0x7f.1` and zones. */
+/** Excludes `10.1`, `0x7f.1` and zones, which `ipaddr.js` accepts. */
 function parseAddress(text: string): Address | undefined {
   const isPlain = IPV4.test(text) || IPV6.test(text)
   return isPlain && ipaddr.isValid(text) ? ipaddr.parse(text) : undefined

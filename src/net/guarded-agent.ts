@@ -24,7 +24,7 @@ export interface TargetOptions extends TargetRule {
   readonly param?: string
 }
 
-export interface ResolvedTargetOptions extends TargetOptions {
+interface ResolvedTargetOptions extends TargetOptions {
   readonly resolve?: ResolveAddresses
   /** Names that take longer count as unresolvable. */
   readonly timeoutMs?: number

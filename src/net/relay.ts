@@ -46,7 +46,7 @@ const MAX_ERROR_BYTES = 64 * 1024
 /** Address of a process. Undefined: it runs but accepts no connections. `gone`: its lease has ended. */
 export type InstanceAddress = { readonly address: string | undefined } | 'gone'
 
-export interface RelayClientInput {
+interface RelayClientInput {
   readonly token: string
   /** Rejects when the database is unavailable. */
   readonly addressOf: (instanceId: string) => Promise<InstanceAddress>
@@ -63,11 +63,11 @@ export interface RelayRequest {
   readonly signal: AbortSignal
 }
 
-export type RelayResult =
+type RelayResult =
   | { readonly kind: 'whole' | 'unknown' | 'gone' | 'cut' | 'unreachable' }
   | { readonly kind: 'answer'; readonly answer: SavedAnswer }
 
-export interface RelayClient {
+interface RelayClient {
   /** Never rejects. */
   relay(ask: RelayRequest, client: RelayTarget): Promise<RelayResult>
   close(): Promise<void>

@@ -169,7 +169,7 @@ function addProviderMetrics(registry: Registry, status: () => readonly ProviderS
   })
 }
 
-/** By provider: as many as the configuration had. */
+/** By provider; the configuration bounds their number. */
 type OutcomeCounts = Map<AttemptNote['provider'], Map<AttemptNote['outcome'], number>>
 
 /** @returns Counts the attempts of a completion. */

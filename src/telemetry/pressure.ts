@@ -31,7 +31,7 @@ export interface Pressure {
 }
 
 /** Measurements of the process, read once per sample. */
-export interface Gauges {
+interface Gauges {
   /** Used share of the heap limit, 0 to 1. */
   heapShare(): number
   /** p99 delay of the event loop since the last sample. */
@@ -39,7 +39,7 @@ export interface Gauges {
   close(): void
 }
 
-export interface PressureInput {
+interface PressureInput {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /** Completions in flight. */

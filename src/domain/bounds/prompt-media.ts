@@ -276,13 +276,13 @@ function pdfPages(bytes: Buffer): number | undefined {
 /**
  * Width and height of an image from the first bytes of a PNG, JPEG, GIF or WebP file, without decoding it.
  */
-export interface ImageSize {
+interface ImageSize {
   readonly width: number
   readonly height: number
 }
 
 /** @returns Undefined for other formats, and for a header that is invalid or exceeds `bytes`. */
-export function imageSize(bytes: Buffer): ImageSize | undefined {
+function imageSize(bytes: Buffer): ImageSize | undefined {
   const size = pngSize(bytes) ?? gifSize(bytes) ?? webpSize(bytes) ?? jpegSize(bytes)
   return size === undefined || size.width === 0 || size.height === 0 ? undefined : size
 }

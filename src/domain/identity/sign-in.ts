@@ -48,7 +48,7 @@ export interface ActivationRequest {
   readonly offline: boolean
 }
 
-export type ActivationLookup =
+type ActivationLookup =
   | { readonly kind: 'found'; readonly request: ActivationRequest }
   /** Wrong, expired, or already decided. */
   | { readonly kind: 'unknown' }

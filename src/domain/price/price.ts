@@ -28,7 +28,7 @@ export {
 } from './tariff.ts'
 
 /** Tokens of one class at one rate. */
-export interface TokenLine {
+interface TokenLine {
   readonly kind: TokenKind
   readonly tokens: number
   /** Per million tokens. */
@@ -37,7 +37,7 @@ export interface TokenLine {
   readonly abovePromptTokens?: number
 }
 /** Uses of one thing at a fee. */
-export interface FeeLine {
+interface FeeLine {
   readonly kind: 'request' | 'image' | 'server_tool'
   /** Of a server tool. */
   readonly name?: string
@@ -47,7 +47,7 @@ export interface FeeLine {
 }
 export type ChargeLine = TokenLine | FeeLine
 
-export interface PricedUsage {
+interface PricedUsage {
   readonly nanoUsd: NanoUsd
   /** `base`, or what applied besides: `flex`, `discount`, `above_200000`, `cache_write_1h`, joined by `+`. */
   readonly rule: string
@@ -208,7 +208,7 @@ function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0 }: ChargeableUsage, { name
 /* Prices and usage as the database stores them: common fields in columns, the others as JSON. */
 
 /** The columns of `price_version`. */
-export interface StoredPrice {
+interface StoredPrice {
   readonly input_micro_usd: number
   readonly output_micro_usd: number
   readonly cached_input_micro_usd: number | null

@@ -19,9 +19,9 @@ export interface ModelBookInput {
   readonly catalogue: readonly CatalogueEntry[]
   /** In the file's order. */
   readonly models: readonly ConfiguredModel[]
-  /** Names of the providers that are configured and whose protocol is spoken here. */
+  /** Names of configured providers with a supported protocol. */
   readonly providers: ReadonlySet<string>
-  /** Unix milliseconds: which of several prices applies. */
+  /** Unix milliseconds, which select the price. */
   readonly now: () => number
 }
 
@@ -50,11 +50,11 @@ export function buildModelBook({ catalogue, models, providers, now }: ModelBookI
   }
 }
 
-/** A model with each of its prices, made once: looking one up makes nothing. */
+/** A model with each of its prices, built once, so that lookups allocate nothing. */
 interface ListedAtTimes {
-  /** Of prices with a start or an end, the earliest first. */
+  /** Prices with a start or an end, the earliest first. */
   readonly periods: readonly { readonly startsAt: number; readonly endsAt: number; readonly model: Model }[]
-  /** At its one price without an end, else without any. */
+  /** With its only price without start and end, else without a price. */
   readonly otherwise: Model
 }
 
@@ -76,7 +76,7 @@ function modelAt({ periods, otherwise }: ListedAtTimes, now: () => number): Mode
   return periods.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt)?.model ?? otherwise
 }
 
-/** Throws when the file gives one name to two models; the file's name has precedence over an alias of the catalogue. */
+/** Throws for two models of the file with one name; names of the file override aliases of the catalogue. */
 function configuredEntries(models: readonly ConfiguredModel[], catalogue: readonly CatalogueEntry[]): ModelEntry[] {
   const given = namesGiven(models)
   const [twice] = given.filter((name, at) => given.indexOf(name) !== at)
@@ -89,7 +89,7 @@ function configuredEntries(models: readonly ConfiguredModel[], catalogue: readon
   })
 }
 
-/** What the file leaves of the catalogue: a name that the file uses, as ID or alias, is the file's. */
+/** Returns the entries of the catalogue whose ID the file does not use, without aliases that it uses. */
 function catalogueEntries(catalogue: readonly CatalogueEntry[], models: readonly ConfiguredModel[]): ModelEntry[] {
   const given = new Set(namesGiven(models))
   return catalogue
@@ -129,7 +129,7 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
   }
 }
 
-/** A model in the configuration file. Everything but the ID may be left to the catalogue, or to the defaults. */
+/** A model in the configuration file. Absent fields are those of the catalogue, or the defaults. */
 export interface ConfiguredModel {
   readonly id: string
   readonly name?: string | undefined
@@ -145,17 +145,16 @@ export interface ConfiguredModel {
 }
 
 /** One model, merged from the catalogue and the configuration file. */
-export interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'price_ends' | 'replacement'> {
+interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'price_ends' | 'replacement'> {
   readonly replacement?: string | undefined
-  /** Undefined: as the price itself says. */
+  /** Undefined: as in the price itself. */
   readonly price_ends?: string | undefined
-  /** Of the price; undefined: the catalogue knows none, or the file has its own. */
+  /** Source of the price; undefined: the catalogue has none, or the file sets the price. */
   readonly source?: CatalogueEntry['source'] | undefined
 }
 
 /**
- * Merges an entry field by field; the file has precedence. A price is replaced as a whole: parts of two price lists would
- * make a third one.
+ * Merges an entry field by field; the file has precedence. A price is replaced as a whole, never combined of two.
  * @param base The catalogue's entry that the file overrides, under its ID or an alias of it; undefined: a new model.
  */
 function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): ModelEntry {

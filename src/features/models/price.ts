@@ -1,4 +1,4 @@
-/** Exact prices out of the decimals that the catalogue and the operator write, and when each of them applies. */
+/** Converts the decimals of the catalogue and the configuration to exact prices, with their periods. */
 import { createHash } from 'node:crypto'
 import type {
   CatalogueDiscount,
@@ -21,7 +21,7 @@ import type {
 import { tariffText } from '../../domain/price/price.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 
-/** The wire's name of each rate, in the order in which they are listed. */
+/** Wire name of each rate, in the order of lists. */
 export const RATE_NAMES = {
   inputMicroUsd: 'input_per_million',
   outputMicroUsd: 'output_per_million',
@@ -41,7 +41,7 @@ interface PricedEntry extends Pick<CatalogueEntry, 'id' | 'pricing'> {
   readonly price_ends?: string | undefined
 }
 
-/** Prices of one entry, the earliest first; empty: it has none. Throws for what is not exact or contradicts itself. */
+/** Returns the prices of an entry, the earliest first; empty: none. Throws for inexact or contradictory ones. */
 export function pricePeriods(entry: PricedEntry): readonly PricePeriod[] {
   const { id, pricing, price_ends: ends } = entry
   if (pricing === null) return []
@@ -74,7 +74,7 @@ function periodsOf(id: string, tariffs: readonly CatalogueTariff[]): readonly Pr
   })
 }
 
-/** Throws for amounts that whole numbers cannot say, and for what contradicts itself. */
+/** Throws for inexact amounts and contradictory settings. */
 export function toPrice(tariff: CatalogueTariff): Price {
   const { tiers = [], service_tiers: services = {}, discounts = [], server_tools: tools = {} } = tariff
   const fees = {
@@ -154,12 +154,12 @@ function unlessEmpty<Value extends object>(record: Value): Value | undefined {
   return Object.keys(record).length === 0 ? undefined : record
 }
 
-/** Absent is not undefined: what is compared and stored has what was set, and nothing else. */
+/** Removes undefined fields: prices are compared and stored by their fields. */
 function defined<Value extends object>(fields: Value): Value {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Value
 }
 
-/** Names the price by its content: the same model at the same price has the same version in every process, for ever. */
+/** Names a price by its content: the same model and price have the same version in every process, permanently. */
 export function priceVersion(id: string, price: Price): string {
   const { inputMicroUsd, outputMicroUsd, cachedInputMicroUsd = null, cacheWriteMicroUsd = null } = price
   const four = [id, inputMicroUsd, outputMicroUsd, cachedInputMicroUsd, cacheWriteMicroUsd]

@@ -22,7 +22,7 @@ import { type ListedModel, ListedModelSchema, listModel, modelProviders } from '
 /** Names that the three of the message are taken from. */
 const NEAREST_CANDIDATES = 50
 
-export interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
+interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
   readonly models: () => ModelBook
   /** Of every configured provider, now. */
   readonly status: () => readonly ProviderStatus[]

@@ -9,7 +9,7 @@ import type { FeatureDeps, WriteAudit } from '../deps.ts'
 /** The longest wait for a provider's answer, in milliseconds. */
 export const MAX_WAIT_MS = 10_000
 
-export interface ProbeDeps extends Pick<FeatureDeps, 'db' | 'callerOf'>, ProbeInput {
+interface ProbeDeps extends Pick<FeatureDeps, 'db' | 'callerOf'>, ProbeInput {
   readonly writeAudit: WriteAudit
 }
 

@@ -6,7 +6,7 @@ import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus }
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import type { FeatureDeps } from '../deps.ts'
 
-export interface ProvidersDeps extends Pick<FeatureDeps, 'callerOf'> {
+interface ProvidersDeps extends Pick<FeatureDeps, 'callerOf'> {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
   /** Of every configured provider, now. */

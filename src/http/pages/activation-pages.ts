@@ -5,13 +5,14 @@ import {
   type Html,
   html,
   type Membership,
+  type Outcome,
   renderAccountChoice,
   renderOutcome,
   renderPage,
   renderWho,
 } from './layout.ts'
 
-export interface CodeForm {
+interface CodeForm {
   readonly session: BrowserSession
   /** Content of the field. */
   readonly typed: string
@@ -115,28 +116,23 @@ function renderLack({ request, session }: Question, granted: readonly Right[]): 
   return html`<p class="hint">The request exceeds what your role (${session.role}) allows:</p>${renderRights('not', lacking)}`
 }
 
-export function renderApproved(): string {
-  return renderOutcome({
+/** Pages that report the outcome of a request. */
+export const OUTCOMES: Readonly<Record<'approved' | 'denied' | 'over', Outcome>> = {
+  approved: {
     sign: 'good',
     title: 'Your device is connected',
     text: 'You can close this window and return to the device, which continues within a few seconds.',
-  })
-}
-
-export function renderDenied(): string {
-  return renderOutcome({
+  },
+  denied: {
     sign: 'bad',
     title: 'You denied the request',
     text: 'The device gets no access. You can close this window.',
-  })
-}
-
-export function renderOver(): string {
-  return renderOutcome({
+  },
+  over: {
     title: 'This request is no longer valid',
     text: 'It expired, or was approved or denied, perhaps in another window. The device shows which; if it still waits, restart the request there.',
     action: { href: '/activate', label: 'Enter another code' },
-  })
+  },
 }
 
 export function renderBlocked(retryAfterMs: number): string {

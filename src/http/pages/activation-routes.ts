@@ -2,15 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ActivationBlock, BrowserSession } from '../../domain/identity/sign-in.ts'
 import { originOfRequest } from '../request-origin.ts'
-import {
-  renderApproved,
-  renderBlocked,
-  renderCodeForm,
-  renderDenied,
-  renderOver,
-  renderQuestion,
-} from './activation-pages.ts'
+import { OUTCOMES, renderBlocked, renderCodeForm, renderQuestion } from './activation-pages.ts'
 import { formField, isFresh, type PagesDeps, queryField, sendPage } from './context.ts'
+import { renderOutcome } from './layout.ts'
 
 const LONGEST_CODE = 24
 const WRONG_CODE = 400
@@ -39,12 +33,12 @@ export function activationRoutes(app: FastifyInstance, deps: PagesDeps): void {
     const approve = decision === 'approve'
     const done = await deps.activation.decide(typed, { approve, session, origin: originOfRequest(request) })
     if (typeof done === 'object') return sendBlocked(reply, done)
-    if (!done) return sendPage(reply, renderOver(), GONE)
+    if (!done) return sendPage(reply, renderOutcome(OUTCOMES.over), GONE)
     return reply.redirect(approve ? '/activate/approved' : '/activate/denied', 303)
   })
   // Redirects, not responses to the form: mobile browsers reload pages that they discarded.
-  app.get('/activate/approved', (_request, reply) => sendPage(reply, renderApproved()))
-  app.get('/activate/denied', (_request, reply) => sendPage(reply, renderDenied()))
+  app.get('/activate/approved', (_request, reply) => sendPage(reply, renderOutcome(OUTCOMES.approved)))
+  app.get('/activate/denied', (_request, reply) => sendPage(reply, renderOutcome(OUTCOMES.denied)))
 }
 
 interface Visit {

@@ -13,7 +13,7 @@ import type { AccountId, UserId } from '../../domain/ids.ts'
 import type { Dashboard } from '../dashboard.ts'
 import type { Membership } from './layout.ts'
 
-export interface PageSessions extends Pick<SessionsPort, 'find'> {
+interface PageSessions extends Pick<SessionsPort, 'find'> {
   /** Switches a session to another account of its user. @returns false when it ended, or the user is no member. */
   move(session: BrowserSession, accountId: AccountId, origin: Origin): Promise<boolean>
 }

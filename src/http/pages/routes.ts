@@ -70,7 +70,7 @@ function homeRoutes(app: FastifyInstance, deps: PagesDeps): void {
   app.post('/app/account', chooseAccount(deps))
 }
 
-/** Assets of the dashboard, without a session: they are the same for everybody. */
+/** Assets of the dashboard, without a session: they are public. */
 function dashboardAssetRoutes(app: FastifyInstance, { dashboard }: Pick<PagesDeps, 'dashboard'>): void {
   app.get('/app/assets/*', { schema: { hide: true } }, (request, reply) => {
     const file = dashboard?.files.get(`assets/${restOfPath(request)}`)

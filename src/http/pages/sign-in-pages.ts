@@ -2,7 +2,7 @@
 import type { BrowserSession, SignInChoice } from '../../domain/identity/sign-in.ts'
 import { type Html, html, type Membership, renderAccountChoice, renderPage, renderWho } from './layout.ts'
 
-export interface SignInView {
+interface SignInView {
   readonly choices: readonly SignInChoice[]
   /** Local path to continue to. Undefined: the default of `/auth/…`. */
   readonly next: string | undefined
@@ -68,25 +68,32 @@ ${session !== undefined && renderWho(session)}`
 
 /** The page of invitation links. Accepting takes a confirmation. */
 export function renderInvitation(session: BrowserSession | undefined): string {
+  if (session !== undefined) return renderInvitationQuestion(session)
   const content = html`<h1>You are invited</h1>
-${session === undefined ? INVITED : html`<p class="lead">You are signed in as ${session.email}. Accept the invitation as this user?</p>`}
-<form method="post" action="/invitation" data-token="${session === undefined ? 'send' : 'keep'}">
+<p class="lead">Sign in to join the account that invites you.</p>
+<form method="post" action="/invitation" data-token="send">
 ${TOKEN_FIELD}
-${
-  session === undefined
-    ? html`<button class="button">Continue</button>`
-    : html`<button class="button" name="accept" value="yes">Accept as ${session.email}</button>`
-}
-</form>
-${session !== undefined && ACCEPT_AS_ANOTHER}`
+<button class="button">Continue</button>
+</form>`
   return renderPage({ title: 'You are invited', content, takesToken: true })
 }
 
-const INVITED = html`<p class="lead">Sign in to join the account that invites you.</p>`
+/** For signed-in users, who confirm. @param invitation Undefined: the token is in the URL of the page. */
+export function renderInvitationQuestion(session: BrowserSession, invitation?: string): string {
+  const takesToken = invitation === undefined
+  const content = html`<h1>You are invited</h1>
+<p class="lead">You are signed in as ${session.email}. Accept the invitation as this user?</p>
+<form method="post" action="/invitation"${takesToken && html` data-token="keep"`}>
+${takesToken ? TOKEN_FIELD : html`<input type="hidden" name="token" value="${invitation}">`}
+<button class="button" name="accept" value="yes">Accept as ${session.email}</button></form>
+${ACCEPT_AS_ANOTHER}`
+  return renderPage({ title: 'You are invited', content, takesToken })
+}
+
 const ACCEPT_AS_ANOTHER = html`<p class="hint">To accept as another user, sign out first, then open the link again.</p>
 <form method="post" action="/auth/sign-out"><button class="button second">Sign out</button></form>`
 
-export interface InvitedView {
+interface InvitedView {
   readonly choices: readonly SignInChoice[]
   readonly invitation: string
 }
@@ -102,17 +109,7 @@ ${choices.length > 0 && renderChoices(choices, { invitation })}`
 const NO_PROVIDER =
   'This installation has no identity provider, so new users cannot sign in. Ask its operator to configure one, then open the link again.'
 
-/** For signed-in users, who confirm. */
-export function renderInvitationQuestion(session: BrowserSession, invitation: string): string {
-  const content = html`<h1>You are invited</h1>
-<p class="lead">You are signed in as ${session.email}. Accept the invitation as this user?</p>
-<form method="post" action="/invitation"><input type="hidden" name="token" value="${invitation}">
-<button class="button" name="accept" value="yes">Accept as ${session.email}</button></form>
-${ACCEPT_AS_ANOTHER}`
-  return renderPage({ title: 'You are invited', content })
-}
-
-export interface HomeView {
+interface HomeView {
   readonly session: BrowserSession
   readonly accounts: readonly Membership[]
   /** Without trailing slash. */
