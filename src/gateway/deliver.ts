@@ -49,7 +49,7 @@ export async function deliverWhole(
 }
 
 async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<Answer> {
-  const answer = createAnswer(admitted.request.n, admitted.request)
+  const answer = createAnswer(admitted.request)
   const events: ChatEvent[] = []
   for (let position = 0; position < calls.length; position++) {
     const call = calls[position]

@@ -43,7 +43,7 @@ const detailOf = (turn: number) => ({
 
 function whole(message: Anything): Anything {
   const finish_reason = message.tool_calls === undefined ? 'stop' : 'tool_calls'
-  const answer = createAnswer(1)
+  const answer = createAnswer()
   const body = JSON.stringify({ id: 'gen-1', choices: [{ index: 0, message, finish_reason }] })
   for (const event of protocol.parseResponse(body)) answer.push(event)
   return JSON.parse(answer.render({ ...HEAD, ...BILL })).choices[0].message

@@ -60,7 +60,7 @@ function converse({ model, fake, streamed, keep, aside }: Run): { bodies: Block[
 function wholeMessage(content: readonly Block[]): ChatMessage {
   const stopReason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'
   const body = JSON.stringify({ id: 'msg_1', type: 'message', content, stop_reason: stopReason, usage: {} })
-  const answer = createAnswer(1)
+  const answer = createAnswer()
   for (const event of codec.parseResponse(body)) answer.push(event)
   const rendered = JSON.parse(answer.render({ id: 'chatcmpl-1', created: 1, model: 'm', ...BILL }))
   return rendered.choices[0].message

@@ -25,7 +25,7 @@ type Speak = (parts: readonly Anything[], turn: number) => Anything
 
 function wholeMessage(parts: readonly Anything[], turn: number): Anything {
   const body = { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }], responseId: `turn-${turn}` }
-  const answer = createAnswer(1)
+  const answer = createAnswer()
   for (const event of codec.parseResponse(JSON.stringify(body))) answer.push(event)
   return JSON.parse(answer.render({ ...HEAD, ...BILL })).choices[0].message
 }

@@ -70,7 +70,7 @@ test('the call of a custom tool comes back whole, its input untouched, even an e
     const choice = { index: 0, message: { content: null, tool_calls: [custom] }, finish_reason: 'tool_calls' }
     const events = parseResponse(JSON.stringify({ choices: [choice] }))
     assert.deepEqual(events[0], { ...CALL_EVENT, arguments: input })
-    const answer = createAnswer(1)
+    const answer = createAnswer()
     for (const event of events) answer.push(event)
     const head = { id: 'a', created: 1, model: 'm', usage: { promptTokens: 1, completionTokens: 1 }, costUsd: 0 }
     const { message, finish_reason: reason } = JSON.parse(answer.render(head)).choices[0]

@@ -5,7 +5,7 @@
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
 import type { OpenAiChatOptions } from './options.ts'
-import { renderRequest } from './request.ts'
+import { requestRenderer } from './request.ts'
 import { parseResponse } from './response.ts'
 import { streamParser } from './stream.ts'
 
@@ -13,14 +13,13 @@ export type { OpenAiChatOptions } from './options.ts'
 
 /** Without options: what a server says that claims no more than compatibility. */
 export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
-  const dialect = { options, known: new Set(options.forwards?.fields) }
   return {
     id: 'openai-chat',
     framing: 'sse',
     severalChoices: options.severalChoices ?? true,
     forwards: options.forwards,
     toolUses: options.toolUses,
-    renderRequest: (request, target) => renderRequest(request, target, dialect),
+    renderRequest: requestRenderer(options),
     parseResponse,
     streamParser,
     parseError,

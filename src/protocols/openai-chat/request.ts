@@ -3,12 +3,12 @@ import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import type { Json } from '../../lib/json.ts'
 import { type Forwarding, forwardedFields, pricedField } from '../body-fields.ts'
 import { checkStops, outputLimitOf, unsupportedParameter } from '../parameters.ts'
-import type { RenderTarget, WireRequest } from '../protocol.ts'
+import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts'
 import { sentServerTools } from '../server-tools.ts'
 import { renderMessages } from './messages.ts'
 import type { Body, Hint, OpenAiChatOptions, Refusable } from './options.ts'
 
-export interface Dialect {
+interface Dialect {
   readonly options: OpenAiChatOptions
   /** The names of `options.forwards`. */
   readonly known: ReadonlySet<string>
@@ -18,8 +18,13 @@ export interface Dialect {
 const MAX_STOPS = 4
 const NONE: readonly never[] = []
 
+export function requestRenderer(options: OpenAiChatOptions): UpstreamProtocol['renderRequest'] {
+  const dialect = { options, known: new Set(options.forwards?.fields) }
+  return (request, target) => renderRequest(request, target, dialect)
+}
+
 /** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the host cannot do. */
-export function renderRequest(original: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
+function renderRequest(original: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
   const warnings = new Set<string>()
   const forwarding = { known, target, warnings }
   const request = options.adaptRequest === undefined ? original : options.adaptRequest(original)
@@ -89,6 +94,7 @@ function withServerTools(
   request: ChatRequest,
   { target, options }: Recipient,
 ): readonly unknown[] | undefined {
+  if (request.serverTools === undefined) return tools
   const isUnknown = target.forwardUnknown === true && options.toolUses === undefined
   const sent = sentServerTools(request, target, ({ maxUses }) => isUnknown && maxUses !== undefined)
   return sent.length === 0 ? tools : [...(tools ?? []), ...sent.map(({ wire }) => wire)]

@@ -12,8 +12,8 @@ const head = {
 }
 const stop: ChatEvent = { type: 'finish', index: 0, reason: 'stop', raw: 'stop' }
 
-function answerOf(events: readonly ChatEvent[], choices = 1) {
-  const answer = createAnswer(choices)
+function answerOf(events: readonly ChatEvent[]) {
+  const answer = createAnswer()
   for (const event of events) answer.push(event)
   return answer
 }
@@ -125,7 +125,7 @@ test('logprobs of all pieces are merged, and every entry has top_logprobs', () =
 
 test('choices are sorted by index, however their events came', () => {
   const finish = (index: number): ChatEvent => ({ type: 'finish', index, reason: 'stop', raw: 'stop' })
-  const answer = answerOf([text('b', 1), finish(1), text('a', 0), finish(0)], 2)
+  const answer = answerOf([text('b', 1), finish(1), text('a', 0), finish(0)])
   const { choices } = JSON.parse(answer.render(head))
   assert.deepEqual(
     choices.map((choice: { index: number; message: { content: string } }) => [choice.index, choice.message.content]),
@@ -136,30 +136,6 @@ test('choices are sorted by index, however their events came', () => {
   )
 })
 
-test('an answer is complete when every choice asked for has finished', () => {
-  const answer = answerOf([text('a'), stop], 2)
-  assert.equal(answer.isComplete(), false)
-  assert.deepEqual(answer.finishReasons(), ['stop', undefined])
-  answer.push({ type: 'finish', index: 1, reason: 'length', raw: 'max_tokens' })
-  assert.equal(answer.isComplete(), true)
-  assert.deepEqual(answer.finishReasons(), ['stop', 'length'])
-})
-
 test('no finish reason is ever invented', () => {
   assert.equal(renderedChoice(text('a')).finish_reason, null)
-})
-
-test('what was generated is everything a provider bills, cut at a whole character', () => {
-  const answer = answerOf([
-    { type: 'reasoning', index: 0, text: 'hm ' },
-    text('né'),
-    { type: 'refusal', index: 0, text: '!' },
-    { type: 'tool-call', index: 0, toolIndex: 0, id: 'c', name: 'f', arguments: '{}' },
-    text('x', 1),
-  ])
-  assert.equal(answer.generatedText(1000), 'hm né!f{}x')
-  assert.equal(answer.generatedText(6), 'hm né')
-  assert.equal(answer.generatedText(5), 'hm n')
-  assert.equal(answer.generatedText(0), '')
-  assert.equal(answerOf([text('🙂🙂')]).generatedText(7), '🙂')
 })

@@ -18,12 +18,6 @@ export interface AnswerHead {
 export interface Answer {
   /** Ignores usage events, since the caller has the bill. */
   push(event: ChatEvent): void
-  /** Whether each requested choice has its finish reason. */
-  isComplete(): boolean
-  /** By choice; undefined for one that has not finished. `tool_calls` takes precedence over `stop`. */
-  finishReasons(): readonly (FinishReason | undefined)[]
-  /** Everything generated (text, reasoning, refusals, tool names and arguments), cut to `limitBytes` of UTF-8. */
-  generatedText(limitBytes: number): string
   /** JSON text. An unfinished choice has `finish_reason: null`, as none is ever invented. */
   render(head: AnswerHead & Bill): string
 }
@@ -54,12 +48,8 @@ export interface AnswerForm {
   readonly legacyFunctions?: boolean | undefined
 }
 
-/** @param choiceCount The number of requested choices (`n`). */
-export function createAnswer(choiceCount: number, { legacyFunctions = false }: AnswerForm = {}): Answer {
+export function createAnswer({ legacyFunctions = false }: AnswerForm = {}): Answer {
   const choices = new Map<number, ChoiceState>()
-  const sorted = (): ChoiceState[] => [...choices.values()].sort((a, b) => a.index - b.index)
-  const finishReasons = (): (FinishReason | undefined)[] =>
-    Array.from({ length: choiceCount }, (_, index) => finishOf(choices.get(index)))
   return {
     push(event) {
       if (event.type === 'usage') return
@@ -70,18 +60,16 @@ export function createAnswer(choiceCount: number, { legacyFunctions = false }: A
       }
       gather(choice, event)
     },
-    isComplete: () => !finishReasons().includes(undefined),
-    finishReasons,
-    generatedText: (limitBytes) => cutToBytes(sorted().flatMap(generatedPieces), limitBytes),
     render(head) {
       const { id, created, model } = head
       const usage = usageObject(head)
+      const sorted = [...choices.values()].sort((a, b) => a.index - b.index)
       return JSON.stringify({
         id,
         object: 'chat.completion',
         created,
         model,
-        choices: sorted().map((choice) => renderChoice(choice, legacyFunctions)),
+        choices: sorted.map((choice) => renderChoice(choice, legacyFunctions)),
         usage,
       })
     },
@@ -141,8 +129,8 @@ function gatherToolCall(toolCalls: Map<number, ToolCallState>, event: ToolCallEv
   }
 }
 
-function finishOf(choice: ChoiceState | undefined): FinishReason | undefined {
-  return choice?.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls !== undefined)
+function finishOf(choice: ChoiceState): FinishReason | undefined {
+  return choice.finish === undefined ? undefined : finishReason(choice.finish, choice.toolCalls !== undefined)
 }
 
 function renderChoice(choice: ChoiceState, legacyFunctions: boolean): unknown {
@@ -174,40 +162,12 @@ interface RenderedCall {
 
 function renderToolCalls(choice: ChoiceState): RenderedCall[] {
   const empty = emptyArgumentsAreWhole(choice.finish) ? '{}' : ''
-  return orderedCalls(choice).map(({ id, name, arguments: text, custom }) =>
+  const ordered = [...(choice.toolCalls ?? [])].sort(([a], [b]) => a - b)
+  return ordered.map(([, { id, name, arguments: text, custom }]) =>
     custom
       ? { id, type: 'custom', custom: { name, input: text } }
       : { id, type: 'function', function: { name, arguments: text === '' ? empty : text } },
   )
-}
-
-function orderedCalls({ toolCalls }: ChoiceState): ToolCallState[] {
-  return [...(toolCalls ?? [])].sort(([a], [b]) => a - b).map(([, call]) => call)
-}
-
-function generatedPieces(choice: ChoiceState): string[] {
-  const calls = orderedCalls(choice).map((call) => `${call.name ?? ''}${call.arguments}`)
-  return [choice.reasoning, choice.text, choice.refusal, ...calls]
-}
-
-function cutToBytes(pieces: readonly string[], limitBytes: number): string {
-  let text = ''
-  let left = limitBytes
-  for (const piece of pieces) {
-    const size = Buffer.byteLength(piece)
-    text += size <= left ? piece : headOf(piece, left)
-    left -= size
-    if (left <= 0) break
-  }
-  return text
-}
-
-/** The longest beginning of whole characters within `limitBytes`. */
-function headOf(text: string, limitBytes: number): string {
-  const bytes = Buffer.from(text.slice(0, limitBytes))
-  let end = Math.min(limitBytes, bytes.length)
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
-  return bytes.toString('utf8', 0, end)
 }
 
 /** Fields of a message that extensions must not set. */

@@ -20,7 +20,7 @@ const called = (toolIndex: number, text: string): ChatEvent => ({
 })
 
 function wholeOf(events: readonly ChatEvent[]): { message: Record<string, unknown>; finish_reason: string } {
-  const answer = createAnswer(1, { legacyFunctions: true })
+  const answer = createAnswer({ legacyFunctions: true })
   for (const event of events) answer.push(event)
   return JSON.parse(answer.render({ ...head, ...bill })).choices[0]
 }

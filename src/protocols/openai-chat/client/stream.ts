@@ -41,8 +41,6 @@ export interface StreamRenderer {
   close(bill: Bill): string
   /** Ends a broken answer. */
   fail(fault: StreamFault): string
-  /** The choices that have finished, by index. `tool_calls` takes precedence over `stop`. */
-  finishReasons(): ReadonlyMap<number, FinishReason>
 }
 
 interface ChoiceState {
@@ -85,7 +83,6 @@ export function createStreamRenderer({
     push: (event) => renderEvent(state, event),
     close: (bill) => renderEnd(state, bill),
     fail: ({ type, message, code }) => `data: ${JSON.stringify({ error: { type, message, code } })}\n\n${DONE}`,
-    finishReasons: () => finishReasons(state),
   }
 }
 
@@ -232,13 +229,4 @@ function deltaValue(value: unknown): unknown {
   if (typeof value === 'string' || isRecord(value)) return value
   if (!Array.isArray(value) || value.length === 0 || !value.every(isRecord)) return undefined
   return value.map((entry, index) => (Number.isInteger(entry['index']) ? entry : { ...entry, index }))
-}
-
-function finishReasons(state: StreamState): ReadonlyMap<number, FinishReason> {
-  const reasons = new Map<number, FinishReason>()
-  for (const choice of state.choices.values()) {
-    const reason = finishOf(choice)
-    if (reason !== undefined) reasons.set(choice.index, reason)
-  }
-  return reasons
 }
