@@ -12,12 +12,7 @@ import {
   webhookKey,
 } from '../../packages/webhooks/src/signature.ts'
 
-export {
-  hexSignature,
-  type WebhookBody,
-  type WebhookMessage,
-  webhookKey,
-} from '../../packages/webhooks/src/signature.ts'
+export { hexSignature, webhookKey } from '../../packages/webhooks/src/signature.ts'
 
 const MINTED_BYTES = 32
 

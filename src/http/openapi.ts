@@ -202,13 +202,10 @@ const LINKED_FROM: Readonly<Record<string, string>> = {
   '/v1/webhooks/{id}/test': '/v1/webhooks/{id}/deliveries',
 }
 
-interface Source {
-  readonly endpoint: Endpoint
-  readonly collection: string
-  readonly properties: Schema['properties']
-}
-
-function linkTo(target: Endpoint, { endpoint, collection, properties }: Source): readonly (readonly [string, Link])[] {
+function linkTo(
+  target: Endpoint,
+  { endpoint, collection, properties }: { endpoint: Endpoint; collection: string; properties: Schema['properties'] },
+): readonly (readonly [string, Link])[] {
   const { operationId = '' } = target.operation
   if (target === endpoint && properties?.['next_cursor'] !== undefined) {
     const parameters = { ...outerParameters(collection), cursor: '$response.body#/next_cursor' }

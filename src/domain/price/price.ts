@@ -21,9 +21,7 @@ export {
   type Price,
   type PriceTier,
   type RateOverrides,
-  type RequestFacts,
   type ServiceTierRates,
-  type TokenKind,
   type TokenRates,
 } from './tariff.ts'
 
