@@ -30,6 +30,8 @@ export interface Incoming {
   readonly idempotencyKey: string | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
+  /** The last event that the client has of a stream with an `Idempotency-Key`. */
+  readonly lastEventId?: number | undefined
 }
 
 /** @throws GatewayError. The result counts within the rate limits until its `limits` are released. */

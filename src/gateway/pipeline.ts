@@ -16,7 +16,7 @@ import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
-import { type Incoming as AdmittedIncoming, admit, holdCredit } from './admit.ts'
+import { admit, holdCredit, type Incoming } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
@@ -25,11 +25,6 @@ import { answerKeyed } from './resumable/answer.ts'
 import { endRun } from './resumable/idempotency.ts'
 import { createKeptStreams, type KeptStreams } from './resumable/registry.ts'
 import { brokenStatus, conclude, priceBroken, runningEstimates, settle } from './settle.ts'
-
-export interface Incoming extends AdmittedIncoming {
-  /** The last event that the client has of a stream with an `Idempotency-Key`. */
-  readonly lastEventId?: number | undefined
-}
 
 export interface Gateway {
   /**

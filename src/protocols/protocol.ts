@@ -157,6 +157,27 @@ export function brokenAnswer(message: string, cause?: unknown): ProviderError {
   return new ProviderError({ kind: 'failed', message, status: 0 }, cause === undefined ? undefined : { cause })
 }
 
+/** What a status means in every protocol when the body says nothing more particular. Others are `failed`. */
+export const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
+  400: 'rejected',
+  401: 'credentials',
+  403: 'credentials',
+  404: 'not_found',
+  413: 'rejected',
+  429: 'rate_limited',
+  503: 'overloaded',
+}
+
+/** Reads the text of an error's message, where nothing else tells; a test shows a recorded answer for each rule. */
+export interface MessageRule {
+  readonly pattern: RegExp
+  readonly kind: FailureKind
+}
+
+export function kindByMessage(rules: readonly MessageRule[], message: string): FailureKind | undefined {
+  return rules.find(({ pattern }) => pattern.test(message))?.kind
+}
+
 const MAX_MESSAGE_LENGTH = 500
 
 /**

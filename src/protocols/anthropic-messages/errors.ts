@@ -5,7 +5,15 @@
  */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/time.ts'
-import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
+import {
+  type FailureKind,
+  failureMessage,
+  kindByMessage,
+  type MessageRule,
+  type ProviderFailure,
+  STATUS_KINDS,
+  type WireError,
+} from '../protocol.ts'
 
 const TYPES: Readonly<Record<string, FailureKind>> = {
   invalid_request_error: 'rejected',
@@ -23,21 +31,10 @@ const TYPES: Readonly<Record<string, FailureKind>> = {
 
 /** Kinds by status, without a known type; others are `failed`. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
-  400: 'rejected',
-  401: 'credentials',
+  ...STATUS_KINDS,
   402: 'quota',
-  403: 'credentials',
-  404: 'not_found',
-  413: 'rejected',
   422: 'rejected',
-  429: 'rate_limited',
-  503: 'overloaded',
   529: 'overloaded',
-}
-
-interface MessageRule {
-  readonly pattern: RegExp
-  readonly kind: FailureKind
 }
 
 /**
@@ -75,7 +72,7 @@ function classify({ status, type, message }: { status: number; type: string; mes
   const byType = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
   const kind = status >= 200 && status < 300 ? (byType ?? 'failed') : kindOfStatus(status, byType)
   if (kind !== 'rejected') return kind
-  return MESSAGE_RULES.find(({ pattern }) => pattern.test(message))?.kind ?? kind
+  return kindByMessage(MESSAGE_RULES, message) ?? kind
 }
 
 /** The type is the more particular of the two, unless it says that the request was wrong and the status does not. */

@@ -6,7 +6,15 @@
  */
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/time.ts'
-import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
+import {
+  type FailureKind,
+  failureMessage,
+  kindByMessage,
+  type MessageRule,
+  type ProviderFailure,
+  STATUS_KINDS,
+  type WireError,
+} from '../protocol.ts'
 
 interface Meaning {
   readonly kind: FailureKind
@@ -44,26 +52,8 @@ const TYPES: Readonly<Record<string, Meaning>> = {
   internalfailure: { kind: 'failed', status: 500 },
 }
 
-/** Kinds by status, without a known type; others are `failed`. */
-const STATUSES: Readonly<Record<number, FailureKind>> = {
-  400: 'rejected',
-  401: 'credentials',
-  403: 'credentials',
-  404: 'not_found',
-  413: 'rejected',
-  429: 'rate_limited',
-  503: 'overloaded',
-}
-
-interface MessageRule {
-  readonly pattern: RegExp
-  readonly kind: FailureKind
-  /** The recorded answer that shows the words. */
-  readonly recording: string
-}
-
 /** Only these rules read the text of a message. They only make `rejected` more specific. */
-export const MESSAGE_RULES: readonly MessageRule[] = [
+export const MESSAGE_RULES: readonly (MessageRule & { readonly recording: string })[] = [
   { pattern: /input tokens exceeded/i, kind: 'context_length', recording: 'bedrock/converse-error-400-2.json' },
 ]
 
@@ -92,7 +82,7 @@ export function failureOf({ status, type, body }: ServiceError): ProviderFailure
   const message = textOf(fields['message']) || textOf(fields['Message']) || textOf(fields['originalMessage'])
   const isInStream = status >= 200 && status < 300
   const actual = isInStream ? (meaning?.status ?? status) : status
-  const kind = meaning?.kind ?? (isInStream ? 'failed' : (STATUSES[status] ?? 'failed'))
+  const kind = meaning?.kind ?? (isInStream ? 'failed' : (STATUS_KINDS[status] ?? 'failed'))
   return { kind: specificKind(kind, message), message: failureMessage(message, actual, redact), status: actual }
 }
 
@@ -105,7 +95,7 @@ function meaningOf(type: string): Meaning | undefined {
 
 function specificKind(kind: FailureKind, message: string): FailureKind {
   if (kind !== 'rejected') return kind
-  return MESSAGE_RULES.find(({ pattern }) => pattern.test(message))?.kind ?? kind
+  return kindByMessage(MESSAGE_RULES, message) ?? kind
 }
 
 /** Names of resources, ids of access keys, and numbers of accounts. */

@@ -6,19 +6,21 @@
  */
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/time.ts'
-import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
+import {
+  type FailureKind,
+  failureMessage,
+  kindByMessage,
+  type MessageRule,
+  type ProviderFailure,
+  STATUS_KINDS,
+  type WireError,
+} from '../protocol.ts'
 
 /** What a status means when the body says nothing more particular. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
-  400: 'rejected',
-  401: 'credentials',
+  ...STATUS_KINDS,
   402: 'quota',
-  403: 'credentials',
-  404: 'not_found',
-  413: 'rejected',
   422: 'rejected',
-  429: 'rate_limited',
-  503: 'overloaded',
 }
 
 /** Canonical codes that say more than their HTTP status: a failed precondition is our region, project or billing. */
@@ -37,15 +39,8 @@ const REASONS: Readonly<Record<string, FailureKind>> = {
   BILLING_DISABLED: 'quota',
 }
 
-interface MessageRule {
-  readonly pattern: RegExp
-  readonly kind: FailureKind
-  /** The recorded answer that shows the words. */
-  readonly recording: string
-}
-
 /** The only place where the words of a message count; they are looked at in refusals (400) alone. */
-export const MESSAGE_RULES: readonly MessageRule[] = [
+export const MESSAGE_RULES: readonly (MessageRule & { readonly recording: string })[] = [
   {
     pattern: /input token count.{0,200}exceeds the maximum number of tokens/i,
     kind: 'context_length',
@@ -91,7 +86,7 @@ function classify(error: Json, details: readonly Json[], status: number): Failur
   if (byStatus === 'rate_limited') return isUsedUp(details) ? 'quota' : byStatus
   if (byStatus !== 'rejected' && byStatus !== 'credentials') return byStatus
   const message = textOf(error.message)
-  const byWords = status === 400 ? MESSAGE_RULES.find((rule) => rule.pattern.test(message))?.kind : undefined
+  const byWords = status === 400 ? kindByMessage(MESSAGE_RULES, message) : undefined
   return kindOfReasons(details) ?? own(CANONICAL_CODES, textOf(error.status)) ?? byWords ?? byStatus
 }
 

@@ -4,7 +4,15 @@
  */
 import { isRecord, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/time.ts'
-import { type FailureKind, failureMessage, type ProviderFailure, type WireError } from '../protocol.ts'
+import {
+  type FailureKind,
+  failureMessage,
+  kindByMessage,
+  type MessageRule,
+  type ProviderFailure,
+  STATUS_KINDS,
+  type WireError,
+} from '../protocol.ts'
 
 /** Codes and types, in lower case, that mean the same at every host that uses them. */
 const CODES: Readonly<Record<string, FailureKind>> = {
@@ -42,11 +50,6 @@ const CODES: Readonly<Record<string, FailureKind>> = {
   badrequesterror: 'rejected',
 }
 
-interface MessageRule {
-  readonly pattern: RegExp
-  readonly kind: FailureKind
-}
-
 /** The only place where the words of a message count; a test shows a recorded answer for each rule. */
 export const MESSAGE_RULES: readonly MessageRule[] = [
   { pattern: /maximum context length/i, kind: 'context_length' },
@@ -67,17 +70,11 @@ const WITHIN_REFUSALS: readonly FailureKind[] = [
 
 /** What a status means when the body says nothing more particular. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
-  400: 'rejected',
-  401: 'credentials',
+  ...STATUS_KINDS,
   402: 'quota',
-  403: 'credentials',
-  404: 'not_found',
   410: 'not_found',
-  413: 'rejected',
   422: 'rejected',
-  429: 'rate_limited',
   498: 'overloaded',
-  503: 'overloaded',
   529: 'overloaded',
 }
 
@@ -125,7 +122,7 @@ function kindOf(codes: readonly string[], message: string): FailureKind | undefi
     .map((code) => (Object.hasOwn(CODES, code) ? CODES[code] : undefined))
   return (
     kinds.find((kind) => kind !== undefined && kind !== 'rejected') ??
-    MESSAGE_RULES.find((rule) => rule.pattern.test(message))?.kind ??
+    kindByMessage(MESSAGE_RULES, message) ??
     kinds.find((kind) => kind !== undefined)
   )
 }
