@@ -1,6 +1,6 @@
 /**
- * `npm run bench:aborts`: what is charged for answers that broke off, against the bill of a provider that counts for itself.
- * 1,000 random aborts for each family, on a clock of its own, from a fixed seed.
+ * `npm run bench:aborts`: compares the charges of aborted answers with the bill of a provider that counts exactly: 1,000
+ * random aborts for each family, with a simulated clock and a fixed seed.
  */
 import { type AbortBills, compareAborts } from '../test/support/providers/abort-bills.ts'
 import { FAMILIES } from '../test/support/providers/abort-families.ts'

@@ -1,4 +1,4 @@
-/** What the measured gateways are given: models of one upstream on loopback, and limits that nothing reaches. */
+/** Configuration of the measured gateways: models of one upstream on loopback, and limits that no load reaches. */
 
 export const CHUNKS = 300
 const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]

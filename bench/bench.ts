@@ -1,17 +1,21 @@
 /**
- * `npm run bench`: the gateway as it is run, everything switched on, against a bare forwarder in turn, both before the
- * same upstream on loopback. Only ratios of one run say something; the machine does what it likes between runs.
+ * `npm run bench`: compares the gateway in its production configuration with a bare forwarder, alternately, both in front of
+ * the same upstream on loopback. Only the ratios of one run are meaningful, since the machine varies between runs.
  *
- *   --quick    a fifth of the time, for a first look
- *   --soak     a million requests more, and what memory does meanwhile
- *   --fairness  whether an account at ten times its rate limit is felt by another; nothing else is measured then
- *   --bodies   what hostile request bodies do to another account, and to memory; nothing else is measured then
- *   --jobs     what the queue of background work sustains; nothing else is measured then
- *   --webhooks  what deliveries sustain, and what a dead endpoint does to others; nothing else is measured then
- *   --dashboard  whether chats are slower while somebody looks at the dashboard; nothing else is measured then
- *   --dashboard-queries  how long its views of a million completions wait; nothing else is measured then
- *   --against FOLDER  CPU time against another checkout, second by second in turn; nothing else is measured then
- *   --profile  the functions of the gateway that take most time; its profile is kept in a temporary folder
+ *   --quick    takes a fifth of the time
+ *   --soak     adds a million requests and measures the growth of memory
+ *   --profile  prints the functions of the gateway that take most time, and keeps the profile in a temporary folder
+ *
+ * Each of these measures only one thing:
+ *
+ *   --fairness  the effect of an account at ten times its rate limit on another one
+ *   --bodies    the effect of hostile request bodies on another account, and on memory
+ *   --jobs      the throughput of the queue of background jobs
+ *   --revocation  the time until other processes reject a revoked key
+ *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
+ *   --dashboard  the effect of dashboard users on the latency of chats
+ *   --dashboard-queries  the latency of dashboard views over a million completions
+ *   --against FOLDER  CPU time compared with another checkout, alternating every second
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,10 +39,10 @@ import { benchWebhooks } from './webhooks.ts'
 const quick = process.argv.includes('--quick')
 const SECONDS = quick ? 1 : 4
 const ROUNDS = quick ? 1 : 3
-/** V8 goes on optimising for tens of thousands of requests, and a gateway runs for days. */
+/** V8 optimises over tens of thousands of requests, and a gateway runs for days. */
 const WARM_SECONDS = quick ? 1 : 8
 const IDLE_STREAMS = 1000
-/** Opened before the count: the young generation grows with the first thousand, once, and then stays as it is. */
+/** Opened before the count, since the young generation grows once, with the first thousand. */
 const UNCOUNTED_STREAMS = 1500
 const JSON_WORK: Work = { model: 'json', stream: false }
 
@@ -53,7 +57,7 @@ function startMeasured(upstreamPort: number): Promise<Gateway> {
   })
 }
 
-/** Milliseconds from starting node to a ready server, the best of some: others work on this machine too. */
+/** Milliseconds from the start of node to a ready server, in several rounds. */
 async function readyTimes(upstreamPort: number): Promise<readonly number[]> {
   const times: number[] = []
   for (let round = 0; round < (quick ? 3 : 6); round++) {
@@ -106,7 +110,7 @@ function rowsOf(name: string, { forwarder, gateway }: Compared, parts: { count: 
     figure: `${name}: ${figure}`,
     forwarder: of(forwarder).toFixed(digits),
     gateway: of(gateway).toFixed(digits),
-    // The load counts whole milliseconds: below one there is nothing to compare.
+    // The load generator counts whole milliseconds: smaller values cannot be compared.
     ratio: of(forwarder) < 1 ? '' : `${(of(gateway) / of(forwarder)).toFixed(2)} ×`,
   })
   return [
@@ -159,7 +163,7 @@ async function measureLatency({ targets, upstream, rows, verdicts }: Stage, satu
   }
 }
 
-/** Of processes that have done nothing else: freed memory of an earlier load would be used again and hide the growth. */
+/** Uses new processes, since reused memory of an earlier load would hide the growth. */
 async function measureIdleStreams(upstreamPort: number, { rows, verdicts }: Stage): Promise<void> {
   const forwarder = await start('forwarder.ts', String(upstreamPort))
   const gateway = await startGateway({ config: configOf(upstreamPort), logFile: join(folder, 'idle.log') })
@@ -212,7 +216,7 @@ async function main(): Promise<boolean> {
   const forwarder = await start('forwarder.ts', String(upstream.port))
   const ready = await readyTimes(upstream.port)
   const gateway = await startMeasured(upstream.port)
-  await sleep(1000) // until it has come to rest
+  await sleep(1000) // until the start has settled
   const startKib = residentKib(gateway.pid)
   const key = await gateway.key()
   const target = (name: string, { port, pid }: { port: number; pid: number }): Target => ({ name, port, pid, key })

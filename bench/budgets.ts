@@ -1,4 +1,4 @@
-/** What the gateway may cost; the reasons are in the design. `npm run bench` reports for each whether it holds. */
+/** Performance budgets. `npm run bench` reports for each whether it holds. */
 export const BUDGETS = {
   /** CPU of a whole answer against the bare forwarder, 64 in flight. */
   jsonCpuRatio: 2.5,
@@ -12,19 +12,19 @@ export const BUDGETS = {
   addedFirstByteP99Ms: 10,
   idleStreamKib: 40,
   startRssMib: 120,
-  /** Between the 100 000th and the last request of `--soak`, which garbage collection moves up and down. */
+  /** Between the 100 000th and the last request of `--soak`; garbage collection makes it vary. */
   soakGrowthMib: 16,
   readyMs: 700,
-  /** KEY-4: until a key that was revoked at one process is refused by all, milliseconds. */
+  /** KEY-4: time until all processes reject a key that one process revoked, milliseconds. */
   revokedMs: 1_000,
-  /** OVL-4: what an account at ten times its rate limit may do to another's p99. */
+  /** OVL-4: p99 of an account beside another one at ten times its rate limit, as a ratio. */
   crowdedP99Ratio: 1.2,
   /** The p99 of an account beside another that sends hostile bodies, milliseconds. */
   hostileP99Ms: 200,
-  /** Resident memory with a heap of 1 GiB: the heap, and half as much for bodies outside of it and threads. */
+  /** Resident memory with a heap of 1 GiB: the heap, and half as much for bodies and threads outside it. */
   hostilePeakMib: 1536,
-  /** What somebody who opens views of the dashboard may do to a chat's p99. */
+  /** p99 of chats beside users of the dashboard, as a ratio. */
   dashboardP99Ratio: 1.1,
-  /** Until a view of Usage or Requests has its figures, in an account of a million completions, milliseconds. */
+  /** Time until a view of Usage or Requests has loaded, with a million completions, milliseconds. */
   dashboardQueryP95Ms: 300,
 } as const

@@ -1,4 +1,4 @@
-/** Reads V8's CPU profiles: where the time went. */
+/** Reads V8's CPU profiles. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -12,7 +12,7 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[]
 }
 
-/** Lines `share  function  location` of the functions that took most time themselves, over all threads of a folder's profiles. */
+/** Returns lines `share  function  location` of the functions with the most self time, over all profiles of a folder. */
 export function topFunctions(folder: string, count: number): string[] {
   const self = new Map<string, number>()
   for (const file of globSync('*.cpuprofile', { cwd: folder })) {

@@ -1,4 +1,4 @@
-/** A load of an account of its own, in a process of its own: a fixed number of requests a second, until it is killed. */
+/** Sends a fixed number of requests per second for one account, in a separate process, until it is killed. */
 import { pace } from './load.ts'
 
 const [port, key = '', perSecond, model = ''] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** An account that has been used for months: completions and their sums, written past the ledger, which would take hours. */
+/** Months of usage of an account: completions and their sums, written without the ledger, which would take hours. */
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
@@ -6,7 +6,7 @@ import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
 export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const
 export const KEYS = ['key_production', 'key_staging', 'key_batch', 'key_rare'] as const
 export const DAYS = 90
-/** One began its work after the other; each made a hundred of a million calls. */
+/** Agents in sequence, each with a hundred of a million calls. */
 export const AGENTS = 1_000
 
 const DAY_MS = 86_400_000
@@ -35,7 +35,7 @@ const COLUMNS = [
   'attempts',
   'client_request_id',
 ]
-/** In a row without the account. */
+/** Index in a row without the account. */
 const AGENT_AT = COLUMNS.indexOf('client_request_id') - 1
 
 /** @param index From 0, the oldest, to `AGENTS` - 1. @param now The end of their days, Unix milliseconds. */
@@ -45,11 +45,11 @@ export function agentId(index: number, now: number): string {
 }
 
 export interface Filling {
-  /** The SQLite file of a gateway that has nothing to do, or the address of its PostgreSQL. */
+  /** The SQLite file of an idle gateway, or the URL of its PostgreSQL. */
   readonly location: string
   readonly accountId: AccountId
   readonly count: number
-  /** Unix milliseconds: the end of the days that they are spread over. */
+  /** End of the period, Unix milliseconds. */
   readonly now: number
 }
 
@@ -99,7 +99,7 @@ function fillSqlite({ location, accountId, count, now }: Filling): void {
   }
 }
 
-/** One in twenty failed, one in ten was an agent's, and one key is used once in 50 000 requests. */
+/** One in twenty completions failed, one in ten is of an agent, and one key has one of 50 000 requests. */
 function rowOf(index: number, { count, now }: Pick<Filling, 'count' | 'now'>): readonly (string | number | null)[] {
   const createdAt = now - DAYS * DAY_MS + Math.floor((index / count) * DAYS * DAY_MS)
   const spread = (index * 2_654_435_761) % 4_294_967_296 // Knuth's multiplicative hash: the same every time
@@ -129,7 +129,7 @@ const SUMS: readonly Sums[] = [
   { table: 'usage_hour', column: 'hour', lengthMs: HOUR_MS },
 ]
 
-/** What the ledger writes beside each completion. @param account How the statement takes its parameter. */
+/** Returns the statement that writes the sums, as the ledger does. @param account Placeholder of the parameter. */
 function addingUp({ table, column, lengthMs }: Sums, account: string): string {
   return `insert into ${table} (account_id, ${column}, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
     select account_id, created_at / ${lengthMs}, key_id, model,

@@ -1,6 +1,6 @@
 /**
- * People at the dashboard, in a process of their own: each opens a view a second on average, or when the one before has all
- * its figures, and none at the pace of another.
+ * Users of the dashboard, in a separate process: each opens a view per second on average, or when the previous one has
+ * loaded, independently of the others.
  * `node dashboard-load.ts <port> <key> <people>`
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,11 +18,11 @@ async function get(path: string): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
   const body = await response.text()
   if (response.status === 503) return refused(Number(response.headers.get('retry-after')))
-  // A rejection ends the process, which the bench finds out: a cheap refusal is no load.
+  // An error ends the process, which the bench detects: rejected requests are no load.
   if (!response.ok) throw new Error(`${response.status} for ${path}: ${body}`)
 }
 
-/** The gateway has more to do than it can: this viewer comes back after `Retry-After`. */
+/** The gateway is overloaded: the viewer returns after `Retry-After`. */
 async function refused(seconds: number): Promise<void> {
   console.log('  (refused: this machine is too busy to measure anything)')
   await sleep(seconds * 1_000)

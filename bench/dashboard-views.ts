@@ -4,7 +4,7 @@ import { AGENTS, agentId, KEYS, MODELS } from './dashboard-data.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** Path and query, and how a table calls it. */
+/** Path and query, and its name in the table. */
 export interface Question {
   readonly name: string
   readonly path: string

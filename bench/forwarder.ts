@@ -1,6 +1,6 @@
 /**
- * What the gateway is measured against: the least that a forwarder can do which reads what it passes on. `node:http`
- * in, `undici` out; every body and every chunk is parsed and serialised again, one write per network read.
+ * The baseline of the bench: a minimal forwarder from `node:http` to `undici`, which parses and serialises every body and
+ * chunk, with one write per network read.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

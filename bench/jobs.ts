@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- --jobs`: short jobs through the queue, a second, on SQLite and on PostgreSQL, with durable commits.
- * They come in as events do, each in a transaction of its own with others beside it, while the runner works; then what one
- * lane with 10 000 jobs does to others. The handler does nothing: this is what the queue itself can do.
+ * `npm run bench -- --jobs`: measures short jobs per second on SQLite and on PostgreSQL, with durable commits. Concurrent
+ * transactions enqueue them while the runner works. Then it measures the effect of a lane with 10 000 jobs on others. The
+ * handler does nothing, so the result is the throughput of the queue.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ import { printVerdicts, type Verdict } from './report.ts'
 const SECONDS = 5
 const LANES = 100
 const PRODUCERS = 16
-/** Producers wait above it, so that what is measured is a steady state. */
+/** Producers wait above it, so that the measurement is of a steady state. */
 const MAX_WAITING = 2_000
 const CROWD = 10_000
 const PROBES = 100
@@ -35,7 +35,7 @@ const ids = createIdSource(Date.now, randomBytes)
 interface Queue {
   readonly runner: JobRunner
   readonly done: () => number
-  /** Milliseconds from enqueueing to the start of the handler, of jobs that were given the time of day as payload. */
+  /** Milliseconds from enqueueing to the start of the handler, for jobs with their time as payload. */
   readonly delays: number[]
 }
 
@@ -55,7 +55,7 @@ function startQueue({ db }: OpenedDatabase): Queue {
   return { runner, done: () => done, delays }
 }
 
-/** Jobs a second that were enqueued, run and ended, all committed. */
+/** Returns jobs per second that were enqueued, run and ended, all committed. */
 async function sustained({ db }: OpenedDatabase, { runner, done }: Queue): Promise<number> {
   let added = 0
   const endsAt = performance.now() + SECONDS * 1_000
@@ -75,7 +75,7 @@ async function sustained({ db }: OpenedDatabase, { runner, done }: Queue): Promi
   return done() / ((performance.now() - startedAt) / 1_000)
 }
 
-/** Jobs a second of those that were there already: claims and ends alone. */
+/** Returns jobs per second of a backlog: only claims and ends. */
 async function drained({ db }: OpenedDatabase, { runner, done }: Queue): Promise<number> {
   const jobs = Array.from({ length: 5_000 }, (_, index) => ({
     ...{ kind: 'short', name: `d${index}`, payload: null, lane: `lane ${index % LANES}` },
@@ -88,7 +88,7 @@ async function drained({ db }: OpenedDatabase, { runner, done }: Queue): Promise
   return jobs.length / ((performance.now() - startedAt) / 1_000)
 }
 
-/** Milliseconds until jobs of quiet lanes begin, p99. */
+/** Returns the p99 of the delay until jobs of quiet lanes start, milliseconds. */
 async function startDelay({ db }: OpenedDatabase, { runner, delays }: Queue, label: string): Promise<number> {
   delays.length = 0
   for (let probe = 0; probe < PROBES; probe++) {
@@ -130,7 +130,7 @@ async function measure(name: string, options: OpenOptions): Promise<readonly Ver
   ]
 }
 
-/** @returns Whether 1 000 a second hold on both. */
+/** @returns whether both databases sustain 1 000 jobs per second. */
 export async function benchJobs(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-jobs-'))
   const postgres = await startPostgres()

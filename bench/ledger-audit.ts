@@ -1,6 +1,6 @@
 /**
- * `node bench/ledger-audit.ts [charges]`: how long an audit of the whole ledger takes, on SQLite and on PostgreSQL, over so
- * many charges (1 000 000 by default) that the ledger's own store has written: each is a completion and a ledger row.
+ * `node bench/ledger-audit.ts [charges]`: measures an audit of the whole ledger on SQLite and on PostgreSQL, over charges
+ * that the ledger's store has written (default: 1 000 000), each with a completion and a ledger entry.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -67,7 +67,7 @@ async function seed(database: OpenedDatabase): Promise<void> {
   const store = createLedgerStore(database)
   for (let from = 0; from < CHARGES; from += BATCH) {
     const units = Array.from({ length: Math.min(BATCH, CHARGES - from) }, (_, at) => unitAt(from + at))
-    // No row is dated after its batch, and its id says when it began: a batch is written when its last request has begun.
+    // IDs contain the start of a request: a batch is written after its last request has started.
     const now = START + Math.floor(((from + units.length) / CHARGES) * SPAN_MS)
     const outcomes = await store.commit({ units, now })
     const refused = outcomes.find(({ kind }) => kind !== 'done')

@@ -1,4 +1,4 @@
-/** Load: as much as goes, at a steady pace, or only open streams. */
+/** Load generators: at saturation, at a steady rate, or open idle streams. */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import autocannon from 'autocannon'
@@ -24,7 +24,7 @@ export function bodyOf({ model, stream }: Work): string {
   return JSON.stringify({ model, messages: [system, user], temperature: 0.7, max_tokens: 500, stream })
 }
 
-/** The gateway asks for a new connection every 1 000 requests; the load does not wait for that. */
+/** The gateway closes connections after 1 000 requests; the load reconnects before. */
 const REQUESTS_PER_CONNECTION = 900
 
 export interface Measured {
@@ -35,7 +35,7 @@ export interface Measured {
   readonly p99Ms: number
 }
 
-/** Keeps `inFlight` requests going for some seconds. Throws when any fails: a cheap error is no result. */
+/** Keeps `inFlight` requests in flight for some seconds. Throws when any fails, since errors are cheap. */
 export async function saturate(
   target: Target,
   work: Work,
@@ -91,7 +91,7 @@ function firstByteMs(socket: Socket, bytes: string): Promise<number> {
     let firstMs: number | undefined
     socket.on('data', function read(piece) {
       firstMs ??= performance.now() - startedAt
-      // Answers of the bench are one JSON object that ends the last packet.
+      // Answers of the bench are one JSON object at the end of the last packet.
       if (piece.at(-1) !== 0x7d) return
       socket.off('data', read)
       resolve(firstMs)
@@ -134,14 +134,14 @@ export async function pace(
         free.push(sender)
       })
     }
-    await sleep(1) // and no busy waiting: what is measured needs the processors
+    await sleep(1) // no busy waiting, since the measured processes need the processors
   }
   await sleep(100)
   for (const sender of senders) sender.close()
   return { p50Ms: percentile(times, 50), p99Ms: percentile(times, 99) }
 }
 
-/** Opens streams that have begun and say nothing more. */
+/** Opens streams that have started and stay idle. */
 export async function openIdleStreams(target: Target, count: number): Promise<() => void> {
   const bytes = requestBytes(target, { model: 'idle', stream: true })
   const sockets: Socket[] = []

@@ -1,6 +1,6 @@
 /**
- * The move of a large installation from SQLite to PostgreSQL, killed in the middle and run again: `node
- * bench/move-to-postgres.ts [completions]`. Prints how long each part took and what the command printed.
+ * `node bench/move-to-postgres.ts [completions]`: measures the move of a large installation from SQLite to PostgreSQL, which
+ * is killed halfway and run again.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { startPostgres } from '../test/support/process/postgres-server.ts'
 const completions = Number(process.argv[2] ?? 200_000)
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-move-'))
 const server = await startPostgres()
-const awake = setInterval(() => undefined, 60_000) // the end of the server alone would not be waited for
+const awake = setInterval(() => undefined, 60_000) // keeps the process alive until the server has ended
 try {
   const path = join(folder, 'turnpike.db')
   await timed(`an installation with ${completions} completions`, () => makeInstallation(path, completions))

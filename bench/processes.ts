@@ -1,4 +1,4 @@
-/** The processes of the bench, and what they cost by the kernel's count. */
+/** Starts processes of the bench, and reads their CPU time and memory from the kernel. */
 import { fork } from 'node:child_process'
 import { closeSync, fsyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ export function start(script: string, ...args: string[]): Promise<BenchProcess> 
   })
 }
 
-/** Linux counts in hundredths of a second, on every architecture that Node.js runs on. */
+/** Linux counts hundredths of a second on every architecture that Node.js supports. */
 const TICK_US = 10_000
 
 /** Microseconds of CPU of all threads of a process since its start. */
@@ -53,7 +53,7 @@ export function fsyncP99Ms(rounds = 300): number {
   return percentile(times, 99)
 }
 
-/** Of an unsorted list; NaN of an empty one. */
+/** Returns a percentile of an unsorted list; NaN if it is empty. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN

@@ -1,7 +1,4 @@
-/**
- * KEY-4: how long after its revocation at one process a key is still taken by another one, on SQLite and on PostgreSQL,
- * which learn of changes in different ways.
- */
+/** KEY-4: measures how long another process accepts a revoked key, on SQLite and on PostgreSQL. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +13,7 @@ import { printVerdicts, type Verdict } from './report.ts'
 
 const KEYS = 50
 const LOOK_EVERY_MS = 5
-/** Of a key that is still taken then nothing more is measured. */
+/** The measurement of a key ends after this time. */
 const LONGEST_MS = 10_000
 
 interface Setup {
@@ -28,9 +25,9 @@ async function revokedAfterMs(one: Gateway, other: Gateway, admin: string): Prom
   const made = await send(one, '/v1/keys', { key: admin, body: { name: 'to be revoked' } })
   const { id, key } = JSON.parse(made.text) as { readonly id: string; readonly key: string }
   const isTaken = async () => (await send(other, '/v1/models', { key })).status === 200
-  if (!(await isTaken())) throw new Error('The key is not known at the other process.')
+  if (!(await isTaken())) throw new Error('The other process does not accept the key.')
   const { status } = await send(one, `/v1/keys/${id}`, { key: admin, method: 'DELETE' })
-  if (status !== 204) throw new Error(`It could not be revoked: ${status}.`)
+  if (status !== 204) throw new Error(`The revocation failed with status ${status}.`)
   const revokedAt = performance.now()
   while (performance.now() - revokedAt < LONGEST_MS && (await isTaken())) await sleep(LOOK_EVERY_MS)
   return performance.now() - revokedAt
@@ -47,7 +44,7 @@ async function measure({ name, env }: Setup): Promise<Verdict> {
     const [p50, most] = [percentile(times, 50), Math.max(...times)]
     console.log(`${name}: ${KEYS} keys, p50 ${p50.toFixed(0)} ms, longest ${most.toFixed(0)} ms`)
     return {
-      figure: `a key that was revoked is refused by another process, ${name}, ms`,
+      figure: `another process rejects a revoked key, ${name}, ms`,
       measured: most,
       budget: BUDGETS.revokedMs,
     }
@@ -63,7 +60,7 @@ export async function benchRevocation(): Promise<boolean> {
   const postgres = await startPostgres()
   try {
     const { url } = await createSchema(postgres.url)
-    const env = { DATABASE_URL: url, TURNPIKE_SECRET: 'of the bench, which everybody may know' }
+    const env = { DATABASE_URL: url, TURNPIKE_SECRET: 'a public secret of the bench' }
     verdicts.push(await measure({ name: 'PostgreSQL', env }))
   } finally {
     await postgres.stop()

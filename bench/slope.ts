@@ -1,4 +1,4 @@
-/** Least squares over samples in time: whether something grows. */
+/** Least squares over samples in time, to detect growth. */
 
 export interface Sample {
   readonly x: number
@@ -6,9 +6,9 @@ export interface Sample {
 }
 
 export interface Slope {
-  /** Of `y` for one more of `x`. */
+  /** Change of `y` per unit of `x`. */
   readonly slope: number
-  /** The true slope is within so much of it, in 95 of 100 cases, if samples err by themselves. */
+  /** Half-width of the 95 % confidence interval, for independent errors. */
   readonly margin: number
 }
 

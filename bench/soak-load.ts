@@ -1,9 +1,9 @@
-/** The load of the soak: whole answers, streams, streams with a key, clients that leave, providers that fail, mixed. */
+/** The mixed load of the soak: answers, streams, resumable streams, disconnecting clients, failing providers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, request } from 'undici'
 import { bodyOf, CHAT_PATH, type Target } from './load.ts'
 
-/** What a request is, and how many of a hundred are of its kind. */
+/** Kinds of requests, and their share in percent. */
 const MIX = [
   ['whole', 60],
   ['stream', 20],
@@ -20,15 +20,15 @@ const MODELS: Readonly<Record<Kind, string>> = {
   leaves: 'paced-300',
   fails: 'fails',
 }
-/** Of a stream that is left, at random moments up to this. */
+/** Clients disconnect at a random time up to this. */
 const LEAVES_WITHIN_MS = 200
 
 export interface SoakLoad {
-  /** Requests so far, and those whose end was another than expected. */
+  /** Returns the number of requests, and of those with an unexpected result. */
   readonly counts: () => { readonly requests: number; readonly wrong: number; readonly example: string | undefined }
-  /** As many as go, with so many in flight. @returns requests a second. */
+  /** Runs at saturation with `inFlight` requests. @returns requests per second. */
   saturate(inFlight: number, seconds: number): Promise<number>
-  /** A steady load. Resolves when `until`, by `performance.now()`, has come and the last has ended. */
+  /** Runs at a fixed rate until `until`, by `performance.now()`. Resolves when the last request has ended. */
   pace(perSecond: number, until: number): Promise<void>
   close(): Promise<void>
 }
@@ -86,7 +86,7 @@ interface Sent {
   readonly number: number
 }
 
-/** @returns what was wrong with its end; undefined: nothing. */
+/** @returns the unexpected result; undefined if there is none. */
 async function send({ target, agent, kind, number }: Sent): Promise<string | undefined> {
   const stream = kind !== 'whole' && kind !== 'fails'
   const leaving = new AbortController()

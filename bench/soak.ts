@@ -1,7 +1,7 @@
 /**
- * `npm run soak [-- --minutes 30]`: the gateway as it is run, for a long time, at a third of what it can do, with clients
- * that leave, providers that fail and streams that are kept. Looks at it from outside: memory, the delay of its event loop,
- * what it has open, what it holds. Ends with 1 when something grows or stalls.
+ * `npm run soak [-- --minutes 30]`: runs the gateway for a long time at a third of its saturation, with disconnecting
+ * clients, failing providers and resumable streams. Observes memory, event loop delay, open files and holds from outside.
+ * Exits with 1 if any of them grows or stalls.
  */
 import { mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,10 +29,10 @@ const REST_MS = 40_000
 const MODELS = ['json', 'paced-30', 'paced-300', 'fails']
 
 const BUDGETS = {
-  /** Of the whole resident memory, over the time that the line is drawn through: less is what collection moves about. */
+  /** Growth of resident memory over the fitted time; garbage collection causes smaller changes. */
   growthPercent: 2,
   loopDelayMs: 200,
-  /** Files and resources at rest afterwards, beyond those before: connections to the provider that are kept. */
+  /** Additional files and resources at rest afterwards, such as kept connections to the provider. */
   handles: 8,
 }
 
@@ -53,12 +53,12 @@ interface Watched {
   readonly startedAt: number
 }
 
-/** The longest delay is that since the look before. */
+/** The longest delay is the one since the previous call. */
 async function look({ gateway, key, load, startedAt }: Watched): Promise<Look> {
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
   const figure = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(metrics)?.[1])
   const usage = getJson<{ readonly held_usd: number }>(gateway, key, '/v1/usage')
-  const heldUsd = await usage.then(({ held_usd: held }) => held).catch(() => Number.NaN) // it may be shedding load
+  const heldUsd = await usage.then(({ held_usd: held }) => held).catch(() => Number.NaN) // the gateway may be shedding load
   return {
     seconds: (performance.now() - startedAt) / 1000,
     rssMib: residentKib(gateway.pid) / 1024,
@@ -85,7 +85,7 @@ function report({ seconds, requests, rssMib, loopMaxMs, files, resources, heldUs
   console.log(cells.map((cell) => String(cell).padStart(12)).join(''))
 }
 
-/** What is open when no request is sent any more and kept connections have ended. */
+/** Returns the state without load, after idle connections have closed. */
 async function atRest(watched: Watched): Promise<Look> {
   await watched.load.close()
   await sleep(REST_MS)
@@ -98,7 +98,7 @@ async function watchLoad(watched: Watched, perSecond: number): Promise<readonly 
   const until = performance.now() + MINUTES * 60_000
   const paced = watched.load.pace(perSecond, until)
   const looks: Look[] = []
-  await look(watched) // the longest delay of the way here does not count
+  await look(watched) // resets the longest delay
   while (performance.now() + SAMPLE_MS < until) {
     await sleep(SAMPLE_MS)
     const seen = await look(watched)
@@ -119,7 +119,7 @@ function verdictsOf(looks: readonly Look[], rest: { readonly before: Look; reado
     `\nRSS over the last two thirds: ${anHour(slope)} ± ${anHour(margin)} MiB an hour, at ${mean.toFixed(1)} MiB`,
   )
   return [
-    // The least that it grows: below zero where the margin has zero in it.
+    // The lower bound of the growth, at least zero.
     {
       figure: 'RSS, growth beyond doubt, % of it',
       measured: (Math.max(0, slope - margin) * span * 100) / mean,

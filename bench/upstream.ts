@@ -1,6 +1,7 @@
 /**
- * The provider of the bench, a process of its own: answers at once, whole or streamed, by the name of the model:
- * `json`, `json-<milliseconds>` after a wait, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one chunk, `fails`.
+ * The provider of the bench, in a separate process. The name of the model selects the answer: `json`, `json-<milliseconds>`
+ * after a delay, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one
+ * chunk, or `fails`.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,7 +1,4 @@
-/**
- * A customer's server for the bench of webhooks: answers everything with 204, and counts from the bodies how long events
- * took to get here. `GET /` returns that, and resets it.
- */
+/** Receiver of the webhook bench: responds with 204 and measures the delays of events. `GET /` returns and resets them. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** What the bench of webhooks works on: accounts, endpoints of a receiver, a worker, and crowds of events that wait. */
+/** Set-up of the webhook bench: accounts, endpoints of a receiver, a worker, and backlogs of events. */
 import { randomBytes } from 'node:crypto'
 import type { OpenedDatabase, OpenOptions } from '../src/db/database.ts'
 import { migrate } from '../src/db/migrate.ts'
@@ -15,7 +15,7 @@ import { createJobRunner, type JobRunner } from '../src/jobs/runner.ts'
 import { start } from './processes.ts'
 
 export const ACCOUNTS = 5
-/** Of each account. */
+/** Per account. */
 export const ENDPOINTS = 20
 const INSERTED_AT_ONCE = 500
 
@@ -28,7 +28,7 @@ export interface Stage {
   readonly runner: JobRunner
   readonly recordEvent: RecordEvent
   readonly accounts: readonly AccountId[]
-  /** Milliseconds from an event to its arrival, of all that have arrived since the last call. */
+  /** Returns the delays of the events that arrived since the last call, milliseconds. */
   readonly arrived: () => Promise<readonly number[]>
 }
 

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- --webhooks`: deliveries of webhooks, a second, to 100 endpoints of one receiver on loopback, on SQLite
- * and on PostgreSQL, with durable commits; then what an endpoint that is dead does to the others while 10 000 events wait
- * for it. Events come in as they do in service, each in a transaction of its own, and the worker runs in this process.
+ * `npm run bench -- --webhooks`: measures webhook deliveries per second to 100 endpoints of one receiver on loopback, on
+ * SQLite and on PostgreSQL, with durable commits; then the effect of a dead endpoint with 10 000 queued events on others.
+ * Each event has its own transaction, as in production, and the worker runs in this process.
  *
  *   --quick    a quarter of the time
  */
@@ -24,13 +24,13 @@ const SECONDS = quick ? 5 : 20
 const DELIVERIES_PER_SECOND = 1_000
 /** Beside a crowd, or without one. */
 const QUIET_EVENTS_PER_SECOND = 20
-/** An odd number: the middle one counts, since others work on this machine too. */
+/** An odd number, since the median counts. */
 const QUIET_ROUNDS = 3
 const QUIET_SECONDS = 5
 const CROWD = 10_000
 /** Beside a hundred endpoints that take ten seconds for each of their ten attempts, a thousand connections at once. */
 const CROWDED_P99_MS = 2_000
-/** What a stream may be behind at its end, of its length. */
+/** Maximum duration of a stream, relative to its nominal length. */
 const LATE = 1.05
 
 async function happens({ database, recordEvent, runner }: Stage, accountId: AccountId): Promise<void> {
@@ -45,7 +45,7 @@ interface Stream {
   readonly seconds: number
 }
 
-/** Events of all accounts in turn, at their times, whatever is behind. @returns How many deliveries they are. */
+/** Creates events of all accounts in turn at a fixed rate. @returns the number of deliveries. */
 async function stream(stage: Stage, { eventsPerSecond, seconds }: Stream): Promise<number> {
   const startedAt = performance.now()
   const events: Promise<void>[] = []
@@ -62,7 +62,7 @@ async function stream(stage: Stage, { eventsPerSecond, seconds }: Stream): Promi
   return count * ENDPOINTS
 }
 
-/** What has arrived when all have. */
+/** Waits for all events. @returns their delays. */
 async function allArrived({ arrived }: Stage, count: number): Promise<readonly number[]> {
   const delays: number[] = []
   while (delays.length < count) {
@@ -91,7 +91,7 @@ async function measureStream(stage: Stage): Promise<Verdict> {
   return { figure: `${stage.name}: seconds for those of ${SECONDS} s`, measured: seconds, budget: SECONDS * LATE }
 }
 
-/** Deliveries a second of those that wait already: what the worker alone can do. */
+/** Measures deliveries of a backlog per second, the throughput of the worker alone. */
 async function measureBacklog(stage: Stage): Promise<void> {
   const { database, accounts, runner } = stage
   const endpoints = await database.db.selectFrom('webhook').select(['account_id', 'id']).execute()
@@ -150,7 +150,7 @@ async function gather({ database, runner }: Stage, { url, endpoints }: CrowdKind
   return webhookIds
 }
 
-/** As the API does it; jobs that are running find nothing more to do. */
+/** Deletes the endpoints as the API does; running jobs then find nothing to do. */
 async function disperse({ database: { db }, runner }: Stage, webhookIds: readonly WebhookId[]): Promise<void> {
   await db.deleteFrom('webhook').where('id', 'in', webhookIds).execute()
   await db
@@ -195,7 +195,7 @@ async function measure(name: string, options: OpenOptions): Promise<readonly Ver
   }
 }
 
-/** @returns Whether 1 000 a second hold on both, and the dead do not hold up the living. */
+/** @returns whether both databases sustain 1 000 deliveries per second, and dead endpoints do not delay others. */
 export async function benchWebhooks(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-webhooks-'))
   console.log(`fsync of this disk p99 ${fsyncP99Ms().toFixed(1)} ms`)
