@@ -1,7 +1,6 @@
 /**
- * `npm run catalogue:check`: what in the catalogue contradicts itself (exit 1); where it differs from the published price
- * collections, with the dates of both; and what wants a look: sources read long ago, dates that are near or past, models
- * without a price (exit 0).
+ * `npm run catalogue:check`: reports inconsistencies of the catalogue (exit code 1), and as warnings (exit code 0) differences
+ * from published price collections, old sources, near or past dates, and models without a price.
  */
 import { parseArgs } from 'node:util'
 import { CATALOGUE } from '../catalogue/index.ts'
@@ -14,12 +13,12 @@ import { readSnapshot, writeSnapshot } from './price-sources/snapshot.ts'
 
 const USAGE = `Usage: npm run -s catalogue:check -- [--json] [--all] [--fetch [--save]] [--models-dev FILE] [--stale-days N] [--near-days N]
   --json             prints {ok, today, models, sources: [{name, version, date, models}], findings: [{level, kind, model, message}]}
-  --all              also lists differences that the entry explains
+  --all              also lists differences that an entry explains
   --fetch            compares with the newest collections, downloaded with pip and npm, instead of the stored snapshot
   --save             stores what was fetched as the new snapshot
-  --models-dev FILE  compares with models.dev too: its api.json, downloaded from https://models.dev/api.json
-  --stale-days N     a source read longer ago is stale; 90 by default
-  --near-days N      how far ahead a shutdown or a price's end is reported; 60 by default`
+  --models-dev FILE  also compares with models.dev: its api.json, downloaded from https://models.dev/api.json
+  --stale-days N     age in days at which a source is stale (default: 90)
+  --near-days N      days ahead for which shutdowns and ends of prices are reported (default: 60)`
 
 const WHOLE_NUMBER = /^\d{1,5}$/
 
@@ -68,7 +67,7 @@ function print(findings: readonly Finding[], sources: readonly PriceSource[], al
   const rows = shown.map(({ level, kind, model, message }) => [level, kind, model, message])
   if (rows.length > 0) console.log(textTable(['level', 'kind', 'model', 'what'], rows))
   for (const { name, version, date, models } of sources) {
-    console.log(`compared with ${name} ${version} of ${date}, which knows ${Object.keys(models).length} deployments`)
+    console.log(`compared with ${name} ${version} of ${date}, with ${Object.keys(models).length} deployments`)
   }
   const count = (level: Finding['level']): number => findings.filter((finding) => finding.level === level).length
   console.log(

@@ -184,7 +184,7 @@ for (const [how, body, type = 'application/json'] of ECHOES) {
     })
     const { status, output } = await record('echo', '--only', 'text,stop-seq')
     assert.equal(status, 1, output)
-    assert.match(output, /Nothing was written, for there are keys in it:\n {2}.+ in groq\/stop-seq/)
+    assert.match(output, /Nothing was written, because the recordings contain keys:\n {2}.+ in groq\/stop-seq/)
     assert.ok(!output.includes(KEY) && !output.includes(OTHER_KEY))
     assert.ok(!existsSync(join(folder, 'echo')))
   })
@@ -224,7 +224,7 @@ const script = join(ROOT, 'scripts/record.ts')
 const WRONG: readonly (readonly [options: readonly string[], message: RegExp])[] = [
   [[], /^Usage: /],
   [['groq', 'mistral'], /^Usage: /],
-  [['groq', '--only', 'everything'], /no case 'everything'/],
+  [['groq', '--only', 'everything'], /Unknown case 'everything'/],
   [['groq', '--no-such'], /no-such/],
   [['nobody'], /is not known by name/],
   [['mistral'], /needs a key in MISTRAL_API_KEY/],

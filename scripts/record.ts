@@ -1,6 +1,6 @@
 /**
- * `npm run record -- PROVIDER [--model M] [--out DIR]`: sends the standard cases to a host with a real key, through its own
- * codec and transport, and stores what came back. When a key is in anything that would be written, nothing is.
+ * `npm run record -- PROVIDER [--model M] [--out DIR]`: sends the standard cases to a host with a real key, through its codec
+ * and transport, and stores the responses. It writes nothing if any file would contain a key.
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,7 +20,7 @@ const USAGE = `Usage: npm run -s record -- PROVIDER [--model M] [--out DIR] [--o
   --out     the folder of the recordings (default: ./recordings)
   --only    some of ${STANDARD_CASES.map(({ name }) => name).join(', ')}`
 
-/** A variable that is named like a secret and shorter than this is a setting. */
+/** Shorter variables with the name of a secret are settings. */
 const MIN_SECRET_LENGTH = 8
 const MAX_REASON_LENGTH = 160
 
@@ -38,13 +38,13 @@ function readArguments(): Arguments {
   const [provider, ...others] = positionals
   if (provider === undefined || others.length > 0 || values.help === true) throw new WrongUsage(USAGE)
   const names = values.only?.split(',')
-  const strange = names?.find((name) => !STANDARD_CASES.some((standard) => standard.name === name))
-  if (strange !== undefined) throw new WrongUsage(`There is no case '${strange}'.\n\n${USAGE}`)
+  const unknown = names?.find((name) => !STANDARD_CASES.some((standard) => standard.name === name))
+  if (unknown !== undefined) throw new WrongUsage(`Unknown case '${unknown}'.\n\n${USAGE}`)
   const cases = STANDARD_CASES.filter(({ name }) => names === undefined || names.includes(name))
   return { provider, model: values.model, folder: resolve(values.out ?? 'recordings'), cases }
 }
 
-/** The keys of every provider and the other secrets of the configuration, and whatever the environment calls a secret. */
+/** Returns all secrets of the configuration, and environment variables with the name of a secret. */
 function knownSecrets(config: Config, { credential }: RecordedHost): Secret[] {
   const environment = secretsOf(processEnvironment, 'environment').filter(
     ({ value }) => value.length >= MIN_SECRET_LENGTH,
@@ -73,7 +73,7 @@ async function main(): Promise<number> {
   printOutcomes(outcomes, found.length === 0)
   if (found.length > 0) {
     const places = [...new Set(found.map(({ name, place }) => `  ${name} in ${place}`))]
-    console.error(`Nothing was written, for there are keys in it:\n${places.join('\n')}`)
+    console.error(`Nothing was written, because the recordings contain keys:\n${places.join('\n')}`)
     return 1
   }
   if (kept.length === 0) {
@@ -86,7 +86,7 @@ async function main(): Promise<number> {
   return 0
 }
 
-/** What hosts say is shown where no key is in it. */
+/** @param withReasons Whether to print reasons of hosts, which may contain keys. */
 function printOutcomes(outcomes: readonly Outcome[], withReasons: boolean): void {
   const rows = outcomes.map(({ name, outcome, said }) => {
     const reason = withReasons ? said.replace(/\s+/g, ' ').slice(0, MAX_REASON_LENGTH) : ''

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: every page of the dashboard as somebody sees it whose installation has been at work for months, light,
- * dark, and as narrow as a telephone, into `screenshots/`. Arguments are parts of names: `npm run screenshots -- usage model`.
+ * `npm run screenshots`: writes every page of the dashboard, with months of sample data, in light, dark and narrow, to
+ * `screenshots/`. Arguments select pages by parts of their names: `npm run screenshots -- usage model`.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -13,8 +13,8 @@ import { startTour } from '../test/support/browser/dashboard-tour.ts'
 import { ROOT } from './source-files.ts'
 
 const FOLDER = join(ROOT, 'screenshots')
-const PATIENCE_MS = 20_000
-/** Pages that ask again and again never come to rest. */
+const TIMEOUT_MS = 20_000
+/** Pages that poll never become idle. */
 const QUIET_MS = 3_000
 const WIDE = { width: 1280, height: 800 }
 const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
@@ -25,7 +25,7 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 
 async function signedIn(browser: Browser, dashboard: Dashboard, look: BrowserContextOptions): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-US', reducedMotion: 'reduce', ...look })
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const { cookie } = await dashboard.browser(dashboard.owner)
   const [name = '', value = ''] = cookie.split('=')
   const own = { httpOnly: true, secure: true, sameSite: 'Lax' } as const
@@ -33,12 +33,12 @@ async function signedIn(browser: Browser, dashboard: Dashboard, look: BrowserCon
   return context.newPage()
 }
 
-/** @returns The file, from the project's root, and what is wrong with the page at first sight. */
+/** @returns the path of the file, with a note if the page is wider than the window. */
 async function take(page: Page, { url, file }: { readonly url: string; readonly file: string }): Promise<string> {
   await page.goto(url)
-  await page.locator('h1').first().waitFor() // by tag: beneath an open sheet it has no role
+  await page.locator('h1').first().waitFor() // by tag: below an open sheet it has no role
   await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
-  // What lies over a page belongs to the window.
+  // A dialog is captured with the window, not the full page.
   const isCovered = (await page.getByRole('dialog').count()) > 0
   await page.screenshot({ path: file, fullPage: !isCovered })
   const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')

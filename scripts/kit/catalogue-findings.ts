@@ -1,4 +1,4 @@
-/** What is wrong in the catalogue, and what wants a look. The day it is comes in. */
+/** Finds inconsistencies of the catalogue, and warnings as of a given day. */
 import type { CatalogueEntry, CataloguePricing } from '../../catalogue/entry.ts'
 import { pricePeriods } from '../../src/features/models/price.ts'
 import { type PriceDifference, priceDifferences } from '../price-sources/differences.ts'
@@ -6,7 +6,7 @@ import type { PriceSource } from '../price-sources/facts.ts'
 import { type Calendar, type CatalogueWarning, catalogueWarnings, isDay } from './catalogue-warnings.ts'
 
 export interface Finding {
-  /** Inconsistencies are errors; warnings want somebody to look; a difference that the entry explains is settled. */
+  /** Inconsistencies are errors; a difference that the entry explains is settled. */
   readonly level: 'error' | 'warning' | 'settled'
   readonly kind: 'inconsistent' | CatalogueWarning['kind'] | PriceDifference['kind']
   /** The model's ID. */
@@ -22,7 +22,7 @@ export interface CatalogueCheck extends Calendar {
   readonly sources: readonly PriceSource[]
 }
 
-/** In the order of the catalogue; of one model, inconsistencies first. */
+/** Returns findings in the order of the catalogue, inconsistencies of a model first. */
 export function catalogueFindings(check: CatalogueCheck): Finding[] {
   const owners = ownersOfNames(check.catalogue)
   return check.catalogue.flatMap((entry) => {
@@ -45,12 +45,12 @@ export function catalogueFindings(check: CatalogueCheck): Finding[] {
   })
 }
 
-/** The built-in simulator is nobody's product. */
+/** No collection has the built-in simulator. */
 function isCompared({ deployments }: CatalogueEntry): boolean {
   return deployments.some(({ provider }) => provider !== 'simulator')
 }
 
-/** Name → the models that use it, as ID or alias, one mention each time. */
+/** Maps each name to the models that use it as ID or alias, with repeats. */
 function ownersOfNames(catalogue: readonly CatalogueEntry[]): ReadonlyMap<string, readonly string[]> {
   const owners = new Map<string, string[]>()
   for (const { id, aliases } of catalogue) {

@@ -1,13 +1,13 @@
-/** What in the catalogue wants a look by and by: sources read long ago, dates that are near or past, prices not known. */
+/** Warnings of the catalogue: old sources, near or past dates, missing prices. */
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 
-/** Which day it is, and from when on something is told. */
+/** The current day, and the periods of warnings. */
 export interface Calendar {
   /** ISO date. */
   readonly today: string
-  /** A source read longer ago is stale. */
+  /** Age at which a source is stale. */
   readonly staleDays: number
-  /** A date that is no further ahead is near. */
+  /** Days ahead for which dates are reported. */
   readonly nearDays: number
 }
 
@@ -32,7 +32,7 @@ export function catalogueWarnings(entry: CatalogueEntry, { today, staleDays, nea
   return found
 }
 
-/** What applies after the price's end is known: there is nothing to look up by then. */
+/** Whether a successor of the price is known. */
 function isFollowed(pricing: CatalogueEntry['pricing']): boolean {
   return (pricing?.successors ?? []).length > 0
 }

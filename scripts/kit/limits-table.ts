@@ -1,21 +1,21 @@
 /**
- * `docs/limits.md` as data. Each row of its table tells one cap: what of, how much, where it is in the code, and which test
- * proves it. The last cell is `` `id` in `path/of.test.ts` ``, and that file has a test with `[limit: id]` in its name.
+ * Parses and checks `docs/limits.md`. Each row has a limit: what it limits, its value, its place in the code, and its test.
+ * The last cell is `` `id` in `path/of.test.ts` ``, and that file has a test with `[limit: id]` in its name.
  */
 import { type SourceFile, withoutComments } from '../source-files.ts'
 
 export interface LimitRow {
-  /** In the page, from 1 on. */
+  /** Line number in the page, from 1. */
   readonly line: number
   readonly what: string
   readonly caps: string
-  /** Source files that have the numbers. */
+  /** Source files that contain the numbers. */
   readonly files: readonly string[]
   readonly id: string | undefined
   readonly provenBy: string | undefined
 }
 
-/** The text of a file of the project; undefined: there is none. */
+/** Returns the text of a project file; undefined if it does not exist. */
 export type ReadText = (path: string) => string | undefined
 
 const FIRST_CELLS = '| what | cap |'
@@ -37,7 +37,7 @@ function rowOf(text: string, line: number): LimitRow {
   return { line, what, caps, files: [...where.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path), id, provenBy }
 }
 
-/** Units of the page to what the code counts in; times are milliseconds there. */
+/** Factors from units of the page to those of the code, where times are milliseconds. */
 const FACTORS: Readonly<Record<string, number>> = {
   KiB: 1024,
   Ki: 1024,
@@ -57,7 +57,7 @@ export function capsOf(cell: string): number[] {
   )
 }
 
-/** Every literal, and every product of literals: `256 * 1024`. */
+/** Returns every literal, and every product of literals such as `256 * 1024`. */
 function numbersIn(code: string): ReadonlySet<number> {
   const products = [...code.matchAll(/\b\d[\d_]*(?:\.\d+)?(?: \* \d[\d_]*)*/g)].map(([text]) =>
     text.split(' * ').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1),
@@ -65,7 +65,7 @@ function numbersIn(code: string): ReadonlySet<number> {
   return new Set(products)
 }
 
-/** What is wrong with the numbers of a row: each must be in a file that it names. */
+/** Returns faults of a row's numbers: each must be in a named file. */
 export function numberFaults({ caps, files }: LimitRow, read: ReadText): string[] {
   const numbers = capsOf(caps)
   const gone = files.filter((path) => read(path) === undefined).map((path) => `there is no ${path}`)
@@ -77,7 +77,7 @@ export function numberFaults({ caps, files }: LimitRow, read: ReadText): string[
     .map((number) => `${files.join(', ')} has no ${number}, which '${caps}' says`)
 }
 
-/** What is wrong with the proof of a row: the file must have a test that names it. */
+/** Returns faults of a row's test: the named file must have a test with its ID. */
 export function proofFaults({ what, id, provenBy }: LimitRow, read: ReadText): string[] {
   if (id === undefined || provenBy === undefined) {
     return [`'${what}' has no proof: end its row with "\`an-id\` in \`path/of.test.ts\`"`]
@@ -88,13 +88,13 @@ export function proofFaults({ what, id, provenBy }: LimitRow, read: ReadText): s
   return name.test(text) ? [] : [`'${what}': no test of ${provenBy} has [limit: ${id}] in its name`]
 }
 
-/** Ids that stand in more than one row. */
+/** Returns IDs of more than one row. */
 export function repeatedIds(rows: readonly LimitRow[]): string[] {
   const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
   return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))]
 }
 
-/** Caps that hold nothing back: how often a transaction is tried, how large a figure may be, how a batch is cut. */
+/** Constants that are no limits: retries of transactions, ranges of numbers, sizes of batches. */
 const NO_LIMITS: ReadonlySet<string> = new Set([
   'src/db/move/tables.ts',
   'src/features/credit/ledger/postgres/store.ts',

@@ -1,6 +1,6 @@
 /**
- * Programs of other projects that tests need as they are: where they are found, and what brings them. As root on Debian they
- * are installed by themselves; else it is said which command does.
+ * Finds the external programs that tests need. As root on Debian it installs missing ones; otherwise the error names the
+ * command that does.
  */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, globSync } from 'node:fs'
@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 interface Tool {
-  /** Any of them will do. */
+  /** Alternative names. */
   readonly programs: readonly string[]
   /** Slower programs that do as well. */
   readonly substitutes?: readonly string[]
-  /** Where they are beside `PATH`; patterns. The last one that sorts highest wins: it is the newest. */
+  /** Patterns of folders in addition to `PATH`; the highest version wins. */
   readonly folders: readonly string[]
-  /** Of Debian. */
+  /** Debian packages. */
   readonly packages: readonly string[]
 }
 
@@ -42,16 +42,16 @@ export function toolNames(): readonly ToolName[] {
   return Object.keys(TOOLS) as ToolName[] // (`Object.keys` forgets whose keys they are)
 }
 
-/** The full path of a tool's program. Throws, with the command that brings it, where it is not there and cannot be brought. */
+/** Returns the path of a tool. Throws an error with the installation command if it is missing and cannot be installed. */
 export function findTool(name: ToolName): string {
   const tool: Tool = TOOLS[name]
   const found = lookFor(tool)
   if (found !== undefined) return found
   const command = installation(tool)
-  if (process.getuid?.() !== 0) throw new Error(`There is no ${tool.programs.join(' or ')} here. Run: sudo ${command}`)
+  if (process.getuid?.() !== 0) throw new Error(`${tool.programs.join(' or ')} is not installed. Run: sudo ${command}`)
   install(command)
   const installed = lookFor(tool)
-  if (installed === undefined) throw new Error(`${command} did not bring ${tool.programs.join(' or ')}.`)
+  if (installed === undefined) throw new Error(`${command} did not install ${tool.programs.join(' or ')}.`)
   return installed
 }
 
@@ -96,7 +96,7 @@ function isProgram(path: string): boolean {
 /** Serializes installers: test files run in parallel, and apt fails if its lists are locked. */
 const TURN = join(tmpdir(), 'turnpike-install.lock')
 
-/** Services that the packages bring are not started: each test run has its own. */
+/** Does not start the services of the packages: each test run starts its own. */
 function install(command: string): void {
   const script = `printf '#!/bin/sh\\nexit 101\\n' > /tmp/policy-rc.d.$$ && chmod +x /tmp/policy-rc.d.$$
 (test -e /usr/sbin/policy-rc.d || cp /tmp/policy-rc.d.$$ /usr/sbin/policy-rc.d); apt-get update -q && ${command} -o DPkg::Lock::Timeout=300; code=$?

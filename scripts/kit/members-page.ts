@@ -1,4 +1,4 @@
-/** `docs/members.md`: who may do what, out of the table of rights and the routes of the composed application. */
+/** Renders `docs/members.md` from the table of rights and the routes of the application. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -12,8 +12,8 @@ function host(options: Parameters<typeof openaiChat>[0]): Provider {
 
 test('a standard host adjusts and rejects only fields that change the cost', () => {
   assert.deepEqual(factsOf(host({})), {
-    bent: ['service_tier default'],
-    refused: ['modalities audio'],
+    adjusted: ['service_tier default'],
+    rejected: ['modalities audio'],
     lengthLimit: 'max_tokens',
     earlierReasoning: 'messages[].reasoning_content',
     asksForUsage: true,
@@ -34,8 +34,8 @@ test('the probes find what a codec omits, adjusts, rejects and renames', () => {
     }),
   )
   assert.deepEqual(facts, {
-    bent: ['temperature 0', 'user', 'store', 'service_tier default'],
-    refused: ['frequency_penalty', 'logit_bias', 'response_format json_schema', 'modalities audio', 'file'],
+    adjusted: ['temperature 0', 'user', 'store', 'service_tier default'],
+    rejected: ['frequency_penalty', 'logit_bias', 'response_format json_schema', 'modalities audio', 'file'],
     lengthLimit: 'max_completion_tokens',
     earlierReasoning: 'messages[].reasoning',
     asksForUsage: false,

@@ -1,26 +1,26 @@
 /**
- * What a provider's codec does with a request, found out by asking it: for each thing a client can say, whether it is
- * sent, left out or bent with a warning, or refused. Nothing here knows the options of a codec.
+ * Determines by probing what a provider's codec does with each field of a request: sends it, omits or adjusts it with a
+ * warning, or rejects it. It does not know the options of codecs.
  */
 import type { ChatMessage, ChatRequest, ContentPart, Tool } from '../../src/domain/chat.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 
-/** Names as `error.param` and `x-turnpike-warnings` have them, without positions in lists. */
+/** Names as in `error.param` and `x-turnpike-warnings`, without indexes. */
 export interface ProviderFacts {
-  /** Left out, or sent as the nearest there is; the answer carries a warning. */
-  readonly bent: readonly string[]
-  /** Refused with 422. */
-  readonly refused: readonly string[]
-  /** Path in the body under which the answer's length limit is sent; undefined: nowhere. */
+  /** Omitted, or replaced by the nearest equivalent, with a warning. */
+  readonly adjusted: readonly string[]
+  /** Rejected with 422. */
+  readonly rejected: readonly string[]
+  /** Path of the length limit in the body; undefined: not sent. */
   readonly lengthLimit: string | undefined
-  /** Path under which an earlier answer's reasoning is sent back; undefined: it is not. */
+  /** Path of an earlier answer's reasoning; undefined: not sent. */
   readonly earlierReasoning: string | undefined
   /** Whether a streaming request requests usage; otherwise the host sends it anyway. */
   readonly asksForUsage: boolean
 }
 
-/** Of no family that a codec has special knowledge of. */
+/** A model without special rules in any codec. */
 const TARGET = { model: 'a-model', maxOutputTokens: 4096 }
 const REQUEST: ChatRequest = {
   model: 'm',
@@ -86,8 +86,8 @@ export function factsOf(provider: Provider): ProviderFacts {
   const outcomes = PROBES.map(([name, said]) => [name, outcomeOf(provider, { ...REQUEST, ...said })] as const)
   const named = (wanted: Outcome): string[] => outcomes.flatMap(([name, outcome]) => (outcome === wanted ? [name] : []))
   return {
-    bent: named('bent'),
-    refused: named('refused'),
+    adjusted: named('adjusted'),
+    rejected: named('rejected'),
     lengthLimit: pathOf(bodyOf(provider, { maxTokens: 321 }), 321),
     earlierReasoning: pathOf(bodyOf(provider, { messages: WITH_REASONING }), 'Earlier thoughts.'),
     asksForUsage: pathOf(bodyOf(provider, { stream: true }), true, 'include_usage') !== undefined,
@@ -100,13 +100,13 @@ const WITH_REASONING: readonly ChatMessage[] = [
   { role: 'user', content: 'Again' },
 ]
 
-type Outcome = 'sent' | 'bent' | 'refused'
+type Outcome = 'sent' | 'adjusted' | 'rejected'
 
 function outcomeOf(provider: Provider, request: ChatRequest): Outcome {
   try {
-    return provider.protocol.renderRequest(request, TARGET).warnings.length > 0 ? 'bent' : 'sent'
+    return provider.protocol.renderRequest(request, TARGET).warnings.length > 0 ? 'adjusted' : 'sent'
   } catch (error) {
-    if (error instanceof GatewayError) return 'refused'
+    if (error instanceof GatewayError) return 'rejected'
     throw error
   }
 }
@@ -115,7 +115,7 @@ function bodyOf(provider: Provider, said: Partial<ChatRequest>): unknown {
   return JSON.parse(provider.protocol.renderRequest({ ...REQUEST, ...said }, TARGET).body)
 }
 
-/** Where in a JSON value another one is, under a certain name where one is given: `messages[].reasoning`. */
+/** Finds the path of a value in JSON, such as `messages[].reasoning`. @param name Name of its field, if it matters. */
 function pathOf(value: unknown, wanted: unknown, name?: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, child] of Object.entries(value)) {

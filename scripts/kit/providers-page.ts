@@ -1,4 +1,4 @@
-/** `docs/providers.md`: the registry as tables, and how to add to it. */
+/** Renders `docs/providers.md`: the registry as tables, routing, and how to add a provider. */
 import { CATALOGUE } from '../../catalogue/index.ts'
 import { COST_FIELDS, type CostField } from '../../src/protocols/body-fields.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
@@ -91,7 +91,7 @@ function whereRow(provider: Provider): string[] {
   ]
 }
 
-/** Some are not switched on by a variable, but take their key from one when the file names them. */
+/** Some providers are not enabled by a variable, but read their key from one when the file names them. */
 function keyOf({ apiKeyVariable, settingVariables, settings }: Provider): string {
   if (apiKeyVariable !== undefined) return code(apiKeyVariable)
   if (settingVariables?.api_key !== undefined) return `${code(settingVariables.api_key)}, once the file names it`
@@ -103,14 +103,14 @@ function sourceLink(url: string): string {
 }
 
 function featureRow(provider: Provider): string[] {
-  const { lengthLimit, asksForUsage, earlierReasoning, bent, refused } = factsOf(provider)
+  const { lengthLimit, asksForUsage, earlierReasoning, adjusted, rejected } = factsOf(provider)
   return [
     code(provider.id),
     lengthLimit === undefined ? '–' : code(lengthLimit),
     asksForUsage ? 'requested' : 'always sent',
     earlierReasoning === undefined ? '–' : code(earlierReasoning),
-    bent.join(', ') || '–',
-    refused.join(', ') || '–',
+    adjusted.join(', ') || '–',
+    rejected.join(', ') || '–',
   ]
 }
 

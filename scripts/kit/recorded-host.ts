@@ -1,17 +1,17 @@
-/** Which host `npm run record` speaks to, and as whom: the registry's facts under the operator's settings. */
+/** Resolves the host and the credential of `npm run record` from the registry and the configuration. */
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { createUpstreams, type Upstreams } from '../../src/gateway/upstream/registry.ts'
 import { type ProviderConfig, type ResolvedProvider, resolveProvider } from '../../src/providers/index.ts'
 import type { RecordedHost } from './recorder.ts'
 
-/** A mistake of the caller's. */
+/** Invalid arguments. */
 export class WrongUsage extends Error {}
 
 export interface WantedHost {
   /** Its name in the configuration, or in the registry. */
   readonly provider: string
-  /** The host's own name of it; undefined: the catalogue's newest. */
+  /** Name of the model at the host; undefined: the newest of the catalogue. */
   readonly model: string | undefined
 }
 
@@ -20,7 +20,7 @@ const DEFAULTS: ProviderConfig = {
   on_disconnect: 'cancel',
 }
 
-/** The host under its settings, and the connections to it, which must be closed. */
+/** Returns the host with its settings, and its connections, which must be closed. */
 export function hostOf(
   { provider: name, model: wanted }: WantedHost,
   config: Config,
@@ -59,7 +59,7 @@ function resolvedProvider(name: string, settings: Config['providers'][string] | 
   }
 }
 
-/** The catalogue's newest model at a host, or the one that is wanted, if it has it. */
+/** Returns the newest model of a host in the catalogue, or the wanted one if it is there. */
 function modelAt(provider: string, wanted: string | undefined) {
   const newestFirst = [...CATALOGUE].sort((a, b) => b.created - a.created)
   for (const { deployments, max_output_tokens: limit } of newestFirst) {

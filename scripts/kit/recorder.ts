@@ -1,4 +1,4 @@
-/** Sends one standard case to a host as the gateway would, and keeps what came back. */
+/** Sends a standard case to a host as the gateway does, and records the response. */
 import type { ChatEvent } from '../../src/domain/chat.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import type { Model } from '../../src/domain/model.ts'
@@ -25,15 +25,15 @@ export interface RecordedHost {
 
 export interface Outcome {
   readonly name: string
-  /** What our codec made of it, in words of our own. */
+  /** Result of the codec. */
   readonly outcome: string
-  /** What the host gave as its reason. It may hold anything, keys too. */
+  /** Reason of the host. It may contain anything, even keys. */
   readonly said: string
-  /** Undefined: nothing to keep. */
+  /** Undefined: nothing to store. */
   readonly rendered: Rendered | undefined
 }
 
-/** Never throws: what goes wrong is the outcome. */
+/** Never throws: failures are outcomes. */
 export async function recordCase(host: RecordedHost, standard: StandardCase): Promise<Outcome> {
   const { name, request } = standard
   const { upstream, credential, model, timeoutMs } = host
@@ -60,7 +60,7 @@ export async function recordCase(host: RecordedHost, standard: StandardCase): Pr
   }
 }
 
-/** Only its output limit is looked at. */
+/** Only the output limit matters. */
 function modelOf({ model, maxOutputTokens, upstream }: RecordedHost): Model {
   return {
     id: model,
@@ -99,7 +99,7 @@ async function readingOf(call: Call): Promise<Pick<Outcome, 'outcome' | 'said'>>
   return { outcome: [finish.join(' ') || 'no finish', ...found].join(', '), said: '' }
 }
 
-/** Messages of our own; a host's may hold anything. */
+/** Returns a constant message, since a host's may contain anything. */
 function reasonOf(error: unknown): string {
   if (error instanceof GatewayError) return `the codec refuses ${error.param ?? error.code}`
   if (error instanceof ProviderError) return error.failure.kind

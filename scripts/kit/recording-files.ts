@@ -1,4 +1,4 @@
-/** A recording as files: the answer's body as it came, the request's beside it, and an entry of `manifest.json`. */
+/** Files of a recording: the unchanged response body, the request body, and an entry of `manifest.json`. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -30,15 +30,15 @@ export interface RecordingFile {
 export interface Rendered {
   readonly files: readonly RecordingFile[]
   readonly entry: Readonly<Record<string, unknown>> & { readonly file: string; readonly request_file: string }
-  /** Everything of it that a key could be in. */
+  /** All texts that could contain a key. */
   readonly texts: readonly SearchedText[]
 }
 
-/** The headers worth testing; whoever sent them, these tell nothing of the account. */
+/** Headers that tests need, and that reveal nothing about the account. */
 const KEPT_HEADERS =
   /^(?:content-type|retry-after|retry-after-ms|x-should-retry|x-amzn-errortype|x-ratelimit-[a-z0-9-]+|anthropic-ratelimit-[a-z0-9-]+)$/
 
-/** Names of the formats as manifests have them. */
+/** Names of the formats in manifests. */
 const FORMATS: Readonly<Record<string, string>> = {
   anthropic: 'anthropic-messages',
   gemini: 'gemini-generatecontent',
@@ -94,7 +94,7 @@ function extensionOf(recording: RecordedCase, values: readonly unknown[]): (type
   return values[0] === undefined ? 'txt' : 'json'
 }
 
-/** Writes all of them, replaces earlier ones of the same cases, and updates the manifest. */
+/** Writes recordings, replaces earlier ones of the same cases, and updates the manifest. */
 export function writeRecordings(folder: string, recordings: readonly Rendered[]): void {
   const manifest = join(folder, 'manifest.json')
   const known = existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')) : { set: 'own', entries: [] }

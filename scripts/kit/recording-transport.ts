@@ -1,17 +1,17 @@
-/** A transport that keeps what goes through it: the call as it was sent, and the answer's bytes as they came. */
+/** A transport that records the call and the bytes of the response. */
 import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '../../src/providers/provider.ts'
 
 /** One exchange with a host. */
 export interface Recorded {
   readonly call: UpstreamCall
   readonly head: UpstreamHead
-  /** The whole body, also what comes after the answer's last event. */
+  /** The whole body, including bytes after the last event. */
   readonly body: Buffer
 }
 
 export interface RecordingTransport {
   readonly transport: Transport
-  /** Resolves when the host has sent everything; rejects when it could not be reached, broke off or was too slow. */
+  /** Resolves when the response is complete; rejects when the host is unreachable, breaks off or times out. */
   recorded(): Promise<Recorded>
 }
 
@@ -21,10 +21,10 @@ export interface RecordingLimits {
   readonly maxBytes: number
 }
 
-/** For one call. Whoever reads from it gets the same bytes, and ends nothing by going away. */
+/** For one call. A reader gets the same bytes, and aborting it does not end the recording. */
 export function createRecordingTransport(transport: Transport, limits: RecordingLimits): RecordingTransport {
   const recorded = Promise.withResolvers<Recorded>()
-  recorded.promise.catch(() => {}) // it is asked for only after a call was made
+  recorded.promise.catch(() => {}) // read only after a call
   return {
     transport: (call) => {
       const exchange = transport(call)
@@ -58,7 +58,7 @@ async function readAll(exchange: UpstreamExchange, maxBytes: number): Promise<Bu
   return Buffer.concat(pieces)
 }
 
-/** The exchange for its reader: the head as soon as it is there, the body in one piece when all of it is. */
+/** Returns the exchange for the reader: the headers when they arrive, and the complete body in one piece. */
 function replay(exchange: UpstreamExchange, kept: Promise<Recorded>): UpstreamExchange {
   let isRead = false
   return {

@@ -1,13 +1,13 @@
-/** Looks for keys in what would be written: as they are, in other encodings, in parts, and spread over a stream. */
+/** Searches for keys in recordings: plain, encoded, partial, and split over a stream. */
 
 export interface Secret {
-  /** What it is called in messages: never the secret itself. */
+  /** Name in messages, never the secret itself. */
   readonly name: string
   readonly value: string
 }
 
 export interface SearchedText {
-  /** Where it would stand: `request body`, `header retry-after`, … */
+  /** Location: `request body`, `header retry-after`, … */
   readonly place: string
   readonly text: string
 }
@@ -17,10 +17,10 @@ export interface FoundSecret {
   readonly place: string
 }
 
-/** A part of a key as long as this is as good as the key to whoever guesses. Shorter keys are looked for as a whole. */
+/** Parts of this length are searched for, since they would allow guessing the rest. Shorter keys are searched as a whole. */
 const PART_LENGTH = 16
 
-/** @param texts Every text in every form it has: raw, and with JSON's escapes taken out (`textsOf`). */
+/** @param texts Every text in every form: raw, and without JSON's escapes. */
 export function findSecrets(secrets: readonly Secret[], texts: readonly SearchedText[]): FoundSecret[] {
   return secrets.flatMap(({ name, value }) => {
     const needles = needlesOf(value)
@@ -40,7 +40,7 @@ function needlesOf(value: string): readonly string[] {
   return [...new Set([...whole, ...base64Of(bytes), encodeURIComponent(value), bytes.toString('hex')])]
 }
 
-/** What base 64 makes of the bytes wherever they begin among others: the letters that depend on them alone. */
+/** Returns the base64 characters that depend only on the bytes, at each of the three alignments. */
 function base64Of(bytes: Buffer): string[] {
   if (bytes.length < 6) return []
   return [0, 1, 2].flatMap((before) => {
@@ -55,7 +55,7 @@ function base64Of(bytes: Buffer): string[] {
 }
 
 /**
- * The strings of JSON values, joined by where they stand, so that what a stream spells piece by piece is read as a whole.
+ * Returns the strings of JSON values, joined by path, so that a text that a stream splits is searched as a whole.
  * @param values In the order of the stream; one for a whole answer.
  */
 export function spokenTexts(values: readonly unknown[]): string[] {
@@ -81,7 +81,7 @@ function gather(value: unknown, path: string, byPath: Map<string, string[]>): vo
 
 const SECRET_NAME = /(?:key|keys|token|secret|password|credential)s?$/i
 
-/** Every setting that is named like a secret, with its place as its name. */
+/** Returns every setting with the name of a secret, by its path. */
 export function secretsOf(settings: unknown, path = 'settings'): Secret[] {
   if (typeof settings !== 'object' || settings === null) return []
   return Object.entries(settings).flatMap(([name, value]) => {

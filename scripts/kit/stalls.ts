@@ -1,12 +1,12 @@
 /**
- * A machine that stands still now and then: processes below this one are stopped for up to a second and go on, a few at a
- * time, as on a crowded host. What fails then leans on time or on an order that nobody promised. Linux only.
+ * Simulates an overloaded machine: stops random descendant processes for up to a second, a few at a time. Tests that fail then
+ * depend on timing or on an unspecified order. Linux only.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const EACH_MS = 120
 const LONGEST_MS = 1_000
-/** Of all processes, stopped at once at most. */
+/** Maximum number of stopped processes. */
 const AT_ONCE = 4
 const STOPPED = 'T'
 
@@ -22,7 +22,7 @@ function statOf(name: string): ProcessStat | undefined {
     const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { pid: Number(name), parent: Number(parent), state }
   } catch {
-    return undefined // it has ended meanwhile
+    return undefined // the process has ended
   }
 }
 
@@ -44,14 +44,14 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // it has ended meanwhile
+    // the process has ended
   }
 }
 
-/** @returns A function that ends it. Processes that others suspended stay suspended. */
+/** @returns a function that ends the stalls. Processes suspended by others stay suspended. */
 export function startStalls(): () => void {
   const stopped = new Map<number, NodeJS.Timeout>()
-  const goOn = (pid: number): void => {
+  const resume = (pid: number): void => {
     clearTimeout(stopped.get(pid))
     stopped.delete(pid)
     signal(pid, 'SIGCONT')
@@ -64,11 +64,11 @@ export function startStalls(): () => void {
     signal(chosen.pid, 'SIGSTOP')
     stopped.set(
       chosen.pid,
-      setTimeout(() => goOn(chosen.pid), Math.random() * LONGEST_MS),
+      setTimeout(() => resume(chosen.pid), Math.random() * LONGEST_MS),
     )
   }, EACH_MS)
   return () => {
     clearInterval(timer)
-    for (const pid of stopped.keys()) goOn(pid)
+    for (const pid of stopped.keys()) resume(pid)
   }
 }

@@ -1,15 +1,15 @@
-/** What `npm run record` asks of a host: one small request for each thing that hosts do differently. */
+/** Requests of `npm run record`: a small one for each feature in which hosts differ. */
 import type { ChatMessage, ChatRequest, Tool } from '../../src/domain/chat.ts'
 
 export interface StandardCase {
-  /** Also the name of its files. */
+  /** Name of the case and its files. */
   readonly name: string
   readonly request: ChatRequest
-  /** Instead of the key, so that the host refuses it. */
+  /** Replaces the key, so that the host rejects it. */
   readonly credential?: string
-  /** Instead of the model. */
+  /** Replaces the model. */
   readonly model?: string
-  /** Worth keeping only when the host refuses it. */
+  /** Stored only if the host rejects the request. */
   readonly wantsError?: boolean
 }
 
@@ -46,7 +46,7 @@ const CITY_SCHEMA = {
   additionalProperties: false,
 } as const
 
-/** Enough for a model that thinks before a short answer. */
+/** Enough for reasoning before a short answer. */
 const MAX_TOKENS = 2000
 const MODEL = 'recorded'
 
@@ -92,7 +92,7 @@ function toolResult(): readonly ChatMessage[] {
   ]
 }
 
-/** In the order in which they are sent; those that cost nothing come last. */
+/** In the order of sending; free ones come last. */
 export const STANDARD_CASES: readonly StandardCase[] = [
   ...bothWays('text', TEXT),
   ...bothWays('tool-call', TOOL_CALL),

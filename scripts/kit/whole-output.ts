@@ -1,6 +1,6 @@
 /**
- * Preloaded into the process of each test file: what it says is written before it goes on. A process that is ended as soon
- * as its tests have (`--test-force-exit`) would else take with it what the pipe had no room for, tests and all.
+ * Preloaded into the process of each test file: makes its output synchronous. Otherwise `--test-force-exit` would discard
+ * output that does not fit into the pipe.
  */
 interface Blocking {
   readonly _handle?: { setBlocking?(isBlocking: boolean): void } | null
