@@ -1,28 +1,24 @@
 /** Renders the conversation as content blocks: text, images, documents, tool calls and results, signed thinking. */
 import type { ChatMessage, FilePart, ImagePart } from '../../domain/chat.ts'
-import type { Price } from '../../domain/price/tariff.ts'
 import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
-import { type Block, type BlockFormat, inputOf, renderConversation } from '../conversation.ts'
+import {
+  type Block,
+  type BlockFormat,
+  type ConversationSettings,
+  inputOf,
+  type RenderedConversation,
+  renderConversation,
+} from '../conversation.ts'
 import { unsupportedContent } from '../parameters.ts'
 import { type ContextEntry, contextOf, weave } from './context.ts'
 
-export interface MessageSettings {
-  /** Names of parameters that were dropped or adjusted. */
-  readonly warnings: Set<string>
+interface MessageSettings extends ConversationSettings {
   /** Values of `anthropic-beta`. */
   readonly betas: Set<string>
-  readonly price: Price | undefined
-  /** Whether earlier thinking goes back. */
-  readonly returnsContext: boolean
-  /** Whether the last message may be the assistant's. */
-  readonly prefill: boolean
-  /** Added after the client's own system messages. */
-  readonly instructions: readonly string[]
 }
 
-export interface RenderedMessages {
+interface RenderedMessages extends Pick<RenderedConversation, 'messages'> {
   readonly system: string | readonly Block[] | undefined
-  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[]
 }
 
 /** The API's own limit of cache breakpoints in a request. */

@@ -234,15 +234,10 @@ function concatenated(list: unknown[] | null, added: unknown[] | null): unknown[
   return list
 }
 
-/** Usage with both totals, from the provider or by the gateway's own count. */
-export interface CountedUsage extends Usage {
-  readonly promptTokens: number
-  readonly completionTokens: number
-}
-
 /** Known only at the end of a completion. */
 export interface Bill {
-  readonly usage: CountedUsage
+  /** With both totals, from the provider or by the gateway's own count. */
+  readonly usage: Usage & Required<Pick<Usage, 'promptTokens' | 'completionTokens'>>
   /** Undefined: `cost` is left out. */
   readonly costUsd: number | undefined
 }

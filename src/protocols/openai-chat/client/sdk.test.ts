@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import type { ChatEvent, FinishReason } from '../../../domain/chat.ts'
+import { brokenEnd } from '../../../domain/kept-events.ts'
 import { createAnswer } from './answer.ts'
 import { createStreamRenderer } from './stream.ts'
 
@@ -142,8 +143,8 @@ test('the SDK’s plain loop over a stream sees text, one finish reason and the 
 
 test('an error inside a stream reaches the SDK’s caller as an error with its message', async () => {
   const stream = createStreamRenderer({ ...head, includeUsage: false })
-  const fault = { type: 'upstream_error', message: 'The partial answer may be incomplete.', code: 'provider_error' }
-  const body = stream.push({ type: 'text', index: 0, text: 'Hel' }) + stream.fail(fault)
+  const fault = { message: 'The partial answer may be incomplete.', code: 'provider_error' }
+  const body = stream.push({ type: 'text', index: 0, text: 'Hel' }) + brokenEnd(fault)
   const reading = clientOf(body, 'text/event-stream').chat.completions.stream(request).finalChatCompletion()
   await assert.rejects(reading, (error: Error) => {
     assert.match(error.message, /may be incomplete/)

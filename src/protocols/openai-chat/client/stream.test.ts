@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatEvent, FinishReason } from '../../../domain/chat.ts'
+import { brokenEnd } from '../../../domain/kept-events.ts'
 import { createStreamRenderer } from './stream.ts'
 
 const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'm"1', includeUsage: false }
@@ -161,9 +162,9 @@ test('W9: no finish reason is ever invented', () => {
 
 test('W12: a failure is a bare error without choices, then [DONE]', () => {
   const stream = createStreamRenderer(head)
-  const fault = { type: 'upstream_error', message: 'Cut; the answer may be incomplete.', code: 'provider_error' }
-  assert.deepEqual(dataOf(stream.fail(fault)), [{ error: fault }])
-  assert.deepEqual(dataOf(stream.push(text('a')) + stream.push(finish()) + stream.fail(fault)).at(-1), { error: fault })
+  const error = { type: 'upstream_error', message: 'Cut; the answer may be incomplete.', code: 'provider_error' }
+  assert.deepEqual(dataOf(brokenEnd(error)), [{ error }])
+  assert.deepEqual(dataOf(stream.push(text('a')) + stream.push(finish()) + brokenEnd(error)).at(-1), { error })
 })
 
 test('W14: extensions are sent once, at the end, in shapes that accumulating clients can take', () => {

@@ -26,21 +26,12 @@ export interface StreamHead extends AnswerHead {
   readonly legacyFunctions?: boolean | undefined
 }
 
-/** An error inside a stream, where no status can be given any more. */
-export interface StreamFault {
-  readonly type: string
-  readonly message: string
-  readonly code: string
-}
-
-/** One per stream. Every method returns the text to send, which may be empty. */
+/** One per stream. Both methods return the text to send, which may be empty. */
 export interface StreamRenderer {
   /** Finish reasons and extensions follow at `close`; usage events are ignored. */
   push(event: ChatEvent): string
   /** Ends a complete answer. Every choice must have finished: no finish reason is ever invented. */
   close(bill: Bill): string
-  /** Ends a broken answer. */
-  fail(fault: StreamFault): string
 }
 
 interface ChoiceState {
@@ -82,7 +73,6 @@ export function createStreamRenderer({
   return {
     push: (event) => renderEvent(state, event),
     close: (bill) => renderEnd(state, bill),
-    fail: ({ type, message, code }) => `data: ${JSON.stringify({ error: { type, message, code } })}\n\n${DONE}`,
   }
 }
 
