@@ -4,8 +4,7 @@ import type { KeyBudget } from '../../../domain/identity/caller.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { chargeNanoUsd } from '../../../domain/price/price.ts'
 import { monthStart } from '../../../lib/time.ts'
-import { alertsOfRefusal } from './alert-rules.ts'
-import { keyInMonth, type RolledOver, rollOverMonth } from './month-rollover.ts'
+import { alertsOfRefusal, keyInMonth, type RolledOver, rollOverMonth } from './movements.ts'
 import {
   ALREADY,
   type Applied,
@@ -99,8 +98,8 @@ function budgetsAbove(above: readonly KeyBudget[], { ancestors }: Snapshot, mont
   })
 }
 
-/** Prices in micro-dollars per million tokens. */
-function worstCost(unit: HoldUnit, outputTokens: number): NanoUsd {
+/** What a request costs at most with so many tokens of each choice. */
+export function worstCost(unit: HoldUnit, outputTokens: number): NanoUsd {
   const tokens = chargeNanoUsd(
     { prompt: unit.promptTokens, completion: outputTokens * unit.choices },
     { inputMicroUsd: unit.inputPrice, outputMicroUsd: unit.outputPrice },
@@ -144,15 +143,19 @@ function scopeTooSmall(amount: NanoUsd, limits: Limits): CreditScope | undefined
   return undefined
 }
 
-/** Of one choice: the most that fits all limits, 0 when the prompt alone does not. For requests that do not fit. */
+/** Of one choice: the most that fits all limits. For requests that do not fit. */
 function affordableTokens(unit: HoldUnit, limits: Limits): number {
   let least: NanoUsd | undefined
   for (const scope of CREDIT_SCOPES) {
     const room = left(scope, limits)
     if (room !== undefined && (least === undefined || room < least)) least = room
   }
-  const room = (least ?? 0n) - BigInt(unit.fixedNanoUsd)
-  const pico = room * 1000n - BigInt(unit.promptTokens) * BigInt(unit.inputPrice)
+  return tokensWithin(unit, least ?? 0n)
+}
+
+/** Of one choice: the tokens that `room` pays for after the prompt and fees; 0 when it does not even pay for those. */
+export function tokensWithin(unit: HoldUnit, room: NanoUsd): number {
+  const pico = (room - BigInt(unit.fixedNanoUsd)) * 1000n - BigInt(unit.promptTokens) * BigInt(unit.inputPrice)
   const picoAToken = BigInt(unit.choices) * BigInt(unit.outputPrice)
   return pico < 0n || picoAToken === 0n ? 0 : Number(pico / picoAToken)
 }

@@ -1,10 +1,13 @@
-/** How credit moves: the one place where a ledger row is made and a balance changes with it. */
+/** How an account's credit moves: rows of its ledger, what a new month brings, and the alerts that an account gets. */
 import type { LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
+import { type CreditScope, DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
 import type { CompletionId, KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
-import type { AccountState, LedgerRow } from './state.ts'
+import { monthNumber } from '../../../lib/time.ts'
+import type { AccountState, AlertRow, KeyState, LedgerRow } from './state.ts'
+import type { PlanTerms } from './unit.ts'
 
-export interface Movement {
+interface Movement {
   readonly kind: LedgerKind
   /** Above zero: the database refuses rows that move nothing. */
   readonly amount: NanoUsd
@@ -20,7 +23,7 @@ export interface Movement {
 /** The note of entries that correct the charge of an estimate to what the request came to. */
 export const LATE_SETTLEMENT = 'late settlement'
 
-export interface Moved {
+interface Moved {
   readonly account: AccountState
   readonly row: LedgerRow
 }
@@ -81,4 +84,142 @@ function spentAfter({ spent }: AccountState, { kind, amount, unspent = false }: 
 
 export function atLeastZero(amount: NanoUsd): NanoUsd {
   return amount > 0n ? amount : 0n
+}
+
+/* A new month: spending begins at zero, what is left of an allowance expires, the next one is granted. */
+
+export interface RolledOver {
+  /** The very same object when nothing was due. */
+  readonly account: AccountState
+  readonly rows: readonly LedgerRow[]
+}
+
+const NO_ROWS: readonly LedgerRow[] = []
+
+/**
+ * Brings an account to the current month, under the terms of its plan now. The month of an account only grows: a clock
+ * that goes back neither grants twice nor starts over.
+ */
+export function rollOverMonth(known: AccountState | undefined, terms: PlanTerms, now: number): RolledOver {
+  const month = monthNumber(now)
+  const state = known ?? untouched(month)
+  const account = state.month < month ? { ...state, month, spent: 0n } : state
+  if (account.grantedMonth >= account.month) return { account, rows: NO_ROWS }
+  const expired = expireAllowance(account, terms, now)
+  if (terms.monthlyCreditNanoUsd === 0n) return expired
+  return grantAllowance(expired, terms.monthlyCreditNanoUsd, now)
+}
+
+/** What a key has spent in `month`; what it holds goes on. */
+export function keyInMonth(key: KeyState, month: number): KeyState {
+  return key.month < month ? { month, spent: 0n, held: key.held } : key
+}
+
+function untouched(month: number): AccountState {
+  return {
+    balance: 0n,
+    held: 0n,
+    allowance: 0n,
+    month,
+    grantedMonth: 0,
+    spent: 0n,
+    entries: 0,
+    enteredAt: 0,
+    monthlyBudget: undefined,
+    maxOverrun: undefined,
+    thresholds: DEFAULT_ALERT_THRESHOLDS,
+  }
+}
+
+/** What open holds were promised stays until they end; on a plan that is billed afterwards they need no credit. */
+function expireAllowance(account: AccountState, terms: PlanTerms, now: number): RolledOver {
+  const { allowance, balance, held } = account
+  const free = terms.billing === 'postpaid' ? allowance : balance + terms.monthlyCreditNanoUsd - held
+  const amount = free < allowance ? atLeastZero(free) : allowance
+  if (amount === 0n) return { account, rows: NO_ROWS }
+  const moved = moveCredit(account, { kind: 'expiry', amount, note: 'unused monthly allowance' }, now)
+  return { account: { ...moved.account, allowance: allowance - amount }, rows: [moved.row] }
+}
+
+/** A new allowance first makes up for a balance below zero: more than the balance can never expire. */
+function grantAllowance({ account, rows }: RolledOver, amount: NanoUsd, now: number): RolledOver {
+  const moved = moveCredit(account, { kind: 'grant', amount, note: 'monthly allowance' }, now)
+  const whole = account.allowance + amount
+  const most = atLeastZero(moved.account.balance)
+  const allowance = whole < most ? whole : most
+  return { account: { ...moved.account, allowance, grantedMonth: account.month }, rows: [...rows, moved.row] }
+}
+
+/* Alerts: how much of a month's budget or credit is spent, and that credit is used up. */
+
+const NO_ALERTS: readonly AlertRow[] = []
+const USED_UP = 100
+
+/**
+ * The thresholds that a charge has reached: of the account's budget or, without one, of the credit that it had this month.
+ * That prepaid credit is used up is told whatever the thresholds are, and whether there is a budget or not.
+ */
+export function alertsOfCharge(
+  before: AccountState,
+  { account, terms }: { readonly account: AccountState; readonly terms: PlanTerms },
+  now: number,
+): readonly AlertRow[] {
+  if (before.spent === account.spent) return NO_ALERTS
+  const alerts = thresholdsReached(before.spent, { account, terms }, now)
+  const usedUp = terms.billing === 'prepaid' && account.balance <= 0n && before.balance > 0n
+  return usedUp ? [...alerts, creditExhausted(account, now)] : alerts
+}
+
+function thresholdsReached(
+  spentBefore: NanoUsd,
+  { account, terms }: { readonly account: AccountState; readonly terms: PlanTerms },
+  now: number,
+): readonly AlertRow[] {
+  const { month, spent, thresholds, monthlyBudget } = account
+  if (monthlyBudget === undefined && terms.billing === 'postpaid') return NO_ALERTS
+  const basis = monthlyBudget === undefined ? 'credit' : 'budget'
+  const limit = monthlyBudget ?? creditOfMonth(account)
+  let alerts: AlertRow[] | undefined
+  for (const threshold of thresholds) {
+    const reachedAt = BigInt(threshold) * limit
+    if (spentBefore * 100n >= reachedAt || spent * 100n < reachedAt) continue
+    alerts ??= []
+    alerts.push({ month, event: 'usage.alert', basis, threshold, spent, limit, createdAt: now })
+  }
+  return alerts ?? NO_ALERTS
+}
+
+/**
+ * Holds stop short of the last nano-dollar, so that it is mostly a refusal that shows that nothing is left.
+ * @param least What the least useful answer would cost. As long as that fits what is not spent, credit is not used up:
+ * the request was too large, or others hold what it needs and may give it back.
+ */
+export function alertsOfRefusal(
+  { scope, least }: { readonly scope: CreditScope; readonly least: NanoUsd },
+  account: AccountState,
+  now: number,
+): readonly AlertRow[] {
+  if (scope === 'key_budget') return NO_ALERTS
+  const isOfCredit = scope === 'credit'
+  const limit = isOfCredit ? creditOfMonth(account) : (account.monthlyBudget ?? 0n)
+  const { month, spent, thresholds } = account
+  if (limit <= 0n || least <= limit - spent) return NO_ALERTS
+  const basis = isOfCredit ? 'credit' : 'budget'
+  const alerts: AlertRow[] = isOfCredit ? [creditExhausted(account, now)] : []
+  if (thresholds.includes(USED_UP)) {
+    alerts.unshift({ month, event: 'usage.alert', basis, threshold: USED_UP, spent, limit, createdAt: now })
+  }
+  return alerts
+}
+
+/** What is left is its limit less what is spent: the balance, which may be above zero and too little, or below it. */
+function creditExhausted(account: AccountState, now: number): AlertRow {
+  const { month, spent } = account
+  const limit = creditOfMonth(account)
+  return { month, event: 'credit.exhausted', basis: 'credit', threshold: USED_UP, spent, limit, createdAt: now }
+}
+
+/** All credit that there was to spend this month: what is left and what is spent. */
+function creditOfMonth({ balance, spent }: AccountState): NanoUsd {
+  return balance + spent
 }

@@ -1,15 +1,219 @@
+/** Rows of the ledger's tables: the columns that both databases write, and what the rules read of them. */
 import { createHash } from 'node:crypto'
-import type { CompletionTable, CreditTable, LedgerEntryKeyTable, LedgerTable } from '../../../db/schema/schema.ts'
-import type { CompletionRecord } from '../../../domain/completion.ts'
+import type {
+  CompletionTable,
+  CreditTable,
+  KeySpendingTable,
+  LedgerEntryKeyTable,
+  LedgerTable,
+} from '../../../db/schema/schema.ts'
+import { attemptLogText, type CompletionRecord } from '../../../domain/completion.ts'
 import { DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
-import type { KeyId } from '../../../domain/ids.ts'
+import type { AccountId, KeyId } from '../../../domain/ids.ts'
+import type { NanoUsd } from '../../../domain/money.ts'
+import { chargeNanoUsd, usageDetailText } from '../../../domain/price/price.ts'
 import { canonicalJson } from '../../../lib/json.ts'
-import type { AccountState, HeldAncestor, PriorCharge } from './state.ts'
-import type { EntryKey, KeyedEntry, NewEntry } from './unit.ts'
+import {
+  type AccountState,
+  type AlertRow,
+  type HeldAncestor,
+  heldAncestors,
+  type KeyState,
+  type LedgerRow,
+  type PriorCharge,
+} from './state.ts'
+import type { EntryKey, HoldUnit, KeyedEntry, NewEntry } from './unit.ts'
+import type { UsageSum } from './usage-sums.ts'
+
+/** A column that is written, and where its value comes from. Absent is null, true is 1 and false is 0. */
+export interface Column<Row> {
+  readonly name: string
+  readonly type: 'text' | 'bigint'
+  readonly value: (row: Row) => ColumnValue
+}
+export type ColumnValue = Text | Whole
+type Text = string | null | undefined
+type Whole = number | bigint | boolean | null | undefined
+
+export function text<Row>(name: string, value: (row: Row) => Text): Column<Row> {
+  return { name, type: 'text', value }
+}
+
+export function whole<Row>(name: string, value: (row: Row) => Whole): Column<Row> {
+  return { name, type: 'bigint', value }
+}
+
+export function namesOf(columns: readonly Pick<Column<never>, 'name'>[]): string {
+  return columns.map(({ name }) => name).join(', ')
+}
+
+export interface Insertion<Row> {
+  readonly table: string
+  readonly columns: readonly Column<Row>[]
+  /** What follows, such as `on conflict do nothing`. */
+  readonly rest?: string
+}
 
 /** The columns of `credit` that the rules know. */
-export const ACCOUNT_COLUMNS = `balance_nano_usd, held_nano_usd, allowance_nano_usd, month, granted_month,
-  spent_nano_usd, entries, entered_at, monthly_budget_nano_usd, max_overrun_nano_usd, alert_thresholds`
+export const STATE_COLUMNS: readonly Column<AccountState>[] = [
+  whole('balance_nano_usd', ({ balance }) => balance),
+  whole('held_nano_usd', ({ held }) => held),
+  whole('allowance_nano_usd', ({ allowance }) => allowance),
+  whole('month', ({ month }) => month),
+  whole('granted_month', ({ grantedMonth }) => grantedMonth),
+  whole('spent_nano_usd', ({ spent }) => spent),
+  whole('entries', ({ entries }) => entries),
+  whole('entered_at', ({ enteredAt }) => enteredAt),
+  whole('monthly_budget_nano_usd', ({ monthlyBudget }) => monthlyBudget),
+  whole('max_overrun_nano_usd', ({ maxOverrun }) => maxOverrun),
+  text('alert_thresholds', ({ thresholds }) => thresholdsText(thresholds)),
+]
+export const ACCOUNT_COLUMNS = namesOf(STATE_COLUMNS)
+
+/** A hold as it is made, or raised before it was written. */
+export interface NewHold {
+  readonly unit: HoldUnit
+  readonly amount: NanoUsd
+}
+
+export const HOLDS: Insertion<NewHold> = {
+  table: 'hold',
+  columns: [
+    text('account_id', ({ unit }) => unit.accountId),
+    text('id', ({ unit }) => unit.id),
+    text('key_id', ({ unit }) => unit.keyId),
+    text('instance_id', ({ unit }) => unit.instanceId),
+    whole('amount_nano_usd', ({ amount }) => amount),
+    whole('of_key_budget', ({ unit }) => unit.keyBudgetNanoUsd !== undefined),
+    text('model', ({ unit }) => unit.model),
+    text('provider', ({ unit }) => unit.provider),
+    whole('stream', ({ unit }) => unit.stream),
+    text('price_version', ({ unit }) => unit.priceVersion),
+    whole('prompt_tokens', ({ unit }) => unit.promptTokens),
+    whole('completion_tokens', () => 0),
+    whole('estimate_nano_usd', ({ unit }) => firstEstimate(unit)),
+    whole('created_at', ({ unit }) => unit.createdAt),
+    text('client_request_id', ({ unit }) => unit.clientRequestId),
+    text('ancestors', ({ unit }) => ancestorsText(heldAncestors(unit.ancestors))),
+  ],
+}
+
+/** The first estimate is that the provider reads the prompt and is not heard of again. */
+function firstEstimate({ promptTokens, inputPrice, outputPrice }: HoldUnit): NanoUsd {
+  return chargeNanoUsd(
+    { prompt: promptTokens, completion: 0 },
+    { inputMicroUsd: inputPrice, outputMicroUsd: outputPrice },
+  )
+}
+
+/** The database rejects a completion that exists: a completion is charged once. */
+export const COMPLETIONS: Insertion<CompletionRecord> = {
+  table: 'completion',
+  columns: [
+    text('account_id', ({ accountId }) => accountId),
+    text('id', ({ id }) => id),
+    text('key_id', ({ keyId }) => keyId),
+    text('model', ({ model }) => model),
+    text('provider', ({ provider }) => provider),
+    text('status', ({ status }) => status),
+    whole('stream', ({ stream }) => stream),
+    text('finish_reason', ({ finishReason }) => finishReason),
+    whole('prompt_tokens', ({ promptTokens }) => promptTokens),
+    whole('completion_tokens', ({ completionTokens }) => completionTokens),
+    whole('cached_tokens', ({ cachedTokens }) => cachedTokens),
+    whole('cache_write_tokens', ({ cacheWriteTokens }) => cacheWriteTokens),
+    whole('reasoning_tokens', ({ reasoningTokens }) => reasoningTokens),
+    whole('cost_nano_usd', ({ costNanoUsd }) => costNanoUsd),
+    text('price_version', ({ priceVersion }) => priceVersion),
+    // The provider counted also where its figures were bounded, which a flag says.
+    text('usage_source', ({ usageSource }) => (usageSource === 'bounded' ? 'provider' : usageSource)),
+    whole('created_at', ({ createdAt }) => createdAt),
+    whole('duration_ms', ({ durationMs }) => Math.round(durationMs)),
+    whole('first_byte_ms', ({ firstByteMs }) => firstByteMs && Math.round(firstByteMs)),
+    whole('attempts', ({ attempts }) => attempts),
+    text('client_request_id', ({ clientRequestId }) => clientRequestId),
+    whole('usage_bounded', ({ usageSource }) => (usageSource === 'bounded' ? 1 : undefined)),
+    whole('unbilled_nano_usd', ({ unbilledNanoUsd }) => unbilledNanoUsd),
+    text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
+    text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
+    text('price_rule', ({ priceRule }) => priceRule),
+  ],
+}
+
+export interface OfAccount<Row> {
+  readonly accountId: AccountId
+  readonly row: Row
+}
+
+export const LEDGER_ROWS: Insertion<OfAccount<LedgerRow>> = {
+  table: 'ledger',
+  columns: [
+    text('account_id', ({ accountId }) => accountId),
+    whole('number', ({ row }) => row.number),
+    text('kind', ({ row }) => row.kind),
+    text('debit', ({ row }) => row.debit),
+    text('credit', ({ row }) => row.credit),
+    whole('amount_nano_usd', ({ row }) => row.amount),
+    whole('balance_nano_usd', ({ row }) => row.balance),
+    text('completion_id', ({ row }) => row.completionId),
+    text('key_id', ({ row }) => row.keyId),
+    text('price_version', ({ row }) => row.priceVersion),
+    whole('adjusts', ({ row }) => row.adjusts),
+    text('note', ({ row }) => row.note),
+    whole('created_at', ({ row }) => row.createdAt),
+  ],
+}
+
+export const ALERTS: Insertion<OfAccount<AlertRow>> = {
+  table: 'usage_alert',
+  columns: [
+    text('account_id', ({ accountId }) => accountId),
+    whole('month', ({ row }) => row.month),
+    text('event', ({ row }) => row.event),
+    text('basis', ({ row }) => row.basis),
+    whole('threshold', ({ row }) => row.threshold),
+    whole('spent_nano_usd', ({ row }) => row.spent),
+    whole('limit_nano_usd', ({ row }) => row.limit),
+    whole('created_at', ({ row }) => row.createdAt),
+    whole('told', () => 0),
+  ],
+  rest: 'on conflict do nothing',
+}
+
+export const ENTRY_KEYS: Insertion<KeyedEntry & EntryKey> = {
+  table: 'ledger_entry_key',
+  columns: [
+    text('account_id', ({ entry }) => entry.accountId),
+    text('key', ({ key }) => key),
+    text('fingerprint', ({ fingerprint }) => fingerprint),
+    whole('number', ({ entry }) => entry.number),
+  ],
+}
+
+/** The columns of a sum that grow with each completion. */
+export const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
+
+/** Adds to the sum of an hour or a day. */
+function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
+  const changes = SUMMED.map((name) => `${name} = ${table}.${name} + excluded.${name}`)
+  return {
+    table,
+    columns: [
+      text('account_id', (sum) => sum.accountId),
+      whole(unit, (sum) => sum.unit),
+      text('key_id', (sum) => sum.keyId),
+      text('model', (sum) => sum.model),
+      whole('requests', (sum) => sum.requests),
+      whole('prompt_tokens', (sum) => sum.promptTokens),
+      whole('completion_tokens', (sum) => sum.completionTokens),
+      whole('cost_nano_usd', (sum) => sum.costNanoUsd),
+    ],
+    rest: `on conflict (account_id, ${unit}, key_id, model) do update set ${changes.join(', ')}`,
+  }
+}
+
+export const HOURS = sumsBy('usage_hour', 'hour')
+export const DAYS = sumsBy('usage_rollup', 'day')
 
 export type AccountRow = Omit<CreditTable, 'account_id' | 'retired_nano_usd'>
 
@@ -29,15 +233,19 @@ export function accountState(row: AccountRow): AccountState {
   }
 }
 
-export const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
+const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
 
 function parseThresholds(text: string): readonly number[] {
   if (text === DEFAULT_THRESHOLDS_TEXT) return DEFAULT_ALERT_THRESHOLDS
   return JSON.parse(text) as number[] // written from `thresholdsText` alone
 }
 
-export function thresholdsText(thresholds: readonly number[]): string {
+function thresholdsText(thresholds: readonly number[]): string {
   return thresholds === DEFAULT_ALERT_THRESHOLDS ? DEFAULT_THRESHOLDS_TEXT : JSON.stringify(thresholds)
+}
+
+export function keyState(row: Pick<KeySpendingTable, 'month' | 'spent_nano_usd' | 'held_nano_usd'>): KeyState {
+  return { month: row.month, spent: row.spent_nano_usd, held: row.held_nano_usd }
 }
 
 /** What a row of `credit` is made with, to be moved at once. */
@@ -53,15 +261,6 @@ export const CREATED: AccountState = {
   monthlyBudget: undefined,
   maxOverrun: undefined,
   thresholds: DEFAULT_ALERT_THRESHOLDS,
-}
-
-/** The provider counted also where its figures were bounded, which a flag says. */
-export function storedSource({ usageSource }: CompletionRecord): 'provider' | 'estimated' {
-  return usageSource === 'bounded' ? 'provider' : usageSource
-}
-
-export function boundedFlag({ usageSource }: CompletionRecord): 1 | undefined {
-  return usageSource === 'bounded' ? 1 : undefined
 }
 
 export type ChargedRow = Pick<
@@ -134,7 +333,7 @@ export function keyedEntryOf(row: EntryOfKeyRow): KeyedEntry {
   }
 }
 
-export function ancestorsText(ancestors: readonly HeldAncestor[] | undefined): string | undefined {
+function ancestorsText(ancestors: readonly HeldAncestor[] | undefined): string | undefined {
   return ancestors?.map(({ keyId, ofBudget }) => (ofBudget ? `+${keyId}` : keyId)).join(' ')
 }
 

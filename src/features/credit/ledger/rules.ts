@@ -1,10 +1,33 @@
-import { alertsOfCharge } from './alert-rules.ts'
+/** The rules of the ledger: what each unit comes to, by what the store knows before it. They are the same on every database. */
+import type { CompletionRecord } from '../../../domain/completion.ts'
+import { defaultOverrunNanoUsd } from '../../../domain/credit.ts'
+import type { NanoUsd } from '../../../domain/money.ts'
+import { monthNumber } from '../../../lib/time.ts'
 import { applyExtend, applyHold } from './hold-rules.ts'
-import { rollOverMonth } from './month-rollover.ts'
-import { moveCredit } from './movements.ts'
-import { applyRelease, applySettle, chargedAncestors, chargedKey, withRow } from './settle-rules.ts'
-import { type AccountState, type Applied, changed, type LedgerRow, NOTHING, type Snapshot } from './state.ts'
-import type { CreditView, EntryUnit, LedgerEntry, SettingsUnit, TouchUnit, Unit } from './unit.ts'
+import { alertsOfCharge, atLeastZero, keyInMonth, LATE_SETTLEMENT, moveCredit, rollOverMonth } from './movements.ts'
+import {
+  type AccountState,
+  ALREADY,
+  type Applied,
+  changed,
+  type HoldState,
+  type KeyState,
+  type LedgerRow,
+  NOTHING,
+  type PriorCharge,
+  type Snapshot,
+} from './state.ts'
+import type {
+  CreditView,
+  EntryUnit,
+  LedgerEntry,
+  Outcome,
+  PlanTerms,
+  SettingsUnit,
+  SettleUnit,
+  TouchUnit,
+  Unit,
+} from './unit.ts'
 
 /** @param now Unix milliseconds. */
 export function applyUnit(unit: Exclude<Unit, { kind: 'estimates' }>, snapshot: Snapshot, now: number): Applied {
@@ -48,7 +71,7 @@ function applyEntry({ accountId, terms, entry }: EntryUnit, snapshot: Snapshot, 
     account,
     key: isOfKey && snapshot.key ? chargedKey(snapshot.key, { ...charge, hold: undefined }) : undefined,
     ancestors: isOfKey ? chargedAncestors(snapshot, charge) : undefined,
-    rows: withRow(current.rows, row),
+    rows: [...current.rows, row],
     alerts: alertsOfCharge(current.account, { account, terms }, now),
     outcome: { kind: 'entered', entry: entryOf(row, accountId) },
   }
@@ -93,4 +116,195 @@ function viewOf({ balance, held, spent, monthlyBudget, thresholds }: AccountStat
     monthlyBudgetNanoUsd: monthlyBudget,
     alertThresholds: thresholds,
   }
+}
+
+/* How a hold ends: with the charge of what the request came to, or with nothing. */
+
+/**
+ * The cost is charged, also above the hold, as far as the account's overrun cap goes (LED-7): that alone takes a balance
+ * below zero. What is beyond the cap is recorded and not charged. A settlement that finds no hold corrects what the
+ * completion was charged meanwhile, or charges it where nobody has.
+ */
+function applySettle(unit: SettleUnit, snapshot: Snapshot, now: number): Applied {
+  const { terms, unrecorded, promisedNanoUsd } = unit
+  const { hold, charged } = snapshot
+  if (hold === undefined && charged !== undefined) return applyLateSettlement(unit, { ...snapshot, charged }, now)
+  if (hold === undefined && !isToBeCharged(unit, now)) return ALREADY
+  const current = rollOverMonth(snapshot.account, terms, now)
+  const before = hold === undefined ? current.account : withoutHold(current.account, hold)
+  const exposed = unrecorded ? (promisedNanoUsd ?? unit.record.costNanoUsd) : 0n
+  const promised = hold === undefined ? exposed : hold.amount
+  const record = withinCap(unit.record, 0n, chargeLimit(before, terms, promised))
+  const cost = record.costNanoUsd
+  const { month } = before
+  const settled: Applied = {
+    ...NOTHING,
+    key: snapshot.key && chargedKey(snapshot.key, { hold, cost, month }),
+    ancestors: chargedAncestors(snapshot, { cost, month }),
+    hold: hold && 'ended',
+    completion: record,
+    outcome: outcomeOf(record),
+  }
+  if (cost === 0n) return { ...settled, account: changed(before, snapshot), rows: current.rows }
+  const { account, row } = moveCredit(before, chargeOf(record), now)
+  const alerts = alertsOfCharge(before, { account, terms }, now)
+  return { ...settled, account, rows: [...current.rows, row], alerts }
+}
+
+function outcomeOf({ unbilledNanoUsd }: CompletionRecord): Outcome {
+  return unbilledNanoUsd === undefined ? NOTHING.outcome : { kind: 'done', unbilledNanoUsd }
+}
+
+/** Gives a hold back whole. The month is left to the next unit that knows the plan. */
+function applyRelease({ account, key, ancestors, hold }: Snapshot): Applied {
+  if (hold === undefined) return ALREADY
+  return {
+    ...NOTHING,
+    account: account && withoutHold(account, hold),
+    key: key && hold.ofKeyBudget ? { ...key, held: key.held - hold.amount } : undefined,
+    ancestors: hold.ancestors?.map(({ ofBudget }, at) => {
+      const state = ancestors?.[at]?.state
+      return state && ofBudget ? { ...state, held: state.held - hold.amount } : undefined
+    }),
+    hold: 'ended',
+  }
+}
+
+/** The keys above: what a key spends, those have spent as well. */
+function chargedAncestors(
+  { ancestors, hold }: Pick<Snapshot, 'ancestors' | 'hold'>,
+  charge: { readonly cost: bigint; readonly month: number },
+): Applied['ancestors'] {
+  return ancestors?.map(({ state }, at) => {
+    const ofKeyBudget = hold?.ancestors?.[at]?.ofBudget === true
+    return state && chargedKey(state, { ...charge, hold: hold && { ...hold, ofKeyBudget } })
+  })
+}
+
+/** A key whose spending is counted at all, after a charge and the end of its hold, if it had one. */
+function chargedKey(
+  known: KeyState,
+  { hold, cost, month }: { readonly hold: HoldState | undefined; readonly cost: bigint; readonly month: number },
+): KeyState {
+  const key = keyInMonth(known, month)
+  const held = hold?.ofKeyBudget === true ? key.held - hold.amount : key.held
+  return { month: key.month, spent: key.spent + cost, held }
+}
+
+function chargeOf(record: CompletionRecord) {
+  return {
+    kind: 'charge',
+    amount: record.costNanoUsd,
+    completionId: record.id,
+    keyId: record.keyId,
+    priceVersion: record.priceVersion,
+  } as const
+}
+
+function withoutHold(account: AccountState, { amount }: HoldState): AccountState {
+  return { ...account, held: account.held - amount }
+}
+
+/*
+ * Settlements that find no hold: another process took this one for gone and charged an estimate, or the hold is lost. What
+ * the request came to is charged exactly all the same, once: the estimate's charge is corrected by an entry that names it,
+ * and the completion's row and sums are replaced by the exact ones. A settlement that comes again finds them equal.
+ */
+
+/** Usage rows are kept for longer: one that is missing was never written. */
+const LATEST_MS = 365 * 86_400_000
+
+/** Whether a settlement without a hold and without a row is charged. An estimate of what was held needs its hold. */
+function isToBeCharged({ record, unrecorded, provisional }: SettleUnit, now: number): boolean {
+  if (unrecorded) return true
+  return !provisional && now - record.createdAt < LATEST_MS
+}
+
+interface ChargedSnapshot extends Snapshot {
+  readonly charged: PriorCharge
+}
+
+function applyLateSettlement(unit: SettleUnit, snapshot: ChargedSnapshot, now: number): Applied {
+  const { terms, provisional } = unit
+  const { charged } = snapshot
+  if (provisional || !isEstimate(charged) || isSame(charged, unit.record)) return ALREADY
+  const current = rollOverMonth(snapshot.account, terms, now)
+  const { account: before } = current
+  const record = withinCap(unit.record, charged.costNanoUsd, chargeLimit(before, terms, 0n))
+  const more = record.costNanoUsd - charged.costNanoUsd
+  const outcome = { kind: 'corrected', nanoUsd: more } as const
+  if (more === 0n) {
+    const account = changed(before, snapshot)
+    return { ...NOTHING, account, rows: current.rows, completion: record, corrects: charged, outcome }
+  }
+  const unspent = more < 0n && charged.entry !== undefined && monthNumber(charged.entry.createdAt) === before.month
+  const { account, row } = moveCredit(before, { ...movementOf(record, charged), unspent }, now)
+  const correction = { month: before.month, more: unspent || more > 0n ? more : 0n }
+  return {
+    ...NOTHING,
+    account,
+    key: snapshot.key && correctedKey(snapshot.key, correction),
+    ancestors: snapshot.ancestors?.map(({ state }) => state && correctedKey(state, correction)),
+    rows: [...current.rows, row],
+    alerts: alertsOfCharge(before, { account, terms }, now),
+    completion: record,
+    corrects: charged,
+    outcome,
+  }
+}
+
+/** What `sweptRecord` and intents say of themselves. A row that is exact is never touched. */
+function isEstimate({ status, usageSource }: PriorCharge): boolean {
+  return status === 'incomplete' && usageSource === 'estimated'
+}
+
+function isSame(charged: PriorCharge, record: CompletionRecord): boolean {
+  return (
+    charged.costNanoUsd + (charged.unbilledNanoUsd ?? 0n) === record.costNanoUsd &&
+    charged.promptTokens === record.promptTokens &&
+    charged.completionTokens === record.completionTokens &&
+    charged.status === record.status &&
+    charged.usageSource === record.usageSource
+  )
+}
+
+/** An estimate of nothing has no entry that could be corrected: then it is a charge like any other. */
+function movementOf(record: CompletionRecord, { costNanoUsd, entry }: PriorCharge) {
+  const { id: completionId, keyId, priceVersion } = record
+  const more = record.costNanoUsd - costNanoUsd
+  const kind = more > 0n ? 'charge' : 'refund'
+  const amount = more > 0n ? more : -more
+  const whose = { kind, amount, completionId, keyId, priceVersion } as const
+  return entry === undefined ? whose : { ...whose, adjusts: entry.number, note: LATE_SETTLEMENT }
+}
+
+function correctedKey(known: KeyState, { month, more }: { readonly month: number; readonly more: NanoUsd }): KeyState {
+  const key = keyInMonth(known, month)
+  return { ...key, spent: atLeastZero(key.spent + more) }
+}
+
+/**
+ * The most that one charge may take. What is left after it covers all other holds but for the overrun cap, so however many
+ * requests are in flight, they take the balance at most that far below zero together.
+ * @param account Without the hold of the request itself.
+ * @param promised What was held for the request: that may be charged whatever became of the account meanwhile.
+ * @returns Undefined: there is no limit, the plan is billed after the fact.
+ */
+function chargeLimit(account: AccountState, terms: PlanTerms, promised: NanoUsd): NanoUsd | undefined {
+  if (terms.billing === 'postpaid') return undefined
+  const most = account.balance - account.held + overrunCap(account, terms)
+  return most > promised ? most : promised
+}
+
+/** How far the account's balance may fall below zero: its own cap, else its plan's, else the larger of $0.05 and 1 % of the allowance. */
+function overrunCap({ maxOverrun }: Pick<AccountState, 'maxOverrun'>, terms: PlanTerms): NanoUsd {
+  return maxOverrun ?? terms.maxOverrunNanoUsd ?? defaultOverrunNanoUsd(terms.monthlyCreditNanoUsd)
+}
+
+/** @param charged What the completion was charged before: only more than that counts. */
+function withinCap(record: CompletionRecord, charged: NanoUsd, limit: NanoUsd | undefined): CompletionRecord {
+  const { costNanoUsd } = record
+  if (limit === undefined) return record
+  const most = charged + (limit > 0n ? limit : 0n)
+  return costNanoUsd <= most ? record : { ...record, costNanoUsd: most, unbilledNanoUsd: costNanoUsd - most }
 }

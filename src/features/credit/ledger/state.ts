@@ -100,7 +100,7 @@ export interface LedgerRow {
   readonly createdAt: number
 }
 
-/** A row of `usage_alert` without its account. BatchWrites once: a second one with the same key is ignored. */
+/** A row of `usage_alert` without its account. Written once: a second one with the same key is ignored. */
 export interface AlertRow {
   readonly month: number
   readonly event: 'usage.alert' | 'credit.exhausted'

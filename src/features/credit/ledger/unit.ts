@@ -65,6 +65,19 @@ export interface SettleUnit {
   readonly kept: SavedResult | undefined
 }
 
+/** What the record of a request says that nobody can say more about than an estimate. */
+export const ESTIMATED = {
+  status: 'incomplete',
+  finishReason: undefined,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+  usageSource: 'estimated',
+  firstByteMs: undefined,
+  attempts: 1,
+  attemptLog: undefined,
+} as const satisfies Partial<CompletionRecord>
+
 /** Ends a hold without a charge. */
 export interface ReleaseUnit {
   readonly kind: 'release'

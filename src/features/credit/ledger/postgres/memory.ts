@@ -3,6 +3,8 @@ import type { CompletionRecord } from '../../../../domain/completion.ts'
 import type { RunningEstimate, SavedResult } from '../../../../domain/credit.ts'
 import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
 import type { NanoUsd } from '../../../../domain/money.ts'
+import type { EntryRef, HoldKey, KeyRef, LedgerTransaction, RowRef } from '../apply-batch.ts'
+import type { NewHold, OfAccount } from '../rows.ts'
 import {
   type AccountState,
   type AlertRow,
@@ -12,9 +14,8 @@ import {
   type LedgerRow,
   type PriorCharge,
 } from '../state.ts'
-import type { EntryRef, HoldKey, KeyRef, LedgerTransaction, RowRef } from '../transaction.ts'
 import type { EntryKey, HoldUnit, KeyedEntry } from '../unit.ts'
-import { addCorrection, addToHours, type UsageSums } from '../usage-sums.ts'
+import { addCorrection, addToHours, type UsageSum } from '../usage-sums.ts'
 
 /** All that the units of a batch will ask for. What is not in it is not in the database either. */
 export interface BatchData {
@@ -43,35 +44,33 @@ export interface KeyCost {
 }
 
 export interface OpenHold extends HoldState, HoldKey {
-  /** Undefined: its row is there. */
-  readonly unit: HoldUnit | undefined
-  readonly amount: NanoUsd
+  /** Of a hold of this batch; undefined: its row exists. */
+  readonly unit?: HoldUnit | undefined
 }
 
 /** What is to be written, besides the accounts. */
-export interface BatchWrites {
-  /** Holds of this batch that are still open at its end. */
-  readonly made: Map<string, OpenHold>
-  /** Holds whose rows are to go. */
-  readonly taken: HoldKey[]
-  readonly raised: Map<string, OpenHold>
-  /** Of each hold the newest. */
-  readonly estimates: Map<string, RunningEstimate>
-  readonly completions: CompletionRecord[]
-  readonly hours: UsageSums
-  /** Completions whose rows make room for others among `completions`, and what that changes of the sums. */
-  readonly replaced: HoldKey[]
-  readonly corrections: UsageSums
-  readonly answers: { readonly kept: SavedResult; readonly subjectId: CompletionId }[]
-  readonly rows: OfAccount<LedgerRow>[]
-  readonly alerts: OfAccount<AlertRow>[]
-  /** By `nameOf` account and key. */
-  readonly entries: Map<string, KeyedEntry & EntryKey>
-}
+export type BatchWrites = ReturnType<typeof emptyWrites>
 
-export interface OfAccount<Row> {
-  readonly accountId: AccountId
-  readonly row: Row
+function emptyWrites() {
+  return {
+    /** Holds of this batch that are still open at its end. */
+    made: new Map<string, OpenHold & NewHold>(),
+    /** Holds whose rows are to go. */
+    taken: [] as HoldKey[],
+    raised: new Map<string, OpenHold>(),
+    /** Of each hold the newest. */
+    estimates: new Map<string, RunningEstimate>(),
+    completions: [] as CompletionRecord[],
+    hours: new Map<string, UsageSum>(),
+    /** Completions whose rows make room for others among `completions`, and what that changes of the sums. */
+    replaced: [] as HoldKey[],
+    corrections: new Map<string, UsageSum>(),
+    answers: [] as { readonly kept: SavedResult; readonly subjectId: CompletionId }[],
+    rows: [] as OfAccount<LedgerRow>[],
+    alerts: [] as OfAccount<AlertRow>[],
+    /** By `nameOf` account and key. */
+    entries: new Map<string, KeyedEntry & EntryKey>(),
+  }
 }
 
 export interface MemoryTransaction extends LedgerTransaction {
@@ -118,23 +117,6 @@ export function createMemoryTransaction(facts: BatchData): MemoryTransaction {
     isCorrected: (ref) => facts.correctedRows.has(rowKey(ref)) || isCorrectedInBatch(written, ref),
     insertEntryKey: (once, entry) => void written.entries.set(nameOf(entry.accountId, once.key), { ...once, entry }),
     insertAlert: (accountId, row) => void written.alerts.push({ accountId, row }),
-  }
-}
-
-function emptyWrites(): BatchWrites {
-  return {
-    made: new Map(),
-    taken: [],
-    raised: new Map(),
-    estimates: new Map(),
-    completions: [],
-    hours: new Map(),
-    replaced: [],
-    corrections: new Map(),
-    answers: [],
-    rows: [],
-    alerts: [],
-    entries: new Map(),
   }
 }
 
@@ -213,7 +195,8 @@ function holdsOf(
     raiseHold({ accountId, id }, amount) {
       const name = nameOf(accountId, id)
       const hold = find(name)
-      if (hold !== undefined) (hold.unit === undefined ? raised : made).set(name, { ...hold, amount })
+      if (hold?.unit !== undefined) made.set(name, { ...hold, unit: hold.unit, amount })
+      else if (hold !== undefined) raised.set(name, { ...hold, amount })
     },
     setEstimate: (estimate) => void estimates.set(nameOf(estimate.accountId, estimate.id), estimate),
   }

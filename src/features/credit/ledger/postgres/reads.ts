@@ -4,6 +4,7 @@ import type { HoldTable, KeySpendingTable } from '../../../../db/schema/schema.t
 import type { CompletionRecord } from '../../../../domain/completion.ts'
 import type { AccountId, KeyId } from '../../../../domain/ids.ts'
 import type { NanoUsd } from '../../../../domain/money.ts'
+import { type EntryRef, firstDayOfMonth, type HoldKey, type KeyRef, type RowRef } from '../apply-batch.ts'
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -12,14 +13,16 @@ import {
   ENTRY_OF_KEY,
   type EntryOfKeyRow,
   keyedEntryOf,
+  keyState,
   parseAncestors,
   priorCharge,
+  text,
+  whole,
 } from '../rows.ts'
 import type { AccountState, KeyState, PriorCharge } from '../state.ts'
-import { type EntryRef, firstDayOfMonth, type HoldKey, type KeyRef, type RowRef } from '../transaction.ts'
 import type { EntryUnit, HoldUnit, Unit } from '../unit.ts'
 import { type BatchData, type KeyCost, nameOf, type OpenHold, rowKey } from './memory.ts'
-import { listsOf, type RowsStatement, rowsOf, send, text, whole } from './statement.ts'
+import { listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
 
 /**
  * The time, and no scan of a whole table for what has an index: plans are kept, and what was planned while nothing was held
@@ -91,34 +94,29 @@ join ledger on ledger.account_id = asked.account_id and ledger.adjusts = asked.n
 }
 
 /** Whose rows the units will ask for. */
-export interface BatchRefs {
-  readonly accounts: Set<AccountId>
-  readonly holds: HoldKey[]
-  /** Without those that come with a hold. */
-  readonly keys: Map<string, KeyRef>
-  /** Keys whose costs are asked for where they have no row. */
-  readonly budgeted: Map<string, KeyRef>
-  /** Keys of entries, whose ancestors are asked for. */
-  readonly corrected: Map<string, KeyRef>
-  /** Of settlements: what of it has no hold may have been charged already. */
-  readonly settlements: CompletionRecord[]
-  /** Entries that are made under a key. */
-  readonly entries: EntryRef[]
-  /** Rows that entries correct. */
-  readonly adjusted: RowRef[]
+export type BatchRefs = ReturnType<typeof emptyRefs>
+
+function emptyRefs() {
+  return {
+    accounts: new Set<AccountId>(),
+    holds: [] as HoldKey[],
+    /** Without those that come with a hold. */
+    keys: new Map<string, KeyRef>(),
+    /** Keys whose costs are asked for where they have no row. */
+    budgeted: new Map<string, KeyRef>(),
+    /** Keys of entries, whose ancestors are asked for. */
+    corrected: new Map<string, KeyRef>(),
+    /** Of settlements: what of it has no hold may have been charged already. */
+    settlements: [] as CompletionRecord[],
+    /** Entries that are made under a key. */
+    entries: [] as EntryRef[],
+    /** Rows that entries correct. */
+    adjusted: [] as RowRef[],
+  }
 }
 
 export function refsOf(units: readonly Unit[]): BatchRefs {
-  const refs: BatchRefs = {
-    accounts: new Set(),
-    holds: [],
-    keys: new Map(),
-    budgeted: new Map(),
-    corrected: new Map(),
-    settlements: [],
-    entries: [],
-    adjusted: [],
-  }
+  const refs = emptyRefs()
   let hasHolds = false
   let isMixed = false
   for (const unit of units) {
@@ -233,7 +231,7 @@ function openHolds(rows: readonly HoldRow[]): { holds: Map<string, OpenHold>; ke
     const { account_id: accountId, id, key_id: keyId, amount_nano_usd: amount, month } = row
     const ofKeyBudget = row.of_key_budget === 1
     const ancestors = parseAncestors(row.ancestors)
-    holds.set(nameOf(accountId, id), { accountId, id, keyId, amount, ofKeyBudget, ancestors, unit: undefined })
+    holds.set(nameOf(accountId, id), { accountId, id, keyId, amount, ofKeyBudget, ancestors })
     if (month !== null) keys.set(nameOf(accountId, keyId), keyState({ ...row, month }))
   }
   return { holds, keys }
@@ -306,26 +304,14 @@ cross join lateral (
 order by asked.account_id, asked.key_id, above.depth`,
 }
 
-interface AskedKeys {
-  /** Keys whose costs are asked for where they have no row. */
-  readonly budgeted: ReadonlyMap<string, KeyRef>
-  /** Keys of entries, whose ancestors are asked for. */
-  readonly corrected: ReadonlyMap<string, KeyRef>
-  readonly settlements: readonly CompletionRecord[]
-}
-
 function addKey(keys: Map<string, KeyRef>, ref: KeyRef): void {
   keys.set(nameOf(ref.accountId, ref.keyId), ref)
-}
-
-function keyState(row: Pick<KeySpendingTable, 'month' | 'spent_nano_usd' | 'held_nano_usd'>): KeyState {
-  return { month: row.month, spent: row.spent_nano_usd, held: row.held_nano_usd }
 }
 
 /** The keys above the keys of holds, of late settlements and of corrections, with their rows: seldom, so asked for later. */
 async function readAncestors(
   client: PostgresClient,
-  { settlements, corrected }: AskedKeys,
+  { settlements, corrected }: BatchRefs,
   { holds, keys }: { readonly holds: ReadonlyMap<string, OpenHold>; readonly keys: Map<string, KeyState> },
 ): Promise<ReadonlyMap<string, readonly KeyId[]>> {
   const lineages = new Map<string, KeyId[]>()
@@ -356,7 +342,7 @@ interface LineageRow extends Pick<KeySpendingTable, 'account_id' | 'key_id'> {
 /** A second round trip, the first time that a key with a budget is used. */
 async function readKeyCosts(
   client: PostgresClient,
-  { budgeted }: AskedKeys,
+  { budgeted }: BatchRefs,
   { keys, now }: { readonly keys: ReadonlyMap<string, KeyState>; readonly now: number },
 ): Promise<ReadonlyMap<string, KeyCost>> {
   const fresh: KeyRef[] = []

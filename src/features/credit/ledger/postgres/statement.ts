@@ -3,31 +3,14 @@
  * hand: `pg` would look at every value anew, and the arrays would have to be built first.
  */
 import type { PostgresClient, PostgresRows } from '../../../../db/postgres/client.ts'
+import { type Column, type ColumnValue, type Insertion, namesOf } from '../rows.ts'
 
-/** A column that is written, and where its values come from. */
-export interface Column<Row> {
-  readonly name: string
-  readonly type: 'text' | 'bigint'
-  list(rows: readonly Row[]): string
-}
-
-type Maybe<Value> = Value | null | undefined
-
-export function text<Row>(name: string, pick: (row: Row) => Maybe<string>): Column<Row> {
-  return { name, type: 'text', list: (rows) => textList(rows, pick) }
-}
-
-/** Whole numbers; true is 1 and false is 0. */
-export function whole<Row>(name: string, pick: (row: Row) => Maybe<number | bigint | boolean>): Column<Row> {
-  return { name, type: 'bigint', list: (rows) => wholeList(rows, pick) }
-}
-
-function textList<Row>(rows: readonly Row[], pick: (row: Row) => Maybe<string>): string {
+function textList<Row>(rows: readonly Row[], pick: (row: Row) => ColumnValue): string {
   let list = ''
   for (const row of rows) {
     const value = pick(row)
     if (list !== '') list += ','
-    list += value === undefined || value === null ? 'NULL' : quoted(value)
+    list += value === undefined || value === null ? 'NULL' : quoted(String(value))
   }
   return `{${list}}`
 }
@@ -39,7 +22,8 @@ function quoted(value: string): string {
   return SPECIAL.test(value) ? `"${value.replace(EVERY_SPECIAL, '\\$&')}"` : `"${value}"`
 }
 
-function wholeList<Row>(rows: readonly Row[], pick: (row: Row) => Maybe<number | bigint | boolean>): string {
+/** True is 1 and false is 0. */
+function wholeList<Row>(rows: readonly Row[], pick: (row: Row) => ColumnValue): string {
   let list = ''
   for (const row of rows) {
     const value = pick(row)
@@ -55,13 +39,6 @@ type ColumnShape = Pick<Column<never>, 'name' | 'type'>
 export function rowsOf(columns: readonly ColumnShape[], name: string, first = 1): string {
   const parameters = columns.map(({ type }, index) => `$${first + index}::${type}[]`)
   return `unnest(${parameters.join(', ')}) as ${name} (${namesOf(columns)})`
-}
-
-export interface Insertion<Row> {
-  readonly table: string
-  readonly columns: readonly Column<Row>[]
-  /** What follows, such as `on conflict do nothing`. */
-  readonly rest?: string
 }
 
 export function insertion<Row>(shape: Insertion<Row>): RowsStatement<Row> {
@@ -88,13 +65,9 @@ function insertInto({ table, columns, rest = '' }: InsertionShape, first: number
   return `insert into ${table} (${namesOf(columns)}) select * from ${rowsOf(columns, 'given', first)} ${rest}`
 }
 
-function namesOf(columns: readonly ColumnShape[]): string {
-  return columns.map(({ name }) => name).join(', ')
-}
-
 /** One parameter for each column. */
 export function listsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
-  return columns.map((column) => column.list(rows))
+  return columns.map(({ type, value }) => (type === 'text' ? textList(rows, value) : wholeList(rows, value)))
 }
 
 /** A statement whose parameters are these columns. */

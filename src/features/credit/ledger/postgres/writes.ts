@@ -1,28 +1,30 @@
 /** Writes what a batch has come to: a statement for each table, however many rows. They go out together. */
-import type { PostgresClient } from '../../../../db/postgres/client.ts'
-import { attemptLogText, type CompletionRecord } from '../../../../domain/completion.ts'
+import type { PostgresClient, PostgresRows } from '../../../../db/postgres/client.ts'
 import type { RunningEstimate } from '../../../../domain/credit.ts'
-import { usageDetailText } from '../../../../domain/price/price.ts'
-import { firstEstimate } from '../apply-batch.ts'
-import { ancestorsText, boundedFlag, storedSource } from '../rows.ts'
-import type { AlertRow, LedgerRow } from '../state.ts'
-import type { HoldKey, LoadedAccount } from '../transaction.ts'
-import type { EntryKey, KeyedEntry } from '../unit.ts'
-import { daysOf, type UsageSum } from '../usage-sums.ts'
-import { type Sent, sendAll, writeAccounts } from './accounts.ts'
-import type { BatchWrites, OfAccount, OpenHold } from './memory.ts'
+import type { AccountId } from '../../../../domain/ids.ts'
+import { type HoldKey, type LoadedAccount, type LoadedKey, WriteConflict } from '../apply-batch.ts'
 import {
+  ACCOUNT_COLUMNS,
+  ALERTS,
+  COMPLETIONS,
   type Column,
+  CREATED,
+  DAYS,
+  ENTRY_KEYS,
+  HOLDS,
+  HOURS,
   type Insertion,
-  insertion,
-  insertionsTogether,
-  listsOf,
-  type RowsStatement,
-  rowsOf,
-  send,
+  LEDGER_ROWS,
+  type NewHold,
+  STATE_COLUMNS,
+  SUMMED,
   text,
   whole,
-} from './statement.ts'
+} from '../rows.ts'
+import type { AccountState, KeyState } from '../state.ts'
+import { daysOf, type UsageSum } from '../usage-sums.ts'
+import type { BatchWrites, OpenHold } from './memory.ts'
+import { insertion, insertionsTogether, listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
 
 const HOLD_KEY_COLUMNS: readonly Column<HoldKey>[] = [
   text('account_id', ({ accountId }) => accountId),
@@ -38,25 +40,7 @@ const DELETE_HOLDS: RowsStatement<HoldKey> = {
     where hold.account_id = taken.account_id and hold.id = taken.id limit 1) as found))`,
 }
 
-const HOLD_COLUMNS: readonly Column<OpenHold>[] = [
-  ...HOLD_KEY_COLUMNS,
-  text('key_id', ({ keyId }) => keyId),
-  text('instance_id', ({ unit }) => unit?.instanceId),
-  whole('amount_nano_usd', ({ amount }) => amount),
-  whole('of_key_budget', ({ ofKeyBudget }) => ofKeyBudget),
-  text('model', ({ unit }) => unit?.model),
-  text('provider', ({ unit }) => unit?.provider),
-  whole('stream', ({ unit }) => unit?.stream),
-  text('price_version', ({ unit }) => unit?.priceVersion),
-  whole('prompt_tokens', ({ unit }) => unit?.promptTokens),
-  whole('completion_tokens', () => 0),
-  whole('estimate_nano_usd', ({ unit }) => unit && firstEstimate(unit)),
-  whole('created_at', ({ unit }) => unit?.createdAt),
-  text('client_request_id', ({ unit }) => unit?.clientRequestId),
-  text('ancestors', ({ ancestors }) => ancestorsText(ancestors)),
-]
-
-const INSERT_HOLDS = insertion({ table: 'hold', columns: HOLD_COLUMNS })
+const INSERT_HOLDS = insertion<NewHold>(HOLDS)
 
 const RAISE_COLUMNS: readonly Column<OpenHold>[] = [
   ...HOLD_KEY_COLUMNS,
@@ -87,78 +71,6 @@ from (select noted.* from ${rowsOf(ESTIMATE_COLUMNS, 'noted')}
 where hold.account_id = noted.account_id and hold.id = noted.id`,
 }
 
-/** A completion that is there already is refused: it is charged once. */
-const COMPLETION_COLUMNS: readonly Column<CompletionRecord>[] = [
-  ...HOLD_KEY_COLUMNS,
-  text('key_id', ({ keyId }) => keyId),
-  text('model', ({ model }) => model),
-  text('provider', ({ provider }) => provider),
-  text('status', ({ status }) => status),
-  whole('stream', ({ stream }) => stream),
-  text('finish_reason', ({ finishReason }) => finishReason),
-  whole('prompt_tokens', ({ promptTokens }) => promptTokens),
-  whole('completion_tokens', ({ completionTokens }) => completionTokens),
-  whole('cached_tokens', ({ cachedTokens }) => cachedTokens),
-  whole('cache_write_tokens', ({ cacheWriteTokens }) => cacheWriteTokens),
-  whole('reasoning_tokens', ({ reasoningTokens }) => reasoningTokens),
-  whole('cost_nano_usd', ({ costNanoUsd }) => costNanoUsd),
-  text('price_version', ({ priceVersion }) => priceVersion),
-  text('usage_source', storedSource),
-  whole('created_at', ({ createdAt }) => createdAt),
-  whole('duration_ms', ({ durationMs }) => Math.round(durationMs)),
-  whole('first_byte_ms', ({ firstByteMs }) => (firstByteMs === undefined ? undefined : Math.round(firstByteMs))),
-  whole('attempts', ({ attempts }) => attempts),
-  text('client_request_id', ({ clientRequestId }) => clientRequestId),
-  whole('usage_bounded', boundedFlag),
-  whole('unbilled_nano_usd', ({ unbilledNanoUsd }) => unbilledNanoUsd),
-  text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
-  text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
-  text('price_rule', ({ priceRule }) => priceRule),
-]
-
-const ADDED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
-
-function sumColumns(unit: 'hour' | 'day'): readonly Column<UsageSum>[] {
-  return [
-    text('account_id', (sum) => sum.accountId),
-    whole(unit, (sum) => sum.unit),
-    text('key_id', (sum) => sum.keyId),
-    text('model', (sum) => sum.model),
-    whole('requests', (sum) => sum.requests),
-    whole('prompt_tokens', (sum) => sum.promptTokens),
-    whole('completion_tokens', (sum) => sum.completionTokens),
-    whole('cost_nano_usd', (sum) => sum.costNanoUsd),
-  ]
-}
-
-function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
-  const changes = ADDED.map((name) => `${name} = ${table}.${name} + excluded.${name}`)
-  return {
-    table,
-    columns: sumColumns(unit),
-    rest: `on conflict (account_id, ${unit}, key_id, model) do update set ${changes.join(', ')}`,
-  }
-}
-
-const HOURS = sumsBy('usage_hour', 'hour')
-const DAYS = sumsBy('usage_rollup', 'day')
-
-const LEDGER_COLUMNS: readonly Column<OfAccount<LedgerRow>>[] = [
-  text('account_id', ({ accountId }) => accountId),
-  whole('number', ({ row }) => row.number),
-  text('kind', ({ row }) => row.kind),
-  text('debit', ({ row }) => row.debit),
-  text('credit', ({ row }) => row.credit),
-  whole('amount_nano_usd', ({ row }) => row.amount),
-  whole('balance_nano_usd', ({ row }) => row.balance),
-  text('completion_id', ({ row }) => row.completionId),
-  text('key_id', ({ row }) => row.keyId),
-  text('price_version', ({ row }) => row.priceVersion),
-  whole('adjusts', ({ row }) => row.adjusts),
-  text('note', ({ row }) => row.note),
-  whole('created_at', ({ row }) => row.createdAt),
-]
-
 const DELETE_COMPLETIONS: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
   sql: `delete from completion using ${rowsOf(HOLD_KEY_COLUMNS, 'replaced')}
@@ -166,53 +78,23 @@ where completion.account_id = replaced.account_id and completion.id = replaced.i
 }
 
 /** What corrections change of sums that are there. */
-function changesBy(table: string, unit: 'hour' | 'day'): RowsStatement<UsageSum> {
-  const columns = sumColumns(unit)
-  const changes = ADDED.map((name) => `${name} = ${table}.${name} + changed.${name}`)
+function changesOf({ table, columns }: Insertion<UsageSum>): RowsStatement<UsageSum> {
+  const [account, unit, key, model] = columns.map(({ name }) => `${table}.${name} = changed.${name}`)
+  const changes = SUMMED.map((name) => `${name} = ${table}.${name} + changed.${name}`)
   return {
     columns,
     sql: `update ${table} set ${changes.join(', ')} from ${rowsOf(columns, 'changed')}
-where ${table}.account_id = changed.account_id and ${table}.${unit} = changed.${unit}
-  and ${table}.key_id = changed.key_id and ${table}.model = changed.model`,
+where ${account} and ${unit} and ${key} and ${model}`,
   }
 }
 
-const CHANGE_HOURS = changesBy('usage_hour', 'hour')
-const CHANGE_DAYS = changesBy('usage_rollup', 'day')
+const CHANGE_HOURS = changesOf(HOURS)
+const CHANGE_DAYS = changesOf(DAYS)
 
 /** What a charge writes, in one statement: each more would cost every batch as much again. */
-const INSERT_CHARGES = insertionsTogether([
-  { table: 'completion', columns: COMPLETION_COLUMNS },
-  { table: 'ledger', columns: LEDGER_COLUMNS },
-  HOURS,
-  DAYS,
-])
-
-const INSERT_ALERTS = insertion<OfAccount<AlertRow>>({
-  table: 'usage_alert',
-  columns: [
-    text('account_id', ({ accountId }) => accountId),
-    whole('month', ({ row }) => row.month),
-    text('event', ({ row }) => row.event),
-    text('basis', ({ row }) => row.basis),
-    whole('threshold', ({ row }) => row.threshold),
-    whole('spent_nano_usd', ({ row }) => row.spent),
-    whole('limit_nano_usd', ({ row }) => row.limit),
-    whole('created_at', ({ row }) => row.createdAt),
-    whole('told', () => 0),
-  ],
-  rest: 'on conflict do nothing',
-})
-
-const INSERT_ENTRY_KEYS = insertion<KeyedEntry & EntryKey>({
-  table: 'ledger_entry_key',
-  columns: [
-    text('account_id', ({ entry }) => entry.accountId),
-    text('key', ({ key }) => key),
-    text('fingerprint', ({ fingerprint }) => fingerprint),
-    whole('number', ({ entry }) => entry.number),
-  ],
-})
+const INSERT_CHARGES = insertionsTogether([COMPLETIONS, LEDGER_ROWS, HOURS, DAYS])
+const INSERT_ALERTS = insertion(ALERTS)
+const INSERT_ENTRY_KEYS = insertion(ENTRY_KEYS)
 
 interface EndedAnswer {
   readonly answer: BatchWrites['answers'][number]
@@ -274,8 +156,8 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
 function sendCharges(client: PostgresClient, { completions, rows, hours }: BatchWrites): Sent {
   if (completions.length === 0 && rows.length === 0) return undefined
   return client.query(INSERT_CHARGES, [
-    ...listsOf(COMPLETION_COLUMNS, completions),
-    ...listsOf(LEDGER_COLUMNS, rows),
+    ...listsOf(COMPLETIONS.columns, completions),
+    ...listsOf(LEDGER_ROWS.columns, rows),
     ...listsOf(HOURS.columns, [...hours.values()]),
     ...listsOf(DAYS.columns, [...daysOf(hours).values()]),
   ])
@@ -290,4 +172,123 @@ async function inOrder(statements: readonly Sent[]): Promise<void> {
 /** Rows that the database may leave out. */
 function sendSome<Row>(client: PostgresClient, statement: RowsStatement<Row>, rows: readonly Row[]): Sent {
   return rows.length === 0 ? undefined : send(client, statement, rows)
+}
+
+/** A statement under way; undefined: there was nothing to send. */
+type Sent = Promise<unknown> | undefined
+
+/** Every row must be taken by the database. */
+function sendAll<Row>(client: PostgresClient, statement: RowsStatement<Row>, rows: readonly Row[]): Sent {
+  return rows.length === 0 ? undefined : send(client, statement, rows).then((answer) => assertAll(answer, rows.length))
+}
+
+function assertAll({ changes }: PostgresRows<never>, count: number): void {
+  if (changes !== count) throw new WriteConflict(`${count - changes} of ${count} rows changed since they were read.`)
+}
+
+/* Accounts and keys: each is written on the condition that it is still as it was read. */
+
+interface MovedAccount {
+  readonly account: LoadedAccount
+  readonly from: AccountState
+  readonly to: AccountState
+}
+
+interface MovedKey {
+  readonly accountId: AccountId
+  readonly key: LoadedKey
+  readonly from: KeyState | undefined
+  readonly to: KeyState
+}
+
+const MOVED_COLUMNS: readonly Column<MovedAccount>[] = [
+  text('account_id', ({ account }) => account.id),
+  ...STATE_COLUMNS.map(({ value, ...column }) => ({ ...column, value: ({ to }: MovedAccount) => value(to) })),
+]
+
+/** Who makes the row first has it: the others read it and try again. */
+const CREATE_ACCOUNTS = insertion<MovedAccount>({
+  table: 'credit',
+  columns: [...MOVED_COLUMNS, whole('retired_nano_usd', () => 0)],
+  rest: 'on conflict do nothing',
+})
+
+const MOVE_COLUMNS: readonly Column<MovedAccount>[] = [
+  ...MOVED_COLUMNS,
+  whole('needed', ({ account }) => account.neededNanoUsd),
+  whole('balance_read', ({ from }) => from.balance),
+  whole('held_read', ({ from }) => from.held),
+  whole('spent_read', ({ from }) => from.spent),
+  whole('entries_read', ({ from }) => from.entries),
+  whole('granted_month_read', ({ from }) => from.grantedMonth),
+]
+
+/**
+ * The one movement of each account in a batch: it holds only what is there, whatever was decided (LED-3). The lock keeps
+ * others away; the conditions keep the promise where somebody writes without one.
+ */
+const MOVE_ACCOUNTS: RowsStatement<MovedAccount> = {
+  columns: MOVE_COLUMNS,
+  sql: `update credit set (${ACCOUNT_COLUMNS}) = row(${STATE_COLUMNS.map(({ name }) => `moved.${name}`).join(', ')})
+from ${rowsOf(MOVE_COLUMNS, 'moved')}
+where credit.account_id = moved.account_id
+  and credit.balance_nano_usd - credit.held_nano_usd >= moved.needed
+  and credit.entries = moved.entries_read and credit.balance_nano_usd = moved.balance_read
+  and credit.held_nano_usd = moved.held_read and credit.spent_nano_usd = moved.spent_read
+  and credit.granted_month = moved.granted_month_read`,
+}
+
+const KEY_COLUMNS: readonly Column<MovedKey>[] = [
+  text('account_id', ({ accountId }) => accountId),
+  text('key_id', ({ key }) => key.id),
+  whole('month', ({ to }) => to.month),
+  whole('spent_nano_usd', ({ to }) => to.spent),
+  whole('held_nano_usd', ({ to }) => to.held),
+]
+
+const CREATE_KEYS = insertion({ table: 'key_spending', columns: KEY_COLUMNS, rest: 'on conflict do nothing' })
+
+const MOVE_KEY_COLUMNS: readonly Column<MovedKey>[] = [
+  ...KEY_COLUMNS,
+  whole('month_read', ({ from }) => from?.month),
+  whole('spent_read', ({ from }) => from?.spent),
+  whole('held_read', ({ from }) => from?.held),
+]
+
+const MOVE_KEYS: RowsStatement<MovedKey> = {
+  columns: MOVE_KEY_COLUMNS,
+  sql: `update key_spending set month = moved.month, spent_nano_usd = moved.spent_nano_usd,
+  held_nano_usd = moved.held_nano_usd
+from ${rowsOf(MOVE_KEY_COLUMNS, 'moved')}
+where key_spending.account_id = moved.account_id and key_spending.key_id = moved.key_id
+  and key_spending.month = moved.month_read and key_spending.spent_nano_usd = moved.spent_read
+  and key_spending.held_nano_usd = moved.held_read`,
+}
+
+/**
+ * To be sent before all else: where two processes make the same account, one waits here for the other.
+ * @returns Those reject with `WriteConflict` where an account or a key changed since it was read, or does not cover its holds.
+ */
+function writeAccounts(client: PostgresClient, accounts: Iterable<LoadedAccount>): readonly Sent[] {
+  const created: MovedAccount[] = []
+  const moved: MovedAccount[] = []
+  const keysCreated: MovedKey[] = []
+  const keysMoved: MovedKey[] = []
+  for (const account of accounts) {
+    const { read, state: to } = account
+    if (to !== undefined && to !== read)
+      (read === undefined ? created : moved).push({ account, from: read ?? CREATED, to })
+    for (const key of account.keys.values()) {
+      if (key.state === undefined || key.state === key.read) continue
+      const move = { accountId: account.id, key, from: key.read, to: key.state }
+      ;(key.read === undefined ? keysCreated : keysMoved).push(move)
+    }
+  }
+  created.sort((a, b) => (a.account.id < b.account.id ? -1 : 1))
+  return [
+    sendAll(client, CREATE_ACCOUNTS, created),
+    sendAll(client, MOVE_ACCOUNTS, moved),
+    sendAll(client, CREATE_KEYS, keysCreated),
+    sendAll(client, MOVE_KEYS, keysMoved),
+  ]
 }

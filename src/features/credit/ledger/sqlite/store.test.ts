@@ -17,7 +17,7 @@ import { temporaryPath, temporarySqlite } from '../../../../../test/support/sqli
 import { openConnection, type ProgramConnection } from '../../../../db/sqlite/connection.ts'
 import { createCommitter } from '../../commit/committer.ts'
 import { run } from './program.ts'
-import { toWire } from './wire.ts'
+import { toWire } from './store.ts'
 
 const openStore = async (t: TestContext, path?: string) => storeOn(await temporarySqlite(t, path))
 

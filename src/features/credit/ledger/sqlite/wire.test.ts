@@ -5,7 +5,7 @@ import { holdUnit, POSTPAID, PREPAID } from '../../../../../test/support/ledger/
 import type { CompletionRecord } from '../../../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
 import type { SettleUnit, Unit } from '../unit.ts'
-import { toWire, unitsOf } from './wire.ts'
+import { toWire, unitsOf } from './store.ts'
 
 /** Every field of its own, so that two that are swapped are seen. */
 const hold = holdUnit({
