@@ -3,12 +3,12 @@
  * the order: what lives long keeps its own file and no other. Appending is one `write(2)`, which outlives the process;
  * `sync` makes it outlive the machine.
  */
-import { close, fdatasync, openSync, rm, writeSync } from 'node:fs'
+import { close, closeSync, fdatasync, openSync, rm, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { crc32 } from 'node:zlib'
 import { createLineWriter, type LineWriter } from '../../../lib/checked-line.ts'
-import { chainNext, chainStart, type LogState, sealText } from './seal.ts'
 
 export interface SpoolLogOptions {
   readonly directory: string
@@ -157,7 +157,7 @@ function writeEnd(
 export interface Segment {
   readonly path: string
   readonly number: number
-  /** Lines, and their checksum; see `seal.ts`. */
+  /** Lines, and their chained checksum. */
   count: number
   chain: number
   /** Undefined: nothing is written to it any more, and nothing of it waits to be synced. */
@@ -302,5 +302,91 @@ async function syncDirectory(directory: string): Promise<void> {
     await handle.sync()
   } finally {
     await handle.close()
+  }
+}
+
+/*
+ * Seals: what a log must contain, so that one that was truncated, zeroed, deleted or swapped is not taken for a shorter one.
+ * Each segment has a count of its lines and a checksum chained over them, which begins with what the segment is called: in
+ * its last line once it is full, and in the checkpoint while it is written. A line costs one multiplication; the checkpoint
+ * is written at most every 5 ms, so what a killed process wrote last may be more than it says, never less.
+ */
+
+const MIX = 0x9e3779b1
+const CHECKPOINT_AFTER_MS = 5
+
+export interface Seal {
+  readonly count: number
+  readonly chain: number
+}
+
+/** @param name Of the segment's file. */
+export function chainStart(instanceId: string, name: string): number {
+  return crc32(`${instanceId}/${name}`)
+}
+
+/** @param sum The line's own checksum. Order counts. */
+export function chainNext(chain: number, sum: number): number {
+  return (Math.imul(chain ^ sum, MIX) + sum) >>> 0
+}
+
+/** The last line of a full segment. */
+function sealText({ count, chain }: Seal): string {
+  return `["E",${count},${chain}]`
+}
+
+/** Of one log, at the moment of a checkpoint. */
+export interface LogState {
+  /** Numbers of the segments that are there, ascending; the last is being written. */
+  readonly segments: readonly number[]
+  /** Of the last segment. */
+  readonly seal: Seal
+}
+
+export type Checkpoint = Readonly<Record<string, LogState>>
+
+export interface CheckpointFile {
+  /** Writes one within 5 ms, or with the one that is due. */
+  soon(): void
+  now(): void
+  close(): void
+}
+
+/** @param state What to write; asked each time. */
+export function createCheckpointFile(
+  path: string,
+  state: () => Checkpoint,
+  onError: (error: unknown) => void,
+): CheckpointFile {
+  const lines = createLineWriter()
+  const fd = openSync(path, 'w', 0o600)
+  let due: NodeJS.Timeout | undefined
+  let closed = false
+  const now = () => {
+    if (closed) return
+    try {
+      const length = lines.encode(JSON.stringify(state()))
+      writeSync(fd, lines.bytes(), 0, length, 0) // what is left of a longer one comes after the line's end
+    } catch (error) {
+      onError(error)
+    }
+  }
+  const write = () => {
+    due = undefined
+    now()
+  }
+  now()
+  return {
+    soon() {
+      due ??= setTimeout(write, CHECKPOINT_AFTER_MS).unref()
+    },
+    now,
+    close() {
+      if (closed) return
+      clearTimeout(due)
+      now()
+      closed = true
+      closeSync(fd)
+    },
   }
 }

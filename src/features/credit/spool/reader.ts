@@ -3,7 +3,7 @@ import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/pr
 import { basename, join } from 'node:path'
 import type { AccountId, CompletionId } from '../../../domain/ids.ts'
 import { readLine, splitLines } from '../../../lib/checked-line.ts'
-import { parseJson } from '../../../lib/json.ts'
+import { isRecord, parseJson } from '../../../lib/json.ts'
 import {
   CHECKPOINT_FILE,
   COMPLETE_FILE,
@@ -14,8 +14,8 @@ import {
   type SpoolOwner,
   spoolRoot,
 } from './directory.ts'
+import { type Checkpoint, chainNext, chainStart, type LogState, type Seal } from './log.ts'
 import { parseRecord, type SpoolRecord } from './records.ts'
-import { chainStart, isSameSeal, type LogState, parseCheckpoint, readSegment } from './seal.ts'
 
 export interface SpoolContent {
   /** Undefined: it cannot be read. */
@@ -118,6 +118,53 @@ async function findLogDamage({ log, instanceId, files, state }: FoundLog): Promi
       problems.push(`${name}: its end is missing`)
   }
   return problems
+}
+
+/** @returns undefined for what is not a checkpoint. */
+function parseCheckpoint(content: Uint8Array): Checkpoint | undefined {
+  const [line] = splitLines(content)
+  const text = line === undefined ? undefined : readLine(line)
+  const checkpoint = text === undefined ? undefined : parseJson(text)
+  return isRecord(checkpoint) ? (checkpoint as Checkpoint) : undefined // its checksum says that it was written as one
+}
+
+/** What a segment's file has: the seal of its lines so far at each count that is asked for, and the one that it says. */
+interface SegmentContent {
+  /** Of all lines. */
+  readonly seal: Seal
+  /** After as many lines as the checkpoint says; undefined: there are fewer. */
+  readonly atCheckpoint: Seal | undefined
+  /** Its last line; undefined: it has none. */
+  readonly end: Seal | undefined
+  /** Lines that are not what was written. */
+  readonly damaged: number
+}
+
+function readSegment(content: Uint8Array, start: number, checkpointCount: number): SegmentContent {
+  let seal: Seal = { count: 0, chain: start }
+  let atCheckpoint = checkpointCount === 0 ? seal : undefined
+  let end: Seal | undefined
+  let damaged = 0
+  for (const line of splitLines(content)) {
+    const text = readLine(line)
+    if (text === undefined) damaged += 1
+    end = text === undefined ? undefined : parseSeal(text)
+    if (end !== undefined) continue
+    const sum = Number.parseInt(Buffer.from(line.subarray(0, 8)).toString('latin1'), 16) >>> 0
+    seal = { count: seal.count + 1, chain: chainNext(seal.chain, sum) }
+    if (seal.count === checkpointCount) atCheckpoint = seal
+  }
+  return { seal, atCheckpoint, end, damaged }
+}
+
+function parseSeal(text: string): Seal | undefined {
+  if (!text.startsWith('["E",')) return undefined
+  const [, count, chain] = parseJson(text) as readonly unknown[] // its checksum says that it was written as one
+  return { count: Number(count), chain: Number(chain) }
+}
+
+function isSameSeal(one: Seal | undefined, other: Seal | undefined): boolean {
+  return one !== undefined && one.count === other?.count && one.chain === other.chain
 }
 
 const REPORT_FILE = 'report.json'

@@ -20,9 +20,15 @@ import {
   RESERVE_FILE,
   spoolRoot,
 } from './directory.ts'
-import { createSpoolLog, type Segment, type SpoolLog, type WriteBytes } from './log.ts'
+import {
+  type CheckpointFile,
+  createCheckpointFile,
+  createSpoolLog,
+  type Segment,
+  type SpoolLog,
+  type WriteBytes,
+} from './log.ts'
 import { dispatchedText, releasedText, unitText } from './records.ts'
-import { type CheckpointFile, createCheckpointFile } from './seal.ts'
 import { createReserve, createSpoolWriter, type SpoolEntry, type SpoolWriter, type SpoolWriterLog } from './writer.ts'
 
 /** What the spool may take on the disk; beyond it nothing is admitted. */
