@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
 import { ALL_TIME, type Period, parseTime, timeParameter } from '../../http/period.ts'
+import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type AuditRow, listEvents } from './log.ts'
 
@@ -12,34 +13,27 @@ export interface AuditDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
   readonly cursorKey: Uint8Array
 }
 
-const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
-
 const AuditEventView = Type.Object({
   id: Type.String(),
   object: Type.Literal('audit_event'),
   at: Type.String({ description: 'ISO 8601 UTC.' }),
   actor: Type.Object({
-    kind: Type.Unsafe<AuditRow['actor_kind']>({
-      type: 'string',
-      enum: ['key', 'token', 'session', 'command_line', 'system'],
-    }),
-    id: textOrNull('ID of the API key, device or user.'),
-    name: textOrNull('Name of the key, or e-mail address.'),
+    kind: oneOf<AuditRow['actor_kind']>(['key', 'token', 'session', 'command_line', 'system']),
+    id: nullable<string>('string', 'ID of the API key, device or user.'),
+    name: nullable<string>('string', 'Name of the key, or e-mail address.'),
   }),
   action: Type.String({ description: 'Noun and verb: `key.created`, `member.role_changed`.' }),
-  subject: textOrNull('ID of the affected object. Null: the account itself.'),
-  result: Type.Unsafe<'done' | 'denied'>({
-    type: 'string',
-    enum: ['done', 'denied'],
+  subject: nullable<string>('string', 'ID of the affected object. Null: the account itself.'),
+  result: oneOf(['done', 'denied'], {
     description: 'denied: the request was rejected.',
   }),
   attempts: Type.Integer({
     description: 'Number of equal rejected requests within an hour of `at`; otherwise 1.',
   }),
   last_at: Type.String({ description: 'Time of the last of these requests, ISO 8601 UTC.' }),
-  address: textOrNull('IP address of the client.'),
-  user_agent: textOrNull('User agent of the client.'),
-  request_id: textOrNull('`x-request-id` of the request.'),
+  address: nullable<string>('string', 'IP address of the client.'),
+  user_agent: nullable<string>('string', 'User agent of the client.'),
+  request_id: nullable<string>('string', '`x-request-id` of the request.'),
   details: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 })
 
@@ -87,13 +81,13 @@ function renderEvent(row: AuditRow): Static<typeof AuditEventView> {
   return {
     id: row.id,
     object: 'audit_event',
-    at: new Date(row.created_at).toISOString(),
+    at: isoTime(row.created_at),
     actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
     action: row.action,
     subject: row.subject,
     result: row.result,
     attempts: row.attempts,
-    last_at: new Date(row.last_at ?? row.created_at).toISOString(),
+    last_at: isoTime(row.last_at ?? row.created_at),
     address: row.address,
     user_agent: row.user_agent,
     request_id: row.request_id,

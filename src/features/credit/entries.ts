@@ -5,7 +5,9 @@ import { type Static, Type } from 'typebox'
 import type { Database, LedgerKind } from '../../db/schema/schema.ts'
 import { type AccountId, ledgerId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
+import type { PageRequest } from '../../http/page.ts'
 import { ALL_TIME, type Period, timeParameter } from '../../http/period.ts'
+import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
 import type { LedgerEntry } from './ledger/unit.ts'
 
 /** A row, and when the row was made that it corrects. */
@@ -13,16 +15,9 @@ interface ListedEntry extends LedgerEntry {
   readonly adjustedAt: number | undefined
 }
 
-interface LedgerFilter {
-  readonly kind: LedgerKind | undefined
-  readonly period: Period
-}
-
-interface LedgerListInput {
+interface LedgerListInput extends Omit<PageRequest, 'after'> {
   readonly accountId: AccountId
-  readonly filter: LedgerFilter
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
+  readonly filter: { readonly kind: LedgerKind | undefined; readonly period: Period }
   /** The number of the last one of the page before; undefined: from the start. */
   readonly after: number | undefined
 }
@@ -122,8 +117,7 @@ function toEntry(row: Row): ListedEntry {
 
 const KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] as const satisfies readonly LedgerKind[]
 
-const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
-const kindOf = (description: string) => Type.Unsafe<LedgerKind>({ type: 'string', enum: [...KINDS], description })
+const kindOf = (description: string) => oneOf<LedgerKind>(KINDS, { description })
 
 export const LedgerQuery = {
   kind: Type.Optional(kindOf('Only entries of this kind.')),
@@ -139,11 +133,11 @@ export const LedgerEntryView = Type.Object({
   ),
   amount_usd: Type.Number({ description: 'USD, at most 9 decimals; negative for deductions.' }),
   balance_usd: Type.Number({ description: 'Balance after the entry, in USD.' }),
-  completion_id: nullableText('For a charge: the completion.'),
-  key_id: nullableText('For a charge: the API key of the request.'),
-  price_version: nullableText('For a charge: the version of its price.'),
-  adjusts: nullableText('The entry that this one corrects.'),
-  note: nullableText('Reason of the entry.'),
+  completion_id: nullable<string>('string', 'For a charge: the completion.'),
+  key_id: nullable<string>('string', 'For a charge: the API key of the request.'),
+  price_version: nullable<string>('string', 'For a charge: the version of its price.'),
+  adjusts: nullable<string>('string', 'The entry that this one corrects.'),
+  note: nullable<string>('string', 'Reason of the entry.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 
@@ -161,7 +155,7 @@ export function renderEntry(entry: ListedEntry): Static<typeof LedgerEntryView> 
     price_version: entry.priceVersion ?? null,
     adjusts: isFirst ? null : ledgerId(accountId, adjusts, adjustedAt),
     note: entry.note ?? null,
-    created_at: new Date(createdAt).toISOString(),
+    created_at: isoTime(createdAt),
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The way to money for everything that asks providers: holds and settlements through the group commit, and each step
- * noted in the spool at the moment from which it must survive this process.
+ * The credit port of everything that calls providers: holds and settlements go through the group commit, and each step is
+ * written to the spool at the moment from which it must survive this process.
  */
 import { isDatabaseUnavailable } from '../../db/failure.ts'
 import {
@@ -14,10 +14,18 @@ import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
 import type { KeyBudget } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber, usdText } from '../../domain/money.ts'
-import { chargeNanoUsd } from '../../domain/price/price.ts'
 import { invariant, reach } from '../../lib/crash-point.ts'
 import type { Committer } from './commit/committer.ts'
-import type { ExtendUnit, HoldUnit, Outcome, PlanTerms, Refusal, SettleUnit } from './ledger/unit.ts'
+import { tokensWithin, worstCost } from './ledger/hold-rules.ts'
+import {
+  ESTIMATED,
+  type ExtendUnit,
+  type HoldUnit,
+  type Outcome,
+  type PlanTerms,
+  type Refusal,
+  type SettleUnit,
+} from './ledger/unit.ts'
 import type { Spool, SpooledHold } from './spool/spool.ts'
 
 const RETRY_AFTER_MS = 1_000
@@ -76,7 +84,7 @@ function asOpenHold(held: Hold): OpenHold {
 }
 
 async function hold(state: PortState, request: HoldRequest): Promise<Hold> {
-  if (!state.spool.room(state.running)) throw spoolFull()
+  if (!state.spool.room(state.running)) throw unavailable('Charges cannot be recorded; retry after 1 s.')
   const terms = state.terms(request.caller.plan)
   state.running += 1
   let held: OpenHold | undefined
@@ -93,7 +101,8 @@ async function holdRecorded(state: PortState, request: HoldRequest, terms: PlanT
   try {
     const leased = state.ensureLease?.() ?? true
     // Others may sweep at once what is held under a lease that has lapsed.
-    if (leased !== true && state.committer.available() && !(await leased)) throw leaseLapsed()
+    if (leased !== true && state.committer.available() && !(await leased))
+      throw unavailable('The lease of this process could not be renewed.')
     outcome = await state.committer.hold(holdUnit(request, terms, state.instanceId))
   } catch (error) {
     if (!isDatabaseUnavailable(error) || state.exposureNanoUsd() <= 0n) throw error
@@ -118,12 +127,13 @@ interface UnrecordedHold {
 async function holdUnrecorded(state: PortState, { request, terms, cause }: UnrecordedHold): Promise<OpenHold> {
   const { spool, exposure } = state
   const { accountId } = request.caller
-  const fit = fitExposure(request, exposure.left(accountId))
+  const unit = holdUnit(request, terms, state.instanceId)
+  const fit = fitExposure(unit, exposure.left(accountId))
   if (fit === undefined) throw cause
   const held = openHold({ request, terms, ...fit, unrecorded: true })
   exposure.add(accountId, fit.nanoUsd)
   try {
-    await spool.intent(held, intentUnit(request, terms))
+    await spool.intent(held, intentUnit(unit))
     return held
   } catch {
     exposure.add(accountId, -fit.nanoUsd)
@@ -247,16 +257,8 @@ function openHold({ request, terms, nanoUsd, outputTokens, unrecorded }: Granted
   }
 }
 
-function leaseLapsed(): GatewayError {
-  return new GatewayError('database_unavailable', 'The lease of this process could not be renewed.', {
-    retryAfterMs: RETRY_AFTER_MS,
-  })
-}
-
-function spoolFull(): GatewayError {
-  return new GatewayError('database_unavailable', 'Charges cannot be recorded; retry after 1 s.', {
-    retryAfterMs: RETRY_AFTER_MS,
-  })
+function unavailable(message: string): GatewayError {
+  return new GatewayError('database_unavailable', message, { retryAfterMs: RETRY_AFTER_MS })
 }
 
 const CODES: Readonly<Record<CreditScope, ErrorCode>> = {
@@ -318,50 +320,34 @@ function createExposure(limit: () => NanoUsd): Exposure {
  * @returns Tokens of one choice and what they cost at worst; undefined: it does not fit.
  */
 function fitExposure(
-  request: HoldRequest,
+  unit: HoldUnit,
   left: NanoUsd,
 ): { readonly outputTokens: number; readonly nanoUsd: NanoUsd } | undefined {
-  const asked = worstCost(request, request.outputTokens)
-  if (asked <= left) return { outputTokens: request.outputTokens, nanoUsd: asked }
-  const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = request.rates
-  const picoAToken = BigInt(outputMicroUsd) * BigInt(request.choices)
-  const pico = (left - BigInt(fixedNanoUsd)) * 1000n - BigInt(request.promptTokens) * BigInt(inputMicroUsd)
-  const outputTokens = pico < 0n || picoAToken === 0n ? 0 : Number(pico / picoAToken)
-  if (!request.flexible || outputTokens < MIN_FLEXIBLE_TOKENS) return undefined
-  return { outputTokens, nanoUsd: worstCost(request, outputTokens) }
+  const asked = worstCost(unit, unit.outputTokens)
+  if (asked <= left) return { outputTokens: unit.outputTokens, nanoUsd: asked }
+  const outputTokens = tokensWithin(unit, left)
+  if (!unit.flexible || outputTokens < MIN_FLEXIBLE_TOKENS) return undefined
+  return { outputTokens, nanoUsd: worstCost(unit, outputTokens) }
 }
 
 /** What is charged should this process die before it knows better: the prompt, as for every hold. */
-function intentUnit(request: HoldRequest, terms: PlanTerms): SettleUnit {
+function intentUnit(unit: HoldUnit): SettleUnit {
+  const { id, accountId, keyId, model, provider, stream, promptTokens, priceVersion, createdAt, clientRequestId } = unit
   const record: SettleUnit['record'] = {
-    id: request.id,
-    accountId: request.caller.accountId,
-    keyId: request.caller.keyId,
-    model: request.model,
-    provider: request.provider,
-    status: 'incomplete',
-    stream: request.stream,
-    finishReason: undefined,
-    promptTokens: request.promptTokens,
+    ...ESTIMATED,
+    id,
+    accountId,
+    keyId,
+    model,
+    provider,
+    stream,
+    promptTokens,
     completionTokens: 0,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
-    costNanoUsd: worstCost(request, 0),
-    priceVersion: request.priceVersion,
-    usageSource: 'estimated',
-    createdAt: request.createdAt,
+    costNanoUsd: worstCost(unit, 0),
+    priceVersion,
+    createdAt,
     durationMs: 0,
-    firstByteMs: undefined,
-    attempts: 1,
-    attemptLog: undefined,
-    clientRequestId: request.clientRequestId,
+    clientRequestId,
   }
-  return { kind: 'settle', record, terms, unrecorded: true, provisional: true, kept: undefined }
-}
-
-function worstCost({ promptTokens, choices, rates }: HoldRequest, outputTokens: number): NanoUsd {
-  const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = rates
-  const tokens = { prompt: promptTokens, completion: outputTokens * choices }
-  return chargeNanoUsd(tokens, { inputMicroUsd, outputMicroUsd }) + BigInt(fixedNanoUsd)
+  return { kind: 'settle', record, terms: unit.terms, unrecorded: true, provisional: true, kept: undefined }
 }

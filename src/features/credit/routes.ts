@@ -16,10 +16,11 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { parseNanoUsd } from '../../domain/money.ts'
-import { byNumber, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { byNumber, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { ALL_TIME, parsePeriod } from '../../http/period.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
 import { auditOfOperator } from '../../http/request-origin.ts'
+import { oneOf } from '../../http/wire-fields.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import type { CreditService } from './account-credit.ts'
 import { AuditView, renderAudit } from './audit/outcome.ts'
@@ -61,9 +62,7 @@ const reconcileSchema = {
   tags: ['Usage'],
   querystring: Type.Object({
     deep: Type.Optional(
-      Type.Unsafe<'true' | 'false'>({
-        type: 'string',
-        enum: ['true', 'false'],
+      oneOf(['true', 'false'], {
         description: 'Also audits the account.',
       }),
     ),
@@ -79,25 +78,15 @@ const reconcileSchema = {
 }
 
 /** `GET /ledger`, `GET /ledger/statement` and `GET /usage/reconcile`. */
-export function ledgerRoutes({
-  db,
-  now,
-  callerOf,
-  cursorKey,
-  deepBudgetMs,
-}: LedgerRoutesDeps): FastifyPluginAsyncTypebox {
+export function ledgerRoutes(deps: LedgerRoutesDeps): FastifyPluginAsyncTypebox {
+  const { db, now, callerOf, cursorKey, deepBudgetMs } = deps
   return async (app) => {
     app.get('/ledger', { config: { scope: 'billing' }, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const filter = { kind: request.query.kind, period: parsePeriod(request.query, ALL_TIME) }
-      const binding: PageBinding = {
-        key: cursorKey,
-        account: accountId,
-        list: 'ledger',
-        filter: JSON.stringify(filter),
-      }
-      const read = ({ order, limit, after }: PageRequest) =>
-        listLedger(db, { accountId, filter, order, limit, after: after === undefined ? undefined : Number(after) })
+      const binding = { key: cursorKey, account: accountId, list: 'ledger', filter: JSON.stringify(filter) }
+      const read = ({ after, ...page }: PageRequest) =>
+        listLedger(db, { ...page, accountId, filter, after: after === undefined ? undefined : Number(after) })
       return listPage({ query: request.query, binding, read, position: byNumber, render: renderEntry })
     })
     app.get('/ledger/statement', { config: { scope: 'billing' }, schema: statementSchema }, async (request) => {
@@ -125,9 +114,7 @@ interface CreditAdminDeps {
 
 const CreditEntry = Type.Object(
   {
-    kind: Type.Unsafe<EnteredKind>({
-      type: 'string',
-      enum: [...ENTERED_KINDS],
+    kind: oneOf<EnteredKind>(ENTERED_KINDS, {
       description:
         'grant: credit without payment. purchase: paid credit. refund: credit returned to the customer. debit: deducted credit, such as for a chargeback or a correction; the balance may become negative.',
     }),

@@ -6,6 +6,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { type Period, parsePeriod, timeParameter } from '../../http/period.ts'
+import { isoTime, usd } from '../../http/wire-fields.ts'
 import { monthNumber, monthStart } from '../../lib/time.ts'
 import { numbersOf } from './entries.ts'
 
@@ -109,8 +110,6 @@ function byCost(one: ModelUsage, other: ModelUsage): number {
   return one.model < other.model ? -1 : 1
 }
 
-const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
-
 export const StatementQuery = Type.Object({
   period_start: timeParameter('ISO 8601 UTC, the start of a day. Default: the first day of this month.'),
   period_end: timeParameter('ISO 8601 UTC, the start of a day, exclusive. Default: the first day of the next month.'),
@@ -161,8 +160,8 @@ export function renderStatement(statement: Statement, period: Period): Static<ty
   const { movements } = statement
   return {
     object: 'statement',
-    period_start: new Date(period.start).toISOString(),
-    period_end: new Date(period.end).toISOString(),
+    period_start: isoTime(period.start),
+    period_end: isoTime(period.end),
     opening_usd: usdNumber(statement.openingNanoUsd),
     grants_usd: usdNumber(movements.grant),
     purchases_usd: usdNumber(movements.purchase),

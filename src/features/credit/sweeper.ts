@@ -10,7 +10,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { LEASE_GAP_MS, LEASE_MS, type LeaseGuard } from '../../jobs/instance-lease.ts'
 import { databaseTimeIn } from '../../jobs/sql.ts'
 import { reach } from '../../lib/crash-point.ts'
-import type { Outcome, PlanTerms, SettleUnit, Unit } from './ledger/unit.ts'
+import { ESTIMATED, type Outcome, type PlanTerms, type SettleUnit, type Unit } from './ledger/unit.ts'
 
 const BATCH_SIZE = 200
 
@@ -61,27 +61,19 @@ export async function sweepHolds(input: SweepInput): Promise<number> {
 /** How a hold ends that nobody can say more about: charged what was recorded last, and marked so. */
 export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
   return {
+    ...ESTIMATED,
     id: hold.id,
     accountId: hold.account_id,
     keyId: hold.key_id,
     model: hold.model,
     provider: hold.provider,
-    status: 'incomplete',
     stream: hold.stream === 1,
-    finishReason: undefined,
     promptTokens: hold.prompt_tokens,
     completionTokens: hold.completion_tokens,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
     costNanoUsd: hold.estimate_nano_usd,
     priceVersion: hold.price_version,
-    usageSource: 'estimated',
     createdAt: hold.created_at,
     durationMs: Math.max(0, now - hold.created_at),
-    firstByteMs: undefined,
-    attempts: 1,
-    attemptLog: undefined,
     clientRequestId: hold.client_request_id ?? undefined,
   }
 }

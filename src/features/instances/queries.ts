@@ -3,21 +3,6 @@ import type { Database, InstanceTable } from '../../db/schema/schema.ts'
 import type { PageRequest } from '../../http/page.ts'
 import { databaseTimeIn } from '../../jobs/sql.ts'
 
-/** A running process, as it last reported; undefined: not reported yet. */
-export interface Instance {
-  readonly id: string
-  readonly version: string
-  readonly role: string
-  readonly address: string | undefined
-  /** Unix milliseconds by the database's clock, like `seenAt`. */
-  readonly startedAt: number
-  readonly seenAt: number
-  /** CPU time of the last minute: 1 is one processor. */
-  readonly load: number | undefined
-  readonly lagMs: number | undefined
-  readonly activeRequests: number | undefined
-}
-
 /**
  * By age.
  * @param seenWithinMs Instances that were not seen for longer are left out.
@@ -26,9 +11,9 @@ export async function listInstances(
   db: Kysely<Database>,
   page: PageRequest,
   seenWithinMs: number,
-): Promise<readonly Instance[]> {
+): Promise<readonly InstanceTable[]> {
   const { limit, order, after } = page
-  const rows = await db
+  return db
     .selectFrom('instance')
     .selectAll()
     .where('seen_at', '>=', databaseTimeIn(-seenWithinMs))
@@ -36,7 +21,6 @@ export async function listInstances(
     .orderBy('id', order)
     .limit(limit)
     .execute()
-  return rows.map(toInstance)
 }
 
 /**
@@ -55,18 +39,4 @@ export async function findAddress(
     .where('seen_at', '>=', databaseTimeIn(-seenWithinMs))
     .executeTakeFirst()
   return row === undefined ? undefined : { address: row.address ?? undefined }
-}
-
-function toInstance(row: InstanceTable): Instance {
-  return {
-    id: row.id,
-    version: row.version,
-    role: row.role,
-    address: row.address ?? undefined,
-    startedAt: row.started_at,
-    seenAt: row.seen_at,
-    load: row.load_permille === null ? undefined : row.load_permille / 1_000,
-    lagMs: row.lag_ms ?? undefined,
-    activeRequests: row.active_requests ?? undefined,
-  }
 }

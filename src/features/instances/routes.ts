@@ -1,9 +1,11 @@
 /** `/admin/instances`: the processes of this installation. `/admin/agents`: whether the answering process can run agents. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import type { InstanceTable } from '../../db/schema/schema.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { type Instance, listInstances } from './queries.ts'
+import { listInstances } from './queries.ts'
 
 export interface InstancesDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
@@ -11,8 +13,6 @@ export interface InstancesDeps extends FeatureDeps {
   /** An instance that was not seen for longer counts as gone. */
   readonly goneAfterMs: number
 }
-
-const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description })
 
 const InstanceView = Type.Object({
   id: Type.String(),
@@ -22,9 +22,9 @@ const InstanceView = Type.Object({
   address: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'Address of the process.' }),
   started_at: Type.String({ description: 'ISO 8601 UTC, by the database’s clock.' }),
   seen_at: Type.String({ description: 'Time of the last report. Processes report every 5 s.' }),
-  load: numberOrNull('CPU time of the last minute; 1 is one processor. Null: not reported yet.'),
-  lag_ms: numberOrNull('99th percentile of the event loop delay.'),
-  active_requests: numberOrNull('Number of completions in flight.'),
+  load: nullable<number>('number', 'CPU time of the last minute; 1 is one processor. Null: not reported yet.'),
+  lag_ms: nullable<number>('number', '99th percentile of the event loop delay.'),
+  active_requests: nullable<number>('number', 'Number of completions in flight.'),
 })
 
 const schema = {
@@ -47,18 +47,18 @@ export function instancesRoutes({ db, callerOf, cursorKey, goneAfterMs }: Instan
   }
 }
 
-function renderInstance({ id, version, role, ...instance }: Instance): Static<typeof InstanceView> {
+function renderInstance(row: InstanceTable): Static<typeof InstanceView> {
   return {
-    id,
+    id: row.id,
     object: 'instance',
-    version,
-    role,
-    address: instance.address ?? null,
-    started_at: new Date(instance.startedAt).toISOString(),
-    seen_at: new Date(instance.seenAt).toISOString(),
-    load: instance.load ?? null,
-    lag_ms: instance.lagMs ?? null,
-    active_requests: instance.activeRequests ?? null,
+    version: row.version,
+    role: row.role,
+    address: row.address,
+    started_at: isoTime(row.started_at),
+    seen_at: isoTime(row.seen_at),
+    load: row.load_permille === null ? null : row.load_permille / 1_000,
+    lag_ms: row.lag_ms,
+    active_requests: row.active_requests,
   }
 }
 
@@ -75,9 +75,7 @@ export interface AgentsStateDeps {
 
 const AgentsState = Type.Object({
   object: Type.Literal('agents_state'),
-  backend: Type.Unsafe<AgentsStateDeps['backend']>({
-    type: 'string',
-    enum: ['bubblewrap', 'none'],
+  backend: oneOf(['bubblewrap', 'none'], {
     description: 'Sandbox of agents’ commands. none: commands have all rights of the service.',
   }),
   available: Type.Unsafe<boolean | null>({

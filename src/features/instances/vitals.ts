@@ -1,22 +1,14 @@
 /** Load and event-loop lag of this process, for its row in `instance`. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { InstanceReport } from '../../jobs/instance-lease.ts'
 
 /** Readings are 5 s apart, so the load is of about a minute. */
 const READINGS = 12
 const RESOLUTION_MS = 10
 
-export interface Vitals {
-  /** CPU time for each unit of time, of all threads: 1 is one processor. */
-  readonly load: number
-  /** 99th percentile of event-loop delay since the reading before. */
-  readonly lagMs: number
-  /** Completions in flight. */
-  readonly activeRequests: number
-}
-
 export interface VitalsMonitor {
   /** Takes a reading; to be called by one caller, every few seconds. */
-  read(): Vitals
+  read(): InstanceReport
   close(): void
 }
 

@@ -7,9 +7,10 @@ import type { Database, LedgerKind } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
-import { byNumber, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
+import { byNumber, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { PAGE_HEADERS } from '../../http/pages/page-headers.ts'
 import { acceptedFormat as acceptedOf } from '../../http/request-headers.ts'
+import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
 import {
   type InvoiceDocument,
@@ -30,15 +31,11 @@ export const FORMATS = ['json', 'html', 'csv'] as const
 
 export type InvoiceFormat = (typeof FORMATS)[number]
 
-const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
-const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 const time = (description: string) => Type.String({ description: `ISO 8601 UTC. ${description}` })
 
 const InvoiceQuery = Type.Object({
   format: Type.Optional(
-    Type.Unsafe<InvoiceFormat>({
-      type: 'string',
-      enum: [...FORMATS],
+    oneOf(FORMATS, {
       description: '`html` returns a page to print. By default the `Accept` header decides, and JSON is preferred.',
     }),
   ),
@@ -66,8 +63,8 @@ const InvoiceSummaryView = Type.Object(SUMMARY)
 
 const ENTRY = {
   id: Type.String({ description: 'ID of the ledger entry.' }),
-  kind: Type.Unsafe<LedgerKind>({ type: 'string', enum: ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] }),
-  note: nullableText('Reason of the entry.'),
+  kind: oneOf<LedgerKind>(['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry']),
+  note: nullable<string>('string', 'Reason of the entry.'),
   created_at: time(''),
 }
 
@@ -92,8 +89,8 @@ const InvoiceView = Type.Object({
     Type.Object({
       ...ENTRY,
       amount_usd: usd('Positive: an additional charge. Negative: a reduction.'),
-      adjusts: nullableText('ID of the ledger entry that it corrects.'),
-      completion_id: nullableText('ID of the charged completion.'),
+      adjusts: nullable<string>('string', 'ID of the ledger entry that it corrects.'),
+      completion_id: nullable<string>('string', 'ID of the charged completion.'),
     }),
   ),
   unlisted_adjustments: Unlisted,
@@ -136,9 +133,9 @@ export function invoicesRoutes({ db, callerOf, cursorKey }: InvoicesDeps): Fasti
   return async (app) => {
     app.get('/invoices', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: cursorKey, account: accountId, list: 'invoices' }
-      const read = ({ order, limit, after }: PageRequest) =>
-        listInvoices(db, { accountId, order, limit, after: after === undefined ? undefined : Number(after) })
+      const binding = { key: cursorKey, account: accountId, list: 'invoices' }
+      const read = ({ after, ...page }: PageRequest) =>
+        listInvoices(db, { ...page, accountId, after: after === undefined ? undefined : Number(after) })
       return listPage({ query: request.query, binding, read, position: byNumber, render: renderSummary })
     })
     app.get('/invoices/:id', { config, schema: oneSchema }, async (request, reply) => {
@@ -165,10 +162,8 @@ function sendFile(reply: FastifyReply, invoice: InvoiceDocument): FastifyReply {
     .send(renderInvoiceFile(invoice))
 }
 
-interface InvoiceListInput {
+interface InvoiceListInput extends Omit<PageRequest, 'after'> {
   readonly accountId: AccountId
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
   /** The number of the last one of the page before; undefined: from the start. */
   readonly after: number | undefined
 }
@@ -236,24 +231,20 @@ function renderSummary(invoice: InvoiceDocument): Static<typeof InvoiceSummaryVi
     account: { id: invoice.account.id, name: invoice.account.name },
     status: 'closed',
     currency: 'USD',
-    period_start: iso(invoice.period_start),
-    period_end: iso(invoice.period_end),
+    period_start: isoTime(invoice.period_start),
+    period_end: isoTime(invoice.period_end),
     opening_balance_usd: usdNumber(invoice.opening_balance_nano_usd),
     closing_balance_usd: usdNumber(invoice.closing_balance_nano_usd),
     total_usd: usdNumber(invoice.total_nano_usd),
-    closed_at: iso(invoice.closed_at),
+    closed_at: isoTime(invoice.closed_at),
   }
 }
 
 function renderEntry({ id, kind, amount_nano_usd, note, created_at }: InvoiceEntry) {
-  return { id, kind, amount_usd: usdNumber(amount_nano_usd), note, created_at: iso(created_at) }
+  return { id, kind, amount_usd: usdNumber(amount_nano_usd), note, created_at: isoTime(created_at) }
 }
 
 function renderUnlisted({ unlisted }: InvoiceSection): { entries: number; amount_usd: number } {
   const amount: NanoUsd = unlisted.amount_nano_usd
   return { entries: unlisted.entries, amount_usd: usdNumber(amount) }
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString()
 }

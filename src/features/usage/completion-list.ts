@@ -7,6 +7,7 @@ import type { CompletionTable, Database } from '../../db/schema/schema.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, AgentId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { PageRequest } from '../../http/page.ts'
 import type { Period } from '../../http/period.ts'
 import { DAY_MS, HOUR_MS, type IdRange, idsBornIn, rangeAfter } from './period.ts'
 
@@ -23,13 +24,9 @@ export interface CompletionFilter {
   readonly clientRequestId: string | undefined
 }
 
-export interface CompletionListInput {
+export interface CompletionListInput extends PageRequest<CompletionId> {
   readonly accountId: AccountId
   readonly filter: CompletionFilter
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The last one of the page before; undefined: from the start. */
-  readonly after: CompletionId | undefined
 }
 
 /** At most `limit` completions by creation, those with `after` and before it left out. */

@@ -1,6 +1,6 @@
 /** `/usage/completions`: what an account has used, completion by completion. */
 import { Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import type { Kysely } from 'kysely'
@@ -11,6 +11,8 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import { usdText } from '../../domain/money.ts'
 import {
+  byId,
+  listPage,
   PAGE_QUERY,
   type PageBinding,
   type PageRequest,
@@ -20,6 +22,7 @@ import {
 } from '../../http/page.ts'
 import { ALL_TIME, parsePeriod } from '../../http/period.ts'
 import { acceptedFormat } from '../../http/request-headers.ts'
+import { isoTime } from '../../http/wire-fields.ts'
 import { type CsvField, harmlessText, renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps } from '../deps.ts'
 import {
@@ -42,12 +45,8 @@ import {
 import { namesOfKeys } from './names.ts'
 import { overviewPeriod, readOverview } from './overview.ts'
 import { pricingOf } from './pricing.ts'
-import { isoTime } from './wire-fields.ts'
 
-/**
- * Work that is heavy together: each begins when the one before it has ended, whatever came of that.
- * @returns Puts work into the queue, and tells what came of it.
- */
+/** Runs work one by one: each begins when the one before it has ended, whatever its result. */
 export function createQueueOfOne(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
@@ -112,7 +111,7 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       accountId,
       rows.map(({ key_id: id }) => id),
     )
-  // A few files made at once would hold up the chats of this process.
+  // Several files made at once would delay the chat completions of this process.
   const oneByOne = createQueueOfOne()
   return async (app) => {
     app.get('/usage/completions', { config, schema: listSchema }, async (request, reply) => {
@@ -122,19 +121,16 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       const format = request.query.format ?? acceptedFormat(request.headers.accept, LIST_TYPES)
       if (format === 'csv') {
         const page = readPageRequest(request.query, binding, FILE_SIZES)
-        const name = fileName(askedPeriod(request.query))
-        const { order, limit } = page
-        const list = { accountId, filter, order, limit, after: page.after as CompletionId | undefined }
-        const file = await oneByOne(() => readCompletionFile(db, list))
-        return sendFile(reply, file, { page, binding, name })
+        const after = page.after as CompletionId | undefined // a cursor is signed: it holds a position of this list
+        const file = await oneByOne(() => readCompletionFile(db, { accountId, filter, ...page, after }))
+        return sendFile(reply, file, { page, binding, name: fileName(askedPeriod(request.query)) })
       }
-      const page = readPageRequest(request.query, binding)
-      const { order, limit } = page
-      const after = page.after as CompletionId | undefined
-      const rows = await listCompletions(db, { accountId, filter, order, limit: limit + 1, after })
-      const names = await keyNames(accountId, rows)
-      const render = (row: CompletionRow) => renderCompletion(row, names)
-      const listed = renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render })
+      const read = async (page: PageRequest<CompletionId>) => {
+        const rows = await listCompletions(db, { accountId, filter, ...page })
+        const names = await keyNames(accountId, rows)
+        return rows.map((row) => renderCompletion(row, names))
+      }
+      const listed = await listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
       if (request.query.include !== 'overview') return listed
       const period = overviewPeriod(askedPeriod(request.query), now())
       return { ...listed, overview: renderOverview(await readOverview(db, accountId, { filter, period })) }
@@ -188,7 +184,7 @@ function readFilter(query: ListQuery): CompletionFilter {
   return { period, ...filter }
 }
 
-/** What is said of the period; it was read before, and can be. */
+/** The bounds of the period that the query names. The period is valid: the filter was read before. */
 function askedPeriod(query: ListQuery): { readonly start: number | undefined; readonly end: number | undefined } {
   const { start, end } = parsePeriod(query, ALL_TIME)
   return {
@@ -219,7 +215,7 @@ async function readCompletionFile(db: Kysely<Database>, list: CompletionListInpu
     parts.push(Buffer.from(renderCsv(rows.slice(0, limit - ids.length).map(fieldsOf))))
     ids.push(...rows.map(({ id }) => id))
     if (rows.length < wanted) break
-    await turn()
+    await setImmediate()
   }
   return { parts, ids }
 }

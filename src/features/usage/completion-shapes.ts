@@ -15,11 +15,11 @@ import { usdNumber } from '../../domain/money.ts'
 import type { ChargeLine } from '../../domain/price/price.ts'
 import { pageSchema } from '../../http/page.ts'
 import { timeParameter } from '../../http/period.ts'
+import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import type { CompletionFilter, CompletionRow } from './completion-list.ts'
 import type { Names } from './names.ts'
 import type { Overview } from './overview.ts'
 import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
-import { isoTime, nullable, oneOf, usd } from './wire-fields.ts'
 
 const OUTCOMES = [
   'answered',

@@ -11,83 +11,44 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type Period, parsePeriod, timeParameter } from '../../http/period.ts'
+import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { DAY_MS, HOUR_MS, idsBornIn } from './period.ts'
-import { isoTime, nullable, oneOf } from './wire-fields.ts'
 
 /** Rows of a period that are looked at. */
 const MAX_ROWS = 5_000
 
-const PERFORMANCE_GROUPINGS = ['model', 'provider'] as const
-export type PerformanceGrouping = (typeof PERFORMANCE_GROUPINGS)[number]
-
-/** In milliseconds. */
-export interface Percentiles {
-  readonly p50: number
-  readonly p95: number
-}
-
-export interface PerformanceGroup {
-  readonly key: string
-  readonly requests: number
-  /** Failed or broken off by the provider; not those that it rejected for their content. */
-  readonly failed: number
-  /** Undefined where all clients left. */
-  readonly successRate: number | undefined
-  readonly firstByteMs: Percentiles | undefined
-  readonly durationMs: Percentiles | undefined
-  /** In order; hours without a row are absent. */
-  readonly hours: readonly GroupHour[]
-}
-
-export interface GroupHour {
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly requests: number
-  readonly failed: number
-}
-
-export interface PerformanceHour {
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly requests: number
-  readonly firstByteMs: Percentiles | undefined
-}
-
-export interface Performance {
-  /** Whether there were more rows than are looked at. */
-  readonly isSampled: boolean
-  /** Those with the most requests first. */
-  readonly groups: readonly PerformanceGroup[]
-  /** In order; hours without a row are absent. */
-  readonly series: readonly PerformanceHour[]
-}
+const GROUPINGS = ['model', 'provider'] as const
 
 interface Choice {
   readonly accountId: AccountId
   readonly period: Period
-  readonly grouping: PerformanceGrouping
+  readonly grouping: (typeof GROUPINGS)[number]
+  readonly withHours: boolean
 }
 
-async function readPerformance(
-  db: Kysely<Database>,
-  accountId: AccountId,
-  choice: Omit<Choice, 'accountId'>,
-): Promise<Performance> {
-  const cells = await gather(db, { ...choice, accountId })
-  const looked = sumOf(cells, 'requests')
+async function readPerformance(db: Kysely<Database>, choice: Choice): Promise<Static<typeof PerformanceView>> {
+  const { period, withHours } = choice
+  const cells = await gather(db, choice)
+  const isFull = sumOf(cells, 'requests') === MAX_ROWS
   return {
-    isSampled: looked === MAX_ROWS && (await hasMore(db, { ...choice, accountId })),
+    period_start: isoTime(period.start),
+    period_end: isoTime(period.end),
+    sampled: isFull && (await hasMore(db, choice)),
     groups: [...Map.groupBy(cells, ({ key }) => key)]
-      .map(([key, ofGroup]) => groupOf(key, ofGroup))
+      .map(([key, ofGroup]) => ({ ...groupOf(key, ofGroup), ...(withHours && { hours: hoursOf(ofGroup) }) }))
       .toSorted((one, other) => other.requests - one.requests || (one.key < other.key ? -1 : 1)),
     series: [...Map.groupBy(cells, ({ hour }) => hour)]
       .toSorted(([one], [other]) => one - other)
-      .map(([hour, ofHour]) => ({
-        at: hour * HOUR_MS,
-        requests: sumOf(ofHour, 'requests'),
-        firstByteMs: percentilesOf(ofHour, 'firstBytes'),
-      })),
+      .map(([hour, ofHour]) => {
+        const firstByteMs = percentilesOf(ofHour, 'firstBytes')
+        return {
+          at: isoTime(hour * HOUR_MS),
+          first_byte_ms_p50: firstByteMs?.p50 ?? null,
+          first_byte_ms_p95: firstByteMs?.p95 ?? null,
+          requests: sumOf(ofHour, 'requests'),
+        }
+      }),
   }
 }
 
@@ -122,7 +83,7 @@ function gather(db: Kysely<Database>, { grouping, ...choice }: Choice): Promise<
   )
 }
 
-function isIn({ accountId, period }: Omit<Choice, 'grouping'>): RawBuilder<unknown> {
+function isIn({ accountId, period }: Pick<Choice, 'accountId' | 'period'>): RawBuilder<unknown> {
   const { above, below } = idsBornIn(period)
   return sql`account_id = ${accountId} and id > ${above} and id < ${below}
     and created_at >= ${period.start} and created_at < ${period.end}`
@@ -133,25 +94,28 @@ async function hasMore(db: Kysely<Database>, choice: Choice): Promise<boolean> {
   return (await readRows(db, query)).length > 0
 }
 
-/** @param cells One for each hour. */
-function groupOf(key: string, cells: readonly Cell[]): PerformanceGroup {
+function groupOf(key: string, cells: readonly Cell[]) {
   const failed = sumOf(cells, 'failed')
   const completed = sumOf(cells, 'completed')
   return {
     key,
     requests: sumOf(cells, 'requests'),
     failed,
-    successRate: completed + failed === 0 ? undefined : completed / (completed + failed),
-    firstByteMs: percentilesOf(cells, 'firstBytes'),
-    durationMs: percentilesOf(cells, 'durations'),
-    hours: cells
-      .map(({ hour, requests, failed }) => ({ at: hour * HOUR_MS, requests, failed }))
-      .toSorted((one, other) => one.at - other.at),
+    success_rate: completed + failed === 0 ? null : completed / (completed + failed),
+    first_byte_ms: percentilesOf(cells, 'firstBytes') ?? null,
+    duration_ms: percentilesOf(cells, 'durations') ?? null,
   }
 }
 
+/** @param cells Of one group, one for each hour. */
+function hoursOf(cells: readonly Cell[]) {
+  return cells
+    .toSorted((one, other) => one.hour - other.hour)
+    .map(({ hour, requests, failed }) => ({ at: isoTime(hour * HOUR_MS), requests, failed }))
+}
+
 /** The nearest rank: always a time that was measured. */
-function percentilesOf(cells: readonly Cell[], times: 'firstBytes' | 'durations'): Percentiles | undefined {
+function percentilesOf(cells: readonly Cell[], times: 'firstBytes' | 'durations') {
   const texts = cells.flatMap((cell) => cell[times] ?? [])
   if (texts.length === 0) return undefined
   const ranked = Float64Array.from(texts.join(',').split(','), Number).sort()
@@ -168,7 +132,7 @@ const MAX_PERIOD_MS = 7 * 86_400_000
 const PerformanceQuery = Type.Object({
   period_start: timeParameter('ISO 8601 UTC. Default: a day before `period_end`.'),
   period_end: timeParameter('ISO 8601 UTC, exclusive, at most 7 days after `period_start`. Default: now.'),
-  group_by: Type.Optional(oneOf(PERFORMANCE_GROUPINGS, { default: 'model', description: 'Dimension of `groups`.' })),
+  group_by: Type.Optional(oneOf(GROUPINGS, { default: 'model', description: 'Dimension of `groups`.' })),
   include: Type.Optional(oneOf(['hours'] as const, { description: '`hours` adds the hours of each group.' })),
 })
 
@@ -242,9 +206,8 @@ export function performanceRoutes({
     app.get('/usage/performance', { config: { scope: 'usage:read' }, schema }, async (request) => {
       const { accountId } = callerOf(request)
       const period = periodOf(request.query, now())
-      const grouping: PerformanceGrouping = request.query.group_by ?? 'model'
-      const performance = await readPerformance(db, accountId, { period, grouping })
-      return renderPerformance(performance, { period, withHours: request.query.include === 'hours' })
+      const { group_by: grouping = 'model', include } = request.query
+      return readPerformance(db, { accountId, period, grouping, withHours: include === 'hours' })
     })
   }
 }
@@ -256,39 +219,4 @@ function periodOf(query: Static<typeof PerformanceQuery>, now: number): Period {
   if (period.end - period.start <= MAX_PERIOD_MS) return period
   const param = query.period_start === undefined ? 'period_end' : 'period_start'
   throw new GatewayError('invalid_value', 'The period exceeds 7 days.', { param })
-}
-
-interface Rendering {
-  readonly period: Period
-  readonly withHours: boolean
-}
-
-function renderPerformance(performance: Performance, { period, withHours }: Rendering): Static<typeof PerformanceView> {
-  return {
-    period_start: isoTime(period.start),
-    period_end: isoTime(period.end),
-    sampled: performance.isSampled,
-    groups: performance.groups.map((group) => ({
-      ...renderGroup(group),
-      ...(withHours && { hours: group.hours.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })) }),
-    })),
-    series: performance.series.map(({ at, requests, firstByteMs }) => ({
-      at: isoTime(at),
-      first_byte_ms_p50: firstByteMs?.p50 ?? null,
-      first_byte_ms_p95: firstByteMs?.p95 ?? null,
-      requests,
-    })),
-  }
-}
-
-function renderGroup({ key, requests, failed, successRate, firstByteMs, durationMs }: PerformanceGroup) {
-  const orNull = (times: Percentiles | undefined) => (times === undefined ? null : { ...times })
-  return {
-    key,
-    requests,
-    failed,
-    success_rate: successRate ?? null,
-    first_byte_ms: orNull(firstByteMs),
-    duration_ms: orNull(durationMs),
-  }
 }

@@ -6,11 +6,11 @@ import type { AccountCredit } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
+import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import type { CsvField } from '../../lib/table.ts'
 import type { Names } from './names.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
 import type { AgentSum, Counts, Dimension, Interval, UsageSum } from './queries.ts'
-import { isoTime, nullable, oneOf, usd } from './wire-fields.ts'
 
 export interface Sum extends Counts {
   /** Of what: a model's ID, a key's id, a day as `2026-01-31`, an agent's id, or `all`. */

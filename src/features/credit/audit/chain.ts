@@ -84,7 +84,7 @@ export function replayRow(chain: ChainState, row: AuditedRow, facts: ReplayFacts
   if (row.key_id === null) return
   for (const id of [row.key_id, ...(chain.ancestors?.[row.key_id] ?? [])]) {
     if (kind === 'charge') addToKey(chain.keys[id], row, amount)
-    if (isUnspent(row, facts)) looseOfKey(chain.keys[id], row, amount)
+    if (isUnspent(row, facts)) loosenKey(chain.keys[id], row, amount)
   }
 }
 
@@ -128,19 +128,19 @@ function replaySpending(chain: ChainState, row: AuditedRow, facts: ReplayFacts):
 /** A budget that is new starts from what completions since the first of the month have cost: those of before are not in it. */
 function addToKey(key: KeySum | undefined, row: AuditedRow, amount: bigint): void {
   if (key === undefined) return
-  turn(key, row)
+  rollOver(key, row)
   key.spent += amount
   const began = row.row_model === null ? 0 : row.row_created_at
   if (row.adjusts !== null || began < monthStart(key.month)) key.loose += amount
 }
 
-function looseOfKey(key: KeySum | undefined, row: AuditedRow, amount: bigint): void {
+function loosenKey(key: KeySum | undefined, row: AuditedRow, amount: bigint): void {
   if (key === undefined) return
-  turn(key, row)
+  rollOver(key, row)
   key.loose += amount
 }
 
-function turn(key: KeySum, { created_at: at }: AuditedRow): void {
+function rollOver(key: KeySum, { created_at: at }: AuditedRow): void {
   const month = monthNumber(at)
   if (month <= key.month) return
   key.month = month

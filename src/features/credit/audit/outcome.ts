@@ -4,11 +4,11 @@ import { type Static, Type } from 'typebox'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { LedgerAuditData } from '../../../domain/webhook-event.ts'
+import { isoTime, nullable, oneOf } from '../../../http/wire-fields.ts'
 import type { RecordEvent } from '../../deps.ts'
 import { FINDING_KINDS, type Finding, type FindingKind } from './finding.ts'
 import { countFindings, listFindings, type StoredAudit } from './store.ts'
 
-const nullableText = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 const time = (description: string) => Type.String({ description: `ISO 8601 UTC. ${description}` })
 
 const FindingView = Type.Object({
@@ -20,10 +20,10 @@ const FindingView = Type.Object({
 })
 
 export const AuditView = Type.Object({
-  status: Type.Unsafe<'partial' | 'complete'>({ type: 'string', enum: ['partial', 'complete'] }),
-  cursor: nullableText('Send it as `cursor` to continue a partial audit.'),
+  status: oneOf(['partial', 'complete']),
+  cursor: nullable<string>('string', 'Send it as `cursor` to continue a partial audit.'),
   started_at: time('Time of the audited snapshot.'),
-  ended_at: nullableText('ISO 8601 UTC.'),
+  ended_at: nullable<string>('string', 'ISO 8601 UTC.'),
   accounts: Type.Integer({ description: 'Number of audited accounts.' }),
   rows: Type.Integer({ description: 'Number of ledger entries and completions read.' }),
   findings_count: Type.Integer(),
@@ -39,8 +39,8 @@ export async function renderAudit(db: Kysely<Database>, audit: StoredAudit): Pro
   return {
     status: endedAt === undefined ? 'partial' : 'complete',
     cursor: endedAt === undefined ? audit.id : null,
-    started_at: new Date(audit.startedAt).toISOString(),
-    ended_at: endedAt === undefined ? null : new Date(endedAt).toISOString(),
+    started_at: isoTime(audit.startedAt),
+    ended_at: endedAt === undefined ? null : isoTime(endedAt),
     accounts: progress.accounts,
     rows: progress.rows,
     findings_count: countFindings(progress),
@@ -63,8 +63,8 @@ export async function tellFindings(
   const findings = await listFindings(db, audit.id, TOLD_FINDINGS)
   const data: LedgerAuditData = {
     audit_id: audit.id,
-    started_at: new Date(audit.startedAt).toISOString(),
-    ended_at: new Date(audit.endedAt ?? audit.startedAt).toISOString(),
+    started_at: isoTime(audit.startedAt),
+    ended_at: isoTime(audit.endedAt ?? audit.startedAt),
     accounts: audit.progress.accounts,
     rows: audit.progress.rows,
     findings_count: countFindings(audit.progress),

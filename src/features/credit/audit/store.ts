@@ -96,8 +96,12 @@ export async function deleteOpenAudits(db: Kysely<Database>, { accountId, since 
     .where('ended_at', 'is', null)
     .limit(100)
     .execute()
-  if (open.length === 0) return
-  const ids = open.map(({ id }) => id)
+  await deleteAudits(db, open)
+}
+
+async function deleteAudits(db: Kysely<Database>, audits: readonly { readonly id: string }[]): Promise<void> {
+  if (audits.length === 0) return
+  const ids = audits.map(({ id }) => id)
   await db.deleteFrom('ledger_audit_finding').where('audit_id', 'in', ids).execute()
   await db.deleteFrom('ledger_audit').where('id', 'in', ids).execute()
 }
@@ -188,10 +192,7 @@ async function deleteOldAudits(db: Kysely<Database>, { accountId }: AuditScope):
     .offset(KEPT_AUDITS)
     .limit(100)
     .execute()
-  if (old.length === 0) return
-  const ids = old.map(({ id }) => id)
-  await db.deleteFrom('ledger_audit_finding').where('audit_id', 'in', ids).execute()
-  await db.deleteFrom('ledger_audit').where('id', 'in', ids).execute()
+  await deleteAudits(db, old)
 }
 
 export async function listFindings(db: Kysely<Database>, auditId: string, limit: number): Promise<readonly Finding[]> {

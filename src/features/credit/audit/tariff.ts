@@ -1,6 +1,6 @@
 /**
  * The auditor's own arithmetic: what usage costs under a stored tariff. Written from docs/prices.md alone and in another
- * way than `domain/price.ts`, which it checks: it lays every token of a prompt on a line and asks each segment for its
+ * way than `domain/price/price.ts`, which it checks: it lays every token of a prompt on a line and asks each segment for its
  * rate. It must import nothing that charges.
  */
 

@@ -141,11 +141,10 @@ function agrees(row: ComparedRow, keptFrom: number): boolean {
 }
 
 function reportHour(row: ComparedRow, report: Report): void {
-  const time = new Date(row.hour * HOUR_MS).toISOString().slice(0, 13)
   const text = (requests: number, tokens: number, cost: bigint) => `${requests} requests, ${tokens} tokens, ${cost}`
   report(
     'rollup_hour',
-    `${time} ${row.model} ${row.key_id}`,
+    `${hourName(row.hour)} ${row.model} ${row.key_id}`,
     text(row.requests, row.prompt_tokens + row.completion_tokens, row.cost_nano_usd),
     text(row.sum_requests, row.sum_prompt_tokens + row.sum_completion_tokens, row.sum_cost_nano_usd),
   )
@@ -210,13 +209,12 @@ export async function findUnmatched(
   report: Report,
 ): Promise<void> {
   const counts = new Map<string, number>()
-  const found: number[] = []
-  for (const hour of hours.toSorted((one, other) => one - other)) {
+  const sorted = hours.toSorted((one, other) => one - other)
+  for (const hour of sorted) {
     if (counts.size > MOST_IDS) report('charge_missing', hourName(hour), 'as many charges as completions', 'others')
     else for (const row of await chargedIn(db, id, hour)) counts.set(row.id, 0)
-    found.push(hour)
   }
-  const [first] = found
+  const [first] = sorted
   if (first === undefined || counts.size === 0) return
   await countCharges(db, { id, since: first * HOUR_MS }, counts)
   for (const [completionId, count] of counts) {
