@@ -10,9 +10,6 @@ const TRANSIENT_CODES: ReadonlySet<number> = new Set([
   13, // FULL
   14, // CANTOPEN
 ])
-/** Extended codes: PRIMARYKEY, UNIQUE, ROWID. */
-const UNIQUE_CODES: ReadonlySet<number> = new Set([1555, 2067, 2579])
-const UNIQUE_STATE = '23505'
 const RETRY_AFTER_MS = 1_000
 
 /** A permanent failure of a statement: a violated constraint, invalid SQL. */
@@ -28,13 +25,6 @@ export class DatabaseError extends Error {
     this.resultCode = resultCode
     this.sqlState = sqlState
   }
-}
-
-/** Whether a row with the same key or unique columns exists. */
-export function isUniqueViolation(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return false
-  if (error.sqlState !== undefined) return error.sqlState === UNIQUE_STATE
-  return error.resultCode !== undefined && UNIQUE_CODES.has(error.resultCode)
 }
 
 /** SQLite's extended result code of what `node:sqlite` threw; undefined for what is not SQLite's. */

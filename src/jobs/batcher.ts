@@ -10,14 +10,13 @@ interface Waiting<Item, Result> {
 export interface BatcherOptions<Item> {
   /** Items of one call at most. */
   readonly size: number
-  /** Where more are waiting than go into a call, lanes take turns. Undefined: first come, first served. */
+  /** Where more wait than go into a call, the items are taken round-robin by lane. Undefined: first come, first served. */
   readonly laneOf?: (item: Item) => string
 }
 
 /**
- * What is asked for while `work` is under way goes into its next call, in order. A call that fails is made again for each
- * item alone, so that one that is refused does not take the others with it; where the database is away, all of them are
- * told.
+ * Items that arrive while `work` is under way go into its next call, in order. A call that fails is repeated for each item
+ * alone, so that a rejected one does not take the others with it; where the database is not available, all are rejected.
  * @param work Its results are in the order of the items.
  */
 export function createBatcher<Item, Result>(
@@ -39,7 +38,7 @@ export function createBatcher<Item, Result>(
     isWorking = true
     await Promise.resolve() // those that begin together are carried out together
     while (waiting.length > 0) {
-      if (laneOf !== undefined && waiting.length > size) waiting = inTurns(waiting, ({ item }) => laneOf(item))
+      if (laneOf !== undefined && waiting.length > size) waiting = roundRobin(waiting, ({ item }) => laneOf(item))
       const group = waiting.slice(0, size)
       waiting = waiting.slice(size)
       await processGroup(group)
@@ -54,15 +53,15 @@ export function createBatcher<Item, Result>(
 }
 
 /** The first of each lane, then the second of each, and so on. */
-function inTurns<Item>(items: readonly Item[], laneOf: (item: Item) => string): Item[] {
+function roundRobin<Item>(items: readonly Item[], laneOf: (item: Item) => string): Item[] {
   const lengths = new Map<string, number>()
-  const placed = items.map((item) => {
+  const ranked = items.map((item) => {
     const lane = laneOf(item)
-    const place = lengths.get(lane) ?? 0
-    lengths.set(lane, place + 1)
-    return { item, place }
+    const rank = lengths.get(lane) ?? 0
+    lengths.set(lane, rank + 1)
+    return { item, rank }
   })
-  return placed.sort((one, other) => one.place - other.place).map(({ item }) => item)
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item)
 }
 
 /** Whether the same again may succeed. */

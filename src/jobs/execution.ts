@@ -1,8 +1,7 @@
 /** Executes one start of a job: runs its handler under a lease, renews the lease, and writes the outcome while the lease is held. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
-import { GatewayError } from '../domain/errors.ts'
-import { createBatcher } from './batcher.ts'
+import { createBatcher, mayPass } from './batcher.ts'
 import { GiveUp, JobInterrupted, type JobKind, TryAgainIn } from './job.ts'
 import { type ClaimedJob, type EndedStart, type Ending, finishAll, readDatabaseTime, renew } from './queue.ts'
 
@@ -112,8 +111,7 @@ async function write(input: StartInput, { outcome, signal, leaseIsOver }: Writin
       if (!(await finish({ id, attempt, ending }))) log.warn(fields, 'job was taken over by another process')
       return
     } catch (error) {
-      const mayPass = error instanceof GatewayError && error.retryable
-      if (mayPass && !signal.aborted && !leaseIsOver()) {
+      if (mayPass(error) && !signal.aborted && !leaseIsOver()) {
         await new Promise((resolve) => setTimeout(resolve, WRITE_AGAIN_MS))
         continue
       }

@@ -22,11 +22,11 @@ const SHORT_LIFE_MS = 2 * LEASE_MS
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000
 const RENEWALS_AN_HOUR = 3_600_000 / RENEW_EVERY_MS
 
-/** What a process says of itself with each renewal. */
+/** The vitals that a process writes with each renewal. */
 export interface InstanceReport {
-  /** CPU time of the last minute: 1 is one processor. */
+  /** CPU time of the last minute for each unit of time, of all threads: 1 is one processor. */
   readonly load: number
-  /** How late the event loop is. */
+  /** 99th percentile of event-loop delay since the report before. */
   readonly lagMs: number
   /** Completions under way. */
   readonly activeRequests: number
@@ -39,7 +39,7 @@ export interface InstanceLeaseInput {
   readonly role: string
   /** Where other processes and operators reach it; undefined: nowhere yet. */
   readonly address: string | undefined
-  /** Undefined: it says nothing of itself. */
+  /** Undefined: the row has no vitals. */
   readonly report?: (() => InstanceReport) | undefined
   /** Undefined: nothing of this process depends on its lease. */
   readonly guard?: LeaseGuard | undefined

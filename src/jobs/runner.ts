@@ -47,7 +47,15 @@ export interface JobRunner {
   stop(): Promise<void>
 }
 
-type RunnerContext = JobContext & Required<JobRunnerOptions>
+interface RunnerContext extends Required<JobRunnerOptions> {
+  /** What runs, by the ids of the jobs. */
+  readonly starts: Map<string, Start>
+  /** Of each kind, the lane that was served last. */
+  readonly lastLanes: Map<string, string>
+  readonly finish: Finish
+  readonly wake: () => void
+  readonly stopping: () => boolean
+}
 
 export function createJobRunner(options: JobRunnerOptions): JobRunner {
   let stopping = false
@@ -160,25 +168,8 @@ const SOONER = 20
 /** Starts of a job that may be lost to crashes and stops, beyond its `maxAttempts`. */
 const SPARE_STARTS = 5
 
-interface JobContext {
-  readonly db: Kysely<Database>
-  readonly kinds: Readonly<Record<string, JobKind>>
-  readonly owner: string
-  readonly log: JobLog
-  readonly clock: () => number
-  readonly pollMs: number
-  readonly leaseMs: number
-  /** What runs, by the ids of the jobs. */
-  readonly starts: Map<string, Start>
-  /** Of each kind, the lane that was served last. */
-  readonly lastLanes: Map<string, string>
-  readonly finish: Finish
-  readonly wake: () => void
-  readonly stopping: () => boolean
-}
-
 /** @returns Milliseconds until the next look. */
-async function takeDue(context: JobContext): Promise<number> {
+async function takeDue(context: RunnerContext): Promise<number> {
   const waitMs = await wakeDue(context)
   for (;;) {
     const room = roomOf(context)
@@ -190,7 +181,7 @@ async function takeDue(context: JobContext): Promise<number> {
 }
 
 /** @returns Milliseconds until something is due, at most `pollMs`. */
-async function wakeDue({ db, kinds, pollMs, stopping }: JobContext): Promise<number> {
+async function wakeDue({ db, kinds, pollMs, stopping }: RunnerContext): Promise<number> {
   let limit = GLANCE_SIZE
   for (let wakes = 0; wakes < MAX_WAKES && !stopping(); wakes++) {
     const sleeping = await findSleeping(db, { kinds: Object.keys(kinds), limit })
@@ -203,7 +194,7 @@ async function wakeDue({ db, kinds, pollMs, stopping }: JobContext): Promise<num
 }
 
 /** One look at each kind that has room, so that a long queue of one does not hide the others. */
-async function claimReadyKinds(context: JobContext, room: ReadonlyMap<string, number>) {
+async function claimReadyKinds(context: RunnerContext, room: ReadonlyMap<string, number>) {
   let seen = 0
   let claimed = 0
   for (const kind of await findReadyKinds(context.db, [...room.keys()])) {
@@ -214,7 +205,7 @@ async function claimReadyKinds(context: JobContext, room: ReadonlyMap<string, nu
   return { seen, claimed }
 }
 
-async function claimJobs(context: JobContext, kind: string, room: number) {
+async function claimJobs(context: RunnerContext, kind: string, room: number) {
   const { db, owner, leaseMs, lastLanes, starts } = context
   const laneConcurrency = context.kinds[kind]?.laneConcurrency
   const next = await findDueJobs(db, { kind, room, laneConcurrency, after: lastLanes.get(kind) ?? '' })
@@ -230,7 +221,7 @@ async function claimJobs(context: JobContext, kind: string, room: number) {
   return { seen: due.length, claimed: jobs.length }
 }
 
-function roomOf({ kinds, starts }: JobContext): ReadonlyMap<string, number> {
+function roomOf({ kinds, starts }: RunnerContext): ReadonlyMap<string, number> {
   const room = new Map(Object.entries(kinds).map(([kind, { concurrency }]) => [kind, concurrency]))
   for (const { job } of starts.values()) room.set(job.kind, (room.get(job.kind) ?? 0) - 1)
   for (const [kind, left] of room) if (left <= 0) room.delete(kind)
@@ -238,7 +229,7 @@ function roomOf({ kinds, starts }: JobContext): ReadonlyMap<string, number> {
 }
 
 /** Resolves when the handler has begun, or when the job turned out not to be for it. */
-async function launch(context: JobContext, job: ClaimedJob, claimedAt: number): Promise<void> {
+async function launch(context: RunnerContext, job: ClaimedJob, claimedAt: number): Promise<void> {
   const { kinds, starts, log, finish } = context
   const { id, attempt } = job
   const kind = kinds[job.kind]

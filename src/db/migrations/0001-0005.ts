@@ -59,16 +59,17 @@ const completion = `create table completion (
   primary key (account_id, id)
 ) strict, without rowid`
 
-const usageRollup = `create table usage_rollup (
+/** Sums over completions by a unit of time. */
+const usageSums = (table: string, unit: 'day' | 'hour') => `create table ${table} (
   account_id text not null check (account_id <> ''),
-  day integer not null check (day >= 0),
+  ${unit} integer not null check (${unit} >= 0),
   key_id text not null check (key_id <> ''),
   model text not null,
   requests integer not null check (requests > 0),
   prompt_tokens integer not null check (prompt_tokens >= 0),
   completion_tokens integer not null check (completion_tokens >= 0),
   cost_nano_usd integer not null check (cost_nano_usd >= 0),
-  primary key (account_id, day, key_id, model)
+  primary key (account_id, ${unit}, key_id, model)
 ) strict, without rowid`
 
 const priceVersion = `create table price_version (
@@ -104,23 +105,11 @@ export const firstSchema: readonly MigrationStatement[] = [
   changesNoted('api_key'),
   credential,
   completion,
-  usageRollup,
+  usageSums('usage_rollup', 'day'),
   priceVersion,
   signInLink,
   setting,
 ]
-
-const usageHour = `create table usage_hour (
-  account_id text not null check (account_id <> ''),
-  hour integer not null check (hour >= 0),
-  key_id text not null check (key_id <> ''),
-  model text not null,
-  requests integer not null check (requests > 0),
-  prompt_tokens integer not null check (prompt_tokens >= 0),
-  completion_tokens integer not null check (completion_tokens >= 0),
-  cost_nano_usd integer not null check (cost_nano_usd >= 0),
-  primary key (account_id, hour, key_id, model)
-) strict, without rowid`
 
 const sumsOfWhatIsThere = `insert into usage_hour
   (account_id, hour, key_id, model, requests, prompt_tokens, completion_tokens, cost_nano_usd)
@@ -133,7 +122,7 @@ group by account_id, created_at / 3600000, key_id, model`
 const notCompleted = `create index completion_not_completed on completion (account_id, status, id)
 where status <> 'completed'`
 
-export const usageReports: readonly string[] = [usageHour, sumsOfWhatIsThere, notCompleted]
+export const usageReports: readonly string[] = [usageSums('usage_hour', 'hour'), sumsOfWhatIsThere, notCompleted]
 
 const credit = `create table credit (
   account_id text primary key references account (id),
@@ -178,14 +167,17 @@ const hold = `create table hold (
   primary key (account_id, id)
 ) strict, without rowid`
 
-const BOOKS = ['credit', 'revenue', 'grants', 'payments', 'refunds']
+interface LedgerLists {
+  readonly kinds: readonly string[]
+  readonly books: readonly string[]
+}
 
-const ledger = `create table ledger (
+export const ledgerTable = (table: string, { kinds, books }: LedgerLists) => `create table ${table} (
   account_id text not null check (account_id <> ''),
   number integer not null check (number > 0),
-  kind text not null check (${oneOf('kind', ['grant', 'purchase', 'charge', 'refund', 'expiry'])}),
-  debit text not null check (${oneOf('debit', BOOKS)}),
-  credit text not null check ((${oneOf('credit', BOOKS)}) and credit <> debit),
+  kind text not null check (${oneOf('kind', kinds)}),
+  debit text not null check (${oneOf('debit', books)}),
+  credit text not null check ((${oneOf('credit', books)}) and credit <> debit),
   amount_nano_usd integer not null check (amount_nano_usd > 0),
   balance_nano_usd integer not null,
   completion_id text,
@@ -197,6 +189,11 @@ const ledger = `create table ledger (
   primary key (account_id, number),
   check (kind <> 'charge' or completion_id is not null)
 ) strict, without rowid`
+
+const ledger = ledgerTable('ledger', {
+  kinds: ['grant', 'purchase', 'charge', 'refund', 'expiry'],
+  books: ['credit', 'revenue', 'grants', 'payments', 'refunds'],
+})
 
 const idempotency = `create table idempotency (
   account_id text not null check (account_id <> ''),

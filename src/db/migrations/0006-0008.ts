@@ -208,7 +208,7 @@ const event = `create table event (
   primary key (account_id, id)
 ) strict, without rowid`
 
-/** One event for one endpoint. \`round\` grows when it is sent anew by hand; \`attempts\` counts through all rounds. */
+/** One event for one endpoint. `round` grows when it is sent again by hand; `attempts` counts through all rounds. */
 const delivery = `create table delivery (
   account_id text not null check (account_id <> ''),
   webhook_id text not null check (webhook_id <> ''),
@@ -238,8 +238,8 @@ const deliveryAttempt = `create table delivery_attempt (
 ) strict, without rowid`
 
 /**
- * Alerts become events one by one, in the background: \`told\` parts those that have. What was noted before there were
- * events is nobody's news any more.
+ * Alerts become events one by one, in the background: `told` marks those that have. What was noted before there were
+ * events is not announced any more.
  */
 const usageAlert = `create table usage_alert_new (
   account_id text not null check (account_id <> ''),

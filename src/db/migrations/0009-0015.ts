@@ -1,4 +1,5 @@
 import { AGENT_EVENT_TYPES, AGENT_STATUSES } from '../../domain/agent.ts'
+import { ledgerTable } from './0001-0005.ts'
 import { appendOnly, type MigrationStatement, oneOf } from './statement.ts'
 
 const agent = `create table agent (
@@ -101,30 +102,12 @@ export const agents: readonly MigrationStatement[] = [
 const KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry']
 const BOOKS = ['credit', 'revenue', 'grants', 'payments', 'refunds', 'debits']
 
-/** SQLite cannot change a condition of a column: the table is written anew, with one kind and one book more. */
-const ledgerWithDebits = `create table ledger_new (
-  account_id text not null check (account_id <> ''),
-  number integer not null check (number > 0),
-  kind text not null check (${oneOf('kind', KINDS)}),
-  debit text not null check (${oneOf('debit', BOOKS)}),
-  credit text not null check ((${oneOf('credit', BOOKS)}) and credit <> debit),
-  amount_nano_usd integer not null check (amount_nano_usd > 0),
-  balance_nano_usd integer not null,
-  completion_id text,
-  key_id text,
-  price_version text,
-  adjusts integer check (adjusts < number),
-  note text,
-  created_at integer not null check (created_at >= 0),
-  primary key (account_id, number),
-  check (kind <> 'charge' or completion_id is not null)
-) strict, without rowid`
-
 const COLUMNS = `account_id, number, kind, debit, credit, amount_nano_usd, balance_nano_usd, completion_id, key_id,
   price_version, adjusts, note, created_at`
 
+/** SQLite cannot change a condition of a column: the table is written again, with one kind and one book more. */
 const onSqlite = [
-  ledgerWithDebits,
+  ledgerTable('ledger_new', { kinds: KINDS, books: BOOKS }),
   `insert into ledger_new (${COLUMNS}) select ${COLUMNS} from ledger`,
   'drop table ledger',
   'alter table ledger_new rename to ledger',

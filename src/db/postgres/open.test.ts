@@ -11,7 +11,7 @@ import type { AccountId } from '../../domain/ids.ts'
 import { nextChangedAt } from '../changed-at.ts'
 import type { OpenedDatabase } from '../database.ts'
 import { acquireAdvisoryLock } from '../dialect.ts'
-import { DatabaseError, isUniqueViolation } from '../failure.ts'
+import { DatabaseError } from '../failure.ts'
 import { ensureSchema, migrate } from '../migrate.ts'
 import { openDatabase } from '../open.ts'
 
@@ -58,6 +58,8 @@ function readStat(pid: string): string {
     return '' // it has ended
   }
 }
+
+const isUniqueViolation = (error: unknown) => error instanceof DatabaseError && error.sqlState === '23505'
 
 test('values come back as they do from SQLite', async (t) => {
   const { db } = await opened(t)

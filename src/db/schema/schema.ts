@@ -12,35 +12,13 @@ import type { FinishReason } from '../../domain/chat.ts'
 import type { CompletionStatus, UsageSource } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import type { AgentEventTable, AgentMessageTable, AgentTable, RunArtifactTable, RunTable } from './agents.ts'
-import type {
-  AuditTable,
-  DeviceCodeTable,
-  DeviceTable,
-  DeviceTokenTable,
-  GuessTable,
-  IdentityTable,
-  InvitationTable,
-  MemberTable,
-  PersonTable,
-  SessionTable,
-} from './identity.ts'
-import type {
-  CreditTable,
-  HoldTable,
-  KeySpendingTable,
-  LedgerAuditFindingTable,
-  LedgerAuditTable,
-  LedgerEntryKeyTable,
-  LedgerSealTable,
-  LedgerTable,
-  PlanAllowanceTable,
-} from './money.ts'
-import type { DeliveryAttemptTable, DeliveryTable, EventTable, UsageAlertTable, WebhookTable } from './webhooks.ts'
+import type * as agents from './agents.ts'
+import type * as identity from './identity.ts'
+import type * as money from './money.ts'
+import type * as webhooks from './webhooks.ts'
 
 export type * from './agents.ts'
 export type * from './identity.ts'
-export type * from './money.ts'
 export type * from './money.ts'
 export type * from './webhooks.ts'
 
@@ -54,39 +32,39 @@ export interface Database {
   readonly price_version: PriceVersionTable
   readonly sign_in_link: SignInLinkTable
   readonly setting: SettingTable
-  readonly credit: CreditTable
-  readonly key_spending: KeySpendingTable
-  readonly hold: HoldTable
-  readonly ledger: LedgerTable
-  readonly ledger_entry_key: LedgerEntryKeyTable
-  readonly ledger_audit: LedgerAuditTable
-  readonly ledger_audit_finding: LedgerAuditFindingTable
-  readonly ledger_seal: LedgerSealTable
-  readonly plan_allowance: PlanAllowanceTable
+  readonly credit: money.CreditTable
+  readonly key_spending: money.KeySpendingTable
+  readonly hold: money.HoldTable
+  readonly ledger: money.LedgerTable
+  readonly ledger_entry_key: money.LedgerEntryKeyTable
+  readonly ledger_audit: money.LedgerAuditTable
+  readonly ledger_audit_finding: money.LedgerAuditFindingTable
+  readonly ledger_seal: money.LedgerSealTable
+  readonly plan_allowance: money.PlanAllowanceTable
   readonly idempotency: IdempotencyTable
   readonly invoice: InvoiceTable
-  readonly usage_alert: UsageAlertTable
+  readonly usage_alert: webhooks.UsageAlertTable
   readonly instance: InstanceTable
   readonly job: JobTable
-  readonly person: PersonTable
-  readonly identity: IdentityTable
-  readonly member: MemberTable
-  readonly invitation: InvitationTable
-  readonly session: SessionTable
-  readonly device_code: DeviceCodeTable
-  readonly device: DeviceTable
-  readonly device_token: DeviceTokenTable
-  readonly guess: GuessTable
-  readonly audit: AuditTable
-  readonly webhook: WebhookTable
-  readonly event: EventTable
-  readonly delivery: DeliveryTable
-  readonly delivery_attempt: DeliveryAttemptTable
-  readonly agent: AgentTable
-  readonly run: RunTable
-  readonly agent_message: AgentMessageTable
-  readonly agent_event: AgentEventTable
-  readonly run_artifact: RunArtifactTable
+  readonly person: identity.PersonTable
+  readonly identity: identity.IdentityTable
+  readonly member: identity.MemberTable
+  readonly invitation: identity.InvitationTable
+  readonly session: identity.SessionTable
+  readonly device_code: identity.DeviceCodeTable
+  readonly device: identity.DeviceTable
+  readonly device_token: identity.DeviceTokenTable
+  readonly guess: identity.GuessTable
+  readonly audit: identity.AuditTable
+  readonly webhook: webhooks.WebhookTable
+  readonly event: webhooks.EventTable
+  readonly delivery: webhooks.DeliveryTable
+  readonly delivery_attempt: webhooks.DeliveryAttemptTable
+  readonly agent: agents.AgentTable
+  readonly run: agents.RunTable
+  readonly agent_message: agents.AgentMessageTable
+  readonly agent_event: agents.AgentEventTable
+  readonly run_artifact: agents.RunArtifactTable
   readonly schema_migration: { name: string; applied_at: number }
 }
 

@@ -9,40 +9,24 @@ export interface StatementGroup {
   readonly rows: readonly (readonly SqlValue[])[]
 }
 
-export interface QueryMessage {
-  readonly id: number
-  readonly kind: 'query'
-  readonly sql: string
-  readonly parameters: readonly SqlValue[]
-  /** Rejected when SQLite has rolled the transaction back itself, as it does when the disk is full. */
-  readonly transaction: boolean
-}
-export interface BatchMessage {
-  readonly id: number
-  readonly kind: 'batch'
-  readonly groups: readonly StatementGroup[]
-}
-export interface ControlMessage {
-  readonly id: number
+export type DatabaseMessage = { readonly id: number } & DatabaseRequest
+export type DatabaseRequest =
+  | {
+      readonly kind: 'query'
+      readonly sql: string
+      readonly parameters: readonly SqlValue[]
+      /** Rejected when SQLite has rolled the transaction back itself, as it does when the disk is full. */
+      readonly transaction: boolean
+    }
+  | { readonly kind: 'batch'; readonly groups: readonly StatementGroup[] }
   /**
    * `open` comes first, once: the threads start side by side, but the reader's connection needs the writer's file.
    * `begin` takes the write lock at once; `rollback` is harmless without a transaction.
    */
-  readonly kind: 'open' | 'begin' | 'commit' | 'rollback' | 'ping' | 'close'
-}
-export interface WatchMessage {
-  readonly id: number
-  readonly kind: 'watch'
+  | { readonly kind: 'open' | 'begin' | 'commit' | 'rollback' | 'ping' | 'close' }
   /** Poll interval of `PRAGMA data_version`; undefined: stop polling. */
-  readonly intervalMs: number | undefined
-}
-export interface ProgramMessage {
-  readonly id: number
-  readonly kind: 'program'
-  readonly name: string
-  readonly payload: unknown
-}
-export type DatabaseMessage = QueryMessage | BatchMessage | ControlMessage | WatchMessage | ProgramMessage
+  | { readonly kind: 'watch'; readonly intervalMs: number | undefined }
+  | { readonly kind: 'program'; readonly name: string; readonly payload: unknown }
 
 export interface QueryRows {
   readonly rows: readonly Record<string, SqlValue>[]

@@ -2,13 +2,10 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { databaseFailure, databaseUnavailable } from '../failure.ts'
-import type { DatabaseMessage, DatabaseReply, QueryRows, ThreadOptions } from './message.ts'
+import type { DatabaseReply, DatabaseRequest, QueryRows, ThreadOptions } from './message.ts'
 
 /** Unanswered messages of a thread. Beyond it new ones fail at once with `database_unavailable`. */
 export const MAX_WAITING_MESSAGES = 20_000
-
-type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never
-export type ThreadRequest = WithoutId<DatabaseMessage>
 
 export interface ThreadEvents {
   /** Another connection changed the file. Called only after a `watch` message. */
@@ -19,7 +16,7 @@ export interface ThreadEvents {
 
 export interface DatabaseThread {
   /** Answers come in the order of the requests. */
-  send(request: ThreadRequest): Promise<QueryRows | undefined>
+  send(request: DatabaseRequest): Promise<QueryRows | undefined>
   /** Runs a program and resolves with its result. */
   run(name: string, payload: unknown): Promise<unknown>
   /** Closes the connection after everything sent before; resolves when the thread has ended. */
@@ -40,7 +37,7 @@ export function startThread(options: ThreadOptions, events: ThreadEvents): Datab
   const waiting = new Map<number, Waiting>()
   let lastId = 0
   let ended: Error | undefined
-  const post = (request: ThreadRequest): Promise<unknown> => {
+  const post = (request: DatabaseRequest): Promise<unknown> => {
     if (ended !== undefined) return Promise.reject(databaseUnavailable(ended))
     if (waiting.size >= MAX_WAITING_MESSAGES)
       return Promise.reject(databaseUnavailable(new Error('The queue for the database is full.')))
@@ -51,7 +48,7 @@ export function startThread(options: ThreadOptions, events: ThreadEvents): Datab
     })
   }
   // The thread answers nothing else but to a program.
-  const send = (request: ThreadRequest) => post(request) as Promise<QueryRows | undefined>
+  const send = (request: DatabaseRequest) => post(request) as Promise<QueryRows | undefined>
   let death: Error | undefined
   worker.on('error', (error: unknown) => {
     death = error instanceof Error ? error : new Error(String(error))
@@ -92,13 +89,13 @@ function rejectAll(waiting: Map<number, Waiting>, error: Error): void {
 /** The queue of the writer thread: first come, first served; a transaction holds the thread until it ends. */
 export interface Writer {
   /** Outside transactions: queued until no transaction holds the thread. */
-  send(request: ThreadRequest): Promise<QueryRows | undefined>
+  send(request: DatabaseRequest): Promise<QueryRows | undefined>
   /** A program is a transaction of its own, queued like a single statement. */
   run(name: string, payload: unknown): Promise<unknown>
   /** Resolves when the caller holds the thread exclusively; it must `release` it. */
   hold(): Promise<void>
   /** For the holder of the thread. */
-  sendHeld(request: ThreadRequest): Promise<QueryRows | undefined>
+  sendHeld(request: DatabaseRequest): Promise<QueryRows | undefined>
   release(): void
 }
 

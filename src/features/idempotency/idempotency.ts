@@ -1,7 +1,6 @@
 /**
  * Requests with an `Idempotency-Key`: the first with a key runs, its repeats get the same answer and cost nothing. It
- * serves whatever has an account, an endpoint, a key and a subject, which is the id of what the request makes; only
- * `subject.ts` knows what that is.
+ * serves whatever has an account, an endpoint, a key and a subject, which is the id of what the request makes.
  *
  * A request has its key by a row with a lease. The answer is written together with the charge, in the ledger's
  * transaction, so that there is never one without the other. Everything else about the row is written here.

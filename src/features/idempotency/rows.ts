@@ -5,10 +5,10 @@
 
 import { type Kysely, sql } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
-import { isDatabaseUnavailable } from '../../db/failure.ts'
 import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
 import type { SavedAnswer } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
+import { createBatcher } from '../../jobs/batcher.ts'
 import { databaseNow } from '../../jobs/sql.ts'
 
 /** From the end of a request; afterwards its key may be used for anything. */
@@ -114,17 +114,8 @@ export async function findKey(
 ): Promise<KeyRow | undefined> {
   return await db
     .selectFrom('idempotency')
-    .select([
-      'fingerprint',
-      'state',
-      'subject_id',
-      'instance_id',
-      'lease_until',
-      'status',
-      'headers',
-      'body',
-      'ended_at',
-    ])
+    .select(['fingerprint', 'state', 'subject_id', 'instance_id', 'lease_until'])
+    .select(['status', 'headers', 'body', 'ended_at'])
     .select(databaseNow().as('looked_at'))
     .where('account_id', '=', accountId)
     .where('endpoint', '=', endpoint)
@@ -148,11 +139,7 @@ export async function findKeyOfSubject(
   return row === undefined ? undefined : { accountId, ...row }
 }
 
-/*
- * Group commit: what comes while a transaction is under way goes into the next one, in order, so that many requests
- * share the wait for the disk.
- */
-
+/** Statements of one transaction. */
 const MAX_BATCH = 200
 
 /**
@@ -161,40 +148,10 @@ const MAX_BATCH = 200
  */
 export type StatementQueue = (statement: BatchStatement) => Promise<void>
 
-interface Waiting {
-  readonly statement: BatchStatement
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
-}
-
+/** Group commit: statements that arrive while a transaction is under way share the next one, and its wait for the disk. */
 export function createStatementQueue(batch: (statements: readonly BatchStatement[]) => Promise<void>): StatementQueue {
-  let waiting: Waiting[] = []
-  let working = false
-  const work = async () => {
-    working = true
-    while (waiting.length > 0) {
-      const taken = waiting.slice(0, MAX_BATCH)
-      waiting = waiting.slice(taken.length)
-      await commit(batch, taken)
-    }
-    working = false
-  }
-  return (statement) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ statement, resolve, reject })
-      if (!working) void work()
-    })
-}
-
-async function commit(
-  batch: (statements: readonly BatchStatement[]) => Promise<void>,
-  taken: readonly Waiting[],
-): Promise<void> {
-  try {
-    await batch(taken.map(({ statement }) => statement))
-    for (const { resolve } of taken) resolve()
-  } catch (error) {
-    if (taken.length === 1 || isDatabaseUnavailable(error)) for (const { reject } of taken) reject(error)
-    else for (const one of taken) await commit(batch, [one]) // one that is refused does not take the others with it
-  }
+  return createBatcher({ size: MAX_BATCH }, async (statements: readonly BatchStatement[]) => {
+    await batch(statements)
+    return statements.map(() => undefined)
+  })
 }

@@ -1,7 +1,7 @@
 /**
  * Whether limits are counted at Redis at the moment. Redis counts as down when an answer takes longer than the longest
  * wait, or after consecutive failures; one slow answer or one lost connection is neither. A probe that succeeds is enough
- * to come back. An idle process idleProbe as well, so that all processes find an outage at about the same time.
+ * to come back. An idle process probes as well, so that all processes find an outage at about the same time.
  */
 import { connectRedis, type RedisConnection, reasonOf } from './redis-connection.ts'
 

@@ -2,7 +2,8 @@
  * Rate limits before the body is read: requests a minute of the account and key, and requests that were rejected for their
  * content. It never refuses what the limiter would admit: that counts again when the size of the request is known, and
  * alone decides across processes.
- */ import { GatewayError } from '../../domain/errors.ts'
+ */
+import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { RequestEntry, RequestGate } from '../../domain/limits.ts'

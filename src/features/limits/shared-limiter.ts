@@ -1,7 +1,7 @@
 /**
  * Rate limits that several processes hold together, counted at Redis or Valkey in one call an admission. A request waits
- * for its answer, and is request again where the answer was lost; only while Redis counts as down does each process hold its
- * share of the limits by itself. Money never depends on it.
+ * for the reply, and the call is repeated where the reply was lost; only while Redis counts as down does each process enforce
+ * its share of the limits alone. Money never depends on it.
  */
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { LimitState } from '../../domain/limits.ts'
@@ -52,7 +52,7 @@ export interface SharedLimiterState {
 }
 
 export interface SharedLimiter {
-  /** As a limiter of one process does; a promise where Redis is request. It may also throw at once. */
+  /** As a limiter of one process does; a promise where Redis counts. It may also throw at once. */
   admit(caller: Caller, maxTokens: () => number): Admission | Promise<Admission>
   /** Resolves when Redis counts, or after 2 s without it. Never rejects. */
   started(): Promise<void>
@@ -63,7 +63,7 @@ export interface SharedLimiter {
   close(): Promise<void>
 }
 
-/** Before a request is request again whose answer was lost. */
+/** Delay before a call is repeated whose reply was lost. */
 const RETRY_MS = 50
 
 interface State {

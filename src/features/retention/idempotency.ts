@@ -38,22 +38,11 @@ const IS_STREAM = sql<boolean>`headers like '%"content-type":"text/event-stream%
 async function emptyStreams(db: Kysely<Database>, before: number): Promise<number> {
   const limit = await rowsToEnd(db, before, IS_STREAM)
   if (limit === 0) return 0
+  const oldest = oldestEnded(db, before).limit(limit)
   const result = await db
     .updateTable('idempotency')
     .set({ body: null })
-    .where(({ eb, refTuple, selectFrom }) =>
-      eb(
-        refTuple(...KEY),
-        'in',
-        selectFrom('idempotency')
-          .select(KEY)
-          .where('ended_at', '<', before)
-          .where(IS_STREAM)
-          .orderBy('ended_at')
-          .limit(limit)
-          .$asTuple(...KEY),
-      ),
-    )
+    .where(({ eb, refTuple }) => eb(refTuple(...KEY), 'in', oldest.where(IS_STREAM).$asTuple(...KEY)))
     .where('ended_at', '<', before)
     .executeTakeFirst()
   return Number(result.numUpdatedRows)
@@ -62,23 +51,17 @@ async function emptyStreams(db: Kysely<Database>, before: number): Promise<numbe
 async function deleteAnswered(db: Kysely<Database>, before: number): Promise<number> {
   const limit = await rowsToEnd(db, before, sql<boolean>`1 = 1`)
   if (limit === 0) return 0
+  const oldest = oldestEnded(db, before).limit(limit)
   const result = await db
     .deleteFrom('idempotency')
-    .where(({ eb, refTuple, selectFrom }) =>
-      eb(
-        refTuple(...KEY),
-        'in',
-        selectFrom('idempotency')
-          .select(KEY)
-          .where('ended_at', '<', before)
-          .orderBy('ended_at')
-          .limit(limit)
-          .$asTuple(...KEY),
-      ),
-    )
+    .where(({ eb, refTuple }) => eb(refTuple(...KEY), 'in', oldest.$asTuple(...KEY)))
     .where('ended_at', '<', before)
     .executeTakeFirst()
   return Number(result.numDeletedRows)
+}
+
+function oldestEnded(db: Kysely<Database>, before: number) {
+  return db.selectFrom('idempotency').select(KEY).where('ended_at', '<', before).orderBy('ended_at')
 }
 
 /** So many of the oldest that their answers are not too large for one transaction. */
