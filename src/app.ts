@@ -34,18 +34,20 @@ import { completionStreamRoute } from './features/usage/completion-stream.ts'
 import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
 import { createLargeBodies } from './gateway/large-bodies.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
-import { ENDPOINT } from './gateway/resumable/idempotency.ts'
 import { probeProvider } from './gateway/upstream/probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/usage/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
 import { createEventStreams, type EventStreams } from './http/event-stream.ts'
+import { messagesRoute } from './http/messages-route.ts'
 import { docsRoute, documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
 import { bodyCaps, createBodyBudget } from './http/request-body.ts'
 import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
+import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
+import { chatCompletionsApi } from './protocols/openai-chat/client/index.ts'
 import { type Log, logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics, type MetricsInput } from './telemetry/metrics.ts'
 import { createPressure } from './telemetry/pressure.ts'
@@ -137,7 +139,7 @@ async function openServer(
     trustProxy,
     corsOrigins,
     onError: (error, requestId) => logError(log, error, requestId),
-    bodies: { budget, parseLarge: parse, chatEndpoint: ENDPOINT },
+    bodies: { budget, parseLarge: parse, chatEndpoint: chatCompletionsApi.endpoint },
   })
   server.addHook('onClose', close)
   return server
@@ -253,7 +255,19 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   const { runtime, identity, gateway, limits } = parts
   requireCaller(app, identity.authentication.authenticate, limits.gate)
   const { body_limit_bytes: bodyLimitBytes } = config.server
-  chatRoute(app, { bodyLimitBytes, clock: runtime.clock, complete: gateway.complete })
+  const { clock } = runtime
+  chatRoute(app, {
+    bodyLimitBytes,
+    clock,
+    complete: (incoming, client) => gateway.complete({ ...incoming, api: chatCompletionsApi }, client),
+  })
+  messagesRoute(app, {
+    bodyLimitBytes,
+    clock,
+    complete: (incoming, client) => gateway.complete({ ...incoming, api: messagesApi }, client),
+    api: messagesApi,
+    countTokens: (caller, body) => gateway.countTokens({ api: messagesApi, caller, body }),
+  })
   await app.register(
     modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),
   )

@@ -18,6 +18,7 @@ import { inRole } from '../features/oauth/scopes.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import type { ClientConnection } from '../gateway/ports.ts'
 import { isRecord, parseJson } from '../lib/json.ts'
+import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import type { AskModel, ModelAnswer, ModelRequest, ToolCallMessage } from '../runner/ports.ts'
 
 interface AskModelInput {
@@ -41,6 +42,7 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
       }
       signal.throwIfAborted()
       const asked = {
+        api: chatCompletionsApi,
         caller,
         body: bodyOf(model, request),
         requestId: ids.request(),

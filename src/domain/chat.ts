@@ -142,6 +142,8 @@ export interface ChatRequest {
   readonly modalities?: readonly string[]
   /** The request has `functions`, the older form of `tools`: the answer has `function_call`. */
   readonly legacyFunctions?: boolean
+  /** The request came by another API: a host receives only those fields of `extra` that it is known to have. */
+  readonly isTranslated?: boolean
   /** All other top-level fields. Forwarded to OpenAI-compatible providers only. */
   readonly extra: Readonly<Record<string, unknown>>
 }
@@ -191,6 +193,10 @@ interface ReasoningEvent {
   readonly type: 'reasoning'
   readonly index: number
   readonly text: string
+  /** Of all reasoning text since the last signature, where the provider signs it. Comes alone, with empty text. */
+  readonly signature?: string
+  /** Encrypted reasoning, whole. Comes alone, with empty text. */
+  readonly redacted?: string
 }
 interface RefusalEvent {
   readonly type: 'refusal'

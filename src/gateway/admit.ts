@@ -10,7 +10,7 @@ import type { BodyFindings } from '../domain/json-body.ts'
 import { type Model, notPriced } from '../domain/model.ts'
 import type { Price } from '../domain/price/price.ts'
 import { reach } from '../lib/crash-point.ts'
-import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
+import type { ClientApi } from '../protocols/client-api.ts'
 import { isCancelled } from './cancellation.ts'
 import type { AdmittedRequest, Completion } from './completion.ts'
 import type { Admission, GatewayPorts } from './ports.ts'
@@ -19,6 +19,8 @@ import { routeRequest } from './routing/candidates.ts'
 import { callsAtWorst, isCountable, recount, seemsTooLong, worstCase } from './worst-case.ts'
 
 export interface Incoming {
+  /** The API that the client uses. */
+  readonly api: ClientApi
   readonly caller: Caller
   /** The parsed JSON body. */
   readonly body: unknown
@@ -34,12 +36,26 @@ export interface Incoming {
   readonly lastEventId?: number | undefined
 }
 
-/** @throws GatewayError. The result counts within the rate limits until its `limits` are released. */
-export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
-  const { caller, body, findings, clientRequestId, requestId, receivedAt } = incoming
-  const request = parseChatRequest(body)
+interface ParsedRequest {
+  readonly request: ChatRequest
+  readonly model: PricedModel
+}
+
+/** The request, for a model that can answer it. @throws GatewayError */
+export function parse(
+  ports: GatewayPorts,
+  { api, body, caller }: Pick<Incoming, 'api' | 'body' | 'caller'>,
+): ParsedRequest {
+  const request = api.parse(body)
   const model = findModel(ports, caller, request)
   checkCapabilities(request, model)
+  return { request, model }
+}
+
+/** @throws GatewayError. The result counts within the rate limits until its `limits` are released. */
+export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
+  const { api, caller, body, findings, clientRequestId, requestId, receivedAt } = incoming
+  const { request, model } = parse(ports, { api, caller, body })
   const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
   const { candidates } = route
   checkSentBytes(callsAtWorst(request, candidates), findings)
@@ -48,6 +64,7 @@ export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest 
   const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt })
   const withLimits = (limits: Admission): AdmittedRequest => ({
     id: ports.ids.completion(),
+    api,
     caller,
     request,
     model,

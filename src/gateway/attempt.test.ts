@@ -23,6 +23,7 @@ import { completion as answer, bodyOf, chunk, frame, textChunks } from '../../te
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
+import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { beginAnswer } from './attempt.ts'
@@ -67,6 +68,7 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
   const model = modelOf({ ...input.model, deployments })
   const completion = createCompletion({
     id: ports.ids.completion(),
+    api: chatCompletionsApi,
     caller,
     request,
     model,

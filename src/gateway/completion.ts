@@ -10,6 +10,7 @@ import type { Caller } from '../domain/identity/caller.ts'
 import type { CompletionId } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price/price.ts'
+import type { ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
 import type { Admission } from './ports.ts'
 import type { KeptStream } from './resumable/stream.ts'
@@ -25,6 +26,7 @@ import type { WorstCase } from './worst-case.ts'
 /** A request within its rate limits: a snapshot. */
 export interface AdmittedRequest {
   readonly id: CompletionId
+  readonly api: ClientApi
   readonly caller: Caller
   readonly request: ChatRequest
   readonly model: Model

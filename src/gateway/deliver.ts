@@ -5,8 +5,7 @@ import { limitHeaders } from '../domain/limits.ts'
 import { deprecationHeaders } from '../domain/model.ts'
 import { usdNumber, usdText } from '../domain/money.ts'
 import { reach } from '../lib/crash-point.ts'
-import { type Answer, createAnswer } from '../protocols/openai-chat/client/answer.ts'
-import { createStreamRenderer, type StreamRenderer } from '../protocols/openai-chat/client/stream.ts'
+import type { AnswerStream, WholeAnswer } from '../protocols/client-api.ts'
 import type { AdmittedRequest, Answering, AttemptState, Completion } from './completion.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { commitAnswer, commitStream, lastWords, wholeAnswer } from './resumable/idempotency.ts'
@@ -48,8 +47,8 @@ export async function deliverWhole(
   reach('after_last_byte')
 }
 
-async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<Answer> {
-  const answer = createAnswer(admitted.request)
+async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<WholeAnswer> {
+  const answer = admitted.api.createAnswer(admitted.request)
   const events: ChatEvent[] = []
   for (let position = 0; position < calls.length; position++) {
     const call = calls[position]
@@ -69,18 +68,14 @@ async function gather({ admitted, attempt }: Completion, { calls, spread }: Answ
 
 export interface StreamDelivery extends Surroundings {
   readonly completion: Completion
-  readonly renderer: StreamRenderer
+  readonly renderer: AnswerStream
 }
 
 export function createDelivery(completion: Completion, ports: GatewayPorts, client: ClientConnection): StreamDelivery {
-  const { id, createdAt, request } = completion.admitted
-  const renderer = createStreamRenderer({
-    id,
-    created: Math.floor(createdAt / 1000),
-    model: request.model,
-    includeUsage: request.includeUsage,
-    legacyFunctions: request.legacyFunctions,
-  })
+  const { api, id, createdAt, request } = completion.admitted
+  const { promptTokens } = completion.reservation
+  const created = Math.floor(createdAt / 1000)
+  const renderer = api.createStream({ id, created, model: request.model, request, promptTokens })
   return { completion, ports, client, renderer }
 }
 

@@ -16,7 +16,7 @@ import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
-import { admit, holdCredit, type Incoming } from './admit.ts'
+import { admit, holdCredit, type Incoming, parse } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
@@ -24,7 +24,9 @@ import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { answerKeyed } from './resumable/answer.ts'
 import { endRun } from './resumable/idempotency.ts'
 import { createKeptStreams, type KeptStreams } from './resumable/registry.ts'
+import { routeRequest } from './routing/candidates.ts'
 import { brokenStatus, conclude, priceBroken, runningEstimates, settle } from './settle.ts'
+import { countPromptTokens } from './worst-case.ts'
 
 export interface Gateway {
   /**
@@ -33,6 +35,8 @@ export interface Gateway {
    * @returns the answer of an earlier request with the same `Idempotency-Key`, which the caller must send.
    */
   complete(incoming: Incoming, client: ClientConnection): Promise<SavedAnswer | undefined>
+  /** Counts the tokens of a request's prompt, which no provider gets. Rejects with `GatewayError`. */
+  countTokens(incoming: Pick<Incoming, 'api' | 'caller' | 'body'>): Promise<number>
   /** Ends requests in flight, all or those of matching callers: streams with an error event, others with an error. */
   interrupt(reason: GatewayError, concerns?: (caller: Caller) => boolean): void
   /** Holds of requests in flight that are not settled. */
@@ -73,6 +77,11 @@ export function createGateway(
         remove()
         conclude(completion, ports)
       }
+    },
+    countTokens: async ({ api, caller, body }) => {
+      const { request, model } = parse(ports, { api, caller, body })
+      const { candidates } = routeRequest({ accountId: caller.accountId, model, request }, ports)
+      return await countPromptTokens({ request, model, candidates, now: ports.now() }, ports.countWhole)
     },
     interrupt(reason, concerns = () => true) {
       for (const completion of inFlight.items()) {

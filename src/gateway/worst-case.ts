@@ -310,3 +310,15 @@ function unlimited({ serverTools = [] }: ChatRequest, name: string): GatewayErro
   const message = `\`${param}\` is not supported: nothing limits how often the provider uses it, and each use has a fee. Send \`max_uses\`.`
   return new GatewayError('unsupported_parameter', message, { param })
 }
+
+/** What providers add to each message. */
+const MESSAGE_TOKENS = 4
+
+/** The prompt of one call by the gateway's own tokenizer, with an estimate of images and files. */
+export async function countPromptTokens(weighed: Weighed, countWhole: GatewayPorts['countWhole']): Promise<number> {
+  const { bound, likelyTokens } = worstCase({ ...weighed, request: { ...weighed.request, n: 1 } })
+  const counted = await countWhole(promptText(weighed.request), COUNT_TIMEOUT_MS)
+  return counted === undefined
+    ? likelyTokens
+    : Math.ceil(counted) + MESSAGE_TOKENS * weighed.request.messages.length + bound.mediaTokens
+}

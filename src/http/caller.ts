@@ -7,6 +7,17 @@ import { spend } from '../domain/limits.ts'
 import { createLruCache } from '../lib/collections.ts'
 import { addressGroup } from '../lib/ip-address.ts'
 
+/** What differs between the APIs that clients call. */
+export interface RouteApi {
+  /** `METHOD /path`: what idempotency keys are used for. */
+  readonly endpoint: string
+  /** The header in which its SDKs look for the id of a request. */
+  readonly requestIdHeader: string
+  /** The body of an error response. */
+  readonly renderError: (error: GatewayError, requestId: string) => string
+  readonly statusOf: (error: GatewayError) => number
+}
+
 /** Returns the owner of a credential. Throws or rejects with `GatewayError`. */
 export type Authenticate = (authorization: string | undefined, address: string) => Caller | Promise<Caller>
 
@@ -18,6 +29,8 @@ declare module 'fastify' {
     bodyLimitBytes?: number
     /** A chat completion: counted by rate limits before its body, which is estimated as a prompt. */
     isChat?: boolean
+    /** Of another API than chat completions: what its idempotency keys are used for, and how its errors are rendered. */
+    api?: RouteApi
   }
   interface FastifyRequest {
     /** Use `callerOf`. */
@@ -50,7 +63,7 @@ export function requireCaller(app: FastifyInstance, authenticate: Authenticate, 
   app.addHook('onRequest', (request, reply, done) => {
     let caller: Caller | Promise<Caller>
     try {
-      caller = authenticate(request.headers.authorization, request.ip)
+      caller = authenticate(authorizationOf(request), request.ip)
       if (!(caller instanceof Promise)) accept(request, reply, caller)
     } catch (error) {
       return done(error as Error)
@@ -58,6 +71,12 @@ export function requireCaller(app: FastifyInstance, authenticate: Authenticate, 
     if (!(caller instanceof Promise)) return done()
     caller.then((found) => accept(request, reply, found)).then(() => done(), done)
   })
+}
+
+/** `Authorization`, or the key in `X-Api-Key` as clients of the Messages API send it. */
+function authorizationOf({ headers }: FastifyRequest): string | undefined {
+  const { authorization, 'x-api-key': key } = headers
+  return authorization !== undefined || typeof key !== 'string' ? authorization : `Bearer ${key}`
 }
 
 function lackOf(scope: Right, { kind, isLimited }: Caller): GatewayError {

@@ -60,21 +60,28 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
         },
       },
     },
-    async (request, reply) => {
-      const receivedAt = clock()
-      const client = openConnection(reply)
-      try {
-        const saved = await complete(incomingOf(request, receivedAt), client)
-        if (saved !== undefined && !client.over()) sendSaved(reply, saved)
-      } catch (error) {
-        if (!client.over()) throw error
-      } finally {
-        client.release()
-        request.bodyReservation?.release()
-      }
-      return reply
-    },
+    (request, reply) => answerCompletion(request, reply, { clock, complete }),
   )
+}
+
+/** Answers a request of any API whose answers are completions. */
+export async function answerCompletion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { clock, complete }: Pick<ChatRouteInput, 'clock' | 'complete'>,
+): Promise<FastifyReply> {
+  const receivedAt = clock()
+  const client = openConnection(reply)
+  try {
+    const saved = await complete(incomingOf(request, receivedAt), client)
+    if (saved !== undefined && !client.over()) sendSaved(reply, saved)
+  } catch (error) {
+    if (!client.over()) throw error
+  } finally {
+    client.release()
+    request.bodyReservation?.release()
+  }
+  return reply
 }
 
 function sendSaved(reply: FastifyReply, { status, headers, body }: SavedAnswer): void {

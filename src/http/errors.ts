@@ -53,12 +53,14 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   return { ...headers, 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(milliseconds)) }
 }
 
+/** In the form of the API that the client uses. */
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
+  const { api } = reply.request.routeOptions.config ?? {}
   return reply
-    .code(error.status)
+    .code(api?.statusOf(error) ?? error.status)
     .headers(errorHeaders(error))
     .type('application/json; charset=utf-8')
-    .send(renderErrorBody(error, reply.request.id))
+    .send((api?.renderError ?? renderErrorBody)(error, reply.request.id))
 }
 
 const FASTIFY_CODES: Readonly<Record<string, () => GatewayError>> = {

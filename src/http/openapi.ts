@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { escapeHtml } from '../lib/escape.ts'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.ts'
+import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
 import { PAGE_HEADERS } from './pages/page-headers.ts'
 
 interface OpenApiInput {
@@ -14,19 +15,21 @@ interface OpenApiInput {
   readonly publicUrl: string
 }
 
+const SCHEMAS = [ErrorBody, ChatCompletionRequest, ChatCompletion, MessagesRequest, Message, MessagesError]
+
 /** Documents error responses on every route of `app` that is registered later. */
 export function documentErrors(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { schema } = route
     if (schema === undefined) return
     const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
-    route.schema = { ...schema, response: { ...(schema.response as object | undefined), ...errors } }
+    route.schema = { ...schema, response: { ...errors, ...(schema.response as object | undefined) } }
   })
 }
 
 /** Serves the schemas of all routes that are registered later as `GET /openapi.json` (OpenAPI 3.1). */
 export async function serveOpenApi(app: FastifyInstance, { version, publicUrl }: OpenApiInput): Promise<void> {
-  for (const schema of [ErrorBody, ChatCompletionRequest, ChatCompletion]) app.addSchema(schema)
+  for (const schema of SCHEMAS) app.addSchema(schema)
   await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',

@@ -104,13 +104,13 @@ function createParsing({ parseLarge, chatEndpoint }: BodyReading): Parse {
     parse?.()
   }
   const parseOnThread: Parse = (request, bytes, done) => {
-    const isChat = request.routeOptions.config.isChat === true
+    const { isChat = false, api } = request.routeOptions.config
     const isKeyed = isChat && request.headers['idempotency-key'] !== undefined
     const parsing = parseLarge({
       bytes,
       owner: ownerOf(request).account,
-      isChat,
-      endpoint: isKeyed ? chatEndpoint : undefined,
+      isChat: isChat && api === undefined,
+      endpoint: isKeyed ? (api?.endpoint ?? chatEndpoint) : undefined,
       isAbandoned: () => isDisconnected(request),
     })
     const take = ({ body, findings }: ParsedBody): void => {

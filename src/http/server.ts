@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { type IncomingMessage, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastifyCors from '@fastify/cors'
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
 import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
@@ -56,7 +56,7 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   cutSlowReaders(app.server)
   const { draining, strain = () => undefined } = input
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    addRequestId(request, reply)
     if (draining()) {
       reply.header('connection', 'close')
       // Other processes have already admitted the requests of internal routes.
@@ -77,6 +77,11 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   })
   if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
   return app
+}
+
+function addRequestId({ id, routeOptions: { config } }: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', id)
+  if (config.api !== undefined) reply.header(config.api.requestIdHeader, id)
 }
 
 /** `verbose`: errors then carry the schema, whose example is shown. */

@@ -35,7 +35,7 @@ const NO_FIELDS: Fields = Object.freeze(Object.create(null))
  * @throws GatewayError `unsupported_parameter` for fields that cost and have no price.
  */
 export function forwardedFields(
-  { extra }: Pick<ChatRequest, 'extra'>,
+  { extra, isTranslated = false }: Pick<ChatRequest, 'extra' | 'isTranslated'>,
   { known, target, warnings }: Forwarding,
 ): Fields {
   let sent: Record<string, unknown> | undefined
@@ -52,7 +52,7 @@ export function forwardedFields(
         throw unsupportedParameter(name)
     } else if (!known.has(name)) {
       refuseNestedCost(name, value)
-      if (target.forwardUnknown !== true) {
+      if (target.forwardUnknown !== true || isTranslated) {
         warnings.add(name)
         continue
       }

@@ -56,6 +56,10 @@ const FURTHER: Readonly<Record<string, Right>> = {
 const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/chat/completions': [400, 422],
   'POST /chat/completions': [400, 422],
+  'POST /v1/messages': [404],
+  'POST /messages': [404],
+  'POST /v1/messages/count_tokens': [404],
+  'POST /messages/count_tokens': [404],
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'POST /v1/agents': [400],
   'POST /v1/webhooks': [400],
@@ -125,7 +129,7 @@ function ask({ app }: Runtime, row: TableRow, request: Request) {
 
 /** All that a client sees, but for what is of each request alone. */
 function seen({ statusCode, headers, body }: LightMyRequestResponse): string {
-  const { 'x-request-id': id, date: _, ...rest } = headers
+  const { 'x-request-id': id, 'request-id': _, date: __, ...rest } = headers
   return JSON.stringify([statusCode, rest, body.replaceAll(String(id), 'ID')])
 }
 
@@ -247,6 +251,10 @@ const OTHERS_BODIES = new Set([
   '/oauth/revoke',
   '/v1/chat/completions',
   '/chat/completions',
+  '/v1/messages',
+  '/messages',
+  '/v1/messages/count_tokens',
+  '/messages/count_tokens',
 ])
 
 test('TEN-4: no route takes a field that it does not have; account, balance and role are nobody’s to send', async (t) => {

@@ -71,6 +71,20 @@ export interface paths {
          */
         post: operations["postChatCompletions"];
     };
+    "/v1/messages": {
+        /**
+         * Create a message
+         * @description Anthropic's Messages API over the models of every provider. The key may be sent as `x-api-key`. With `stream: true` the answer is an event stream from `message_start` to `message_stop`; a failure after it began is an `error` event, and no `message_stop` follows it. Errors have the shape of that API.
+         */
+        post: operations["postMessages"];
+    };
+    "/v1/messages/count_tokens": {
+        /**
+         * Count the tokens of a message
+         * @description Counts a prompt here, as its provider is expected to count it. Nothing is sent, and nothing charged.
+         */
+        post: operations["postMessagesCountTokens"];
+    };
     "/v1/models": {
         /**
          * List models
@@ -652,6 +666,111 @@ export interface components {
                 cost: number;
             };
         };
+        /**
+         * @description Other fields are named in `x-turnpike-warnings`.
+         * @example {
+         *       "model": "turnpike-simulator",
+         *       "max_tokens": 100,
+         *       "messages": [
+         *         {
+         *           "role": "user",
+         *           "content": "Hello!"
+         *         }
+         *       ]
+         *     }
+         */
+        MessagesRequest: {
+            /** @description Model ID; GET /v1/models lists them. */
+            model: string;
+            messages: ({
+                role: "user" | "assistant" | "system";
+                /** @description A text, or content blocks. */
+                content: string | ({
+                    type: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Most tokens in the answer. */
+            max_tokens: number;
+            system?: (string | ({
+                type: string;
+            } & {
+                [key: string]: unknown;
+            })[]) | null;
+            stream?: boolean | null;
+            temperature?: number | null;
+            top_p?: number | null;
+            top_k?: number | null;
+            stop_sequences?: string[] | null;
+            tools?: unknown[] | null;
+            /** @description `type` is auto, any, tool or none. */
+            tool_choice?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description `type` is enabled (with `budget_tokens`), adaptive or disabled. */
+            thinking?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description `effort`, and `format` of a structured answer. */
+            output_config?: {
+                [key: string]: unknown;
+            } | null;
+            metadata?: ({
+                user_id?: string | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            service_tier?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        Message: {
+            id: string;
+            /** @enum {string} */
+            type: "message";
+            /** @enum {string} */
+            role: "assistant";
+            /** @description The model ID of the request. */
+            model: string;
+            /** @description Blocks: text, thinking, redacted_thinking, tool_use. */
+            content: ({
+                type: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description end_turn, max_tokens, stop_sequence, tool_use, refusal, … */
+            stop_reason: string;
+            stop_sequence: string | null;
+            usage: {
+                /** @description Without those read from a cache or written to it. */
+                input_tokens: number;
+                cache_creation_input_tokens: number;
+                cache_read_input_tokens: number;
+                output_tokens: number;
+                /** @description USD, at most 9 decimals. */
+                cost: number;
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        MessagesError: {
+            /** @enum {string} */
+            type: "error";
+            error: {
+                /** @description As in that API: `invalid_request_error`, `overloaded_error`, … */
+                type: string;
+                /** @description For people; may change. */
+                message: string;
+                /** @description More exact than type. */
+                code: string;
+            } & {
+                [key: string]: unknown;
+            };
+            request_id: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -1161,6 +1280,170 @@ export interface operations {
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postMessages: {
+        /** @description Other fields are named in `x-turnpike-warnings`. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "turnpike-simulator",
+                 *       "max_tokens": 100,
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Hello!"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Model ID; GET /v1/models lists them. */
+                    model: string;
+                    messages: ({
+                        role: "user" | "assistant" | "system";
+                        /** @description A text, or content blocks. */
+                        content: string | ({
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                    /** @description Most tokens in the answer. */
+                    max_tokens: number;
+                    system?: (string | ({
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[]) | null;
+                    stream?: boolean | null;
+                    temperature?: number | null;
+                    top_p?: number | null;
+                    top_k?: number | null;
+                    stop_sequences?: string[] | null;
+                    tools?: unknown[] | null;
+                    /** @description `type` is auto, any, tool or none. */
+                    tool_choice?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description `type` is enabled (with `budget_tokens`), adaptive or disabled. */
+                    thinking?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description `effort`, and `format` of a structured answer. */
+                    output_config?: {
+                        [key: string]: unknown;
+                    } | null;
+                    metadata?: ({
+                        user_id?: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    }) | null;
+                    service_tier?: string | null;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The message; with `stream: true` an event stream. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                    "text/event-stream": {
+                        event: string;
+                        /** @description JSON. */
+                        data: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["MessagesError"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["MessagesError"];
+                };
+            };
+        };
+    };
+    postMessagesCountTokens: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Model ID; GET /v1/models lists them. */
+                    model: string;
+                    messages: ({
+                        role: "user" | "assistant" | "system";
+                        /** @description A text, or content blocks. */
+                        content: string | ({
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                    system?: (string | ({
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[]) | null;
+                    stream?: boolean | null;
+                    temperature?: number | null;
+                    top_p?: number | null;
+                    top_k?: number | null;
+                    stop_sequences?: string[] | null;
+                    tools?: unknown[] | null;
+                    /** @description `type` is auto, any, tool or none. */
+                    tool_choice?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description `type` is enabled (with `budget_tokens`), adaptive or disabled. */
+                    thinking?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description `effort`, and `format` of a structured answer. */
+                    output_config?: {
+                        [key: string]: unknown;
+                    } | null;
+                    metadata?: ({
+                        user_id?: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    }) | null;
+                    service_tier?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        input_tokens: number;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["MessagesError"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["MessagesError"];
                 };
             };
         };

@@ -77,8 +77,11 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
         .all.filter((model) => capability === undefined || model.capabilities[capability])
         .filter((model) => owned_by === undefined || model.ownedBy === owned_by)
         .filter((model) => mayUse(callerOf(request), model))
-        .map((model) => listModel(model, providersOf(model), now()))
-      return { object: 'list' as const, data }
+      if (request.headers['anthropic-version'] !== undefined) return messagesList(data)
+      return {
+        object: 'list' as const,
+        data: data.map((model) => listModel(model, providersOf(model), now())),
+      }
     })
     app.get('/models/:id', { config, schema: oneSchema }, async (request, reply) =>
       one(request, reply, request.params.id),
@@ -87,6 +90,18 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
       one(request, reply, request.params['*']),
     )
   }
+}
+
+/** The list in the form of Anthropic's API, for clients that send its version. */
+function messagesList(models: readonly Model[]): never {
+  const data = models.map(({ id, name, created }) => ({
+    type: 'model',
+    id,
+    display_name: name,
+    created_at: new Date(created * 1000).toISOString(),
+  }))
+  const list = { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+  return list as never // a form that the schema of the route does not describe
 }
 
 /** A key that is limited to some models may name each by its ID or by an alias. */

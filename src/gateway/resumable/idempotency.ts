@@ -3,8 +3,8 @@
  * answers are kept is up to the port; this file decides what an outcome means for the key.
  */
 import type { Hold, IdempotentRequest, IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
-import { GatewayError, renderErrorBody, retryAfterSeconds } from '../../domain/errors.ts'
-import { brokenEnd, EVENT_STREAM_TYPE, eventsAfter, isEventStream } from '../../domain/kept-events.ts'
+import { GatewayError, retryAfterSeconds } from '../../domain/errors.ts'
+import { EVENT_STREAM_TYPE, eventsAfter, isEventStream } from '../../domain/kept-events.ts'
 import { limitHeaders } from '../../domain/limits.ts'
 import { usdText } from '../../domain/money.ts'
 import { reach } from '../../lib/crash-point.ts'
@@ -13,8 +13,6 @@ import type { AdmittedRequest, Completion } from '../completion.ts'
 import type { GatewayPorts } from '../ports.ts'
 import { brokenStatus, type Outcome, type Settlement, settle } from '../settle.ts'
 
-/** What keys are used for. */
-export const ENDPOINT = 'POST /v1/chat/completions'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A request with its key, as the port takes it. */
@@ -34,7 +32,13 @@ export async function beginIdempotent(
   if (isCancelled(cancellation)) throw new Error('The request was cancelled before its key was looked up.')
   const patienceMs = maxWaitOf(admitted)
   const { accountId } = admitted.caller
-  const pending = idempotency.begin({ accountId, endpoint: ENDPOINT, ...request, subjectId: admitted.id, patienceMs })
+  const pending = idempotency.begin({
+    accountId,
+    endpoint: admitted.api.endpoint,
+    ...request,
+    subjectId: admitted.id,
+    patienceMs,
+  })
   const begun = await unlessCancelled(cancellation, pending)
   if (begun !== undefined) return begun
   pending.then(
@@ -103,9 +107,9 @@ export function commitStream(
 /** The end of a stream that broke off. */
 export function lastWords(
   { code, message }: { readonly code: string; readonly message: string },
-  { requestId }: Pick<AdmittedRequest, 'requestId'>,
+  { api, requestId }: Pick<AdmittedRequest, 'api' | 'requestId'>,
 ): string {
-  return brokenEnd({ code, message: `${message} The partial response may be incomplete.`, requestId })
+  return api.renderBroken({ code, message: `${message} The partial response may be incomplete.`, requestId })
 }
 
 export function wholeAnswer(body: string, headers: Readonly<Record<string, string>>): SavedAnswer {
@@ -159,7 +163,7 @@ function lasting(error: GatewayError): GatewayError {
   return error.with({ headers: { ...error.headers, 'x-should-retry': 'false' } })
 }
 
-function errorAnswer(error: GatewayError, { requestId }: AdmittedRequest): SavedAnswer {
+function errorAnswer(error: GatewayError, { api, requestId }: AdmittedRequest): SavedAnswer {
   const headers = keptHeaders(error.headers ?? {})
   if (!error.retryable) headers['x-should-retry'] = 'false'
   const seconds = retryAfterSeconds(error)
@@ -167,7 +171,7 @@ function errorAnswer(error: GatewayError, { requestId }: AdmittedRequest): Saved
     headers['retry-after'] = String(seconds)
     headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs ?? seconds * 1000))
   }
-  return { status: error.status, headers, body: renderErrorBody(error, requestId) }
+  return { status: api.statusOf(error), headers, body: api.renderError(error, requestId) }
 }
 
 /** What belongs to the answer; limits and ids are of the request. */

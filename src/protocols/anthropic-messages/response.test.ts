@@ -12,6 +12,8 @@ const answer = (fields: unknown): string => JSON.stringify({ id: 'msg_1', type: 
 test('a whole answer is the same events as a stream', () => {
   assert.deepEqual(parseResponse(fixture('thinking-tool')), [
     { type: 'reasoning', index: 0, text: 'First.' },
+    { type: 'reasoning', index: 0, text: '', signature: 'c2lnLTE=' },
+    { type: 'reasoning', index: 0, text: '', redacted: 'b3BhcXVl' },
     { type: 'text', index: 0, text: 'I look.' },
     { type: 'tool-call', index: 0, toolIndex: 0, id: 'toolu_a', name: 'look', arguments: '{"at":"all"}' },
     { type: 'tool-call', index: 0, toolIndex: 1, id: 'toolu_b', name: 'now', arguments: '{}' },

@@ -63,10 +63,13 @@ function readBlock(block: Json, reading: Reading): void {
     citePages(reading.annotations, block['citations'], { start, end: reading.textLength })
   }
   if (type === 'tool_use') readCall(block, reading)
-  else if (type === 'redacted_thinking' && textOf(data) !== '') entries.push({ type, data: textOf(data) })
-  else if (type === 'thinking') {
+  else if (type === 'redacted_thinking' && textOf(data) !== '') {
+    entries.push({ type, data: textOf(data) })
+    events.push({ type: 'reasoning', index: 0, text: '', redacted: textOf(data) })
+  } else if (type === 'thinking') {
     entries.push({ type, thinking: textOf(thinking), signature: textOf(signature) })
     if (textOf(thinking) !== '') events.push({ type: 'reasoning', index: 0, text: textOf(thinking) })
+    if (textOf(signature) !== '') events.push({ type: 'reasoning', index: 0, text: '', signature: textOf(signature) })
   }
 }
 

@@ -235,6 +235,9 @@ function stopBlock(state: State, event: Json): void {
   if (block === undefined) return
   state.open.delete(event['index'])
   if (block.emittedLength === 0) emitInput(state, block, block.input)
+  const { kind, signature, data: redacted } = block
+  if (kind === 'thinking' && signature !== '') emit(state, { type: 'reasoning', index: 0, text: '', signature })
+  if (kind === 'redacted_thinking' && redacted !== '') emit(state, { type: 'reasoning', index: 0, text: '', redacted })
 }
 
 function readMessageDelta(state: State, { delta, usage }: Json): void {

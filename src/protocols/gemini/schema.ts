@@ -18,7 +18,6 @@ const REFUSED: ReadonlySet<string> = new Set([
   'then',
   'else',
   'contains',
-  'propertyNames',
   'patternProperties',
   'dependencies',
   'dependentRequired',
@@ -35,6 +34,7 @@ const IGNORED_BOUNDS: ReadonlySet<string> = new Set([
   'exclusiveMinimum',
   'exclusiveMaximum',
   'uniqueItems',
+  'propertyNames',
 ])
 
 /** Where we are in the request, and what has been bent. */

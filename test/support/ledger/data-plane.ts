@@ -1,4 +1,5 @@
 /** Literals for the ports of the data plane: a network that plays scripts, a client that records what it receives. */
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { ChatRequest } from '../../../src/domain/chat.ts'
@@ -10,6 +11,7 @@ import type { Incoming } from '../../../src/gateway/admit.ts'
 import type { ClientConnection, GatewayPorts } from '../../../src/gateway/ports.ts'
 import { createHealth, type Health, type RoutingSettings } from '../../../src/gateway/routing/health.ts'
 import type { UpstreamProvider, UpstreamTimeouts } from '../../../src/gateway/upstream/registry.ts'
+import { chatCompletionsApi } from '../../../src/protocols/openai-chat/client/index.ts'
 import { openaiChat } from '../../../src/protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../../../src/protocols/protocol.ts'
 import { bearer, type Transport, type UpstreamCall, type UpstreamExchange } from '../../../src/providers/provider.ts'
@@ -199,6 +201,7 @@ export function requestOf(over: Partial<ChatRequest> = {}): ChatRequest {
 /** A request as HTTP hands it over. */
 export function incomingOf(body: unknown, over: Partial<Incoming> = {}): Incoming {
   return {
+    api: chatCompletionsApi,
     caller: callerOf(),
     body,
     requestId: 'req_1',

@@ -83,7 +83,7 @@ function renderEvent(state: StreamState, event: ChatEvent): string {
     case 'text':
       return renderText(choice, '"content":', event)
     case 'reasoning':
-      return renderText(choice, '"reasoning_content":', event)
+      return event.text === '' ? '' : renderText(choice, '"reasoning_content":', event)
     case 'refusal':
       return renderText(choice, REFUSAL, event)
     case 'tool-call':

@@ -1,0 +1,122 @@
+/** A whole message: the content blocks of an answer in the order of its events, and its usage. */
+import type { ChatEvent, ChatRequest, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import { isRecord, parseJson } from '../../../lib/json.ts'
+import type { WholeAnswer } from '../../client-api.ts'
+import type { Bill } from '../../openai-chat/client/answer.ts'
+
+/** A content block in the making. */
+type OpenBlock =
+  | { readonly type: 'text'; text: string }
+  | { readonly type: 'thinking'; thinking: string; signature: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | { readonly type: 'tool_use'; readonly toolIndex: number; readonly id: string; readonly name: string; input: string }
+
+export function createMessage(_request: ChatRequest): WholeAnswer {
+  const blocks: OpenBlock[] = []
+  let stop: Stop = { stop_reason: null, stop_sequence: null }
+  return {
+    push(event) {
+      if (event.type === 'finish') stop = stopOf(event.reason, event.raw)
+      else gather(blocks, event)
+    },
+    render({ id, model, usage, costUsd }) {
+      const content = blocks.map(renderBlock)
+      const called = blocks.some(({ type }) => type === 'tool_use')
+      const ending = called && stop.stop_reason === 'end_turn' ? { ...stop, stop_reason: 'tool_use' } : stop
+      return JSON.stringify({
+        id: messageId(id),
+        type: 'message',
+        role: 'assistant',
+        model,
+        content,
+        ...ending,
+        usage: renderUsage({ usage, costUsd }),
+      })
+    },
+  }
+}
+
+function gather(blocks: OpenBlock[], event: Exclude<ChatEvent, { type: 'finish' }>): void {
+  const last = blocks.at(-1)
+  switch (event.type) {
+    case 'text':
+    case 'refusal':
+      if (last?.type === 'text') last.text += event.text
+      else if (event.text !== '') blocks.push({ type: 'text', text: event.text })
+      break
+    case 'reasoning': {
+      const { text, signature = '', redacted } = event
+      if (redacted !== undefined) blocks.push({ type: 'redacted_thinking', data: redacted })
+      else if (last?.type === 'thinking' && last.signature === '') {
+        last.thinking += text
+        last.signature = signature
+      } else if (text + signature !== '') blocks.push({ type: 'thinking', thinking: text, signature })
+      break
+    }
+    case 'tool-call':
+      gatherCall(blocks, event)
+      break
+  }
+}
+
+function gatherCall(blocks: OpenBlock[], { toolIndex, id = '', name = '', arguments: input }: ToolCallEvent): void {
+  const known = blocks.find((block) => block.type === 'tool_use' && block.toolIndex === toolIndex)
+  if (known?.type === 'tool_use') known.input += input
+  else blocks.push({ type: 'tool_use', toolIndex, id, name, input })
+}
+
+function renderBlock(block: OpenBlock): unknown {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: block.text, citations: null }
+    case 'tool_use':
+      return { type: 'tool_use', id: block.id, name: block.name, input: inputOf(block.input) }
+    default:
+      return block
+  }
+}
+
+/** Text that is no JSON object is kept under one name, so that the client can tell its model. */
+function inputOf(text: string): unknown {
+  const input = text.trim() === '' ? {} : parseJson(text)
+  return isRecord(input) ? input : { arguments: text }
+}
+
+export interface Stop {
+  readonly stop_reason: string | null
+  readonly stop_sequence: string | null
+}
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+/** Words of the same API that say more than ours. */
+const OWN_REASONS: ReadonlySet<string> = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
+
+export function stopOf(reason: FinishReason, raw: string): Stop {
+  return { stop_reason: OWN_REASONS.has(raw) ? raw : STOP_REASONS[reason], stop_sequence: null }
+}
+
+/** `msg_` in place of the prefix of our completion ids. */
+export function messageId(id: string): string {
+  return `msg_${id.replace(/^[a-z]+[_-]/, '')}`
+}
+
+/** `input_tokens` excludes tokens that were read from a cache or written to it. */
+export function renderUsage({ usage, costUsd }: Bill): Record<string, unknown> {
+  const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage
+  return {
+    input_tokens: Math.max(0, promptTokens - cachedTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: Math.max(0, cacheWriteTokens - cacheWrite1hTokens),
+      ephemeral_1h_input_tokens: cacheWrite1hTokens,
+    },
+    output_tokens: completionTokens,
+    cost: costUsd,
+  }
+}

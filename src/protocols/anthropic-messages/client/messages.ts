@@ -1,0 +1,202 @@
+/** Reads a conversation of content blocks as messages of a chat completion. */
+import { isRecord, type Json } from '../../../lib/json.ts'
+import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
+import type { ContextEntry } from '../context.ts'
+
+const ROLES = ['user', 'assistant', 'system'] as const
+
+/** The messages of a chat completion, which its own checks have not seen. */
+export function readConversation(system: unknown, messages: unknown): readonly object[] {
+  const listed = arrayAt(messages, 'messages')
+  if (listed.length === 0) refuse('invalid_value', 'messages', '`messages` must have at least one message.')
+  const read = listed.flatMap((value, at) => {
+    const path = `messages[${at}]`
+    const message = objectAt(value, path)
+    const role = oneOf(message['role'], `${path}.role`, ROLES)
+    const blocks = blocksAt(message['content'], `${path}.content`)
+    if (role === 'assistant') return [readAssistant(blocks, `${path}.content`)]
+    if (role === 'system')
+      return [{ role, content: blocks.map((block, at) => readText(block, `${path}.content[${at}]`)) }]
+    return readUser(blocks, `${path}.content`)
+  })
+  return [...readSystem(system), ...read]
+}
+
+function readSystem(system: unknown): object[] {
+  if (system === undefined) return []
+  const parts = blocksAt(system, 'system').map((block, at) => readText(block, `system[${at}]`))
+  return parts.length === 0 ? [] : [{ role: 'system', content: parts }]
+}
+
+/** A text stands for one block. */
+function blocksAt(content: unknown, path: string): readonly Json[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) refuseType(content, path, 'a string or an array of content blocks')
+  return content.map((block, at) => objectAt(block, `${path}[${at}]`))
+}
+
+function readText(block: Json, path: string): object {
+  oneOf(block['type'], `${path}.type`, ['text'])
+  return { type: 'text', text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
+}
+
+/** The mark after which the prompt is to be cached. */
+function cacheOf({ cache_control: control }: Json): object {
+  return isRecord(control) ? { cache_control: control } : {}
+}
+
+/** Results of tools come before what else the user says, as other APIs require. */
+function readUser(blocks: readonly Json[], path: string): object[] {
+  const results: object[] = []
+  const parts: object[] = []
+  for (const [at, block] of blocks.entries()) {
+    const blockPath = `${path}[${at}]`
+    if (block['type'] === 'tool_result') results.push(readResult(block, blockPath))
+    else parts.push(readPart(block, blockPath))
+  }
+  if (parts.length === 0) return results.length > 0 ? results : [{ role: 'user', content: '' }]
+  return [...results, { role: 'user', content: parts }]
+}
+
+const ERROR_PREFIX = 'Error: '
+
+/** A failed call keeps its mark, and says so in words where nothing else would. */
+function readResult(block: Json, path: string): object {
+  const { tool_use_id: id, content, is_error: failed } = block
+  const blocks = isAbsent(content) ? [] : blocksAt(content, `${path}.content`)
+  const parts = blocks.map((part, at) => readPart(part, `${path}.content[${at}]`))
+  const marked = failed === true ? withErrorMark(parts) : parts
+  return {
+    role: 'tool',
+    tool_call_id: stringAt(id, `${path}.tool_use_id`),
+    content: marked.length === 0 ? '' : marked.every(isPlainText) ? marked.map(({ text }) => text).join('\n') : marked,
+  }
+}
+
+function withErrorMark(parts: readonly Part[]): readonly Part[] {
+  const [first, ...rest] = parts
+  if (first?.type !== 'text') return [{ type: 'text', text: ERROR_PREFIX.trim() }, ...parts]
+  const text = String(first['text'])
+  return [{ ...first, text: /error/i.test(text.slice(0, 200)) ? text : ERROR_PREFIX + text }, ...rest]
+}
+
+interface Part {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+function isPlainText(part: Part): boolean {
+  return part.type === 'text' && part['cache_control'] === undefined
+}
+
+function readPart(block: Json, path: string): Part {
+  const type = oneOf(block['type'], `${path}.type`, ['text', 'image', 'document', 'search_result'])
+  if (type === 'text') return { type, text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
+  if (type === 'search_result') return { type: 'text', text: searchResultText(block, path), ...cacheOf(block) }
+  const source = objectAt(block['source'], `${path}.source`)
+  if (type === 'image') {
+    return { type: 'image_url', image_url: { url: imageUrl(source, `${path}.source`) }, ...cacheOf(block) }
+  }
+  return { ...readDocument(block, source, path), ...cacheOf(block) }
+}
+
+function imageUrl(source: Json, path: string): string {
+  const type = oneOf(source['type'], `${path}.type`, ['base64', 'url'])
+  if (type === 'url') return stringAt(source['url'], `${path}.url`)
+  const mediaType = oneOf(source['media_type'], `${path}.media_type`, [
+    'image/jpeg',
+    'image/png',
+    'image/gif',
+    'image/webp',
+  ])
+  return `data:${mediaType};base64,${stringAt(source['data'], `${path}.data`)}`
+}
+
+function readDocument({ title }: Json, source: Json, path: string): Part {
+  const type = oneOf(source['type'], `${path}.source.type`, ['base64', 'text', 'content'])
+  const filename = typeof title === 'string' ? title : undefined
+  if (type === 'base64') {
+    const mediaType = oneOf(source['media_type'], `${path}.source.media_type`, ['application/pdf'])
+    const data = stringAt(source['data'], `${path}.source.data`)
+    return {
+      type: 'file',
+      file: { filename: filename ?? 'document.pdf', file_data: `data:${mediaType};base64,${data}` },
+    }
+  }
+  if (type === 'text') return { type: 'text', text: titled(filename, stringAt(source['data'], `${path}.source.data`)) }
+  const blocks = blocksAt(source['content'], `${path}.source.content`)
+  const texts = blocks.map((block, at) => stringAt(block['text'], `${path}.source.content[${at}].text`))
+  return { type: 'text', text: titled(filename, texts.join('\n')) }
+}
+
+function searchResultText({ title, source, content }: Json, path: string): string {
+  const texts = blocksAt(content, `${path}.content`).map((block, at) =>
+    stringAt(block['text'], `${path}.content[${at}].text`),
+  )
+  return titled(`${stringAt(title, `${path}.title`)} (${stringAt(source, `${path}.source`)})`, texts.join('\n'))
+}
+
+function titled(title: string | undefined, text: string): string {
+  return title === undefined ? text : `${title}\n\n${text}`
+}
+
+/**
+ * Text and calls of an answer, and its signed thinking as `provider_context`, which the provider that signed it gets back.
+ * Thinking without a signature is what other providers call reasoning.
+ */
+function readAssistant(blocks: readonly Json[], path: string): object {
+  const texts: string[] = []
+  const calls: object[] = []
+  const entries: ContextEntry[] = []
+  let reasoning = ''
+  for (const [at, block] of blocks.entries()) {
+    const blockPath = `${path}[${at}]`
+    switch (block['type']) {
+      case 'thinking': {
+        const thinking = stringAt(block['thinking'], `${blockPath}.thinking`)
+        const signature = typeof block['signature'] === 'string' ? block['signature'] : ''
+        reasoning += thinking
+        if (signature !== '') entries.push({ type: 'thinking', thinking, signature })
+        break
+      }
+      case 'redacted_thinking':
+        entries.push({ type: 'redacted_thinking', data: stringAt(block['data'], `${blockPath}.data`) })
+        break
+      case 'tool_use': {
+        const id = stringAt(block['id'], `${blockPath}.id`)
+        const input = objectAt(block['input'], `${blockPath}.input`)
+        calls.push({
+          id,
+          type: 'function',
+          function: { name: stringAt(block['name'], `${blockPath}.name`), arguments: JSON.stringify(input) },
+        })
+        entries.push({ type: 'tool_use', id })
+        break
+      }
+      default: {
+        oneOf(block['type'], `${blockPath}.type`, ['text', 'thinking', 'redacted_thinking', 'tool_use'])
+        const text = stringAt(block['text'], `${blockPath}.text`)
+        texts.push(text)
+        if (text !== '') entries.push({ type: 'text', length: text.length })
+      }
+    }
+  }
+  const isSigned = entries.some(({ type }) => type === 'thinking' || type === 'redacted_thinking')
+  return {
+    role: 'assistant',
+    content: texts.length === 0 && calls.length > 0 ? null : texts.join(''),
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(isSigned && { provider_context: contextWith(entries) }),
+  }
+}
+
+function contextWith(entries: readonly ContextEntry[]): object {
+  return {
+    anthropic: {
+      blocks: entries.map((entry, index) =>
+        entry.type === 'text' ? { type: 'text', length: String(entry.length), index } : { ...entry, index },
+      ),
+    },
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Reads a Messages request as a chat completion. Each block becomes its counterpart there, and what has none is refused or
+ * named in `x-turnpike-warnings`. The chat completion's own checks follow, so limits are the same for both APIs.
+ */
+import type { ChatRequest } from '../../../domain/chat.ts'
+import { GatewayError } from '../../../domain/errors.ts'
+import { isRecord, type Json } from '../../../lib/json.ts'
+import {
+  arrayAt,
+  booleanAt,
+  integerIn,
+  isAbsent,
+  numberIn,
+  objectAt,
+  oneOf,
+  refuse,
+  refuseType,
+  stringAt,
+} from '../../openai-chat/client/checks.ts'
+import { parseChatRequest } from '../../openai-chat/client/request.ts'
+import { readConversation } from './messages.ts'
+
+const MAX_TOKENS = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
+const UNIT = { min: 0, max: 1 } as const
+const TOP_K = { min: 0, max: Number.MAX_SAFE_INTEGER } as const
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+const CHOICES = ['auto', 'any', 'tool', 'none'] as const
+const THINKING = ['enabled', 'disabled', 'adaptive'] as const
+
+/** Fields that are translated. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'system',
+  'max_tokens',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'metadata',
+  'output_config',
+  'service_tier',
+])
+/** Fields without which the answer would mean something else. */
+const REFUSED: ReadonlySet<string> = new Set(['mcp_servers', 'container'])
+
+/** @throws GatewayError for the first fault. */
+export function parseMessagesRequest(value: unknown): ChatRequest {
+  if (!isRecord(value)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+  const body = withoutNulls(value)
+  const request = parseChatRequest({
+    model: body['model'],
+    messages: readConversation(body['system'], body['messages']),
+    max_tokens: integerIn(body['max_tokens'], 'max_tokens', MAX_TOKENS),
+    stream: readOptional(body['stream'], 'stream', booleanAt),
+    temperature: readOptional(body['temperature'], 'temperature', (heat, name) => numberIn(heat, name, UNIT)),
+    top_p: readOptional(body['top_p'], 'top_p', (share, name) => numberIn(share, name, UNIT)),
+    stop: readOptional(body['stop_sequences'], 'stop_sequences', arrayAt),
+    ...readTools(body),
+    ...readOutputConfig(body['output_config']),
+    user: readUser(body['metadata']),
+    service_tier: readTier(body['service_tier']),
+    top_k: readOptional(body['top_k'], 'top_k', (top, name) => integerIn(top, name, TOP_K)),
+    thinking: readOptional(body['thinking'], 'thinking', readThinking),
+  })
+  const unheeded = unknownFields(body)
+  return unheeded.length === 0 ? { ...request, isTranslated: true } : { ...request, isTranslated: true, unheeded }
+}
+
+function withoutNulls(body: Json): Json {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => !isAbsent(value)))
+}
+
+function readOptional<Result>(
+  value: unknown,
+  name: string,
+  read: (value: unknown, name: string) => Result,
+): Result | undefined {
+  return value === undefined ? undefined : read(value, name)
+}
+
+function unknownFields(body: Json): string[] {
+  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name))
+  const refused = unknown.find((name) => REFUSED.has(name) && !isEmpty(body[name]))
+  if (refused !== undefined) {
+    refuse(
+      'unsupported_parameter',
+      refused,
+      `\`${refused}\` is not supported: it needs a container or server of the provider.`,
+    )
+  }
+  return unknown
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+function readThinking(value: unknown, name: string): Json {
+  const thinking = objectAt(value, name)
+  if (oneOf(thinking['type'], `${name}.type`, THINKING) === 'enabled') {
+    integerIn(thinking['budget_tokens'], `${name}.budget_tokens`, { min: 1024, max: Number.MAX_SAFE_INTEGER })
+  }
+  return thinking
+}
+
+function readUser(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  const user = objectAt(value, 'metadata')['user_id']
+  return isAbsent(user) ? undefined : stringAt(user, 'metadata.user_id')
+}
+
+/** `auto` is what happens anyway. */
+function readTier(value: unknown): 'default' | undefined {
+  return value !== undefined && stringAt(value, 'service_tier') === 'standard_only' ? 'default' : undefined
+}
+
+/** `effort`, and the schema of a structured answer. */
+function readOutputConfig(value: unknown): object {
+  if (value === undefined) return {}
+  const { effort, format } = objectAt(value, 'output_config')
+  return {
+    reasoning_effort: isAbsent(effort) ? undefined : oneOf(effort, 'output_config.effort', EFFORTS),
+    response_format: isAbsent(format) ? undefined : readFormat(objectAt(format, 'output_config.format')),
+  }
+}
+
+function readFormat(format: Json): object {
+  oneOf(format['type'], 'output_config.format.type', ['json_schema'])
+  const schema = objectAt(format['schema'], 'output_config.format.schema')
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+}
+
+/** Without tools, a choice among them says nothing. */
+function readTools(body: Json): object {
+  const { tools, tool_choice: choice } = body
+  const listed = tools === undefined ? [] : arrayAt(tools, 'tools')
+  const chosen = choice === undefined ? {} : readChoice(objectAt(choice, 'tool_choice'))
+  if (listed.length === 0) return {}
+  return {
+    tools: listed.map((tool, at) => readTool(objectAt(tool, `tools[${at}]`), `tools[${at}]`)),
+    ...chosen,
+  }
+}
+
+/** A tool that runs at the provider (`web_search_20250305`, …) keeps its form. */
+function readTool(tool: Json, path: string): object {
+  const { type, name, description, input_schema: parameters, strict } = tool
+  if (!isAbsent(type) && type !== 'custom') return tool
+  return {
+    type: 'function',
+    function: {
+      name: stringAt(name, `${path}.name`),
+      description: isAbsent(description) ? undefined : stringAt(description, `${path}.description`),
+      parameters: isRecord(parameters) ? parameters : refuseType(parameters, `${path}.input_schema`, 'an object'),
+      strict: isAbsent(strict) ? undefined : booleanAt(strict, `${path}.strict`),
+    },
+  }
+}
+
+function readChoice(choice: Json): object {
+  const { name, disable_parallel_tool_use: single } = choice
+  const type = oneOf(choice['type'], 'tool_choice.type', CHOICES)
+  const isSingle = !isAbsent(single) && booleanAt(single, 'tool_choice.disable_parallel_tool_use')
+  return {
+    tool_choice:
+      type === 'tool'
+        ? { type: 'function', function: { name: stringAt(name, 'tool_choice.name') } }
+        : type === 'any'
+          ? 'required'
+          : type,
+    parallel_tool_calls: isSingle ? false : undefined,
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * A streamed message: `message_start`, content blocks one after another, `message_delta` with the stop reason and usage,
+ * `message_stop`. The stop reason is held back until `close`, because what follows it upstream decides the end.
+ */
+import type { ChatEvent, ToolCallEvent } from '../../../domain/chat.ts'
+import type { AnswerStream, StreamStart } from '../../client-api.ts'
+import { brokenAnswer } from '../../protocol.ts'
+import { messageId, renderUsage, type Stop, stopOf } from './answer.ts'
+
+interface State {
+  readonly start: StreamStart
+  hasBegun: boolean
+  /** Of the last block. */
+  index: number
+  /** Undefined: no block is open. */
+  open: 'text' | 'thinking' | 'tool_use' | undefined
+  /** Of the last tool call. */
+  toolIndex: number
+  stop: Stop
+}
+
+export function createMessageStream(start: StreamStart): AnswerStream {
+  const stop: Stop = { stop_reason: null, stop_sequence: null }
+  const state: State = { start, hasBegun: false, index: -1, open: undefined, toolIndex: -1, stop }
+  return {
+    push: (event) => renderEvent(state, event),
+    close(bill) {
+      const { stop_reason: reason, ...rest } = state.stop
+      const called = state.toolIndex >= 0 && reason === 'end_turn'
+      const delta = { stop_reason: called ? 'tool_use' : reason, ...rest }
+      const end = eventText('message_delta', { delta, usage: renderUsage(bill) })
+      return begin(state) + closeBlock(state) + end + eventText('message_stop', {})
+    },
+  }
+}
+
+function renderEvent(state: State, event: ChatEvent): string {
+  switch (event.type) {
+    case 'text':
+    case 'refusal':
+      if (event.text === '') return ''
+      return openBlock(state, 'text', EMPTY_TEXT) + delta(state, { type: 'text_delta', text: event.text })
+    case 'reasoning':
+      return renderReasoning(state, event)
+    case 'tool-call':
+      return renderToolCall(state, event)
+    case 'finish':
+      state.stop = stopOf(event.reason, event.raw)
+      return ''
+    default:
+      return ''
+  }
+}
+
+const EMPTY_TEXT = { type: 'text', text: '', citations: null }
+const EMPTY_THINKING = { type: 'thinking', thinking: '', signature: '' }
+
+function renderReasoning(
+  state: State,
+  { text, signature, redacted }: Extract<ChatEvent, { type: 'reasoning' }>,
+): string {
+  if (redacted !== undefined) {
+    const block = startBlock(state, { type: 'redacted_thinking', data: redacted })
+    state.open = 'thinking'
+    return block + closeBlock(state)
+  }
+  let rendered = ''
+  if (text !== '') {
+    rendered = openBlock(state, 'thinking', EMPTY_THINKING) + delta(state, { type: 'thinking_delta', thinking: text })
+  }
+  if (signature === undefined) return rendered
+  rendered += openBlock(state, 'thinking', EMPTY_THINKING) + delta(state, { type: 'signature_delta', signature })
+  return rendered + closeBlock(state)
+}
+
+/** Blocks come one after another, so a call must be whole before the next one begins. */
+function renderToolCall(state: State, { toolIndex, id, name, arguments: input }: ToolCallEvent): string {
+  let text = ''
+  if (toolIndex > state.toolIndex) {
+    state.toolIndex = toolIndex
+    text = startBlock(state, { type: 'tool_use', id, name, input: {} })
+    state.open = 'tool_use'
+  } else if (toolIndex < state.toolIndex || state.open !== 'tool_use') {
+    throw brokenAnswer('The provider continued a tool call after it had begun another block.')
+  }
+  return input === '' ? text : text + delta(state, { type: 'input_json_delta', partial_json: input })
+}
+
+function openBlock(state: State, type: 'text' | 'thinking', empty: object): string {
+  if (state.open === type) return ''
+  const text = startBlock(state, empty)
+  state.open = type
+  return text
+}
+
+function startBlock(state: State, block: object): string {
+  const before = begin(state) + closeBlock(state)
+  state.index += 1
+  return before + eventText('content_block_start', { index: state.index, content_block: block })
+}
+
+function closeBlock(state: State): string {
+  if (state.open === undefined) return ''
+  state.open = undefined
+  return eventText('content_block_stop', { index: state.index })
+}
+
+function delta({ index }: State, change: object): string {
+  return eventText('content_block_delta', { index, delta: change })
+}
+
+/** The prompt's tokens are those expected: the provider's own count comes with the end. */
+function begin(state: State): string {
+  if (state.hasBegun) return ''
+  state.hasBegun = true
+  const { id, model, promptTokens } = state.start
+  const usage = renderUsage({ usage: { promptTokens, completionTokens: 1 }, costUsd: undefined })
+  const empty = { content: [], stop_reason: null, stop_sequence: null, usage }
+  return eventText('message_start', {
+    message: { id: messageId(id), type: 'message', role: 'assistant', model, ...empty },
+  })
+}
+
+function eventText(type: string, data: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`
+}

@@ -1,0 +1,50 @@
+/**
+ * An API that clients call: how its requests become a `ChatRequest`, and how answers and errors are rendered. The pipeline
+ * and the ledger do not know which one a client uses.
+ */
+import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import type { GatewayError } from '../domain/errors.ts'
+import type { AnswerHead, Bill } from './openai-chat/client/answer.ts'
+
+/** A whole answer in the making. Ignores usage events, since the caller has the bill. */
+export interface WholeAnswer {
+  push(event: ChatEvent): void
+  /** JSON text. */
+  render(head: AnswerHead & Bill): string
+}
+
+/** One per stream. Every method returns the text to send, which may be empty. */
+export interface AnswerStream {
+  push(event: ChatEvent): string
+  /** Ends a complete answer, whose choices have all finished. */
+  close(bill: Bill): string
+}
+
+export interface StreamStart extends AnswerHead {
+  readonly request: ChatRequest
+  /** As expected before the provider counts. */
+  readonly promptTokens: number
+}
+
+/** An error as the end of a stream that has begun. */
+export interface BrokenStream {
+  readonly code: string
+  readonly message: string
+  readonly requestId?: string | undefined
+}
+
+export interface ClientApi {
+  /** `METHOD /path`: what idempotency keys are used for. */
+  readonly endpoint: string
+  /** The header in which its SDKs look for the id of a request. */
+  readonly requestIdHeader: string
+  /** @throws GatewayError for the first fault. */
+  parse(body: unknown): ChatRequest
+  createAnswer(request: ChatRequest): WholeAnswer
+  createStream(start: StreamStart): AnswerStream
+  /** The body of an error response, as JSON text. */
+  renderError(error: GatewayError, requestId: string): string
+  /** The status of an error response. */
+  statusOf(error: GatewayError): number
+  renderBroken(end: BrokenStream): string
+}

@@ -1,0 +1,84 @@
+/** Claude Code, as its users run it, on providers of three protocols: it edits a file, and each of its calls is one row. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { arch, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { model, startGateway } from '../support/gateway.ts'
+import { everyRow, type UsageRow } from '../support/ledger/money.ts'
+import { npmClient } from '../support/process/npm-client.ts'
+import { answerBytes } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { answerNative, NATIVES, type Said } from '../support/providers/native-answers.ts'
+
+const CLAUDE_CODE = '@anthropic-ai/claude-code@2.1.197'
+const PROTOCOLS = ['anthropic', 'google', 'azure'] as const
+const run = promisify(execFile)
+
+const provider = await startFakeProvider(answerBytes({}, '', 500))
+const gateway = await startGateway({
+  config: {
+    providers: Object.fromEntries(
+      PROTOCOLS.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
+    ),
+    models: PROTOCOLS.map((name) => ({
+      ...model(name, name, NATIVES[name]?.model ?? ''),
+      context_window: 200_000,
+      max_output_tokens: 32_000,
+    })),
+    plans: { test: { billing: 'postpaid' } },
+    accounts: { default_plan: 'test' },
+  },
+})
+const installed = await npmClient(CLAUDE_CODE)
+const program = join(installed, `node_modules/@anthropic-ai/claude-code-linux-${arch()}/claude`)
+const home = await mkdtemp(join(tmpdir(), 'turnpike-claude-home-'))
+after(async () => {
+  await gateway.stop()
+  await provider.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+for (const name of PROTOCOLS) {
+  test(`${name}: Claude Code writes a file and says so`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnpike-claude-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const native = NATIVES[name] ?? assert.fail()
+    const path = join(folder, 'hello.txt')
+    const call = { id: 'call_1', name: 'Write', input: { file_path: path, content: 'Hello from a test.' } }
+    let calls = 0
+    provider.answer((asked, reply) => {
+      calls += 1
+      const said: Said = /tool_result|functionResponse|"role":"tool"/.test(asked.body)
+        ? { text: ['It is ', 'written.'] }
+        : { reasoning: 'I must write.', text: ['I write it.'], calls: [call] }
+      return answerNative(native, { ...said, promptTokens: 20_000, completionTokens: 20 })(asked, reply)
+    })
+    const key = await gateway.key()
+    const rowsOf = () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
+    const before = await rowsOf()
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: home,
+      ANTHROPIC_BASE_URL: gateway.url,
+      ANTHROPIC_AUTH_TOKEN: key,
+      ANTHROPIC_MODEL: name,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: name,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    }
+    const args = ['-p', 'Write hello.txt.', '--allowedTools', 'Write', '--output-format', 'json']
+    const running = run(program, args, { cwd: folder, env, timeout: 120_000 })
+    running.child.stdin?.end()
+    const { stdout } = await running
+    const result = JSON.parse(stdout)
+    assert.deepEqual([result.is_error, result.result], [false, 'It is written.'], stdout)
+    assert.equal(await readFile(path, 'utf8'), 'Hello from a test.')
+    const ids = new Set(before.map(({ id }) => id))
+    const rows = (await rowsOf()).filter(({ id }) => !ids.has(id))
+    assert.ok(calls >= 2)
+    assert.equal(rows.length, calls)
+    for (const { status, cost_usd: cost } of rows) assert.deepEqual([status, cost > 0], ['completed', true])
+  })
+}
