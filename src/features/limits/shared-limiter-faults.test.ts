@@ -163,12 +163,12 @@ test('RL-4, F18: a killed server is missed by no request, and used again when it
   await comesTrue(async () => (await places(redis)) === 1)
   kept.release()
   await comesTrue(async () => (await places(redis)) === 0)
+  // `advance` passes a minute, after which an attempt to connect that fails is a reason to warn again.
+  const messages = limiter.lines.map(({ message }) => message)
+  assert.equal(messages.at(-1), 'Redis answers again: rate limits are shared')
   assert.deepEqual(
-    limiter.lines.map(({ message }) => message),
-    [
-      'Redis does not count rate limits: each process holds its share of them',
-      'Redis answers again: rate limits are shared',
-    ],
+    [...new Set(messages.slice(0, -1))],
+    ['Redis does not count rate limits: each process holds its share of them'],
   )
 })
 
