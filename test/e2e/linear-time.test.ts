@@ -29,7 +29,7 @@ import { countTokens, played, tokensOf as simulatorTokens } from '../../src/prov
 import { exampleOf } from '../../src/providers/simulator/schema-example.ts'
 import { plainText as plainGitText, reasonOf } from '../../src/runner/git/error.ts'
 import { parseAnswer } from '../../src/runner/loop/answer.ts'
-import { fitMessages, withoutOldOutputs } from '../../src/runner/loop/context-window.ts'
+import { fitMessages, withoutOldOutputs } from '../../src/runner/loop/compaction.ts'
 import { replaceExact } from '../../src/runner/loop/replacement.ts'
 import { repairConversation } from '../../src/runner/loop/run-loop.ts'
 import { parseArguments } from '../../src/runner/loop/tool.ts'

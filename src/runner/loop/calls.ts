@@ -4,7 +4,8 @@ import type { NanoUsd } from '../../domain/money.ts'
 import { fenced, groupDigits, tidy } from '../plain-text.ts'
 import { LoopFailure, type LoopInput, type ToolMessage } from '../ports.ts'
 import type { ParsedAnswer, ParsedCall, RequestedCall } from './answer.ts'
-import { BYTES_OF_TOKEN, type ContextWindow } from './context-window.ts'
+import { BYTES_OF_TOKEN } from './compaction.ts'
+import type { ContextWindow } from './context-window.ts'
 import { create, edit, search, view } from './file-tools.ts'
 import {
   DEFAULT_COMMAND_MS,

@@ -1,56 +1,64 @@
-/**
- * The conversation as the model receives it, and its compaction before the context window is full: first old tool results
- * are truncated, then all but the last steps is replaced by a summary of the model's own. The users' words stay verbatim
- * as far as they fit.
- */
-import { isRecord, parseJson } from '../../lib/json.ts'
-import { bounded, byteLength, plainText } from '../plain-text.ts'
+/** The conversation as the model receives it, compacted before the context window is full. */
 import {
   type AgentMessage,
   type AssistantMessage,
   LoopFailure,
   type LoopModel,
   type ModelRequest,
-  type ToolCallMessage,
   type UserMessage,
 } from '../ports.ts'
-import { ANSWER_PART_OF_WINDOW, FULL_PART_OF_WINDOW, MAX_ANSWER_TOKENS } from './limits.ts'
-import { isNudge, SUMMARY_PROMPT, SYSTEM_PROMPT, summaryRequest, TOOLS } from './prompt.ts'
+import {
+  BYTES_OF_TOKEN,
+  type CompactionPlan,
+  type SizedConversation,
+  tokensOf,
+  tokensOfMessage,
+  tokensOfText,
+  type WindowBudget,
+  windowBudget,
+} from './compaction.ts'
+import { ANSWER_PART_OF_WINDOW, MAX_ANSWER_TOKENS, MAX_COMPACTED_BYTES } from './limits.ts'
+import { SYSTEM_PROMPT, TOOLS } from './prompt.ts'
+import { runTask, WorkThreadError } from './work-thread.ts'
+import type { Tasks } from './work-worker.ts'
+
+export type SummaryPlan = Extract<CompactionPlan, { kind: 'summary' }>
 
 export interface ContextWindow {
   add(message: AgentMessage): void
   /** @param promptTokens Of the request that it answers, as the provider counted. */
   addAnswer(message: AssistantMessage, promptTokens: number): void
   request(): ModelRequest
-  /** Compacts the conversation where necessary. @returns The messages that need a summary; undefined: none. */
-  compact(): Cut | undefined
-  summaryRequestOf(cut: Cut): ModelRequest
-  /** Replaces the cut messages by a summary. @returns It. */
-  replace(cut: Cut, notes: string): UserMessage
+  /**
+   * Compacts the conversation where necessary, on the worker thread.
+   * @returns A plan when the model must write a summary first. Rejects with `LoopFailure` when the thread fails.
+   */
+  compact(): Promise<SummaryPlan | undefined>
+  /** Carries out a plan of `compact`. @param notes The model's summary; '' when there is none. */
+  replace(plan: SummaryPlan, notes: string): Promise<UserMessage>
   /** The provider rejected the conversation as too long: the next `compact` shortens it. False: it cannot be shortened further. */
   markTooLong(): boolean
 }
 
 /** Tokens for messages below which no work is possible. */
 const MIN_MESSAGE_TOKENS = 400
-/** Size without old tool results, relative to now, up to which no summary is needed. */
-const TRUNCATION_SUFFICES = 0.7
 /** Rejections as too long in a row. */
 const REJECTION_LIMIT = 3
 /** Size of the next attempt, relative to the rejected one. */
 const SHRINK_FACTOR = 0.6
 /** A higher ratio means that the provider counted something else. */
 const DENSITY_LIMIT = 3
-/** A token rarely has fewer than three bytes, so estimates are rarely too low. */
-export const BYTES_OF_TOKEN = 3
 const FIXED_TOKENS = tokensOfText(SYSTEM_PROMPT) + tokensOfText(JSON.stringify(TOOLS))
 
 interface State {
   readonly model: LoopModel
+  readonly signal: AbortSignal
   readonly answerTokens: number
   messages: AgentMessage[]
-  /** Tokens of the first `counted` messages and the fixed part, as the provider counted. */
-  known: { readonly tokens: number; readonly counted: number } | undefined
+  /** Of the messages, as we estimate them. */
+  tokens: number
+  /** Tokens of the last answered request, as the provider counted, and our estimate of its messages. */
+  known: { readonly counted: number; readonly estimated: number } | undefined
   /** Tokens that the provider counts for each token of our estimate. */
   density: number
   /** Upper bound of the messages, in our estimate, after a rejection. */
@@ -59,12 +67,20 @@ interface State {
   mustShorten: boolean
 }
 
-/** Throws `LoopFailure` when the window is too small to work in. */
-export function createContextWindow(conversation: readonly AgentMessage[], model: LoopModel): ContextWindow {
+/**
+ * Throws `LoopFailure` when the window is too small to work in.
+ * @param signal Ends a compaction.
+ */
+export function createContextWindow(
+  conversation: readonly AgentMessage[],
+  { model, signal }: { readonly model: LoopModel; readonly signal: AbortSignal },
+): ContextWindow {
   const state: State = {
     model,
+    signal,
     answerTokens: answerTokensOf(model),
     messages: [...conversation],
+    tokens: tokensOf(conversation),
     known: undefined,
     density: 1,
     maxTokens: Number.POSITIVE_INFINITY,
@@ -76,7 +92,7 @@ export function createContextWindow(conversation: readonly AgentMessage[], model
     throw new LoopFailure('model_unavailable', message)
   }
   return {
-    add: (message) => void state.messages.push(message),
+    add: (message) => add(state, message),
     addAnswer: (message, promptTokens) => addAnswer(state, message, promptTokens),
     request: () => ({
       messages: [{ role: 'system', content: SYSTEM_PROMPT }, ...state.messages],
@@ -84,14 +100,14 @@ export function createContextWindow(conversation: readonly AgentMessage[], model
       maxTokens: state.answerTokens,
     }),
     compact: () => compact(state),
-    summaryRequestOf: (cut) => summaryRequestOf(cut, windowOf(state)),
-    replace: (cut, notes) => {
-      const summary = summaryOf(cut, notes, windowOf(state))
-      replaceMessages(state, compactedMessages(summary, cut, windowOf(state)))
+    async replace({ replaced }, notes) {
+      const input = { messages: state.messages, replaced, notes, window: windowOf(state) }
+      const { summary, conversation: compacted } = await compactionTask(state, 'applySummary', input)
+      setConversation(state, compacted)
       return summary
     },
     markTooLong: () => {
-      state.maxTokens = Math.floor(Math.min(windowOf(state).full, tokensOf(state.messages)) * SHRINK_FACTOR)
+      state.maxTokens = Math.floor(Math.min(windowOf(state).full, state.tokens) * SHRINK_FACTOR)
       state.rejections += 1
       state.mustShorten = true
       return state.rejections <= REJECTION_LIMIT
@@ -99,28 +115,50 @@ export function createContextWindow(conversation: readonly AgentMessage[], model
   }
 }
 
+function add(state: State, message: AgentMessage): void {
+  state.messages.push(message)
+  state.tokens += tokensOfMessage(message)
+}
+
 function addAnswer(state: State, message: AssistantMessage, promptTokens: number): void {
-  const { messages } = state
-  state.density = Math.min(DENSITY_LIMIT, Math.max(1, promptTokens / (FIXED_TOKENS + tokensOf(messages))))
-  state.known = { tokens: promptTokens, counted: messages.length }
+  state.density = Math.min(DENSITY_LIMIT, Math.max(1, promptTokens / (FIXED_TOKENS + state.tokens)))
+  state.known = { counted: promptTokens, estimated: state.tokens }
   state.rejections = 0
-  messages.push(message)
+  add(state, message)
 }
 
-function compact(state: State): Cut | undefined {
-  const { messages, mustShorten } = state
+async function compact(state: State): Promise<SummaryPlan | undefined> {
   const window = windowOf(state)
-  if (!mustShorten && estimatedTokens(state) <= window.full) return undefined
-  const short = withoutOldOutputs(messages)
-  if (tokensOf(short) <= Math.min(window.full, tokensOf(messages)) * TRUNCATION_SUFFICES)
-    return replaceMessages(state, short)
-  const cut = selectCut(messages, window)
-  if (cut.replaced.some(({ role }) => role === 'assistant')) return cut
-  return replaceMessages(state, fitMessages(messages, window.full))
+  if (!state.mustShorten && estimatedTokens(state) <= window.full) return undefined
+  const plan = await compactionTask(state, 'planCompaction', state.messages, window)
+  if (plan.kind === 'summary') return plan
+  setConversation(state, plan.conversation)
+  return undefined
 }
 
-function replaceMessages(state: State, messages: AgentMessage[]): undefined {
-  state.messages = messages
+async function compactionTask<Name extends 'planCompaction' | 'applySummary'>(
+  { signal, tokens }: State,
+  name: Name,
+  ...input: Parameters<Tasks[Name]>
+): Promise<ReturnType<Tasks[Name]>> {
+  const bytes = tokens * BYTES_OF_TOKEN
+  if (bytes > MAX_COMPACTED_BYTES) {
+    const message = `The conversation of about ${bytes} bytes is too large to be compacted; the limit is ${MAX_COMPACTED_BYTES} bytes.`
+    throw new LoopFailure('internal_error', message)
+  }
+  try {
+    return await runTask(signal, name, ...input)
+  } catch (error) {
+    if (!(error instanceof WorkThreadError)) throw error
+    throw new LoopFailure('internal_error', `The conversation could not be compacted: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+function setConversation(state: State, { messages, tokens }: SizedConversation): void {
+  state.messages = [...messages]
+  state.tokens = tokens
   state.known = undefined
   state.mustShorten = false
 }
@@ -131,218 +169,11 @@ function windowOf({ model, answerTokens, density, maxTokens }: State): WindowBud
 }
 
 /** Estimated tokens of the messages. */
-function estimatedTokens({ messages, known, density }: State): number {
-  if (known === undefined) return tokensOf(messages)
-  return Math.max(0, known.tokens / density - FIXED_TOKENS) + tokensOf(messages.slice(known.counted))
+function estimatedTokens({ tokens, known, density }: State): number {
+  if (known === undefined) return tokens
+  return Math.max(0, known.counted / density - FIXED_TOKENS) + tokens - known.estimated
 }
 
 function answerTokensOf({ contextWindow, maxOutputTokens = MAX_ANSWER_TOKENS }: LoopModel): number {
   return Math.floor(Math.min(maxOutputTokens, MAX_ANSWER_TOKENS, contextWindow * ANSWER_PART_OF_WINDOW))
-}
-
-const TOKENS_OF_MESSAGE = 8
-/** Last steps whose tool results are truncated last. */
-const FRESH_STEPS = 2
-/** Sizes in bytes that texts are truncated to, in turn. */
-const CAPS = [4_000, 1_500, 500, 160]
-/** Fits every window. */
-const LAST_CAP = 48
-
-function tokensOfText(text: string): number {
-  return Math.ceil(byteLength(text) / BYTES_OF_TOKEN)
-}
-
-function tokensOfMessage(message: AgentMessage): number {
-  const calls = message.role === 'assistant' && message.tool_calls ? JSON.stringify(message.tool_calls) : ''
-  return tokensOfText(message.content ?? '') + tokensOfText(calls) + TOKENS_OF_MESSAGE
-}
-
-export function tokensOf(messages: readonly AgentMessage[]): number {
-  return messages.reduce((sum, message) => sum + tokensOfMessage(message), 0)
-}
-
-/** Truncates the tool results of all but the last steps. */
-export function withoutOldOutputs(messages: readonly AgentMessage[]): AgentMessage[] {
-  const fresh = startOfLastSteps(messages, FRESH_STEPS)
-  return messages.map((message, at) => (at < fresh && message.role === 'tool' ? shortened(message, 500) : message))
-}
-
-/**
- * Truncates messages to `maxTokens` together: old tool results first, then the model's old texts, then all tool results,
- * users' texts last. Where that is not enough, the result is as short as possible.
- */
-export function fitMessages(messages: readonly AgentMessage[], maxTokens: number): AgentMessage[] {
-  let fit = [...messages]
-  const fresh = startOfLastSteps(messages, 1)
-  const mayCut: ((message: AgentMessage, at: number) => boolean)[] = [
-    ({ role }, at) => role === 'tool' && at < fresh,
-    ({ role }, at) => role !== 'user' && at < fresh,
-    ({ role }) => role !== 'user',
-    (_message, at) => at < messages.length - 1,
-    () => true,
-  ]
-  for (const may of mayCut) {
-    for (const cap of [...CAPS, LAST_CAP]) {
-      if (tokensOf(fit) <= maxTokens) return fit
-      fit = fit.map((message, at) => (may(message, at) ? shortened(message, cap) : message))
-    }
-  }
-  return fit
-}
-
-/** Index of the message that begins the last `steps` answers of the model. */
-function startOfLastSteps(messages: readonly AgentMessage[], steps: number): number {
-  let left = steps
-  let at = messages.length
-  while (at > 0 && left > 0) {
-    at -= 1
-    if (messages[at]?.role === 'assistant') left -= 1
-  }
-  return at
-}
-
-function shortened(message: AgentMessage, maxBytes: number): AgentMessage {
-  if (message.role !== 'assistant') return { ...message, content: bounded(message.content, maxBytes).text }
-  const content = message.content === null ? null : bounded(message.content, maxBytes).text
-  if (message.tool_calls === undefined) return { role: 'assistant', content }
-  return { role: 'assistant', content, tool_calls: message.tool_calls.map((call) => shortenedCall(call, maxBytes)) }
-}
-
-/** Truncates texts within the arguments, which stay JSON. */
-function shortenedCall(call: ToolCallMessage, maxBytes: number): ToolCallMessage {
-  const { name, arguments: json } = call.function
-  if (byteLength(json) <= maxBytes) return call
-  const fields = parseJson(json)
-  const cut = Object.entries(isRecord(fields) ? fields : {})
-    .slice(0, 8)
-    .map(([field, value]) => [
-      field.slice(0, 40),
-      typeof value === 'string' ? bounded(value, Math.floor(maxBytes / 2)).text : '…',
-    ])
-  return { ...call, function: { name, arguments: JSON.stringify(Object.fromEntries(cut)) } }
-}
-
-/** Messages to summarise, and those that stay. */
-interface Cut {
-  readonly replaced: readonly AgentMessage[]
-  readonly tail: readonly AgentMessage[]
-  /** Answers of the model in `tail`. */
-  readonly kept: number
-}
-
-const TAIL_STEPS = 3
-/** Shares of the message budget: the last steps, the users' words, the summary. */
-const TAIL_SHARE = 1 / 4
-const WORDS_SHARE = 1 / 4
-const NOTES_SHARE = 1 / 3
-/** Share of the window that the model may use to write a summary. */
-const SUMMARY_ANSWER_SHARE = 1 / 8
-const SUMMARY_TOKENS = 4_096
-
-const HEAD = 'The conversation before this has been replaced by a summary, because it became too long.'
-const WORDS_HEAD = '\n\nWhat the user wrote, word for word:\n<user-messages>\n'
-const WORDS_END = '\n</user-messages>'
-const NOTES_HEAD = '\n\nYour notes of what has been done:\n'
-
-/** The division of the context window, in tokens. */
-interface WindowBudget {
-  readonly answer: number
-  /** Of the messages; beyond it they are compacted. */
-  readonly full: number
-  readonly notes: number
-}
-
-/** @param fixed Tokens of the system prompt and the tools. */
-export function windowBudget(contextWindow: number, answer: number, fixed: number): WindowBudget {
-  const full = Math.floor((contextWindow - answer) * FULL_PART_OF_WINDOW) - fixed
-  return { answer, full, notes: Math.floor(Math.min(SUMMARY_TOKENS, contextWindow * SUMMARY_ANSWER_SHARE, answer)) }
-}
-
-/** Keeps the last steps, fewer if they are large, but at least one. */
-export function selectCut(messages: readonly AgentMessage[], { full }: WindowBudget): Cut {
-  for (let steps = TAIL_STEPS; steps >= 1; steps--) {
-    const at = startOfLastSteps(messages, steps)
-    const tail = messages.slice(at)
-    if (steps > 1 && (at === 0 || tokensOf(tail) > full * TAIL_SHARE)) continue
-    return { replaced: messages.slice(0, at), tail, kept: tail.filter(({ role }) => role === 'assistant').length }
-  }
-  return { replaced: [], tail: messages, kept: 0 }
-}
-
-/** Renders calls and results as text: not every provider accepts them in a request without tools. */
-export function summaryRequestOf({ replaced }: Cut, window: WindowBudget) {
-  const request: AgentMessage = { role: 'user', content: summaryRequest(Math.floor(window.notes / 2)) }
-  const messages = fittedTexts(replaced, window.full - tokensOf([request]) - tokensOfText(SUMMARY_PROMPT))
-  return {
-    messages: [{ role: 'system' as const, content: SUMMARY_PROMPT }, ...messages, request],
-    tools: [],
-    maxTokens: window.notes,
-  }
-}
-
-/** Truncates before rendering as text, so that tool results shrink before words. */
-function fittedTexts(messages: readonly AgentMessage[], maxTokens: number): AgentMessage[] {
-  for (let most = maxTokens; most > maxTokens / 10; most *= 0.75) {
-    const texts = fitMessages(messages, most).map(asText)
-    if (tokensOf(texts) <= maxTokens) return texts
-  }
-  return fitMessages(messages.map(asText), maxTokens)
-}
-
-function asText(message: AgentMessage): AgentMessage {
-  if (message.role === 'user') return message
-  if (message.role === 'tool') return { role: 'user', content: `Output of a tool:\n${quoted(message.content)}` }
-  const calls = (message.tool_calls ?? []).map(({ function: called }) => `[called ${called.name} ${called.arguments}]`)
-  const text = [message.content ?? '', ...calls].filter((part) => part !== '').join('\n')
-  return { role: 'assistant', content: text }
-}
-
-function quoted(text: string): string {
-  return text.replace(/^/gm, '> ')
-}
-
-/** @param notes The model's summary; '' where it gave none: then the calls are listed. */
-export function summaryOf({ replaced, tail }: Cut, notes: string, { full }: WindowBudget): UserMessage {
-  const words = bounded(
-    wordsIn([...replaced, ...firstStep(tail)]),
-    Math.floor(full * WORDS_SHARE) * BYTES_OF_TOKEN,
-  ).text
-  const text = plainText(notes).trim()
-  const notesText = bounded(
-    text === '' ? callsIn(replaced) : text,
-    Math.floor(full * NOTES_SHARE) * BYTES_OF_TOKEN,
-  ).text
-  return {
-    role: 'user',
-    content: `${HEAD}${WORDS_HEAD}${words.replaceAll(WORDS_END, '')}${WORDS_END}${NOTES_HEAD}${notesText}`,
-  }
-}
-
-/** A store may have users' messages of the first kept step before that step. */
-function firstStep(tail: readonly AgentMessage[]): readonly AgentMessage[] {
-  const next = tail.findIndex(({ role }, at) => at > 0 && role === 'assistant')
-  return next < 0 ? tail : tail.slice(0, next)
-}
-
-/** Includes the words that an earlier summary kept. */
-function wordsIn(messages: readonly AgentMessage[]): string {
-  return messages
-    .flatMap((message) => (message.role === 'user' ? [keptWords(message.content)] : []))
-    .filter((words) => words !== '' && !isNudge(words))
-    .join('\n\n')
-}
-
-function keptWords(content: string): string {
-  if (!content.startsWith(HEAD + WORDS_HEAD)) return content
-  return content.slice(HEAD.length + WORDS_HEAD.length, content.indexOf(WORDS_END))
-}
-
-function callsIn(messages: readonly AgentMessage[]): string {
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
-  return calls.map((call) => `- ${call.function.name} ${bounded(call.function.arguments, 200).text}`).join('\n')
-}
-
-/** The conversation after compaction, truncated to the budget. */
-export function compactedMessages(summary: UserMessage, { tail }: Cut, window: WindowBudget): AgentMessage[] {
-  return fitMessages([summary, ...tail], Math.floor(window.full * 0.9))
 }

@@ -4,7 +4,6 @@
  */
 import { bounded, byteLength, groupDigits, numberedLines, plainText } from '../plain-text.ts'
 import { FILE_COMMAND_MS, MAX_EDIT_BYTES, MAX_PATTERN_BYTES } from './limits.ts'
-import { replaceOffThread } from './replacement-thread.ts'
 import {
   countField,
   flagField,
@@ -19,6 +18,7 @@ import {
   textField,
   toolMessage,
 } from './tool.ts'
+import { runTask, WorkThreadError } from './work-thread.ts'
 
 const MATCHES = 200
 const MATCH_CHARACTERS = 300
@@ -109,7 +109,7 @@ export async function edit(run: ToolRun): Promise<ToolOutcome> {
   if (old === '') return await createFrom(run, { path, content: next })
   const before = await readText(run, path)
   const replacement = { old, new: next, replacesAll: flagField(run.fields, 'replace_all') }
-  const { text, count, line } = await replaceOffThread(before, replacement)
+  const { text, count, line } = await runTask(run.signal, 'replaceExact', before, replacement).catch(asToolError)
   await write(run, path, text)
   const places = count === 1 ? '' : ` ${count} times`
   const first = Math.max(1, line - LINES_SHOWN_AROUND)
@@ -119,6 +119,10 @@ export async function edit(run: ToolRun): Promise<ToolOutcome> {
     ...toolMessage(`Replaced${places} in ${localPath(path)}. Now:\n${numberedLines(shown, first)}`),
     isData: true,
   }
+}
+
+function asToolError(error: unknown): never {
+  throw error instanceof WorkThreadError ? new ToolError(`The text could not be replaced: ${error.message}`) : error
 }
 
 export async function create(run: ToolRun): Promise<ToolOutcome> {

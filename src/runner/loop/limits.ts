@@ -33,6 +33,9 @@ export const ANSWER_PART_OF_WINDOW = 1 / 4
 /** Of what the window leaves beside the answer: from here on the conversation is made shorter. */
 export const FULL_PART_OF_WINDOW = 0.75
 
+/** Of a conversation that is compacted, as estimated. */
+export const MAX_COMPACTED_BYTES = 67_108_864
+
 /** Failed calls of the model in a row. */
 export const MAX_FAILURES = 5
 export const MAX_WAIT_MS = 60_000

@@ -492,6 +492,33 @@ test('a summary says how many answers are kept behind it, and they are', async (
   }
 })
 
+/** Larger than the window of the kit, in answers of 100 KB. */
+const LARGE = Array.from({ length: 20 }, (): AgentMessage => ({ role: 'assistant', content: 'x'.repeat(100_000) }))
+
+test('a compaction that exceeds its time limit ends the run with an error', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const ending = runLoop(kit(t, [], { conversation: LARGE }).input)
+  await new Promise(setImmediate)
+  t.mock.timers.tick(10_000)
+  const message = 'The conversation could not be compacted: The time limit of 10 s was exceeded.'
+  assert.deepEqual(await ending, { kind: 'failed', code: 'internal_error', message })
+})
+
+test('a compaction that fails ends the run with an error', async (t) => {
+  const broken = { id: 'a', type: 'function', function: { name: 'view', arguments: null } } as never
+  const conversation = [...LARGE, { role: 'assistant' as const, content: null, tool_calls: [broken] }, ...LARGE]
+  const ending = await runLoop(kit(t, [], { conversation }).input)
+  assert.ok(ending.kind === 'failed' && ending.code === 'internal_error', JSON.stringify(ending))
+  assert.match(ending.message, /^The conversation could not be compacted: /)
+})
+
+test('a conversation that is too large to be compacted ends the run [limit: compacted-conversation]', async (t) => {
+  const answer: AgentMessage = { role: 'assistant', content: 'x'.repeat(1_000_000) }
+  const ending = await runLoop(kit(t, [], { conversation: Array.from({ length: 68 }, () => answer) }).input)
+  assert.ok(ending.kind === 'failed' && ending.code === 'internal_error', JSON.stringify(ending))
+  assert.match(ending.message, /the limit is 67108864 bytes/)
+})
+
 test('a provider that says it is too long is believed, a few times', async (t) => {
   const history = Array.from(
     { length: 6 },

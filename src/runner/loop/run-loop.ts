@@ -47,7 +47,7 @@ function createState(input: LoopInput): LoopState {
   const calls = conversation.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
   return {
     input,
-    context: createContextWindow(conversation, input.model),
+    context: createContextWindow(conversation, input),
     repeats: createRepeatCounter(),
     callIds: new Set(calls.map(({ id }) => id)),
     steps: input.used?.steps ?? 0,
@@ -92,11 +92,11 @@ async function callForStep(state: LoopState): Promise<ModelAnswer> {
 
 async function compact(state: LoopState): Promise<void> {
   const { context, input } = state
-  const cut = context.compact()
-  if (cut === undefined) return
-  const summary = await callForSummary(state, context.summaryRequestOf(cut))
-  const message = context.replace(cut, summary?.text ?? '')
-  const entry = { type: 'summary' as const, message, kept: cut.kept }
+  const plan = await context.compact()
+  if (plan === undefined) return
+  const summary = await callForSummary(state, plan.request)
+  const message = await context.replace(plan, summary?.text ?? '')
+  const entry = { type: 'summary' as const, message, kept: plan.kept }
   await input.record(summary === undefined ? entry : { ...entry, usage: summary.usage })
 }
 
