@@ -1,4 +1,4 @@
-/** `docs/webhooks.md` as its readers use it: the code is run as it stands there, the bodies are those that are sent. */
+/** Runs the examples of `docs/webhooks.md` and of the package's README unchanged, and compares the bodies with those sent. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,6 +14,7 @@ import { installWebhooksPackage } from '../../support/webhooks/packed-package.ts
 import { SECRET } from '../../support/webhooks/secrets.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8')
+const README = readFileSync(new URL('../../../packages/webhooks/README.md', import.meta.url), 'utf8')
 const VERIFIER = new URL('../../../packages/webhooks/src/index.ts', import.meta.url)
 const FACTS = {
   eventId: 'evt_00000000exampleexample',
@@ -28,8 +29,8 @@ after(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
 installWebhooksPackage(folder)
 
-function fences(language: string): string[] {
-  return [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, code = '']) => code)
+function fences(language: string, page = PAGE): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, code = '']) => code)
 }
 
 interface Receiver {
@@ -111,6 +112,24 @@ for (const { language, program, file, on } of [
       const headers = { 'Turnpike-Signature': signature }
       assert.equal((await fetch(receiver.url, { method: 'POST', body, headers })).status, 400, 'of unknown age')
       assert.equal((await fetch(receiver.url, { method: 'POST', body })).status, 400, 'no signature')
+    } finally {
+      await receiver.stop()
+    }
+  })
+}
+
+for (const program of [process.execPath, 'node']) {
+  test(`WH-1, on ${program === 'node' ? 'the Node.js of this machine' : 'the bundled Node.js'}: the example of the package's README accepts a signed delivery and rejects others`, async () => {
+    const [code = ''] = fences('js', README)
+    writeFileSync(join(folder, 'readme.mjs'), code)
+    const receiver = await startReceiver(program, 'readme.mjs')
+    try {
+      assert.equal(await post(receiver.url), 204)
+      assert.equal(await receiver.line(), `agent.failed ${FAILED.event_id}`)
+      assert.equal(await post(receiver.url, { secrets: [OTHER] }), 400)
+      assert.equal(await receiver.line(), 'rejected: signature_mismatch')
+      assert.equal(await post(receiver.url, { ageSeconds: 400 }), 400)
+      assert.equal(await receiver.line(), 'rejected: timestamp_too_old')
     } finally {
       await receiver.stop()
     }
