@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type AgentApi, openAgentApi, readStream, type StreamedEvent } from '../../../test/support/agents/agents.ts'
-import { appendEvents, failure } from './run.ts'
+import { failure, recordProgress } from './run.ts'
 
 const addresses = new WeakMap<object, Promise<string>>()
 
@@ -50,7 +50,7 @@ test('an agent is followed from its beginning to its end, which is said; then th
   const claim = await api.start(id)
   await hears(3)
   const phase = { type: 'phase', data: { phase: 'working' } } as const
-  await appendEvents(api.app.database.db, claim, { events: [phase], now: Date.now() })
+  await recordProgress(api.app.database.db, claim, { progress: { events: [phase] }, now: Date.now() })
   await hears(4)
   await api.end(claim, failure('max_steps', 'Too many.'))
   await ended
@@ -93,7 +93,7 @@ test('without following, what has happened so far is told, and the stream is ove
   const { id } = await create()
   const claim = await start(id)
   const many = Array.from({ length: 120 }, (_, index) => ({ type: 'phase', data: { index } }) as const)
-  await appendEvents(app.database.db, claim, { events: many, now: Date.now() })
+  await recordProgress(app.database.db, claim, { progress: { events: many }, now: Date.now() })
   const past = async (headers: Record<string, string>) =>
     readStream((await ask('GET', `/${id}/events?follow=false`, { headers })).text)
   const told = await past({})
@@ -115,7 +115,7 @@ test('[limit: agent-events-at-once] many events come whole and in order', async 
     { length: 250 },
     (_, index) => ({ type: 'phase', data: { index, text: 'a\nb\r\u2028' } }) as const,
   )
-  await appendEvents(api.app.database.db, claim, { events: many, now: Date.now() })
+  await recordProgress(api.app.database.db, claim, { progress: { events: many }, now: Date.now() })
   await api.end(claim)
   const events = readStream((await api.ask('GET', `/${id}/events`)).text)
   assert.equal(events.length, 255)

@@ -1,4 +1,4 @@
-/** `GET /agents/{id}/events`: what an agent does, as it does it. */
+/** `GET /agents/{id}/events`: streams the events of an agent. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
 import { Type } from 'typebox'
@@ -10,19 +10,16 @@ import { type EventSource, type EventStreams, type StreamEvent, streamEvents } f
 import { parseLastEventId } from '../../http/request-headers.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { unknownAgent } from './lifecycle.ts'
-import type { AgentReference } from './store.ts'
+import { type AgentReference, unknownAgent } from './store.ts'
 import { readEvents, readProgress, renderEvent } from './transcript.ts'
 
 export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
   readonly listeners: EventStreams
   readonly authenticate: Authenticate
   readonly log: Log
-  /** Between two looks into the database; half a second unless set. */
-  readonly lookEveryMs?: number
 }
 
-const LOOK_EVERY_MS = 500
+const POLL_INTERVAL_MS = 500
 const EVENTS_AT_ONCE = 100
 const SCOPE = 'agents:read'
 
@@ -56,7 +53,7 @@ const schema = {
 }
 
 export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {
-  const { db, callerOf, listeners, lookEveryMs = LOOK_EVERY_MS } = deps
+  const { db, callerOf, listeners } = deps
   const route = { config: { scope: SCOPE }, schema, exposeHeadRoute: false } as const
   return async (app) => {
     app.addHook('preClose', async () => listeners.endAll())
@@ -67,28 +64,22 @@ export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
       const progress = await readProgress(db, reference)
       if (progress === undefined) throw unknownAgent()
       const until = request.query.follow === 'false' ? progress.events : undefined
-      const followed = followAgent(db, reference, { last: Math.min(last, progress.events), until })
-      const listener = listeners.open(accountId)
-      await streamEvents(request, reply, {
-        ...deps,
-        source: followed,
-        stream: listener,
-        pollIntervalMs: lookEveryMs,
-        scope: SCOPE,
-      })
+      const source = followAgent(db, reference, { last: Math.min(last, progress.events), until })
+      const stream = listeners.open(accountId)
+      await streamEvents(request, reply, { ...deps, source, stream, pollIntervalMs: POLL_INTERVAL_MS, scope: SCOPE })
       return reply
     })
   }
 }
 
-interface Stretch {
-  /** The number of the last event that is known. */
+interface EventRange {
+  /** The number of the last event that the client received. */
   readonly last: number
-  /** The number of the last event to tell; undefined: the last there will be. */
+  /** The number of the last event to send; undefined: follows the agent until it has ended. */
   readonly until: number | undefined
 }
 
-function followAgent(db: Kysely<Database>, reference: AgentReference, { last, until }: Stretch): EventSource {
+function followAgent(db: Kysely<Database>, reference: AgentReference, { last, until }: EventRange): EventSource {
   let after = last
   let isOver = false
   const limit = (): number => Math.min(EVENTS_AT_ONCE, (until ?? Number.POSITIVE_INFINITY) - after)

@@ -2,7 +2,7 @@
  * The life cycle of agents: creation, follow-ups, cancellation, and the transitions between statuses. A transition writes agent,
  * run, event and webhook in one transaction.
  */
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import { type AgentStatus, isEnded, type RunError, transition } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -19,18 +19,20 @@ import {
   countOpenAgents,
   creatorColumns,
   creatorOf,
-  findAgent,
   lastRunOf,
   lockAgent,
   type Run,
   readCreator,
+  requireAgent,
+  runReference,
+  updateRun,
 } from './store.ts'
-import { areUnanswered, insertEvents, insertMessages, type NewAgentEvent, plus } from './transcript.ts'
+import { areUnanswered, insertEvents, insertMessages, type NewAgentEvent, takeNumbers } from './transcript.ts'
 
 export const RUN_JOB = 'agents.run'
-/** Of an account, waiting and running together. */
+/** Queued and running agents of an account. */
 const MAX_OPEN_AGENTS = 1_000
-/** Messages that nobody has answered yet. */
+/** Messages of users in a row without an answer. */
 const MAX_UNANSWERED = 100
 const RETRY_AFTER_MS = 30_000
 
@@ -43,7 +45,7 @@ export interface BeginDeps extends TransitionDeps {
   readonly ids: Pick<IdSource, 'run' | 'job'>
 }
 
-/** Who asks, and from where. */
+/** The caller of a request, and its IP address. */
 export interface Asker {
   readonly caller: Caller
   readonly address: string
@@ -60,8 +62,7 @@ export async function createAgent(
   { now, ids }: BeginDeps,
 ): Promise<Agent> {
   const { accountId, agentId } = reference
-  const open = await countOpenAgents(inside, accountId, MAX_OPEN_AGENTS)
-  if (open >= MAX_OPEN_AGENTS) throw tooManyAgents()
+  await assertRoom(inside, accountId)
   const [runId, time] = [ids.run(), now()]
   const creator = creatorOf(asker.caller, asker.address)
   const events = [QUEUED, userEvent(order.prompt)]
@@ -86,64 +87,60 @@ export async function createAgent(
   await insertMessages(inside, reference, { ...numbering, messages: [userMessage(order.prompt)], author: creator })
   await insertEvents(inside, reference, { ...numbering, events })
   await enqueueRun(inside, { ...reference, runId }, ids)
-  return found(await findAgent(inside, reference))
+  return requireAgent(inside, reference)
 }
 
 export interface FollowUpAsk extends AgentReference {
   readonly prompt: string
   readonly asker: Asker
-  /** Throws where the asker may not ask the agent's model. */
+  /** Throws unless the asker may use the agent's model. */
   readonly mayBegin: (agent: Agent) => void
-  /** Who a run works as now; rejects with `GatewayError` when they are gone. Asked for a run that has not ended. */
+  /** Reads the current rights of the run's creator; rejects with `GatewayError` when the creator was deleted. */
   readonly callerOf: CallerOfCreator
 }
 
 export type CallerOfCreator = (db: Kysely<Database>, accountId: AccountId, creator: Creator) => Promise<Caller>
 
 /**
- * Ended: a further run, with the rights of whoever asks. Waiting or running: a message that is read at the next step of
- * that run, which has its own rights: whoever asks must have those.
+ * Starts another run of an agent that has ended, with the asker's rights. A queued or running agent reads the message at
+ * its next step, with the rights of that run: the asker must have those rights too.
  */
 export async function followUp(
   inside: Transaction<Database>,
   { prompt, asker, mayBegin, callerOf, ...reference }: FollowUpAsk,
   deps: BeginDeps,
 ): Promise<Agent> {
-  await lockAgent(inside, reference)
-  const agent = await findAgent(inside, reference)
-  if (agent === undefined) throw unknownAgent()
+  const agent = await lockedAgent(inside, reference)
   const author = creatorOf(asker.caller, asker.address)
   mayBegin(agent)
   if (!isEnded(agent.status)) {
     assertMayJoin(asker.caller, await callerOf(inside, agent.account_id, readCreator(agent)))
     if (await areUnanswered(inside, reference, MAX_UNANSWERED)) throw tooManyFollowUps()
     const { id: runId } = await lastRunOf(inside, agent)
-    await addUserMessage(inside, agent, { runId, prompt, author, now: deps.now() })
-    return found(await findAgent(inside, reference))
+    await addUserMessage(inside, reference, { runId, prompt, author, now: deps.now() })
+    return requireAgent(inside, reference)
   }
-  const open = await countOpenAgents(inside, agent.account_id, MAX_OPEN_AGENTS)
-  if (open >= MAX_OPEN_AGENTS) throw tooManyAgents()
+  await assertRoom(inside, agent.account_id)
   const before = await lastRunOf(inside, agent)
-  const creator = creatorColumns(author)
-  const { run } = await queueRun(inside, { agent, before, creator }, deps)
-  await addUserMessage(inside, agent, { runId: run.id, prompt, author, now: deps.now() })
-  return found(await findAgent(inside, reference))
+  const runId = await queueRun(inside, { agent, before, creator: creatorColumns(author) }, deps)
+  await addUserMessage(inside, reference, { runId, prompt, author, now: deps.now() })
+  return requireAgent(inside, reference)
 }
 
-/** A further run of an agent that has ended, with the limits of the one before. In the agent's turn. */
+/** Queues another run of an agent that has ended, with the limits of the run before. The caller holds the agent's lock. */
 export async function queueRun(
   inside: Transaction<Database>,
   { agent, before, creator }: Pick<Change, 'agent' | 'creator'> & { readonly before: Run },
   deps: BeginDeps,
-): Promise<{ readonly agent: Agent; readonly run: Run }> {
+): Promise<RunId> {
   const reference = { accountId: agent.account_id, agentId: agent.id }
   const runId = deps.ids.run()
   const { max_cost_nano_usd, max_steps } = before
   const limits = { max_cost_nano_usd, max_steps }
   const run = await insertRun(inside, reference, { runId, number: before.number + 1, time: deps.now(), limits })
-  const queued = await moveAgent(inside, { agent, run, to: 'queued', creator }, deps)
+  await moveAgent(inside, { agent, run, to: 'queued', creator }, deps)
   await enqueueRun(inside, { ...reference, runId }, deps.ids)
-  return { agent: queued, run }
+  return runId
 }
 
 async function insertRun(
@@ -151,37 +148,23 @@ async function insertRun(
   { accountId, agentId }: AgentReference,
   run: { runId: RunId; number: number; time: number; limits: Pick<Run, 'max_cost_nano_usd' | 'max_steps'> },
 ): Promise<Run> {
-  const nothing = {
-    steps: 0,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cost_nano_usd: 0n,
-    attempt: 0,
-    pushed: 0,
-  } as const
-  const place = { account_id: accountId, agent_id: agentId, id: run.runId, number: run.number }
+  const usage = { steps: 0, prompt_tokens: 0, completion_tokens: 0, cost_nano_usd: 0n }
+  const key = { account_id: accountId, agent_id: agentId, id: run.runId, number: run.number }
   return inside
     .insertInto('run')
-    .values({ ...place, ...nothing, ...run.limits, status: 'queued', created_at: run.time })
+    .values({ ...key, ...usage, ...run.limits, attempt: 0, pushed: 0, status: 'queued', created_at: run.time })
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
 async function addUserMessage(
   inside: Transaction<Database>,
-  { account_id: accountId, id: agentId }: Agent,
+  reference: AgentReference,
   { runId, prompt, author, now }: { runId: RunId; prompt: string; author: Creator; now: number },
 ): Promise<void> {
-  const { messages: number, events: sequence } = await inside
-    .updateTable('agent')
-    .set({ messages: plus('messages', 1), events: plus('events', 1) })
-    .where('account_id', '=', accountId)
-    .where('id', '=', agentId)
-    .returning(['messages', 'events'])
-    .executeTakeFirstOrThrow()
-  const reference = { accountId, agentId }
-  await insertMessages(inside, reference, { messages: [userMessage(prompt)], author, runId, first: number, now })
-  await insertEvents(inside, reference, { events: [userEvent(prompt)], runId, first: sequence, now })
+  const { message, event } = await takeNumbers(inside, reference, { messages: 1, events: 1 })
+  await insertMessages(inside, reference, { messages: [userMessage(prompt)], author, runId, first: message, now })
+  await insertEvents(inside, reference, { events: [userEvent(prompt)], runId, first: event, now })
 }
 
 async function enqueueRun(inside: Transaction<Database>, job: RunJob, ids: BeginDeps['ids']): Promise<void> {
@@ -198,19 +181,11 @@ function userEvent(prompt: string): NewAgentEvent {
   return { type: 'message', data: { role: 'user', content: prompt } }
 }
 
-function found(agent: Agent | undefined): Agent {
-  if (agent === undefined) throw new Error('An agent that was just written is not there.')
-  return agent
-}
-
-/** The same for another account's agent and for one that never was. */
-export function unknownAgent(): GatewayError {
-  return new GatewayError('not_found', 'No agent has this id.')
-}
-
-function tooManyAgents(): GatewayError {
+/** Throws 429 when the account has too many queued and running agents. */
+async function assertRoom(inside: Transaction<Database>, accountId: AccountId): Promise<void> {
+  if ((await countOpenAgents(inside, accountId, MAX_OPEN_AGENTS)) < MAX_OPEN_AGENTS) return
   const message = `At most ${MAX_OPEN_AGENTS} agents of an account may wait or run; wait until some have ended.`
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterMs: RETRY_AFTER_MS })
+  throw new GatewayError('rate_limit_exceeded', message, { retryAfterMs: RETRY_AFTER_MS })
 }
 
 function tooManyFollowUps(): GatewayError {
@@ -226,18 +201,18 @@ export interface TransitionDeps {
 
 interface Change {
   readonly agent: Agent
-  /** The last one of the agent; on the way to `queued` the new one, which is there already. */
+  /** The agent's last run; when `to` is `queued`, the new run, which is already inserted. */
   readonly run: Run
   readonly to: AgentStatus
   readonly error?: { readonly code: RunError; readonly message: string } | undefined
   readonly summary?: string | undefined
-  /** Who starts the run, see `Creator`. */
+  /** The creator of the new run. */
   readonly creator?: Pick<Agent, 'key_id' | 'creator'> | undefined
 }
 
 /**
- * To be called in the agent's turn (`lockAgent`), with rows that were read in it.
- * @returns The agent as it is then. Throws for a change that `TRANSITIONS` does not have.
+ * The caller holds the agent's lock (`lockAgent`) and has read the rows since.
+ * @returns The changed agent. Throws for a change that `TRANSITIONS` does not have.
  */
 export async function moveAgent(
   inside: Transaction<Database>,
@@ -250,11 +225,10 @@ export async function moveAgent(
   const reference = { accountId: agent.account_id, agentId: agent.id }
   const time = now()
   const sequence = await updateAgent(inside, change, time)
-  if (to !== 'queued') await updateRun(inside, change, time)
+  if (to !== 'queued') await updateRun(inside, runReference(run), runColumns(change, time)).execute()
   const status = { type: 'status' as const, data: { status: to, ...(error === undefined ? {} : { error }) } }
   await insertEvents(inside, reference, { events: [status], runId: run.id, first: sequence, now: time })
-  const moved = await findAgent(inside, reference)
-  if (moved === undefined) throw new Error('An agent was lost in its own turn.')
+  const moved = await requireAgent(inside, reference)
   if (allowed.event !== undefined) {
     const data = { agent: renderAgentData(moved), run_id: run.id, sequence }
     await recordEvent(inside, { accountId: agent.account_id, type: allowed.event, data, createdAt: time })
@@ -262,7 +236,7 @@ export async function moveAgent(
   return moved
 }
 
-/** @returns The number of the event that tells of it. */
+/** @returns The number of the event that reports the change. */
 async function updateAgent(
   inside: Transaction<Database>,
   { agent, run, to, error, summary, creator }: Change,
@@ -273,9 +247,8 @@ async function updateAgent(
     .set({
       status: to,
       runs: run.number,
-      error_code: error?.code ?? null,
-      error_message: error?.message ?? null,
-      events: plus('events', 1),
+      ...errorColumns(error),
+      events: sql`events + 1`,
       ...(summary === undefined ? {} : { summary }),
       ...(to === 'queued' ? { started_at: null, ended_at: null } : timesOf(to, time)),
       ...creator,
@@ -287,26 +260,20 @@ async function updateAgent(
   return events
 }
 
-async function updateRun(
-  inside: Transaction<Database>,
-  { run, to, error, summary }: Change,
-  time: number,
-): Promise<void> {
-  await inside
-    .updateTable('run')
-    .set({
-      status: to,
-      error_code: error?.code ?? null,
-      error_message: error?.message ?? null,
-      summary: summary ?? null,
-      seen_at: time,
-      phase: to === 'running' ? 'cloning' : null,
-      ...timesOf(to, time),
-    })
-    .where('account_id', '=', run.account_id)
-    .where('agent_id', '=', run.agent_id)
-    .where('id', '=', run.id)
-    .execute()
+function runColumns({ to, error, summary }: Change, time: number) {
+  const phase = to === 'running' ? ('cloning' as const) : null
+  return {
+    status: to,
+    ...errorColumns(error),
+    summary: summary ?? null,
+    seen_at: time,
+    phase,
+    ...timesOf(to, time),
+  }
+}
+
+function errorColumns(error: Change['error']) {
+  return { error_code: error?.code ?? null, error_message: error?.message ?? null }
 }
 
 function timesOf(to: AgentStatus, time: number): { readonly started_at?: number; readonly ended_at?: number } {
@@ -324,20 +291,13 @@ export async function cancelAgent(
     const agent = await lockedAgent(inside, reference)
     if (agent.status === 'cancelled') return agent
     if (isEnded(agent.status)) {
-      throw new GatewayError(
-        'conflict',
-        `This agent is already ${agent.status}; only queued and running agents can be cancelled.`,
-      )
+      const message = `This agent is already ${agent.status}; only queued and running agents can be cancelled.`
+      throw new GatewayError('conflict', message)
     }
     const run = await lastRunOf(inside, agent)
     if (agent.status === 'queued') return moveAgent(inside, { agent, run, to: 'cancelled' }, deps)
-    await inside
-      .updateTable('run')
-      .set({ cancel_requested_at: run.cancel_requested_at ?? deps.now() })
-      .where('account_id', '=', run.account_id)
-      .where('agent_id', '=', run.agent_id)
-      .where('id', '=', run.id)
-      .execute()
+    const requestedAt = run.cancel_requested_at ?? deps.now()
+    await updateRun(inside, runReference(run), { cancel_requested_at: requestedAt }).execute()
     return agent
   })
 }
@@ -345,7 +305,5 @@ export async function cancelAgent(
 /** Locks an agent for the rest of the transaction and reads it. Throws 404 where there is none. */
 export async function lockedAgent(inside: Transaction<Database>, reference: AgentReference): Promise<Agent> {
   await lockAgent(inside, reference)
-  const agent = await findAgent(inside, reference)
-  if (agent === undefined) throw unknownAgent()
-  return agent
+  return requireAgent(inside, reference)
 }

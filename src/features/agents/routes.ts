@@ -1,4 +1,4 @@
-/** `/agents`: coding agents, what they said and did, and their changes. */
+/** `/agents`: coding agents, their messages, runs and changes. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
@@ -8,32 +8,15 @@ import type { SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AgentId } from '../../domain/ids.ts'
-import {
-  byId,
-  byNumber,
-  listPage,
-  PAGE_QUERY,
-  type PageBinding,
-  type PageQuery,
-  type PageRequest,
-  pageSchema,
-} from '../../http/page.ts'
+import { byId, byNumber, listPage, PAGE_QUERY, type PageQuery, type PageRequest, pageSchema } from '../../http/page.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
 import type { FeatureDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
 import { deleteAgent } from './deletion.ts'
-import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp, unknownAgent } from './lifecycle.ts'
+import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp } from './lifecycle.ts'
 import { type AgentModels, type Availability, chooseModel, parseOrder, requireAgents } from './rules.ts'
 import { findArtifact } from './run.ts'
 import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, renderRun } from './shapes.ts'
-import {
-  type Agent,
-  type AgentFilter,
-  type AgentReference,
-  findAgent,
-  type ListPage,
-  listAgents,
-  listRuns,
-} from './store.ts'
+import { type Agent, type AgentReference, listAgents, listRuns, requireAgent } from './store.ts'
 import { listMessages, MessageView, renderMessage } from './transcript.ts'
 
 export interface AgentsDeps extends FeatureDeps {
@@ -42,7 +25,7 @@ export interface AgentsDeps extends FeatureDeps {
   readonly recordEvent: RecordEvent
   readonly once: OnceInTransaction
   readonly models: () => AgentModels
-  /** Of agents that name none. */
+  /** For agents created without a model. */
   readonly standardModel: () => string | undefined
   readonly availability: () => Promise<Availability>
   readonly callerOfCreator: CallerOfCreator
@@ -61,7 +44,7 @@ const headers = Type.Object({
   ),
 })
 const answered = (description: string) => ({
-  description: `${description} Without the scope agents:read it is the object and its id alone.`,
+  description: `${description} Without the scope agents:read only \`id\` and \`object\`.`,
   content: { 'application/json': { schema: AgentView } },
 })
 const createSchema = {
@@ -83,7 +66,7 @@ const oneSchema = { summary: 'Get an agent', tags, params, response: { 200: Agen
 const deleteSchema = {
   summary: 'Delete an agent',
   description:
-    'Deletes the agent with its messages, runs and diff, but not its charges. A queued or running agent is cancelled first.',
+    'Deletes its messages, events, runs and diff, but not its charges. 409 while it is queued or running: cancel it first.',
   tags,
   params,
   response: { 204: Type.Null() },
@@ -115,20 +98,13 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
     app.get('/agents', { config: READ, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const { status, repository } = request.query
-      const filter: AgentFilter = { status, repository }
-      const binding = {
-        key: cursorKey,
-        account: accountId,
-        list: 'agents',
-        filter: JSON.stringify([status, repository]),
-      }
-      const read = (page: PageRequest<AgentId>) => listAgents(db, { accountId, ...filter }, page)
+      const filter = JSON.stringify([status, repository])
+      const binding = { key: cursorKey, account: accountId, list: 'agents', filter }
+      const read = (page: PageRequest<AgentId>) => listAgents(db, { accountId, status, repository }, page)
       return listPage({ query: request.query, binding, read, position: byId, render: renderAgent })
     })
     app.get('/agents/:id', { config: READ, schema: oneSchema }, async (request) => {
-      const agent = await findAgent(db, referenceOf(deps, request))
-      if (agent === undefined) throw unknownAgent()
-      return renderAgent(agent)
+      return renderAgent(await requireAgent(db, referenceOf(deps, request)))
     })
     app.delete('/agents/:id', { config: WRITE, schema: deleteSchema }, async (request, reply) => {
       await deleteAgent(db, referenceOf(deps, request), deps)
@@ -148,7 +124,7 @@ interface WithId {
   readonly params: { readonly id: AgentId }
 }
 
-function referenceOf({ callerOf }: AgentsDeps, request: FastifyRequest & WithId): AgentReference {
+function referenceOf({ callerOf }: Pick<AgentsDeps, 'callerOf'>, request: FastifyRequest & WithId): AgentReference {
   return { accountId: callerOf(request).accountId, agentId: request.params.id }
 }
 
@@ -182,7 +158,7 @@ async function tellMore(
   const ofAsker = { prompt: body.prompt, asker, mayBegin, callerOf: deps.callerOfCreator }
   const availability = await deps.availability()
   return deps.once(ask, async (inside) => {
-    if ((await findAgent(inside, reference)) === undefined) throw unknownAgent()
+    await requireAgent(inside, reference)
     requireAgents(availability)
     return kept(202, await followUp(inside, { ...reference, ...ofAsker }, deps))
   })
@@ -206,13 +182,13 @@ function kept(status: number, agent: Agent): SavedAnswer {
   return { status, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(renderAgent(agent)) }
 }
 
-/** As the first one got it, to the byte, as far as the caller may read it. */
+/** Replays the first response byte for byte, as far as the caller may read it. */
 function sendOnce(reply: FastifyReply, caller: Caller, { answer, isReplay }: OnceAnswer): FastifyReply {
   if (isReplay) reply.header('idempotent-replayed', 'true')
   return reply.code(answer.status).headers(answer.headers).send(shown(caller, answer.body))
 }
 
-/** What may start and steer agents is told which one it was, and no more unless it may read them. */
+/** A credential without `agents:read` receives only the ID of the agent. */
 function shown({ scopes }: Caller, agent: string): string {
   if (scopes.has('agents:read')) return agent
   const { id, object } = JSON.parse(agent) as Pick<Static<typeof AgentView>, 'id' | 'object'> // as `kept` wrote it
@@ -250,50 +226,44 @@ type WorkDeps = Pick<AgentsDeps, 'db' | 'callerOf' | 'cursorKey'>
 
 export function agentWorkRoutes(deps: WorkDeps): FastifyPluginAsyncTypebox {
   const { db } = deps
-  const referenceTo = async (request: FastifyRequest, agentId: AgentId): Promise<AgentReference> => {
-    const reference = { accountId: deps.callerOf(request).accountId, agentId }
-    if ((await findAgent(db, reference)) === undefined) throw unknownAgent()
-    return reference
-  }
   return async (app) => {
-    app.get('/agents/:id/messages', { config: READ, schema: messagesSchema }, async (request) => {
-      const reference = await referenceTo(request, request.params.id)
-      return numberedPage({ ...deps, reference, list: 'messages', query: request.query }, listMessages, renderMessage)
-    })
-    app.get('/agents/:id/runs', { config: READ, schema: runsSchema }, async (request) => {
-      const reference = await referenceTo(request, request.params.id)
-      return numberedPage({ ...deps, reference, list: 'runs', query: request.query }, listRuns, renderRun)
-    })
+    app.get('/agents/:id/messages', { config: READ, schema: messagesSchema }, (request) =>
+      numberedPage(deps, request, { list: 'messages', rows: listMessages, render: renderMessage }),
+    )
+    app.get('/agents/:id/runs', { config: READ, schema: runsSchema }, (request) =>
+      numberedPage(deps, request, { list: 'runs', rows: listRuns, render: renderRun }),
+    )
     app.get('/agents/:id/diff', { config: READ, schema: diffSchema }, async (request, reply) => {
-      const reference = await referenceTo(request, request.params.id)
+      const reference = referenceOf(deps, request)
+      await requireAgent(db, reference)
       const diff = await findArtifact(db, reference, 'diff')
-      if (diff === undefined) throw new GatewayError('not_found', 'This agent has left no diff yet.')
+      if (diff === undefined) throw new GatewayError('not_found', 'This agent has no diff yet.')
       if (diff.isTruncated) reply.header('x-turnpike-truncated', 'true')
       return reply
         .type('text/plain; charset=utf-8')
-        .header('x-content-type-options', 'nosniff') // what is in a repository is no page of ours
+        .header('x-content-type-options', 'nosniff') // the repository's contents are untrusted
         .send(Buffer.from(diff.content).toString('utf8'))
     })
   }
 }
 
-interface Asked {
-  readonly db: Kysely<Database>
-  readonly cursorKey: Uint8Array
-  readonly reference: AgentReference
+interface NumberedList<Row, Item> {
   readonly list: string
-  readonly query: PageQuery
+  readonly rows: (db: Kysely<Database>, of: AgentReference, page: PageRequest) => Promise<readonly Row[]>
+  readonly render: (row: Row) => Item
 }
 
-/** Of what is numbered within its agent. */
+/** Responds with a page of rows that are numbered within their agent. */
 async function numberedPage<Row extends { readonly number: number }, Item>(
-  { db, cursorKey, reference, list, query }: Asked,
-  read: (db: Kysely<Database>, of: AgentReference, page: ListPage<number>) => Promise<readonly Row[]>,
-  render: (row: Row) => Item,
+  deps: WorkDeps,
+  request: FastifyRequest & WithId & { readonly query: PageQuery },
+  { list, rows, render }: NumberedList<Row, Item>,
 ) {
+  const { db, cursorKey } = deps
+  const reference = referenceOf(deps, request)
+  await requireAgent(db, reference)
   const { accountId, agentId } = reference
-  const binding: PageBinding = { key: cursorKey, account: accountId, list: `agents/${list}`, filter: agentId }
-  const readPage = ({ order, limit, after }: PageRequest) =>
-    read(db, reference, { order, limit, after: after === undefined ? undefined : Number(after) })
-  return listPage({ query, binding, read: readPage, position: byNumber, render })
+  const binding = { key: cursorKey, account: accountId, list: `agents/${list}`, filter: agentId }
+  const read = (page: PageRequest) => rows(db, reference, page)
+  return listPage({ query: request.query, binding, read, position: byNumber, render })
 }

@@ -2,53 +2,62 @@
 import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import { isEnded, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
-import type { RunId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { type BeginDeps, moveAgent, queueRun } from './lifecycle.ts'
-import { type Agent, type AgentReference, findAgent, findRun, lockAgent, type Run, type RunReference } from './store.ts'
-import { insertEvents, insertMessages, missedMessage, type NewAgentEvent, type NewMessage, plus } from './transcript.ts'
+import {
+  type Agent,
+  type AgentReference,
+  findAgent,
+  findRun,
+  lockAgent,
+  type Run,
+  type RunReference,
+  runReference,
+  updateRun,
+} from './store.ts'
+import {
+  insertEvents,
+  insertMessages,
+  missedMessage,
+  type NewAgentEvent,
+  type NewMessage,
+  takeNumbers,
+  type Written,
+} from './transcript.ts'
 
 /** How long a run may wait to be started. */
 export const START_DEADLINE_MS = 900_000
 
-export type RunStart =
-  | { readonly kind: 'started'; readonly agent: Agent; readonly run: Run }
-  /** There is nothing to be done for it, or no more: it has ended, here or before, or is another worker's. */
-  | { readonly kind: 'over' }
-
 /**
- * Takes a run. One that a worker before had goes on where that had done nothing but clone; otherwise it ends: what the
- * model has been told of its work is not there any more.
+ * Claims a run for this start of its job. A run of a lost worker continues if that only cloned; otherwise it ends, because
+ * the sandbox state that the model knows of is lost.
+ * @returns Undefined when there is nothing left to do: the run has ended, or is another worker's.
  */
-export async function startRun(
-  db: Kysely<Database>,
-  claim: RunClaim,
-  deps: BeginDeps & { readonly startDeadlineMs?: number },
-): Promise<RunStart> {
-  const { startDeadlineMs = START_DEADLINE_MS } = deps
-  return db.transaction().execute(async (inside): Promise<RunStart> => {
-    const found = await readInTurn(inside, claim)
-    if (found === undefined || isEnded(found.run.status) || found.run.attempt >= claim.attempt) return OVER
-    const { run } = found
-    await setAttempt(inside, claim)
+export async function startRun(db: Kysely<Database>, claim: RunClaim, deps: BeginDeps): Promise<AgentRun | undefined> {
+  return db.transaction().execute(async (inside) => {
+    const found = await lockRun(inside, claim)
+    if (found === undefined || isEnded(found.run.status) || found.run.attempt >= claim.attempt) return undefined
+    const { agent, run } = found
+    await updateRun(inside, claim, { attempt: claim.attempt }).execute()
     if (run.status === 'queued') {
-      if (deps.now() - run.created_at <= startDeadlineMs) return begun(inside, claim, { ...found, deps })
+      if (deps.now() - run.created_at <= START_DEADLINE_MS) {
+        await moveAgent(inside, { agent, run, to: 'running' }, deps)
+        return readRun(inside, claim)
+      }
       await finish(inside, { ...found, ending: failure('start_timeout') }, deps)
-      return OVER
+      return undefined
     }
-    if (run.phase === 'cloning' && run.cancel_requested_at === null) {
-      return { kind: 'started', agent: found.agent, run: { ...run, attempt: claim.attempt } }
-    }
+    if (run.phase === 'cloning' && run.cancel_requested_at === null) return readRun(inside, claim)
     const ending = run.cancel_requested_at === null ? failure('worker_lost') : ({ status: 'cancelled' } as const)
     await finish(inside, { ...found, ending }, deps)
-    return OVER
+    return undefined
   })
 }
 
 export type RunEnding = {
-  /** What the run left on the branch. */
+  /** The last commit of the branch. */
   readonly commit?: { readonly id: string; readonly isPushed: boolean } | undefined
-  /** The number of the last message that the run has taken in. Undefined: nobody knows. */
+  /** The number of the last message that the run has read; undefined: unknown. */
   readonly seen?: number | undefined
 } & (
   | { readonly status: 'completed'; readonly summary: string; readonly seen: number }
@@ -56,12 +65,12 @@ export type RunEnding = {
   | { readonly status: 'cancelled' }
 )
 
-/** `unseen`: there is a message that a completed run has not taken in; nothing has changed, it goes on. */
+/** `unseen`: nothing has changed, because the completed run has not read a message yet; it continues. */
 export type RunEnd = 'ended' | 'unseen' | 'lost'
 
 /**
- * Ends a run; also one that waits, whose `attempt` is that of its row. A message that came in time is never lost: where
- * the run fails in spite of it, it begins a further run, as it would have had it come a moment later.
+ * Ends a run, also a queued one, whose `attempt` is that of its row. A message that the run has not read is never lost:
+ * when the run fails, the message starts another run.
  */
 export async function endRun(
   db: Kysely<Database>,
@@ -69,7 +78,7 @@ export async function endRun(
   { ending, ...deps }: BeginDeps & { readonly ending: RunEnding },
 ): Promise<RunEnd> {
   return db.transaction().execute(async (inside): Promise<RunEnd> => {
-    const found = await readInTurn(inside, claim)
+    const found = await lockRun(inside, claim)
     if (found === undefined || isEnded(found.run.status) || found.run.attempt !== claim.attempt) return 'lost'
     if (ending.status === 'completed' && (await missed(inside, found.run, ending)) !== undefined) return 'unseen'
     await finish(inside, { ...found, ending }, deps)
@@ -81,100 +90,70 @@ export function failure(code: RunError, message: string = RUN_ERRORS[code]) {
   return { status: 'failed', error: { code, message } } as const
 }
 
-interface Found {
+export interface AgentRun {
   readonly agent: Agent
   readonly run: Run
 }
 
-const OVER: RunStart = { kind: 'over' }
-
-async function readInTurn(inside: Transaction<Database>, claim: RunClaim): Promise<Found | undefined> {
+async function lockRun(inside: Transaction<Database>, claim: RunClaim): Promise<AgentRun | undefined> {
   await lockAgent(inside, claim)
+  return readRun(inside, claim)
+}
+
+async function readRun(inside: Transaction<Database>, claim: RunClaim): Promise<AgentRun | undefined> {
   const agent = await findAgent(inside, claim)
   const run = await findRun(inside, claim)
   return agent === undefined || run === undefined ? undefined : { agent, run }
 }
 
-async function begun(
-  inside: Transaction<Database>,
-  claim: RunClaim,
-  { agent, run, deps }: Found & { readonly deps: BeginDeps },
-): Promise<RunStart> {
-  const running = await moveAgent(inside, { agent, run, to: 'running' }, deps)
-  const now = await findRun(inside, claim)
-  return now === undefined ? OVER : { kind: 'started', agent: running, run: now }
-}
-
 async function finish(
   inside: Transaction<Database>,
-  { agent, run, ending }: Found & { readonly ending: RunEnding },
+  { agent, run, ending }: AgentRun & { readonly ending: RunEnding },
   deps: BeginDeps,
 ): Promise<void> {
   const { status: to, commit } = ending
-  if (commit !== undefined) await setCommit(inside, run, commit)
+  if (commit !== undefined) {
+    const columns = { commit_id: commit.id, pushed: commit.isPushed ? 1 : 0 } as const
+    await updateRun(inside, runReference(run), columns).execute()
+  }
   const error = ending.status === 'failed' ? ending.error : undefined
   const summary = ending.status === 'completed' ? ending.summary : undefined
   const ended = await moveAgent(inside, { agent, run, to, error, summary }, deps)
   if (to === 'completed') return
   const waiting = await missed(inside, run, ending)
   if (waiting === undefined) return
-  // Who cancels means what was said until then.
+  // A cancellation covers the messages before it.
   if (to === 'cancelled' && waiting.created_at < (run.cancel_requested_at ?? Number.POSITIVE_INFINITY)) return
   await queueRun(inside, { agent: ended, before: run }, deps)
 }
 
 function missed(inside: Transaction<Database>, run: Run, { seen }: RunEnding) {
-  const reference: AgentReference = { accountId: run.account_id, agentId: run.agent_id }
-  return missedMessage(inside, reference, { runId: run.id, seen })
+  return missedMessage(inside, runReference(run), seen)
 }
 
-async function setAttempt(inside: Transaction<Database>, { accountId, agentId, runId, attempt }: RunClaim) {
-  await inside
-    .updateTable('run')
-    .set({ attempt })
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .where('id', '=', runId)
-    .execute()
-}
-
-async function setCommit(
-  inside: Transaction<Database>,
-  { account_id, agent_id, id }: Run,
-  commit: { readonly id: string; readonly isPushed: boolean },
-): Promise<void> {
-  await inside
-    .updateTable('run')
-    .set({ commit_id: commit.id, pushed: commit.isPushed ? 1 : 0 })
-    .where('account_id', '=', account_id)
-    .where('agent_id', '=', agent_id)
-    .where('id', '=', id)
-    .execute()
-}
-
-/** A run as one start of its job has it. */
+/** A run, claimed by one start of its job. */
 export interface RunClaim extends RunReference {
   readonly attempt: number
 }
 
-/** The run is not this worker's any more: it has ended, was taken over, or is gone with its agent. */
+/** The run is no longer this worker's: it has ended, was taken over, or was deleted with its agent. */
 export class LostRun extends Error {
   override readonly name = 'LostRun'
 
   constructor() {
-    super('The run is not this worker’s any more.')
+    super('The run is no longer this worker’s.')
   }
 }
 
-/** What happened since the last one; it is written together. */
+/** What is recorded in one transaction. */
 export interface Progress {
   readonly messages?: readonly NewMessage[] | undefined
   readonly events?: readonly NewAgentEvent[] | undefined
-  /** Calls of the model, and what they used; added to what there is. */
+  /** Added to the run's usage. */
   readonly usage?: RunUsage | undefined
-  /** Also told as an event. */
+  /** Also reported as an event. */
   readonly phase?: NonNullable<Run['phase']> | undefined
-  /** The commit that its branch is at, for whoever goes on with it. */
+  /** The last commit of the branch, for the worker that continues the run. */
   readonly commitId?: string | undefined
 }
 
@@ -185,12 +164,6 @@ export interface RunUsage {
   readonly costNanoUsd: NanoUsd
 }
 
-/** The number of the first message and of the first event that were written. */
-export interface Written {
-  readonly message: number
-  readonly event: number
-}
-
 /** Rejects with `LostRun`, and then nothing is written. */
 export async function recordProgress(
   db: Kysely<Database>,
@@ -199,34 +172,16 @@ export async function recordProgress(
 ): Promise<Written> {
   return db.transaction().execute(async (inside) => {
     const { messages = [], usage, phase, commitId } = progress
-    const told: NewAgentEvent[] = phase === undefined ? [] : [{ type: 'phase', data: { phase } }]
-    const events = [...told, ...(progress.events ?? [])]
+    const phaseEvents: NewAgentEvent[] = phase === undefined ? [] : [{ type: 'phase', data: { phase } }]
+    const events = [...phaseEvents, ...(progress.events ?? [])]
     await lockAgent(inside, claim)
-    const numbers = await takeNumbers(inside, claim, { messages: messages.length, events: events.length })
     const state = { ...(phase && { phase }), ...(commitId && { commit_id: commitId }) }
-    await holdRun(inside, claim, { ...addedUsage(usage), ...state, seen_at: now })
+    await updateOwnRun(inside, claim, { ...addedUsage(usage), ...state, seen_at: now })
+    const numbers = await takeNumbers(inside, claim, { messages: messages.length, events: events.length })
     await insertMessages(inside, claim, { messages, runId: claim.runId, first: numbers.message, now })
     await insertEvents(inside, claim, { events, runId: claim.runId, first: numbers.event, now })
     return numbers
   })
-}
-
-/** For a single kind of entry. @returns The number of the first. */
-export async function appendMessages(
-  db: Kysely<Database>,
-  claim: RunClaim,
-  { messages, now }: { readonly messages: readonly NewMessage[]; readonly now: number },
-): Promise<number> {
-  return (await recordProgress(db, claim, { progress: { messages }, now })).message
-}
-
-/** The same. */
-export async function appendEvents(
-  db: Kysely<Database>,
-  claim: RunClaim,
-  { events, now }: { readonly events: readonly NewAgentEvent[]; readonly now: number },
-): Promise<number> {
-  return (await recordProgress(db, claim, { progress: { events }, now })).event
 }
 
 interface Artifact {
@@ -235,7 +190,7 @@ interface Artifact {
   readonly isTruncated: boolean
 }
 
-/** In place of one of the same kind. Rejects with `LostRun`. */
+/** Replaces the run's artifact of the same kind. Rejects with `LostRun`. */
 export async function saveArtifact(
   db: Kysely<Database>,
   claim: RunClaim,
@@ -244,19 +199,15 @@ export async function saveArtifact(
   const { kind, content, isTruncated } = artifact
   await db.transaction().execute(async (inside) => {
     await lockAgent(inside, claim)
-    await holdRun(inside, claim, { seen_at: now })
-    const place = { account_id: claim.accountId, agent_id: claim.agentId, run_id: claim.runId, kind }
-    const what = { content, truncated: isTruncated ? 1 : 0, created_at: now } as const
+    await updateOwnRun(inside, claim, { seen_at: now })
+    const key = { account_id: claim.accountId, agent_id: claim.agentId, run_id: claim.runId, kind }
+    const columns = { content, truncated: isTruncated ? 1 : 0, created_at: now } as const
     await inside
       .insertInto('run_artifact')
-      .values({ ...place, ...what })
-      .onConflict((on) => on.columns(['account_id', 'agent_id', 'run_id', 'kind']).doUpdateSet(what))
+      .values({ ...key, ...columns })
+      .onConflict((on) => on.columns(['account_id', 'agent_id', 'run_id', 'kind']).doUpdateSet(columns))
       .execute()
   })
-}
-
-interface FoundArtifact extends Artifact {
-  readonly runId: RunId
 }
 
 /** Of the last run that has one. */
@@ -264,69 +215,37 @@ export async function findArtifact(
   db: Kysely<Database>,
   { accountId, agentId }: AgentReference,
   kind: Artifact['kind'],
-): Promise<FoundArtifact | undefined> {
+): Promise<Artifact | undefined> {
   const row = await db
     .selectFrom('run_artifact')
-    .select(['run_id', 'content', 'truncated'])
+    .select(['content', 'truncated'])
     .where('account_id', '=', accountId)
     .where('agent_id', '=', agentId)
     .where('kind', '=', kind)
     .orderBy('run_id', 'desc') // ids sort by time
     .limit(1)
     .executeTakeFirst()
-  return row && { runId: row.run_id, kind, content: row.content, isTruncated: row.truncated === 1 }
+  return row && { kind, content: row.content, isTruncated: row.truncated === 1 }
 }
 
-/** What a worker looks at all the time. Undefined: the run is not its any more. */
-export async function readOrders(
-  db: Kysely<Database>,
+/** Whether the run is to be cancelled, or no longer this worker's; undefined: neither. */
+export async function readOrders(db: Kysely<Database>, claim: RunClaim): Promise<'cancelled' | 'lost' | undefined> {
+  const run = await findRun(db, claim)
+  if (run?.status !== 'running' || run.attempt !== claim.attempt) return 'lost'
+  return run.cancel_requested_at === null ? undefined : 'cancelled'
+}
+
+/** Rejects with `LostRun` unless the run is still this worker's. */
+async function updateOwnRun(
+  inside: Transaction<Database>,
   claim: RunClaim,
-): Promise<{ readonly isCancelled: boolean } | undefined> {
-  const row = await runOf(db, claim).select('cancel_requested_at').executeTakeFirst()
-  return row && { isCancelled: row.cancel_requested_at !== null }
-}
-
-function runOf(db: Kysely<Database>, { accountId, agentId, runId, attempt }: RunClaim) {
-  return db
-    .selectFrom('run')
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .where('id', '=', runId)
-    .where('attempt', '=', attempt)
-    .where('status', '=', 'running')
-}
-
-async function takeNumbers(
-  inside: Transaction<Database>,
-  { accountId, agentId }: RunClaim,
-  count: { readonly messages: number; readonly events: number },
-): Promise<Written> {
-  const taken = await inside
-    .updateTable('agent')
-    .set({ messages: plus('messages', count.messages), events: plus('events', count.events) })
-    .where('account_id', '=', accountId)
-    .where('id', '=', agentId)
-    .returning(['messages', 'events'])
-    .executeTakeFirst()
-  if (taken === undefined) throw new LostRun()
-  return { message: taken.messages - count.messages + 1, event: taken.events - count.events + 1 }
-}
-
-async function holdRun(
-  inside: Transaction<Database>,
-  { accountId, agentId, runId, attempt }: RunClaim,
   changes: UpdateObject<Database, 'run'>,
 ): Promise<void> {
-  const held = await inside
-    .updateTable('run')
-    .set(changes)
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .where('id', '=', runId)
-    .where('attempt', '=', attempt)
+  const { numUpdatedRows } = await updateRun(inside, claim, changes)
+    .where('attempt', '=', claim.attempt)
     .where('status', '=', 'running')
     .executeTakeFirst()
-  if (held.numUpdatedRows === 0n) throw new LostRun()
+  if (numUpdatedRows === 0n) throw new LostRun()
 }
 
 function addedUsage(usage: RunUsage | undefined) {

@@ -1,7 +1,8 @@
-/** Agents and their runs on the wire. */
+/** Wire format of agents and their runs. */
 import { type Static, Type } from 'typebox'
 import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
 import { usdNumber } from '../../domain/money.ts'
+import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Agent, type Run, readCreator } from './store.ts'
 
 export const MAX_NAME_LENGTH = 100
@@ -16,7 +17,7 @@ const optional = <Value>(schema: { readonly type: string } & Record<string, unkn
 const Time = Type.String({ description: 'ISO 8601 UTC.' })
 const Status = Type.Unsafe<AgentStatus>({ type: 'string', enum: [...AGENT_STATUSES] })
 
-/** Without control characters: names are shown in terminals and on pages. */
+/** Without control characters, because terminals and pages show names. */
 const Name = Type.String({
   minLength: 1,
   maxLength: MAX_NAME_LENGTH,
@@ -106,7 +107,7 @@ const AGENT = {
   started_at: nullable<string>('string', 'Start of the last run.'),
   ended_at: nullable<string>('string', 'End of the last run.'),
 }
-/** As webhooks have it: those who receive them are not told of people. */
+/** The shape in webhooks, whose receivers get no data of users. */
 const AgentData = Type.Object(AGENT)
 
 const CREATOR = {
@@ -172,8 +173,8 @@ export function renderAgentData(agent: Agent): Static<typeof AgentData> {
     usage: { tokens: agent.tokens, cost_usd: usdNumber(agent.cost_nano_usd) },
     runs: agent.runs,
     created_at: isoTime(agent.created_at),
-    started_at: renderTime(agent.started_at),
-    ended_at: renderTime(agent.ended_at),
+    started_at: isoTimeOrNull(agent.started_at),
+    ended_at: isoTimeOrNull(agent.ended_at),
   }
 }
 
@@ -198,21 +199,13 @@ export function renderRun(run: Run): Static<typeof RunView> {
     max_cost_usd: run.max_cost_nano_usd === null ? null : usdNumber(run.max_cost_nano_usd),
     commit: run.commit_id,
     pushed: run.pushed === 1,
-    cancel_requested_at: renderTime(run.cancel_requested_at),
+    cancel_requested_at: isoTimeOrNull(run.cancel_requested_at),
     created_at: isoTime(run.created_at),
-    started_at: renderTime(run.started_at),
-    ended_at: renderTime(run.ended_at),
+    started_at: isoTimeOrNull(run.started_at),
+    ended_at: isoTimeOrNull(run.ended_at),
   }
 }
 
 function renderError({ error_code: code, error_message: message }: Pick<Run, 'error_code' | 'error_message'>) {
   return code === null ? null : { code, message: message ?? '' }
-}
-
-function renderTime(ms: number | null): string | null {
-  return ms === null ? null : isoTime(ms)
-}
-
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -2,13 +2,15 @@
  * Agents and runs in the database. Every query begins with the account. A run has the rights and the budget of its creator,
  * which is stored here and looked up again before each call of a model.
  */
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql, type Transaction } from 'kysely'
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql, type Transaction, type UpdateObject } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AgentStatus } from '../../domain/agent.ts'
+import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, AgentId, KeyId, RunId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import type { PageRequest } from '../../http/page.ts'
 
 export interface AgentReference {
   readonly accountId: AccountId
@@ -19,7 +21,7 @@ export interface RunReference extends AgentReference {
   readonly runId: RunId
 }
 
-/** With what all its runs have used, and what people call whoever asked for the last one; null: they are gone. */
+/** With the usage of all its runs, and the name of the last run's creator; null: it was deleted. */
 export interface Agent extends Selectable<Database['agent']> {
   readonly tokens: number
   readonly cost_nano_usd: NanoUsd
@@ -27,19 +29,12 @@ export interface Agent extends Selectable<Database['agent']> {
 }
 export type Run = Selectable<Database['run']>
 
-export interface ListPage<Position> {
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The last one of the page before. */
-  readonly after: Position | undefined
-}
-
 export interface AgentFilter {
   readonly status: AgentStatus | undefined
   readonly repository: string | undefined
 }
 
-/** All that decides by what it reads of an agent follows one another, so that no change of it is lost. Comes first. */
+/** Serializes the transactions that change an agent by what they read of it. Must be called first. */
 export function lockAgent(inside: Transaction<Database>, { agentId }: AgentReference): Promise<void> {
   return acquireAdvisoryLock(inside, `agent ${agentId}`)
 }
@@ -48,7 +43,7 @@ export function lockAgent(inside: Transaction<Database>, { agentId }: AgentRefer
 export async function listAgents(
   db: Kysely<Database>,
   { accountId, status, repository }: AgentFilter & { readonly accountId: AccountId },
-  { limit, order, after }: ListPage<AgentId>,
+  { limit, order, after }: PageRequest<AgentId>,
 ): Promise<readonly Agent[]> {
   return db
     .selectFrom('agent')
@@ -71,7 +66,19 @@ export async function findAgent(
   return query.executeTakeFirst()
 }
 
-/** How many of an account wait or run, counted up to `atMost`. */
+/** As `findAgent`, but throws 404. */
+export async function requireAgent(db: Kysely<Database>, reference: AgentReference): Promise<Agent> {
+  const agent = await findAgent(db, reference)
+  if (agent === undefined) throw unknownAgent()
+  return agent
+}
+
+/** The same for another account's agent and for one that does not exist. */
+export function unknownAgent(): GatewayError {
+  return new GatewayError('not_found', 'No agent has this id.')
+}
+
+/** Queued and running agents of an account, counted up to `atMost`. */
 export async function countOpenAgents(db: Kysely<Database>, accountId: AccountId, atMost: number): Promise<number> {
   const open = db
     .selectFrom('agent')
@@ -90,43 +97,50 @@ export async function findRun(
   db: Kysely<Database>,
   { accountId, agentId, runId }: RunReference,
 ): Promise<Run | undefined> {
+  return runsOf(db, { accountId, agentId }).where('id', '=', runId).executeTakeFirst()
+}
+
+function runsOf(db: Kysely<Database>, { accountId, agentId }: AgentReference) {
+  return db.selectFrom('run').selectAll().where('account_id', '=', accountId).where('agent_id', '=', agentId)
+}
+
+/** Sets columns of a run; the caller may add conditions before it executes the query. */
+export function updateRun(
+  db: Kysely<Database>,
+  { accountId, agentId, runId }: RunReference,
+  changes: UpdateObject<Database, 'run'>,
+) {
   return db
-    .selectFrom('run')
-    .selectAll()
+    .updateTable('run')
+    .set(changes)
     .where('account_id', '=', accountId)
     .where('agent_id', '=', agentId)
     .where('id', '=', runId)
-    .executeTakeFirst()
 }
 
-/** The one whose status is the agent's. */
+export function runReference({ account_id: accountId, agent_id: agentId, id: runId }: Run): RunReference {
+  return { accountId, agentId, runId }
+}
+
+/** The run whose status is the agent's. */
 export async function lastRunOf(db: Kysely<Database>, { account_id, id, runs }: Agent): Promise<Run> {
-  return db
-    .selectFrom('run')
-    .selectAll()
-    .where('account_id', '=', account_id)
-    .where('agent_id', '=', id)
-    .where('number', '=', runs)
-    .executeTakeFirstOrThrow()
+  const reference = { accountId: account_id, agentId: id }
+  return runsOf(db, reference).where('number', '=', runs).executeTakeFirstOrThrow()
 }
 
 export async function listRuns(
   db: Kysely<Database>,
-  { accountId, agentId }: AgentReference,
-  { limit, order, after }: ListPage<number>,
+  reference: AgentReference,
+  { limit, order, after }: PageRequest,
 ): Promise<readonly Run[]> {
-  return db
-    .selectFrom('run')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', after as number))
+  return runsOf(db, reference)
+    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', Number(after)))
     .orderBy('number', order)
     .limit(limit)
     .execute()
 }
 
-/** What was not started, all accounts' together: for work in the background. `before` is Unix milliseconds. */
+/** Queued runs of all accounts that were created before a time (Unix milliseconds). */
 export async function listOverdueRuns(
   db: Kysely<Database>,
   { before, limit }: { readonly before: number; readonly limit: number },
@@ -143,7 +157,7 @@ export async function listOverdueRuns(
 
 function withDetails<Row>(query: SelectQueryBuilder<Database, 'agent', Row>) {
   const ofRuns = sql`from run where run.account_id = agent.account_id and run.agent_id = agent.id`
-  // an id is a key's, a person's or a device's, so at most one of them is found
+  // the ID is of a key, a person or a device, so at most one of them is found
   const keyName = sql`select name from api_key where account_id = agent.account_id and id = agent.key_id`
   const email = sql`select email from person where id = agent.key_id`
   const deviceName = sql`select d.client_id || ' of ' || p.email from device d join person p on p.id = d.user_id
@@ -157,11 +171,11 @@ function withDetails<Row>(query: SelectQueryBuilder<Database, 'agent', Row>) {
 
 export interface Creator {
   readonly kind: Caller['kind']
-  /** The key; the device's id of a token; the user's id of a session. */
+  /** ID of the key; of a token, of its device; of a session, of its user. */
   readonly keyId: KeyId
-  /** Who is behind a token or a session. */
+  /** The user of a token or a session. */
   readonly userId: UserId | undefined
-  /** Where the request came from: what a key's allowlist is held against. */
+  /** IP address of the request: compared with a key's allowlist. */
   readonly address: string
 }
 
@@ -169,12 +183,11 @@ export function creatorOf({ kind, keyId, userId }: Caller, address: string): Cre
   return { kind, keyId, userId, address }
 }
 
-/** As the agent's row has it. */
+/** Columns of the agent's row. */
 export function creatorColumns(creator: Creator): { readonly key_id: KeyId; readonly creator: string } {
   return { key_id: creator.keyId, creator: JSON.stringify(creator) }
 }
 
 export function readCreator({ creator }: { readonly creator: string }): Creator {
-  const { userId, ...others } = JSON.parse(creator) as Creator // as `creatorColumns` wrote it
-  return { userId, ...others }
+  return JSON.parse(creator) as Creator // as `creatorColumns` wrote it
 }

@@ -1,23 +1,24 @@
-/** The transcript of an agent: messages of people, the model and its tools, and the events of its work, numbered from 1. */
+/** The transcript of an agent: messages of users, the model and its tools, and the events of its work, numbered from 1. */
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
 import { agentMessageId, type RunId } from '../../domain/ids.ts'
+import type { PageRequest } from '../../http/page.ts'
+import { isoTime } from '../../lib/time.ts'
 import type { AgentMessage } from '../../runner/ports.ts'
-import { isoTime } from './shapes.ts'
-import { type AgentReference, type Creator, type ListPage, readCreator } from './store.ts'
+import { type AgentReference, type Creator, type RunReference, readCreator } from './store.ts'
 
 export type MessageRow = Selectable<Database['agent_message']>
 
-/** `covers`: a summary stands for all messages up to this number. */
+/** `covers`: the summary replaces all messages up to this number. */
 export type NewMessage =
   | { readonly kind: 'user' | 'assistant' | 'tool'; readonly message: AgentMessage }
   | { readonly kind: 'summary'; readonly message: AgentMessage; readonly covers: number }
 
 interface NewMessages {
   readonly messages: readonly NewMessage[]
-  /** Whose they are; undefined: the model's and its tools'. */
+  /** Undefined: the model or its tools. */
   readonly author?: Creator | undefined
 }
 
@@ -98,16 +99,16 @@ export async function insertMessages(
 export async function listMessages(
   db: Kysely<Database>,
   reference: AgentReference,
-  { limit, order, after }: ListPage<number>,
+  { limit, order, after }: PageRequest,
 ): Promise<readonly MessageRow[]> {
   return messagesOf(db, reference)
-    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', after as number))
+    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', Number(after)))
     .orderBy('number', order)
     .limit(limit)
     .execute()
 }
 
-/** What a model is given when a run begins: the last summary, where there is one, and what that does not stand for. */
+/** The conversation that a run begins with: the last summary, if there is one, and the messages that it does not cover. */
 export async function loadConversation(
   db: Kysely<Database>,
   reference: AgentReference,
@@ -123,7 +124,7 @@ export async function loadConversation(
   return [...(summary === undefined ? [] : [summary]), ...rows].map(numbered)
 }
 
-/** What people have said since, the oldest first. @param after The number of the last one that is known. */
+/** The users' newer messages, the oldest first. @param after The number of the last known one. */
 export async function unseenUserMessages(
   db: Kysely<Database>,
   reference: AgentReference,
@@ -134,9 +135,9 @@ export async function unseenUserMessages(
 }
 
 /**
- * The number up to which a new summary stands for messages: all that the worker knows of but the last `kept` of the
- * model's and what came with and after them.
- * @param last The number of the last message that the worker knows of.
+ * The number of the last message that a new summary covers: all that the worker knows, except the last `kept` answers of
+ * the model and what came with and after them.
+ * @param last The number of the last message that the worker knows.
  */
 export async function coveredBySummary(
   db: Kysely<Database>,
@@ -153,20 +154,20 @@ export async function coveredBySummary(
   return (rows.at(-1)?.number ?? last + 1) - 1
 }
 
-/** Whether the newest `count` are all of people: nobody has answered them yet. */
+/** Whether the newest `count` messages are all of users, so not answered yet. */
 export async function areUnanswered(db: Kysely<Database>, reference: AgentReference, count: number): Promise<boolean> {
   const newest = await messagesOf(db, reference).orderBy('number', 'desc').limit(count).execute()
   return newest.length === count && newest.every(({ kind }) => kind === 'user')
 }
 
 /**
- * The newest message that came after a run began, and that it has not taken in.
- * @param seen The number of the last message that it has; undefined: nobody knows, what was answered counts.
+ * The newest message that arrived during a run and that the run has not read.
+ * @param seen The number of the last message that it has read; undefined: unknown, then that of the last answer counts.
  */
 export async function missedMessage(
   db: Kysely<Database>,
-  reference: AgentReference,
-  { runId, seen }: { readonly runId: RunId; readonly seen: number | undefined },
+  { runId, ...reference }: RunReference,
+  seen: number | undefined,
 ): Promise<MessageRow | undefined> {
   const ofRun = messagesOf(db, reference).where('run_id', '=', runId)
   const known =
@@ -192,16 +193,15 @@ function readMessage({ content, number }: MessageRow): { readonly message: Agent
 
 export interface NewAgentEvent {
   readonly type: AgentEventKind
-  /** Plain JSON; `AGENT_EVENT_TYPES` says what of each type. */
+  /** Plain JSON; `AGENT_EVENT_TYPES` lists the fields of each type. */
   readonly data: object
 }
 
 type AgentEvent = Omit<Selectable<Database['agent_event']>, 'account_id' | 'agent_id'>
 
-/** What numbers are given out from. */
 interface Numbering {
   readonly runId: RunId
-  /** The first to give out. */
+  /** The number of the first row. */
   readonly first: number
   /** Unix milliseconds. */
   readonly now: number
@@ -241,7 +241,7 @@ export async function readEvents(
     .execute()
 }
 
-/** How far an agent is; undefined: there is none. */
+/** Status and number of events of an agent; undefined when it does not exist. */
 export async function readProgress(
   db: Kysely<Database>,
   { accountId, agentId }: AgentReference,
@@ -254,10 +254,29 @@ export async function readProgress(
     .executeTakeFirst()
 }
 
-/** As listeners are told of it. */
+/** The `data` of the event stream. */
 export function renderEvent({ sequence, type, run_id, created_at, data }: AgentEvent): string {
   return JSON.stringify({ sequence, type, run_id, created_at: isoTime(created_at), data: JSON.parse(data) })
 }
 
-/** Of `count` rows that are about to be written; adds nothing to a row that is gone. */
-export const plus = (column: 'events' | 'messages', count: number) => sql<number>`${sql.ref(column)} + ${count}`
+/** The number of the first message and of the first event of a transaction. */
+export interface Written {
+  readonly message: number
+  readonly event: number
+}
+
+/** Takes the next numbers from the agent's row, which the transaction has read. */
+export async function takeNumbers(
+  inside: Transaction<Database>,
+  { accountId, agentId }: AgentReference,
+  count: { readonly messages: number; readonly events: number },
+): Promise<Written> {
+  const taken = await inside
+    .updateTable('agent')
+    .set({ messages: sql`messages + ${count.messages}`, events: sql`events + ${count.events}` })
+    .where('account_id', '=', accountId)
+    .where('id', '=', agentId)
+    .returning(['messages', 'events'])
+    .executeTakeFirstOrThrow()
+  return { message: taken.messages - count.messages + 1, event: taken.events - count.events + 1 }
+}

@@ -84,8 +84,7 @@ export async function openAgentApi(t: TestContext): Promise<AgentApi> {
     claim,
     async start(agentId) {
       const mine = await claim(agentId)
-      const { kind } = await startRun(db, mine, deps)
-      if (kind !== 'started') throw new Error('The run was not started.')
+      if ((await startRun(db, mine, deps)) === undefined) throw new Error('The run was not started.')
       return mine
     },
     end: (mine, ending = failure('internal_error')) => endRun(db, mine, { ...deps, ending }),

@@ -9,7 +9,7 @@ import type { NanoUsd } from '../../../domain/money.ts'
 import { type JobKind, TryAgainIn } from '../../../jobs/job.ts'
 import { enqueue } from '../../../jobs/queue.ts'
 import type { RunJob } from '../lifecycle.ts'
-import { findRun, type RunReference } from '../store.ts'
+import { findRun, type RunReference, updateRun } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
 
 const COST_JOB = 'agents.cost'
@@ -52,7 +52,8 @@ async function hasOpenCalls(db: Kysely<Database>, { accountId, agentId, runId }:
   return hold !== undefined
 }
 
-async function correctCost(db: Kysely<Database>, { accountId, agentId, runId }: RunReference): Promise<void> {
+async function correctCost(db: Kysely<Database>, run: RunReference): Promise<void> {
+  const { accountId, agentId, runId } = run
   const charged = await db
     .selectFrom('completion')
     .select(sql<number>`coalesce(sum(prompt_tokens), 0)`.as('prompt'))
@@ -63,15 +64,7 @@ async function correctCost(db: Kysely<Database>, { accountId, agentId, runId }: 
     .where('client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
     .where('client_request_id', '<', sql.lit('agt`'))
     .executeTakeFirstOrThrow()
-  await db
-    .updateTable('run')
-    .set({
-      prompt_tokens: Number(charged.prompt),
-      completion_tokens: Number(charged.completion),
-      cost_nano_usd: BigInt(charged.cost),
-    })
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .where('id', '=', runId)
-    .execute()
+  const [prompt_tokens, completion_tokens] = [Number(charged.prompt), Number(charged.completion)]
+  const usage = { prompt_tokens, completion_tokens, cost_nano_usd: BigInt(charged.cost) }
+  await updateRun(db, run, usage).execute()
 }

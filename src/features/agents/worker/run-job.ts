@@ -27,8 +27,18 @@ import { runLoop } from '../../../runner/loop/run-loop.ts'
 import type { LoopEnding } from '../../../runner/ports.ts'
 import { SandboxFailedError } from '../../../runner/sandbox/confined.ts'
 import type { RunJob } from '../lifecycle.ts'
-import { endRun, failure, LostRun, type RunClaim, type RunEnd, type RunEnding, saveArtifact, startRun } from '../run.ts'
-import { type Agent, findRun, type Run, readCreator } from '../store.ts'
+import {
+  type AgentRun,
+  endRun,
+  failure,
+  LostRun,
+  type RunClaim,
+  type RunEnd,
+  type RunEnding,
+  saveArtifact,
+  startRun,
+} from '../run.ts'
+import { type Agent, findRun, readCreator } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { correctCostLater } from './run-cost.ts'
 import { RunStopped, type Stop, type Watch, watchRun } from './run-monitor.ts'
@@ -40,19 +50,17 @@ export function runHandler(deps: WorkerDeps): JobHandler {
     const { accountId, agentId, runId } = payload as RunJob // as it was enqueued
     const claim: RunClaim = { accountId, agentId, runId, attempt }
     const started = await startRun(deps.db, claim, deps)
-    if (started.kind === 'started') await perform(deps, { claim, context, ...started })
+    if (started !== undefined) await perform(deps, { claim, context, ...started })
     await correctCostLater(deps, claim)
   }
 }
 
-interface Started {
+interface Started extends AgentRun {
   readonly claim: RunClaim
   readonly context: JobContext
-  readonly agent: Agent
-  readonly run: Run
 }
 
-/** A run that this worker has. */
+/** A run that this worker executes. */
 interface Task extends Started {
   readonly deps: WorkerDeps
   readonly watch: Watch

@@ -60,7 +60,7 @@ export function watchRun(deps: Deps, { claim, startedAt, job }: Watched): Watch 
     const orders = await ordersOf(deps, claim).finally(() => {
       looking = false
     })
-    if (orders === 'lost' || orders === 'cancelled') stop({ kind: orders })
+    if (orders !== undefined) stop({ kind: orders })
   }
   const interrupted = (): void => stop({ kind: isLost(job) ? 'lost' : 'leaving' })
   const leave = (): void => stop({ kind: 'leaving' })
@@ -86,9 +86,7 @@ export function watchRun(deps: Deps, { claim, startedAt, job }: Watched): Watch 
 /** While the database is away nothing is known; the lease of the job decides then. */
 async function ordersOf({ db, log }: Deps, claim: RunClaim): Promise<'lost' | 'cancelled' | undefined> {
   try {
-    const orders = await readOrders(db, claim)
-    if (orders === undefined) return 'lost'
-    return orders.isCancelled ? 'cancelled' : undefined
+    return await readOrders(db, claim)
   } catch (error) {
     if (!(error instanceof GatewayError))
       log.warn({ err: error, run: claim.runId }, 'the orders of a run cannot be read')

@@ -3,9 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../../../domain/errors.ts'
 import { usdNumber } from '../../../domain/money.ts'
 import type { AgentMessage, LoopEntry, LoopUsage } from '../../../runner/ports.ts'
-import { type Progress, type RunClaim, type RunUsage, recordProgress, type Written } from '../run.ts'
+import { type Progress, type RunClaim, type RunUsage, recordProgress } from '../run.ts'
 import { findRun } from '../store.ts'
-import { coveredBySummary, loadConversation, type NewAgentEvent, unseenUserMessages } from '../transcript.ts'
+import {
+  coveredBySummary,
+  loadConversation,
+  type NewAgentEvent,
+  unseenUserMessages,
+  type Written,
+} from '../transcript.ts'
 import type { WorkerDeps } from './deps.ts'
 import type { Watch } from './run-monitor.ts'
 
