@@ -5,18 +5,19 @@ import type { Database, DeliveryAttemptTable, DeliveryStatus, DeliveryTable } fr
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeliveryId, EventId, IdSource, WebhookId } from '../../domain/ids.ts'
 import type { WebhookEventType } from '../../domain/webhook-event.ts'
+import type { PageRequest } from '../../http/page.ts'
 import { BATCH_ROWS } from '../../jobs/batched-deletion.ts'
 import { enqueueAll } from '../../jobs/queue.ts'
-import { deliveryIdFloor, type EventRow, type ListPage } from './events.ts'
+import { deliveryIdFloor } from './events.ts'
 import { deliveryJob } from './record-event.ts'
 
-/** Of each delivery in a list; one alone shows more. */
+/** Attempts of each delivery in a list, and of a single one. */
 const MAX_LISTED_ATTEMPTS = 12
 const MAX_SHOWN_ATTEMPTS = 100
 
 export interface Delivery extends Omit<DeliveryTable, 'account_id' | 'attempts' | 'round'> {
   readonly type: WebhookEventType
-  /** The newest of them, the oldest first. */
+  /** The newest ones, in order. */
   readonly attempts: readonly Attempt[]
 }
 
@@ -34,11 +35,11 @@ export interface DeliveryFilter {
   readonly status: DeliveryStatus | undefined
 }
 
-/** By creation; ids sort by time. */
+/** By creation; IDs sort by time. */
 export async function listDeliveries(
   db: Kysely<Database>,
   { accountId, webhookId, status }: DeliveryFilter,
-  { limit, order, after }: ListPage<DeliveryId>,
+  { limit, order, after }: PageRequest<DeliveryId>,
 ): Promise<readonly Delivery[]> {
   const rows = await withTypes(db)
     .where('delivery.account_id', '=', accountId)
@@ -51,32 +52,19 @@ export async function listDeliveries(
   return withAttempts(db, rows, MAX_LISTED_ATTEMPTS)
 }
 
-/** Undefined when it is unknown, of another endpoint or of another account. */
-export async function findDelivery(db: Kysely<Database>, reference: DeliveryReference): Promise<Delivery | undefined> {
+/** Throws 404 when it is unknown, of another endpoint or of another account. */
+export async function requireDelivery(db: Kysely<Database>, reference: DeliveryReference): Promise<Delivery> {
   const rows = await withTypes(db)
     .where('delivery.account_id', '=', reference.accountId)
     .where('delivery.webhook_id', '=', reference.webhookId)
     .where('delivery.id', '=', reference.id)
     .execute()
   const [delivery] = await withAttempts(db, rows, MAX_SHOWN_ATTEMPTS)
+  if (delivery === undefined) throw unknownDelivery()
   return delivery
 }
 
-/** The event that a delivery is of. */
-export async function findEventOf(db: Kysely<Database>, reference: DeliveryReference): Promise<EventRow | undefined> {
-  return db
-    .selectFrom('delivery')
-    .innerJoin('event', (join) =>
-      join.onRef('event.account_id', '=', 'delivery.account_id').onRef('event.id', '=', 'delivery.event_id'),
-    )
-    .select(['event.id', 'event.type', 'event.data', 'event.created_at'])
-    .where('delivery.account_id', '=', reference.accountId)
-    .where('delivery.webhook_id', '=', reference.webhookId)
-    .where('delivery.id', '=', reference.id)
-    .executeTakeFirst()
-}
-
-/** The delivery of an event that was just recorded for this endpoint: one of its newest. */
+/** Finds the delivery of an event that was just recorded for this endpoint: one of its newest. */
 export async function findDeliveryOf(
   db: Kysely<Database>,
   { accountId, webhookId, eventId }: Omit<DeliveryReference, 'id'> & { readonly eventId: EventId },
@@ -115,7 +103,7 @@ function withTypes(db: Kysely<Database>) {
 
 type TypedRow = Omit<Delivery, 'attempts'> & { readonly account_id: AccountId }
 
-/** One query for the attempts of all of them. @param most Of each. */
+/** Adds the attempts, in one query. @param most Attempts of each delivery. */
 async function withAttempts(
   db: Kysely<Database>,
   rows: readonly TypedRow[],
@@ -148,27 +136,24 @@ interface RedeliverInput {
   readonly ids: Pick<IdSource, 'job'>
 }
 
-/** At most so many in one call. */
+/** Deliveries in one call. */
 const MAX_REDELIVERED = 10_000
 
 type Receiver = Omit<DeliveryReference, 'id'>
 
-/** Throws 404 for one that is not there, and 409 for one that is still tried. */
-export async function redeliver(input: RedeliverInput, { id, ...receiver }: DeliveryReference): Promise<void> {
-  const begun = await input.db.transaction().execute(async (inside) => {
-    if ((await beginAnew({ ...input, db: inside }, receiver, [id])) > 0) return true
-    const query = inside.selectFrom('delivery').select('id').where('account_id', '=', receiver.accountId)
-    const row = await query.where('webhook_id', '=', receiver.webhookId).where('id', '=', id).executeTakeFirst()
-    return row === undefined ? undefined : false
+/** Throws 404 for an unknown delivery, and 409 for a pending one. */
+export async function redeliver(input: RedeliverInput, reference: DeliveryReference): Promise<void> {
+  await input.db.transaction().execute(async (inside) => {
+    if ((await startRounds({ ...input, db: inside }, reference, [reference.id])) > 0) return
+    await requireDelivery(inside, reference)
+    throw new GatewayError('conflict', 'This delivery is pending: it is being tried, or will be again.')
   })
-  if (begun === undefined) throw unknownDelivery()
-  if (!begun) throw new GatewayError('conflict', 'This delivery is pending: it is being tried, or will be again.')
 }
 
 /**
- * All of an endpoint that have failed since a time (Unix milliseconds), the oldest first. Little by little: what a
- * failure of ours leaves out is still failed, and is found by the next call.
- * @returns How many; `MAX_REDELIVERED` when there may be more.
+ * Sends again all deliveries of an endpoint that have failed since a time (Unix milliseconds), the oldest first, in
+ * several transactions: after a failure, the next call finds the rest.
+ * @returns Their number; `MAX_REDELIVERED` when there may be more.
  */
 export async function redeliverFailed(input: RedeliverInput, receiver: Receiver, since: number): Promise<number> {
   let total = 0
@@ -178,12 +163,12 @@ export async function redeliverFailed(input: RedeliverInput, receiver: Receiver,
     const found = await failedSince(input.db, receiver, { since, after, limit })
     after = found.at(-1)
     if (after === undefined) break
-    total += await input.db.transaction().execute((inside) => beginAnew({ ...input, db: inside }, receiver, found))
+    total += await input.db.transaction().execute((inside) => startRounds({ ...input, db: inside }, receiver, found))
   }
   return total
 }
 
-/** How many `redeliverFailed` would send. */
+/** Counts what `redeliverFailed` would send. */
 export async function countFailed(
   { db }: Pick<RedeliverInput, 'db'>,
   receiver: Receiver,
@@ -197,7 +182,7 @@ export async function countFailed(
   return Number(count)
 }
 
-export function unknownDelivery(): GatewayError {
+function unknownDelivery(): GatewayError {
   return new GatewayError('not_found', 'No delivery of this endpoint has this id.')
 }
 
@@ -224,8 +209,8 @@ function failedQuery(db: Kysely<Database>, { accountId, webhookId }: Receiver, s
     .where('ended_at', '>=', since)
 }
 
-/** Those that are not pending, each with a job of its new round. @returns How many. */
-async function beginAnew(
+/** Starts a new round, with its job, of those deliveries that are not pending. @returns Their number. */
+async function startRounds(
   { db, now, ids }: RedeliverInput,
   { accountId, webhookId }: Receiver,
   deliveryIds: readonly DeliveryId[],
@@ -251,7 +236,7 @@ async function beginAnew(
 }
 
 const COUNTED_MS = 86_400_000
-/** Of each endpoint, so that a list of busy ones costs as little as one of quiet ones. */
+/** Deliveries counted for each endpoint: bounds the cost of a list of busy endpoints. */
 export const MAX_COUNTED_DELIVERIES = 1_000
 
 interface LastDelivery {
@@ -263,9 +248,9 @@ interface LastDelivery {
 }
 
 export interface WebhookActivity {
-  /** Undefined: there is none. */
+  /** Undefined without deliveries. */
   readonly last: LastDelivery | undefined
-  /** Of the deliveries made in the last 24 hours, the newest `MAX_COUNTED_DELIVERIES` of them. */
+  /** Of the newest `MAX_COUNTED_DELIVERIES` of the last 24 hours. */
   readonly counts: Readonly<Record<DeliveryStatus, number>>
 }
 
@@ -278,7 +263,7 @@ interface Wanted {
 
 const NO_COUNTS: WebhookActivity['counts'] = { pending: 0, delivered: 0, failed: 0 }
 
-/** Two queries, however many endpoints. @returns By endpoint. */
+/** Takes two queries for any number of endpoints. @returns The activity of an endpoint. */
 export async function webhookActivity(
   db: Kysely<Database>,
   wanted: Wanted,
@@ -323,7 +308,7 @@ async function countDeliveries(db: Kysely<Database>, wanted: Wanted): Promise<re
   )
 }
 
-/** The rows that the query has for each endpoint, in one table. */
+/** The rows of the query for each endpoint, in one table. */
 function eachWebhook({ webhookIds }: Wanted, query: (id: WebhookId) => RawBuilder<unknown>): RawBuilder<unknown> {
   const parts = webhookIds.map((id) => sql`select * from (${query(id)}) as of_one`)
   return sql`(${sql.join(parts, sql` union all `)}) as of_each`

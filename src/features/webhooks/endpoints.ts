@@ -10,12 +10,12 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, WebhookId } from '../../domain/ids.ts'
 import { type WebhookEventType, webhookTestData } from '../../domain/webhook-event.ts'
 import { mintWebhookSecret } from '../../domain/webhook-signature.ts'
+import type { PageRequest } from '../../http/page.ts'
 import type { AuditedRequest } from '../../http/request-origin.ts'
 import { BATCH_ROWS, type Dependants, deleteDependants, dependantsJob } from '../../jobs/batched-deletion.ts'
 import type { JobKind } from '../../jobs/job.ts'
 import { checkTarget, checkTargetAddresses, type ResolveAddresses } from '../../net/guarded-agent.ts'
 import type { FeatureDeps, RecordEvent, WriteAudit } from '../deps.ts'
-import type { ListPage } from './events.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import type { WebhookCreate, WebhookPatch } from './shapes.ts'
 
@@ -25,13 +25,13 @@ export interface WebhooksDeps extends FeatureDeps {
   readonly writeAudit: WriteAudit
   readonly recordEvent: RecordEvent
   readonly secrets: WebhookSecrets
-  /** What is configured now. */
+  /** From the current configuration. */
   readonly allowPrivateNetworks: () => boolean
-  /** Who knows the addresses of a name; the usual ones by default. */
+  /** Default: the name servers of this machine. */
   readonly resolve?: ResolveAddresses | undefined
 }
 
-/** Who asks for a change, and from where. */
+/** The caller of a request, and its origin for the audit log. */
 export interface Asker {
   readonly caller: Caller
   readonly audited: AuditedRequest
@@ -39,7 +39,7 @@ export interface Asker {
 
 export interface WithSecret {
   readonly row: WebhookTable
-  /** Returned here only. */
+  /** Not stored in clear: shown this once. */
   readonly secret: string
 }
 
@@ -75,14 +75,14 @@ export async function createWebhook(
   await db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(accountId))
     await assertRoom(inside, accountId)
-    await insertWebhook(inside, row)
+    await inside.insertInto('webhook').values(row).execute()
     await recordEvent(inside, { accountId, type: 'webhook.test', data: webhookTestData(id), only: id })
     await writeAudit(inside, webhookEvent('webhook.created', asker, row))
   })
   return { row, secret }
 }
 
-/** Only the fields that are there. */
+/** Changes the fields that the body has. */
 export async function changeWebhook(
   deps: WebhooksDeps,
   asker: Asker,
@@ -91,35 +91,30 @@ export async function changeWebhook(
   const { db, now, writeAudit } = deps
   const reference = { accountId: asker.caller.accountId, id }
   const changes = await parseChanges(deps, body)
-  const changed = await db.transaction().execute(async (inside) => {
+  return db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(reference.accountId))
-    const before = await findWebhook(inside, reference)
-    if (before === undefined) return undefined
+    const before = await requireWebhook(inside, reference)
     const switched = switchChanges(before, body.status, now())
     const isAdopted = changes.url !== undefined || (body.status === 'enabled' && before.disabled_at !== null)
     const all = { ...changes, ...switched, ...(isAdopted ? await creatorOf(inside, asker) : {}) }
     if (Object.keys(all).length === 0) return before
     const after = await updateWebhook(inside, reference, all)
-    if (after !== undefined) await writeAudit(inside, webhookEvent(actionOf(before, after), asker, after))
+    await writeAudit(inside, webhookEvent(actionOf(before, after), asker, after))
     return after
   })
-  if (changed === undefined) throw unknownWebhook()
-  return changed
 }
 
 export async function removeWebhook(deps: WebhooksDeps, asker: Asker, id: WebhookId): Promise<void> {
-  const reference = { accountId: asker.caller.accountId, id }
-  const removed = await deps.db.transaction().execute(async (inside) => {
-    const row = await deleteWebhook(inside, reference)
-    if (row === undefined) return false
-    await deleteDependants(inside, DEPENDANTS, { ...deps, owner: reference })
+  const { accountId } = asker.caller
+  await deps.db.transaction().execute(async (inside) => {
+    const ofId = inside.deleteFrom('webhook').where('account_id', '=', accountId).where('id', '=', id)
+    const row = known(await ofId.returningAll().executeTakeFirst())
+    await deleteDependants(inside, DEPENDANTS, { ...deps, owner: { accountId, id } })
     await deps.writeAudit(inside, webhookEvent('webhook.deleted', asker, row))
-    return true
   })
-  if (!removed) throw unknownWebhook()
 }
 
-/** @param overlap Seconds in which the old secret signs as well. */
+/** @param overlap Seconds for which the old secret signs too. */
 export async function rotateSecret(
   deps: WebhooksDeps,
   asker: Asker,
@@ -130,39 +125,34 @@ export async function rotateSecret(
   const secret = mintWebhookSecret(randomBytes)
   const row = await db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(reference.accountId))
-    const before = await findWebhook(inside, reference)
-    if (before === undefined) return undefined
+    const before = await requireWebhook(inside, reference)
     const after = await updateWebhook(inside, reference, {
       secret: secrets.seal(secret, id),
       previous_secret: overlap === 0 ? null : before.secret,
       previous_until: overlap === 0 ? null : now() + overlap * SECOND_MS,
     })
-    if (after !== undefined) {
-      const event = webhookEvent('webhook.secret_rotated', asker, after)
-      await writeAudit(inside, { ...event, details: { ...event.details, overlap_seconds: overlap } })
-    }
+    const event = webhookEvent('webhook.secret_rotated', asker, after)
+    await writeAudit(inside, { ...event, details: { ...event.details, overlap_seconds: overlap } })
     return after
   })
-  if (row === undefined) throw unknownWebhook()
   return { row, secret }
 }
 
-/** The same for another account's endpoint and for one that never was. */
-export function unknownWebhook(): GatewayError {
-  return new GatewayError('not_found', 'No webhook endpoint has this id.')
+/** Throws 404, the same for another account's endpoint and for one that does not exist. */
+function known(row: WebhookTable | undefined): WebhookTable {
+  if (row === undefined) throw new GatewayError('not_found', 'No webhook endpoint has this id.')
+  return row
 }
 
-/** Throws 404 where there is none, and 409 where it is disabled: what it would be sent could only fail. */
+/** Throws 404 for an unknown endpoint, and 409 for a disabled one, whose deliveries would fail. */
 export async function assertEnabled(db: Kysely<Database>, reference: WebhookReference): Promise<void> {
-  const row = await findWebhook(db, reference)
-  if (row === undefined) throw unknownWebhook()
-  if (row.disabled_at === null) return
+  if ((await requireWebhook(db, reference)).disabled_at === null) return
   throw new GatewayError('conflict', 'This endpoint is disabled. Enable it first: PATCH it with {"status": "enabled"}.')
 }
 
 /**
- * Whose it is from now on: it sends for as long as they are there. Also whoever changes its address or enables it, so that
- * no key has events sent anywhere for longer than it is good for.
+ * Columns of the endpoint's creator: it receives events as long as that key and user are valid. A caller that changes the
+ * address or enables the endpoint becomes its creator, so that no key outlives its expiry this way.
  */
 async function creatorOf(
   db: Kysely<Database>,
@@ -183,12 +173,13 @@ function lockNameOf(accountId: AccountId): string {
 }
 
 async function assertRoom(db: Kysely<Database>, accountId: AccountId): Promise<void> {
-  if ((await countWebhooks(db, accountId)) < MAX_WEBHOOKS) return
+  const webhooks = await db.selectFrom('webhook').select('id').where('account_id', '=', accountId).execute()
+  if (webhooks.length < MAX_WEBHOOKS) return
   const message = `An account has at most ${MAX_WEBHOOKS} webhook endpoints. Delete one, or send more events to one of them.`
   throw new GatewayError('conflict', message)
 }
 
-/** As whoever delivers will read it. Throws 400 for an address that nothing may be sent to. */
+/** Normalizes the address. Throws 400 for one that deliveries may not go to. */
 async function checkedUrl({ allowPrivateNetworks, resolve }: WebhooksDeps, text: string): Promise<string> {
   const rule = { allowPrivateNetworks: allowPrivateNetworks() }
   const url = checkTarget(text, rule)
@@ -196,7 +187,7 @@ async function checkedUrl({ allowPrivateNetworks, resolve }: WebhooksDeps, text:
   return url.href
 }
 
-/** Another address begins without failures. */
+/** A changed address resets the failure state. */
 async function parseChanges(deps: WebhooksDeps, { url, events, description }: Static<typeof WebhookPatch>) {
   const types = events === undefined ? undefined : withoutRepeats(events)
   return {
@@ -225,7 +216,7 @@ function withoutRepeats(types: readonly WebhookEventType[] | null): readonly Web
   return types === null ? null : [...new Set(types)]
 }
 
-/** Of the address only the host: paths are secret in many places. */
+/** Records only the host of the address: its path often contains a secret. */
 function webhookEvent(action: WebhookAction, asker: Asker, row: WebhookTable): AuditEvent {
   const events = row.events === null ? null : (JSON.parse(row.events) as readonly string[]) // our own JSON
   const details = { host: new URL(row.url).host, events, enabled: row.disabled_at === null }
@@ -237,11 +228,11 @@ export interface WebhookReference {
   readonly id: WebhookId
 }
 
-/** By creation; ids sort by time. */
+/** By creation; IDs sort by time. */
 export async function listWebhooks(
   db: Kysely<Database>,
   accountId: AccountId,
-  { limit, order, after }: ListPage<WebhookId>,
+  { limit, order, after }: PageRequest<WebhookId>,
 ): Promise<readonly WebhookTable[]> {
   return db
     .selectFrom('webhook')
@@ -253,57 +244,22 @@ export async function listWebhooks(
     .execute()
 }
 
-/** Undefined when it is unknown or another account's. */
-export async function findWebhook(
-  db: Kysely<Database>,
-  { accountId, id }: WebhookReference,
-): Promise<WebhookTable | undefined> {
+/** Throws 404 when it is unknown or another account's. */
+export async function requireWebhook(db: Kysely<Database>, { accountId, id }: WebhookReference): Promise<WebhookTable> {
   const query = db.selectFrom('webhook').selectAll().where('account_id', '=', accountId).where('id', '=', id)
-  return query.executeTakeFirst()
+  return known(await query.executeTakeFirst())
 }
 
-async function countWebhooks(db: Kysely<Database>, accountId: AccountId): Promise<number> {
-  const { count } = await db
-    .selectFrom('webhook')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  return Number(count)
-}
-
-async function insertWebhook(db: Kysely<Database>, row: WebhookTable): Promise<void> {
-  await db.insertInto('webhook').values(row).execute()
-}
-
-/** Undefined when it is unknown or another account's. */
 async function updateWebhook(
   db: Kysely<Database>,
   { accountId, id }: WebhookReference,
   changes: Partial<Omit<WebhookTable, 'account_id' | 'id' | 'created_at'>>,
-): Promise<WebhookTable | undefined> {
-  return db
-    .updateTable('webhook')
-    .set(changes)
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst()
+): Promise<WebhookTable> {
+  const ofId = db.updateTable('webhook').set(changes).where('account_id', '=', accountId).where('id', '=', id)
+  return known(await ofId.returningAll().executeTakeFirst())
 }
 
-/** What it was; undefined when it is unknown or another account's. */
-async function deleteWebhook(
-  db: Kysely<Database>,
-  { accountId, id }: WebhookReference,
-): Promise<WebhookTable | undefined> {
-  return db
-    .deleteFrom('webhook')
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst()
-}
-
-/** An event that is being written while its endpoint is deleted can still add a delivery. */
+/** An event that is recorded while its endpoint is deleted can still add a delivery. */
 const LATE_DELIVERIES_MS = 60_000
 
 const DEPENDANTS: Dependants<WebhookReference> = {

@@ -1,21 +1,21 @@
-/** `/events`: what happened in an account, whether or not an endpoint receives it. */
+/** `/events`: the events of an account, whether or not an endpoint receives them. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, AgentId, EventId } from '../../domain/ids.ts'
 import { spend } from '../../domain/limits.ts'
 import { exampleWebhookEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
-import { PAGE_QUERY, type PageBinding, pageSchema, readPageRequest, renderPage } from '../../http/page.ts'
+import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { createLruCache } from '../../lib/collections.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
-import { deliveriesOfEvents, type EventRow, findEvent, listEvents, listEventsOfAgent } from './events.ts'
+import { deliveriesOfEvents, type EventRow, listEvents, listEventsOfAgent, requireEvent } from './events.ts'
 import { EventView, ListedEventView, renderEvent, renderListedEvent, Trigger } from './shapes.ts'
 
 export interface EventsDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
   readonly recordEvent: RecordEvent
-  /** Throws 429 for who has too much sent by hand. */
+  /** Throws 429 for an account that sends too many events by request. */
   readonly pace: (accountId: AccountId) => void
 }
 
@@ -66,18 +66,21 @@ export function eventsRoutes(deps: EventsDeps): FastifyPluginAsyncTypebox {
       const { accountId } = callerOf(request)
       const { type, agent_id: agentId, include } = request.query
       const filter = agentId === undefined ? type : JSON.stringify([agentId, type])
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'events', filter }
-      const page = readPageRequest(request.query, binding)
-      const after = page.after as EventId | undefined // a cursor is signed: it is what we gave
-      const asked = { order: page.order, limit: page.limit + 1, after }
-      const rows =
-        agentId === undefined
-          ? await listEvents(db, { accountId, type }, asked)
-          : await listEventsOfAgent(db, { accountId, agentId, type }, asked)
-      const ids = rows.slice(0, page.limit).map(({ id }) => id)
-      const deliveriesOf = include === undefined ? undefined : await deliveriesOfEvents(db, accountId, ids)
-      const render = (row: EventRow) => renderListedEvent(row, deliveriesOf?.(row.id))
-      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render })
+      const binding = { key: deps.cursorKey, account: accountId, list: 'events', filter }
+      const read = async (page: PageRequest<EventId>) => {
+        const rows =
+          agentId === undefined
+            ? await listEvents(db, { accountId, type }, page)
+            : await listEventsOfAgent(db, { accountId, agentId, type }, page)
+        if (include === undefined) return rows.map(renderEvent)
+        const deliveriesOf = await deliveriesOfEvents(
+          db,
+          accountId,
+          rows.map(({ id }) => id),
+        )
+        return rows.map((row) => renderListedEvent(row, deliveriesOf(row.id)))
+      }
+      return listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
     })
     app.post('/events/trigger', { config, schema: triggerSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)
@@ -88,7 +91,7 @@ export function eventsRoutes(deps: EventsDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** An endpoint that there is not: a test that was triggered is for all of them. */
+/** IDs of no event and no endpoint: a triggered `webhook.test` goes to all endpoints. */
 const EXAMPLE = { eventId: 'evt_00000000exampleexample', webhookId: 'whk_00000000exampleexample' }
 
 async function trigger(
@@ -101,23 +104,21 @@ async function trigger(
   const data = { ...example.data, test: true }
   return db.transaction().execute(async (inside) => {
     const id = await recordEvent(inside, { accountId, type, data, createdAt })
-    const row = await findEvent(inside, { accountId, id })
-    if (row === undefined) throw new Error('An event that was just recorded is not there.')
-    return row
+    return requireEvent(inside, { accountId, id })
   })
 }
 
 const PER_MINUTE = { limit: 600, windowMs: 60_000, cost: 1 }
 const MAX_ACCOUNTS = 10_000
 
-/** @returns throws 429 for a request beyond the limit. @param clock Monotonic or Unix milliseconds. */
+/** @param clock Monotonic or Unix milliseconds. @returns A function that throws 429 beyond the limit. */
 export function createPace(clock: () => number): (accountId: AccountId) => void {
   const rested = createLruCache<number>(MAX_ACCOUNTS)
   return (accountId) => {
     const { allowed, restedAt, retryAfterMs } = spend(PER_MINUTE, rested.get(accountId), clock())
     rested.set(accountId, restedAt)
     if (allowed) return
-    const message = `At most ${PER_MINUTE.limit} events a minute are sent by hand; try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
+    const message = `An account can send at most ${PER_MINUTE.limit} events a minute by request; try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
     throw new GatewayError('rate_limit_exceeded', message, { retryAfterMs })
   }
 }

@@ -2,7 +2,6 @@
  * `GET /events/stream`: an account's events as they happen. Event IDs sort by creation, but events are committed later and in
  * another order: each read goes some seconds back and skips what was found before.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
@@ -11,27 +10,21 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, EventId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { type HttpConnection, openConnection } from '../../http/connection.ts'
-import type { EventStream, EventStreams } from '../../http/event-stream.ts'
-import { type Log, logError } from '../../telemetry/log.ts'
+import { type EventStreams, type StreamEvent, streamEvents } from '../../http/event-stream.ts'
+import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { bornAt, type EventRow, eventIdFloor, listEventIds, readEvents, webhookBodyOf } from './events.ts'
 
 export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
   readonly listeners: EventStreams
-  /** Asked again all the time: who is not let in any more hears nothing more. */
   readonly authenticate: Authenticate
   readonly log: Log
-  /** Between two looks into the database; a second unless set. */
-  readonly lookEveryMs?: number
+  /** Default: one second. */
+  readonly pollIntervalMs?: number
 }
 
-const LOOK_EVERY_MS = 1_000
-/** Asked of clients that lose the connection. */
-const RECONNECT_AFTER_MS = 2_000
+const POLL_INTERVAL_MS = 1_000
 const SCOPE = 'webhooks'
-/** A server that stops has nothing to wait for when the stream is over. */
-const HEAD = { connection: 'close' }
 
 const schema = {
   summary: 'Stream events',
@@ -43,83 +36,38 @@ const schema = {
       Type.String({ pattern: '^(?:evt_[0-9A-Za-z]{22})?$', description: 'ID of the last event received.' }),
     ),
   }),
-  response: {
-    200: {
-      description: 'Events.',
-      content: { 'text/event-stream': { schema: Type.String() } },
-    },
-  },
+  response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: Type.String() } } } },
 }
 
 export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {
-  const { db, now, callerOf, listeners, lookEveryMs = LOOK_EVERY_MS } = deps
+  const { db, now, callerOf, listeners, pollIntervalMs = POLL_INTERVAL_MS } = deps
   return async (app) => {
     app.addHook('preClose', async () => listeners.endAll())
     app.get('/events/stream', { config: { scope: SCOPE }, schema, exposeHeadRoute: false }, async (request, reply) => {
       const { accountId } = callerOf(request)
-      const last = lastEventIdOf(request)
-      const listener = listeners.open(accountId)
-      const client = openConnection(reply)
-      client.onLeave(listener.end)
-      try {
-        const read = createEventReader({ db, accountId, now, last })
-        await follow({ read, client, listener, lookEveryMs, isAllowed: () => isAllowed(deps, request) })
-      } catch (error) {
-        if (!client.streaming()) throw error
-        logError(deps.log, GatewayError.from(error), request.id)
-      } finally {
-        listener.close()
-        if (client.streaming() && !client.over()) client.endStream()
-        client.release()
-      }
+      const next = createEventReader({ db, accountId, now, last: lastEventIdOf(request) })
+      const source = { read: async () => (await next()).map(streamEventOf) }
+      await streamEvents(request, reply, {
+        ...deps,
+        source,
+        stream: listeners.open(accountId),
+        pollIntervalMs,
+        scope: SCOPE,
+      })
       return reply
     })
   }
 }
 
-interface Following {
-  readonly read: EventReader
-  readonly client: HttpConnection
-  readonly listener: EventStream
-  readonly lookEveryMs: number
-  readonly isAllowed: () => Promise<boolean>
-}
-
-async function follow({ read, client, listener: { signal }, lookEveryMs, isAllowed }: Following): Promise<void> {
-  client.expectStream(() => HEAD)
-  await client.write(`retry: ${RECONNECT_AFTER_MS}\n\n`)
-  while (!client.over() && !signal.aborted) {
-    const events = await read().catch(noneFromDatabase)
-    if (events.length > 0) await client.write(events.map(renderBlock).join(''))
-    else await pause(lookEveryMs, undefined, { signal }).catch(() => undefined)
-    if (!(await isAllowed())) return
-  }
-}
-
-/** A database that is away comes back; what happened meanwhile is told then. */
-function noneFromDatabase(error: unknown): readonly EventRow[] {
-  if (GatewayError.from(error).code === 'database_unavailable') return []
-  throw error
-}
-
-function renderBlock(event: EventRow): string {
-  return `id: ${event.id}\nevent: ${event.type}\ndata: ${webhookBodyOf(event)}\n\n`
-}
-
-async function isAllowed({ authenticate }: EventStreamDeps, request: FastifyRequest): Promise<boolean> {
-  try {
-    const { accountId, scopes } = await authenticate(request.headers.authorization, request.ip)
-    return scopes.has(SCOPE) && accountId === request.caller?.accountId
-  } catch (error) {
-    return GatewayError.from(error).retryable
-  }
+function streamEventOf(event: EventRow): StreamEvent {
+  return { id: event.id, event: event.type, data: webhookBodyOf(event) }
 }
 
 function lastEventIdOf({ headers }: FastifyRequest): EventId | undefined {
   const value = headers['last-event-id']
   if (value === undefined || value === '') return undefined
   if (typeof value === 'string' && isEventId(value)) return value
-  const message = 'Last-Event-ID must be the id of an event: evt_ and 22 letters and digits.'
+  const message = 'Last-Event-ID must be the ID of an event: evt_ and 22 letters and digits.'
   throw new GatewayError('invalid_header', message, { param: 'Last-Event-ID' })
 }
 
@@ -129,19 +77,19 @@ interface EventReaderInput {
   /** Unix milliseconds. */
   readonly now: () => number
   /**
-   * The last one that the reader has. What was born in the seconds before it is found once more, since a part of it may
-   * have been committed later. Undefined: from now on.
+   * The last event that the client received. Events created in the `LOOK_BACK_MS` before it are read again, because some
+   * may have been committed after it. Undefined: from now on.
    */
   readonly last: EventId | undefined
 }
 
-/** The next events, at most `EVENTS_AT_ONCE`, the oldest first; none: there are no others for now. */
+/** Reads the next events, at most `EVENTS_AT_ONCE`, the oldest first; empty when there are none for now. */
 type EventReader = () => Promise<readonly EventRow[]>
 
 export const EVENTS_AT_ONCE = 100
-/** Longer than any of our transactions takes, and than clocks of machines differ. */
+/** Exceeds the duration of our transactions and the clock difference between machines. */
 export const LOOK_BACK_MS = 10_000
-/** Where more were born in that time, it is shorter. */
+/** With more events in that time, the look-back is shorter. */
 const MAX_REMEMBERED = 10_000
 
 export function createEventReader({ db, accountId, now, last }: EventReaderInput): EventReader {
@@ -153,7 +101,7 @@ export function createEventReader({ db, accountId, now, last }: EventReaderInput
     const fresh = ids.filter((id) => !found.has(id)).slice(0, EVENTS_AT_ONCE)
     const rows = fresh.length === 0 ? [] : await readEvents(db, accountId, fresh)
     for (const id of fresh) found.add(id)
-    // Nothing but what is found comes before the newest of these: `ids` are all that there are, in their order.
+    // `ids` has all events in order, so everything up to an event that was returned has been returned
     for (const id of ids) {
       if (!found.has(id) || (id >= settled && found.size <= MAX_REMEMBERED)) break
       after = id

@@ -11,24 +11,18 @@ import {
   type WebhookId,
 } from '../../domain/ids.ts'
 import { renderWebhookBody, type WebhookEvent, type WebhookEventType } from '../../domain/webhook-event.ts'
+import type { PageRequest } from '../../http/page.ts'
 import { listRows, textAt } from '../../jobs/sql.ts'
-
-export interface ListPage<Id extends string> {
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The last one of the page before. */
-  readonly after: Id | undefined
-}
 
 export type EventRow = Omit<EventTable, 'account_id'>
 
 const COLUMNS = ['id', 'type', 'data', 'created_at'] as const
 
-/** By birth; ids sort by time. */
+/** By creation; IDs sort by time. */
 export async function listEvents(
   db: Kysely<Database>,
   { accountId, type }: { readonly accountId: AccountId; readonly type: WebhookEventType | undefined },
-  { limit, order, after }: ListPage<EventId>,
+  { limit, order, after }: PageRequest<EventId>,
 ): Promise<readonly EventRow[]> {
   return db
     .selectFrom('event')
@@ -41,7 +35,7 @@ export async function listEvents(
     .execute()
 }
 
-/** The ids alone, of events after one of them, the oldest first. */
+/** IDs of the events after one of them, the oldest first. */
 export async function listEventIds(
   db: Kysely<Database>,
   accountId: AccountId,
@@ -68,41 +62,41 @@ export async function readEvents(
   return query.orderBy('id').execute()
 }
 
-/** Undefined when it is unknown or another account's. */
-export async function findEvent(
+/** Of an event that exists. */
+export async function requireEvent(
   db: Kysely<Database>,
   { accountId, id }: { readonly accountId: AccountId; readonly id: EventId },
-): Promise<EventRow | undefined> {
+): Promise<EventRow> {
   const query = db.selectFrom('event').select(COLUMNS).where('account_id', '=', accountId).where('id', '=', id)
-  return query.executeTakeFirst()
+  return query.executeTakeFirstOrThrow()
 }
 
-/** As receivers are told of it. */
+/** The event in the shape that receivers get. */
 export function webhookEventOf({ id, type, data, created_at: createdAt }: EventRow): WebhookEvent {
   const event = { event_id: id, type, created_at: new Date(createdAt).toISOString(), data: JSON.parse(data) }
-  return event as WebhookEvent // what was recorded is of its type
+  return event as WebhookEvent // as it was recorded
 }
 
-/** The body of every delivery of an event, to the byte. */
+/** The body of every delivery of an event: the same bytes at each attempt. */
 export function webhookBodyOf(event: EventRow): string {
   return renderWebhookBody(webhookEventOf(event))
 }
 
-/** The newest of an agent, so that the times that are looked up stay few. */
+/** Runs of an agent whose events are found, the newest first: bounds the number of times in the query. */
 export const MAX_RUNS = 1_000
 
 interface AgentEventFilter {
   readonly accountId: AccountId
-  /** As it was asked for: it may be nobody's, or another account's, and then there are no events. */
+  /** From the request, not checked: another account's agent has no events here. */
   readonly agentId: AgentId
   readonly type: WebhookEventType | undefined
 }
 
-/** By birth; ids sort by time. Of an agent that was deleted there are none: its runs are gone. */
+/** By creation; IDs sort by time. Empty for a deleted agent, whose runs were deleted too. */
 export async function listEventsOfAgent(
   db: Kysely<Database>,
   filter: AgentEventFilter,
-  { limit, order, after }: ListPage<EventId>,
+  { limit, order, after }: PageRequest<EventId>,
 ): Promise<readonly EventRow[]> {
   const sorted = [...(await idsAtTimesOfRuns(db, filter))].sort()
   const ids = order === 'asc' ? sorted : sorted.toReversed()
@@ -115,7 +109,7 @@ export async function listEventsOfAgent(
   return found.slice(0, limit)
 }
 
-/** Also those of others that happened in the same millisecond. */
+/** Includes other events of the same milliseconds. */
 async function idsAtTimesOfRuns(
   db: Kysely<Database>,
   { accountId, agentId, type }: AgentEventFilter,
@@ -134,7 +128,7 @@ async function idsAtTimesOfRuns(
     .selectFrom('event')
     .select('id')
     .where('created_at', 'in', times)
-    .where(sql`account_id || ''`, '=', accountId) // (else PostgreSQL may go through all events of the account)
+    .where(sql`account_id || ''`, '=', accountId) // else PostgreSQL may read all events of the account
     .$if(type !== undefined, (query) => query.where('type', '=', type as WebhookEventType))
     .execute()
   return rows.map(({ id }) => id)
@@ -144,7 +138,7 @@ function agentIdOf({ data }: EventRow): unknown {
   return (JSON.parse(data) as { readonly agent?: { readonly id?: unknown } }).agent?.id // our own JSON
 }
 
-/** Between the ids of an event and of its deliveries, which are drawn in one transaction; before it where a clock was set back. */
+/** Time between the IDs of an event and of its deliveries, made in one transaction; negative when the clock was set back. */
 const BEFORE_MS = 1_000
 const AFTER_MS = 10_000
 
@@ -161,8 +155,8 @@ export interface EventDelivery {
 type FoundDelivery = Omit<EventDelivery, 'webhook_url'>
 
 /**
- * Two queries, however many events. Endpoints that were deleted have no deliveries any more.
- * @returns By event, those of the endpoint made first first.
+ * Takes two queries for any number of events. Deleted endpoints have no deliveries.
+ * @returns The deliveries of an event, by creation of their endpoints.
  */
 export async function deliveriesOfEvents(
   db: Kysely<Database>,
@@ -183,7 +177,7 @@ interface Wanted {
   readonly webhookIds: readonly WebhookId[]
 }
 
-/** The same text however many there are. By the primary key: `offset 0` keeps PostgreSQL from another way. */
+/** One SQL text for any number of rows. `offset 0` makes PostgreSQL use the primary key. */
 function findDeliveries(db: Kysely<Database>, accountId: AccountId, { events, webhookIds }: Wanted) {
   const bounds = events.map((id) => {
     const born = bornAt(id)
@@ -207,26 +201,26 @@ function findDeliveries(db: Kysely<Database>, accountId: AccountId, { events, we
 const PREFIX = 'evt_'
 const TIME_LENGTH = 8
 
-/** Before all events that are born from then on. */
+/** Sorts before all events that are created from that time on. */
 export function eventIdFloor(ms: number): EventId {
-  return `${PREFIX}${toBase62(Math.max(0, ms), TIME_LENGTH)}` as EventId // born of no event, to compare with
+  return `${PREFIX}${toBase62(Math.max(0, ms), TIME_LENGTH)}` as EventId // for comparisons only
 }
 
-/** Unix milliseconds. */
+/** Creation time in an ID, Unix milliseconds. */
 export function bornAt(id: EventId): number {
   let ms = 0
   for (const character of id.slice(PREFIX.length, PREFIX.length + TIME_LENGTH)) ms = ms * 62 + digitOf(character)
   return ms
 }
 
-/** As base 62 is written here: digits, capitals, small letters. */
+/** The alphabet of `toBase62`: digits, capitals, small letters. */
 function digitOf(character: string): number {
   if (character <= '9') return Number(character)
   const isCapital = character <= 'Z'
   return character.charCodeAt(0) - (isCapital ? 'A' : 'a').charCodeAt(0) + (isCapital ? 10 : 36)
 }
 
-/** What ids of deliveries that were made at a time, or later, do not sort before: their key is read, and nothing else. */
+/** Sorts before all deliveries that are created from that time on. */
 export function deliveryIdFloor(ms: number): string {
-  return `dlv_${toBase62(Math.max(0, ms), 8)}`
+  return `dlv_${toBase62(Math.max(0, ms), TIME_LENGTH)}`
 }

@@ -2,14 +2,15 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { dialectOf } from '../../db/dialect.ts'
 import type { Database, UsageAlertTable } from '../../db/schema/schema.ts'
-import { completionIdFloor } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
 import { openFileLimit } from '../../http/server.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import { listRows, textAt } from '../../jobs/sql.ts'
+import { isoTime, monthStart } from '../../lib/time.ts'
 import type { RecordEvent } from '../deps.ts'
 import { type Deliverer, RETRY_DELAYS_MS } from './deliver/deliverer.ts'
+import { deliveryIdFloor, eventIdFloor } from './events.ts'
 import { DELIVER } from './record-event.ts'
 
 /** Attempts to one endpoint that are under way at once, in all processes together. */
@@ -61,7 +62,6 @@ export function deliveriesAtOnce(openFiles: number | undefined): number {
 
 /** Told in one transaction, which others wait for. */
 const ALERTS_AT_ONCE = 20
-const EPOCH_YEAR = 1970
 
 interface TellAlertsInput {
   readonly db: Kysely<Database>
@@ -99,8 +99,8 @@ async function record(db: Kysely<Database>, alert: Alert, recordEvent: RecordEve
   const { spent_nano_usd: spent, limit_nano_usd: limit } = alert
   const spending = {
     account_id: accountId,
-    period_start: startOf(alert.month),
-    period_end: startOf(alert.month + 1),
+    period_start: isoTime(monthStart(alert.month)),
+    period_end: isoTime(monthStart(alert.month + 1)),
     spent_usd: usdNumber(spent),
     limit_usd: usdNumber(limit),
   }
@@ -125,16 +125,9 @@ async function markTold(db: Kysely<Database>, { account_id, month, event, basis,
     .execute()
 }
 
-/** @param month Since 1970-01. */
-function startOf(month: number): string {
-  return new Date(Date.UTC(EPOCH_YEAR, month)).toISOString()
-}
-
 const HOUR_MS = 3_600_000
 /** Deliveries from their end, events from their beginning. */
 export const KEEP_MS = 2_592_000_000 // 30 days
-/** A delivery is made in the transaction of its event, which may have waited. */
-const MADE_TOGETHER_MS = HOUR_MS
 
 interface ForgetInput {
   readonly db: Kysely<Database>
@@ -177,7 +170,8 @@ async function deleteDeliveries(db: Kysely<Database>, before: number): Promise<n
 
 /** Those that a delivery still tells, since it was sent anew or is waiting, stay as long as that does. */
 async function deleteEvents(db: Kysely<Database>, before: number): Promise<number> {
-  const [eventsBefore, deliveriesBefore] = [idFloor('evt_', before), idFloor('dlv_', before + MADE_TOGETHER_MS)]
+  // a delivery is created in the transaction of its event, which may have waited
+  const [eventsBefore, deliveriesBefore] = [eventIdFloor(before), deliveryIdFloor(before + HOUR_MS)]
   const { numAffectedRows } = await sql`
     delete from event where (account_id, id) in (
       select account_id, id from event where created_at < ${before} and id < ${eventsBefore} and not exists (
@@ -186,9 +180,4 @@ async function deleteEvents(db: Kysely<Database>, before: number): Promise<numbe
           where webhook.account_id = event.account_id and delivery.event_id = event.id)
       order by created_at limit ${sql.lit(BATCH_ROWS)})`.execute(db)
   return Number(numAffectedRows ?? 0n)
-}
-
-/** The least id with this prefix of a millisecond. */
-function idFloor(prefix: string, ms: number): string {
-  return prefix + completionIdFloor(ms).slice('chatcmpl-'.length)
 }

@@ -5,28 +5,17 @@ import { Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeliveryId, WebhookId } from '../../domain/ids.ts'
 import { webhookTestData } from '../../domain/webhook-event.ts'
-import {
-  byId,
-  listPage,
-  PAGE_QUERY,
-  type PageBinding,
-  type PageRequest,
-  pageSchema,
-  readPageRequest,
-  renderPage,
-} from '../../http/page.ts'
+import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { auditOf } from '../../http/request-origin.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 import {
   countFailed,
   type DeliveryReference,
-  findDelivery,
   findDeliveryOf,
-  findEventOf,
   listDeliveries,
   redeliver,
   redeliverFailed,
-  unknownDelivery,
+  requireDelivery,
   webhookActivity,
 } from './deliveries.ts'
 import {
@@ -34,14 +23,13 @@ import {
   assertEnabled,
   changeWebhook,
   createWebhook,
-  findWebhook,
   listWebhooks,
   removeWebhook,
+  requireWebhook,
   rotateSecret,
-  unknownWebhook,
   type WebhooksDeps,
 } from './endpoints.ts'
-import { webhookEventOf } from './events.ts'
+import { requireEvent, webhookEventOf } from './events.ts'
 import {
   DeliveryQuery,
   DeliveryView,
@@ -116,18 +104,17 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
     })
     app.get('/webhooks', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const binding: PageBinding = { key: deps.cursorKey, account: accountId, list: 'webhooks' }
-      const page = readPageRequest(request.query, binding)
-      const after = page.after as WebhookId | undefined // a cursor is signed: it is what we gave
-      const rows = await listWebhooks(db, accountId, { order: page.order, limit: page.limit + 1, after })
-      const activityOf = await webhookActivity(db, { accountId, webhookIds: rows.map(({ id }) => id), now: now() })
-      const render = (row: (typeof rows)[number]) => renderWebhookWithActivity(row, activityOf(row.id), now())
-      return renderPage(rows, { request: page, binding }, { position: ({ id }) => id, render })
+      const binding = { key: deps.cursorKey, account: accountId, list: 'webhooks' }
+      const read = async (page: PageRequest<WebhookId>) => {
+        const rows = await listWebhooks(db, accountId, page)
+        const activityOf = await webhookActivity(db, { accountId, webhookIds: rows.map(({ id }) => id), now: now() })
+        return rows.map((row) => renderWebhookWithActivity(row, activityOf(row.id), now()))
+      }
+      return listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
     })
     app.get('/webhooks/:id', { config, schema: oneSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const row = await findWebhook(db, { accountId, id: request.params.id })
-      if (row === undefined) throw unknownWebhook()
+      const row = await requireWebhook(db, { accountId, id: request.params.id })
       const activityOf = await webhookActivity(db, { accountId, webhookIds: [row.id], now: now() })
       return renderWebhookWithActivity(row, activityOf(row.id), now())
     })
@@ -148,13 +135,13 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** No body is a body without fields. */
+/** A request without a body is one without fields. */
 async function withoutBody(request: FastifyRequest): Promise<void> {
   request.body ??= {}
 }
 
 interface DeliveryDeps extends WebhooksDeps {
-  /** Throws 429 for who has too much sent by hand. */
+  /** Throws 429 for an account that sends too many events by request. */
   readonly pace: (accountId: AccountId) => void
 }
 
@@ -211,7 +198,7 @@ export function deliveryRoutes(deps: DeliveryDeps): FastifyPluginAsyncTypebox {
       const reference = { accountId: callerOf(request).accountId, webhookId: request.params.id }
       pace(reference.accountId)
       const id = await sendTest(deps, reference)
-      return reply.code(202).send(renderDelivery(await deliveryOrThrow(deps, { ...reference, id })))
+      return reply.code(202).send(renderDelivery(await requireDelivery(db, { ...reference, id })))
     })
     const one = '/webhooks/:id/deliveries/:delivery_id/redeliver'
     app.post(one, { config, schema: redeliverSchema }, async (request, reply) => {
@@ -219,7 +206,7 @@ export function deliveryRoutes(deps: DeliveryDeps): FastifyPluginAsyncTypebox {
       await assertEnabled(db, { accountId: reference.accountId, id: reference.webhookId })
       pace(reference.accountId)
       await redeliver(deps, reference)
-      return reply.code(202).send(renderDelivery(await deliveryOrThrow(deps, reference)))
+      return reply.code(202).send(renderDelivery(await requireDelivery(db, reference)))
     })
     app.post('/webhooks/:id/redeliver', { config, schema: redeliverAllSchema }, async (request, reply) => {
       const reference = { accountId: callerOf(request).accountId, webhookId: request.params.id }
@@ -239,20 +226,16 @@ function addLogRoutes(app: TypedApp, deps: DeliveryDeps): void {
     const { accountId } = callerOf(request)
     const { id: webhookId } = request.params
     const { status } = request.query
-    if ((await findWebhook(db, { accountId, id: webhookId })) === undefined) throw unknownWebhook()
-    const binding: PageBinding = {
-      key: deps.cursorKey,
-      account: accountId,
-      list: 'webhooks/deliveries',
-      filter: JSON.stringify([webhookId, status]),
-    }
+    await requireWebhook(db, { accountId, id: webhookId })
+    const filter = JSON.stringify([webhookId, status])
+    const binding = { key: deps.cursorKey, account: accountId, list: 'webhooks/deliveries', filter }
     const read = (page: PageRequest<DeliveryId>) => listDeliveries(db, { accountId, webhookId, status }, page)
     return listPage({ query: request.query, binding, read, position: byId, render: renderDelivery })
   })
   app.get('/webhooks/:id/deliveries/:delivery_id', { config, schema: deliverySchema }, async (request) => {
     const reference = referenceOf(deps, request, request.params)
-    const [delivery, event] = await Promise.all([deliveryOrThrow(deps, reference), findEventOf(db, reference)])
-    if (event === undefined) throw unknownDelivery()
+    const delivery = await requireDelivery(db, reference)
+    const event = await requireEvent(db, { accountId: reference.accountId, id: delivery.event_id })
     return { ...renderDelivery(delivery), payload: webhookEventOf(event) }
   })
 }
@@ -263,12 +246,6 @@ function referenceOf(
   params: { readonly id: WebhookId; readonly delivery_id: DeliveryId },
 ): DeliveryReference {
   return { accountId: callerOf(request).accountId, webhookId: params.id, id: params.delivery_id }
-}
-
-async function deliveryOrThrow({ db }: DeliveryDeps, reference: DeliveryReference) {
-  const delivery = await findDelivery(db, reference)
-  if (delivery === undefined) throw unknownDelivery()
-  return delivery
 }
 
 async function sendTest(

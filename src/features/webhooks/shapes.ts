@@ -1,8 +1,8 @@
-/** Endpoints, deliveries and events on the wire. */
+/** Wire format of endpoints, deliveries and events. */
 import { type Static, Type } from 'typebox'
 import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema/schema.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
-import { ISO_TIME_PATTERN } from '../../lib/time.ts'
+import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Attempt, type Delivery, MAX_COUNTED_DELIVERIES, type WebhookActivity } from './deliveries.ts'
 import type { EventDelivery, EventRow } from './events.ts'
 
@@ -29,7 +29,7 @@ const Url = Type.String({
   maxLength: 2_048,
   pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
   examples: ['https://example.com/webhooks'],
-  description: 'An `https:` address that is public, on port 443 or 8443.',
+  description: 'A public `https:` address on port 443 or 8443.',
 })
 const Description = Type.String({
   maxLength: MAX_DESCRIPTION_LENGTH,
@@ -193,9 +193,9 @@ export function renderWebhook(row: WebhookTable, now: number): Static<typeof Web
     description: row.description,
     status: row.disabled_at === null ? 'enabled' : 'disabled',
     disabled_reason: row.creator_gone_at === null ? row.disabled_reason : 'creator_gone',
-    disabled_at: renderTime(row.disabled_at),
-    failing_since: renderTime(row.failing_since),
-    previous_secret_expires_at: (row.previous_until ?? 0) > now ? renderTime(row.previous_until) : null,
+    disabled_at: isoTimeOrNull(row.disabled_at),
+    failing_since: isoTimeOrNull(row.failing_since),
+    previous_secret_expires_at: (row.previous_until ?? 0) > now ? isoTimeOrNull(row.previous_until) : null,
     created_at: isoTime(row.created_at),
   }
 }
@@ -224,10 +224,10 @@ export function renderDelivery(delivery: Delivery): Static<typeof DeliveryView> 
     type: delivery.type,
     status: delivery.status,
     attempts: delivery.attempts.map(renderAttempt),
-    next_attempt_at: renderTime(delivery.next_attempt_at),
+    next_attempt_at: isoTimeOrNull(delivery.next_attempt_at),
     error: delivery.error,
     created_at: isoTime(delivery.created_at),
-    ended_at: renderTime(delivery.ended_at),
+    ended_at: isoTimeOrNull(delivery.ended_at),
   }
 }
 
@@ -235,13 +235,9 @@ export function renderEvent({ id, type, created_at: createdAt, data }: EventRow)
   return { id, object: 'event', type, created_at: isoTime(createdAt), data: JSON.parse(data) }
 }
 
-export function renderListedEvent(
-  row: EventRow,
-  deliveries: readonly EventDelivery[] | undefined,
-): Static<typeof ListedEventView> {
-  if (deliveries === undefined) return renderEvent(row)
+export function renderListedEvent(row: EventRow, deliveries: readonly EventDelivery[]): Static<typeof ListedEventView> {
   const rendered = deliveries.map(({ id, webhook_id, webhook_url, status, next_attempt_at: next }) => {
-    return { id, webhook_id, webhook_url, status, next_attempt_at: renderTime(next) }
+    return { id, webhook_id, webhook_url, status, next_attempt_at: isoTimeOrNull(next) }
   })
   return { ...renderEvent(row), deliveries: rendered }
 }
@@ -249,12 +245,4 @@ export function renderListedEvent(
 function renderAttempt(attempt: Attempt): Static<typeof AttemptView> {
   const { number, started_at: startedAt, duration_ms, status, error, response } = attempt
   return { number, at: isoTime(startedAt), duration_ms, status_code: status, error, response_body: response }
-}
-
-function renderTime(ms: number | null): string | null {
-  return ms === null ? null : isoTime(ms)
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

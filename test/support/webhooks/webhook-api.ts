@@ -85,7 +85,7 @@ export async function openWebhookApi(t: TestContext, options: WebhookApiOptions 
     resolve: options.resolve ?? (async () => [PUBLIC_ADDRESS]),
     pace: options.pace ?? createPace(now),
     listeners: createEventStreams(),
-    lookEveryMs: 10,
+    pollIntervalMs: 10,
     authenticate,
     log: (await openLog({ level: 'silent', terminal: false })).log,
   }

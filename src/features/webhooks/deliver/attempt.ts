@@ -5,7 +5,6 @@
 import type { Agent, Dispatcher } from 'undici'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId, WebhookId } from '../../../domain/ids.ts'
-import { renderWebhookBody, type WebhookEvent } from '../../../domain/webhook-event.ts'
 import { signWebhook } from '../../../domain/webhook-signature.ts'
 import { JobInterrupted } from '../../../jobs/job.ts'
 import { carriable } from '../../../jobs/sql.ts'
@@ -15,6 +14,7 @@ import {
   type GuardedAgentOptions,
   TargetRefusedError,
 } from '../../../net/guarded-agent.ts'
+import { webhookBodyOf } from '../events.ts'
 import type { WebhookSecrets } from '../secrets.ts'
 import type { Answer, Attempt, Delivery } from './delivery.ts'
 
@@ -62,7 +62,7 @@ async function send(input: AttemptInput, delivery: Delivery, sending: Sending): 
   const url = checkTarget(delivery.webhook.url, { allowPrivateNetworks })
   const secrets = secretsOf(input, delivery, startedAt)
   if (secrets.length === 0) return { status: undefined, error: 'secret unreadable', text: undefined }
-  const body = Buffer.from(bodyOf(delivery))
+  const body = Buffer.from(webhookBodyOf(delivery.event))
   const headers = {
     'content-type': 'application/json',
     'user-agent': `Turnpike-Webhooks/${input.version}`,
@@ -84,12 +84,6 @@ function secretsOf({ secrets }: AttemptInput, { payload, webhook }: Delivery, no
   const isOverlapping = previous !== null && until !== null && until > now
   const sealed = isOverlapping ? [secret, previous] : [secret]
   return sealed.flatMap((each) => secrets.open(each, payload.webhookId) ?? [])
-}
-
-export function bodyOf({ event }: Pick<Delivery, 'event'>): string {
-  const { id, type, data, created_at } = event
-  const fields = { event_id: id, type, created_at: new Date(created_at).toISOString(), data: JSON.parse(data) }
-  return renderWebhookBody(fields as WebhookEvent) // as it was recorded
 }
 
 /** Aborted at once when the job is another's, and a while after this process is told to stop. */

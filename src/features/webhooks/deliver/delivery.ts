@@ -15,6 +15,7 @@ import type {
 } from '../../../db/schema/schema.ts'
 import type { Job } from '../../../jobs/job.ts'
 import { databaseNow, isListed, listRows, numberAt, textAt } from '../../../jobs/sql.ts'
+import type { EventRow } from '../events.ts'
 import type { DeliveryJob } from '../record-event.ts'
 
 /** One start of a job: who asks. */
@@ -31,7 +32,7 @@ export interface Delivery extends DeliveryStart {
   readonly failures: number
   /** Milliseconds until the next attempt is due; 0 or less: it is. */
   readonly waitMs: number
-  readonly event: Pick<Selectable<EventTable>, 'id' | 'type' | 'data' | 'created_at'>
+  readonly event: EventRow
   readonly webhook: Pick<
     WebhookTable,
     'url' | 'secret' | 'previous_secret' | 'previous_until' | 'failing_since' | 'disabled_at'
