@@ -380,7 +380,7 @@ export interface paths {
         get: operations["getAgentsById"];
         /**
          * Delete an agent
-         * @description Deletes the agent with its messages, runs and diff, but not its charges. A queued or running agent is cancelled first.
+         * @description Deletes its messages, events, runs and diff, but not its charges. 409 while it is queued or running: cancel it first.
          */
         delete: operations["deleteAgentsById"];
     };
@@ -4859,7 +4859,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The agent. Without the scope agents:read it is the object and its id alone. */
+            /** @description The agent. Without the scope agents:read only `id` and `object`. */
             201: {
                 content: {
                     "application/json": {
@@ -5059,7 +5059,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The agent. Without the scope agents:read it is the object and its id alone. */
+            /** @description The agent. Without the scope agents:read only `id` and `object`. */
             202: {
                 content: {
                     "application/json": {
@@ -5141,7 +5141,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The agent. Without the scope agents:read it is the object and its id alone. */
+            /** @description The agent. Without the scope agents:read only `id` and `object`. */
             202: {
                 content: {
                     "application/json": {
@@ -5521,7 +5521,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description An `https:` address that is public, on port 443 or 8443.
+                     * @description A public `https:` address on port 443 or 8443.
                      * @example https://example.com/webhooks
                      */
                     url: string;
@@ -5690,7 +5690,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description An `https:` address that is public, on port 443 or 8443.
+                     * @description A public `https:` address on port 443 or 8443.
                      * @example https://example.com/webhooks
                      */
                     url?: string;

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
 import { usdNumber } from '../../domain/money.ts'
+import { nullable } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Agent, type Run, readCreator } from './store.ts'
 
@@ -10,8 +11,6 @@ export const MAX_PROMPT_LENGTH = 100_000
 export const MAX_COST_USD = 1_000_000
 export const MAX_STEPS = 500
 
-const nullable = <Value>(type: 'string' | 'integer' | 'number', description: string) =>
-  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
 const optional = <Value>(schema: { readonly type: string } & Record<string, unknown>) =>
   Type.Optional(Type.Unsafe<Value | null>({ ...schema, type: [schema.type, 'null'] }))
 const Time = Type.String({ description: 'ISO 8601 UTC.' })

@@ -2,17 +2,13 @@
 import { type Static, Type } from 'typebox'
 import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema/schema.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
+import { nullable, oneOf } from '../../http/wire-fields.ts'
 import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Attempt, type Delivery, MAX_COUNTED_DELIVERIES, type WebhookActivity } from './deliveries.ts'
 import type { EventDelivery, EventRow } from './events.ts'
 
 export const MAX_DESCRIPTION_LENGTH = 500
 export const MAX_OVERLAP_SECONDS = 86_400
-
-const nullable = <Value>(type: 'string' | 'integer', description: string) =>
-  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
-const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
-  Type.Unsafe<Value>({ type: 'string', enum: [...values], description })
 
 const SWITCH = ['enabled', 'disabled'] as const
 
@@ -47,7 +43,9 @@ export const WebhookPatch = Type.Object(
     events: Type.Optional(EventNames),
     description: Type.Optional(Description),
     status: Type.Optional(
-      oneOf(SWITCH, '`enabled` also resets the failure count. Pending deliveries of a disabled endpoint fail.'),
+      oneOf(SWITCH, {
+        description: '`enabled` also resets the failure count. Pending deliveries of a disabled endpoint fail.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -80,7 +78,7 @@ export const RedeliverAll = Type.Object(
   { additionalProperties: false },
 )
 export const Trigger = Type.Object(
-  { type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.') },
+  { type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }) },
   { additionalProperties: false },
 )
 
@@ -94,7 +92,7 @@ const WEBHOOK_FIELDS = {
     description: 'Event types. Null: all.',
   }),
   description: Type.String(),
-  status: oneOf(SWITCH, 'disabled: the endpoint receives nothing.'),
+  status: oneOf(SWITCH, { description: 'disabled: the endpoint receives nothing.' }),
   disabled_reason: Type.Unsafe<DisabledReason | 'creator_gone' | null>({
     type: ['string', 'null'],
     enum: ['by_request', 'gone', 'failing', 'creator_gone', null],
@@ -110,8 +108,8 @@ export const WebhookView = Type.Object(WEBHOOK_FIELDS)
 const STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed']
 const LastDeliveryView = Type.Object({
   id: Type.String(),
-  type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.'),
-  status: oneOf(STATUSES, 'pending: an attempt is running or scheduled.'),
+  type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }),
+  status: oneOf(STATUSES, { description: 'pending: an attempt is running or scheduled.' }),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 export const WebhookWithActivityView = Type.Object({
@@ -140,8 +138,8 @@ const DELIVERY_FIELDS = {
   object: Type.Literal('delivery'),
   webhook_id: Type.String(),
   event_id: Type.String(),
-  type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.'),
-  status: oneOf(STATUSES, 'pending: an attempt is running or scheduled.'),
+  type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }),
+  status: oneOf(STATUSES, { description: 'pending: an attempt is running or scheduled.' }),
   attempts: Type.Array(AttemptView, { description: 'The newest attempts, in order.' }),
   next_attempt_at: nullable<string>('string', 'Null: none.'),
   error: nullable<string>('string', 'Reason why it failed or was not attempted.'),
@@ -154,7 +152,7 @@ export const DeliveryWithPayloadView = Type.Object({
   payload: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Body of the request.' }),
 })
 export const DeliveryQuery = {
-  status: Type.Optional(oneOf(STATUSES, 'Only deliveries with this status.')),
+  status: Type.Optional(oneOf(STATUSES, { description: 'Only deliveries with this status.' })),
 }
 export const RedeliveredView = Type.Object({
   redelivered: Type.Integer({
@@ -166,7 +164,7 @@ export const RedeliveredView = Type.Object({
 export const EventView = Type.Object({
   id: Type.String(),
   object: Type.Literal('event'),
-  type: oneOf(WEBHOOK_EVENT_TYPES, 'Type of the event.'),
+  type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }),
   created_at: Type.String({ description: 'Time of the event, ISO 8601 UTC.' }),
   data: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 })
@@ -174,7 +172,7 @@ const EventDeliveryView = Type.Object({
   id: Type.String(),
   webhook_id: Type.String(),
   webhook_url: Type.String({ description: 'Current address of the endpoint.' }),
-  status: oneOf(STATUSES, 'pending: an attempt is running or scheduled.'),
+  status: oneOf(STATUSES, { description: 'pending: an attempt is running or scheduled.' }),
   next_attempt_at: nullable<string>('string', 'ISO 8601 UTC. Null: none.'),
 })
 export const ListedEventView = Type.Object({
