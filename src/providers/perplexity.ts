@@ -21,10 +21,10 @@ function toolUses({ extra }: ChatRequest, model: string): ToolUses {
 
 /** Tools that may not be called are dropped by `toolChoices`. */
 function refuseTools(request: ChatRequest): ChatRequest {
-  const { tools = [], toolChoice } = request
-  if (tools.length > 0 && toolChoice !== 'none') throw unsupportedParameter('tools')
   const at = request.messages.findIndex(({ role }) => role === 'tool')
   if (at >= 0) throw unsupportedContent(`messages[${at}].role`, "messages of role 'tool'")
+  const { tools = [], toolChoice } = request
+  if (tools.length > 0 && toolChoice !== 'none') throw unsupportedParameter('tools')
   return request
 }
 
