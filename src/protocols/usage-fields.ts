@@ -1,6 +1,6 @@
 /** Parts of usage that every wire format has in some spelling: token counts, uses of tools, service tiers. */
 import type { TokenField, Usage } from '../domain/chat.ts'
-import { isRecord } from '../lib/json.ts'
+import { isRecord, type Json } from '../lib/json.ts'
 
 export type MutableUsage = { -readonly [Name in keyof Usage]: Usage[Name] }
 
@@ -19,11 +19,21 @@ export function putSome(usage: MutableUsage, field: TokenField, value: number | 
   if (value !== undefined && value > 0) usage[field] = value
 }
 
+/** More than any provider has: usage is copied with every report of it. */
+export const MAX_TOOL_NAMES = 64
+
+/** The uses by the wire's names, of the first 64; undefined for what is no object. */
+export function firstToolUses(wire: unknown): Json | undefined {
+  if (!isRecord(wire)) return undefined
+  const names = Object.keys(wire)
+  if (names.length <= MAX_TOOL_NAMES) return wire
+  return Object.fromEntries(names.slice(0, MAX_TOOL_NAMES).map((name) => [name, wire[name]]))
+}
+
 /** @param wire Uses by the wire's names. @param nameOf The name in prices of each; undefined: it is not counted. */
 export function putToolUses(usage: MutableUsage, wire: unknown, nameOf: (name: string) => string | undefined): void {
-  if (!isRecord(wire)) return
-  for (const name of Object.keys(wire)) {
-    const uses = count(wire[name])
+  for (const [name, value] of Object.entries(firstToolUses(wire) ?? {})) {
+    const uses = count(value)
     const tool = nameOf(name)
     if (uses === undefined || uses === 0 || tool === undefined) continue
     usage.serverToolUses = { ...usage.serverToolUses, [tool]: (usage.serverToolUses?.[tool] ?? 0) + uses }

@@ -84,14 +84,18 @@ export function meter(call: CallUsage, event: ChatEvent): void {
   }
 }
 
+/** Fields of usage, and tools in it: more than there are, since each report copies those before it. */
+const MAX_NAMES = 64
+
 /** Field by field the greater figure: a later snapshot adds to an earlier one, and takes nothing back. */
 function greaterOf(before: Usage, later: Usage): Usage {
   const merged: Record<string, unknown> = { ...before }
+  let names = Object.keys(before).length
   for (const [name, value] of Object.entries(later)) {
     const known = merged[name]
     if (typeof value === 'number' && typeof known === 'number') merged[name] = value > known ? value : known
     else if (isRecord(value) && isRecord(known)) merged[name] = greaterOf(known, value)
-    else merged[name] = value
+    else if (known !== undefined || ++names <= MAX_NAMES) merged[name] = value
   }
   return merged
 }

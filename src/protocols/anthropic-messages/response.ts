@@ -9,7 +9,7 @@ import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
 import { brokenAnswer, ProviderError } from '../protocol.ts'
 import { addCitation, type UrlCitation } from '../server-tools.ts'
-import { count, type MutableUsage, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
+import { count, firstToolUses, type MutableUsage, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 
@@ -115,9 +115,15 @@ export function parseFinish(raw: string, calledTools: boolean): FinishReason {
   return (reason ?? 'stop') === 'stop' ? (calledTools ? 'tool_calls' : 'stop') : (reason ?? 'stop')
 }
 
+/** The part of a message's id that is looked at, for each call anew. */
+const LONGEST_ID = 256
+
 /** An ID for calls of hosts that give none: unique within a conversation as far as the host's message ids are. */
 export function madeUpCallId(messageId: string, toolIndex: number): string {
-  return `toolu_${messageId.replace(/[^A-Za-z0-9_-]/g, '').slice(-24)}_${toolIndex}`
+  return `toolu_${messageId
+    .slice(-LONGEST_ID)
+    .replace(/[^A-Za-z0-9_-]/g, '')
+    .slice(-24)}_${toolIndex}`
 }
 
 /** Adds the pages that the range of the text cites. Sources without an address are ignored. */
@@ -162,7 +168,7 @@ export function readCounts(value: unknown): Counts {
     output: count(value['output_tokens']),
     thinking: count(details['thinking_tokens']),
     cacheWrite1h: count(lifetimes['ephemeral_1h_input_tokens']),
-    toolUses: isRecord(toolUses) ? toolUses : undefined,
+    toolUses: firstToolUses(toolUses),
     // Fast mode is a speed of its own, at prices of its own.
     serviceTier: value['speed'] === 'fast' ? 'fast' : serviceTierOf(value['service_tier']),
   })

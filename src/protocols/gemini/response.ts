@@ -90,17 +90,19 @@ export interface CallPosition {
 
 /**
  * For calls without an id, which is most of them. At most 40 characters, which is what the strictest host takes.
- * @param answer Its id, or its whole text.
+ * @param answer What `shortName` gives.
  */
 export function madeUpCallId(answer: string, { index, toolIndex }: CallPosition): string {
-  const clean = answer.replace(/[^A-Za-z0-9_-]/g, '')
-  const name = clean === answer && answer.length <= 24 ? answer : digest(answer)
-  return `call_${name}_${index}_${toolIndex}`
+  return `call_${answer}_${index}_${toolIndex}`
 }
 
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 24)
+/** At most 24 letters, digits, `_` and `-`. @param answer The answer's id, or its whole text. */
+export function shortName(answer: string): string {
+  const isShort = answer.length <= SHORT_LENGTH && /^[A-Za-z0-9_-]*$/.test(answer)
+  return isShort ? answer : createHash('sha256').update(answer).digest('base64url').slice(0, SHORT_LENGTH)
 }
+
+const SHORT_LENGTH = 24
 
 interface TokenLogprob {
   readonly token: string

@@ -15,6 +15,7 @@ import {
   parseFinish,
   parseLogprobs,
   parseUsage,
+  shortName,
 } from './response.ts'
 import { addQueries, groundingPages } from './tools.ts'
 
@@ -93,9 +94,9 @@ function endChoices(state: AnswerState): void {
   if (state.choices.length === 0) throw brokenAnswer('The provider answered without candidates.')
   for (const choice of state.choices) {
     if (choice === undefined) throw brokenAnswer('The provider left out a candidate.')
-    if (choice.finish !== undefined) continue
-    const { textLength, callCount } = choice
-    if (textLength + callCount + choice.images.length === 0 || choice.open !== undefined) {
+    const { textLength, callCount, finish } = choice
+    const isEmpty = textLength + callCount + choice.images.length === 0
+    if (finish === undefined && (isEmpty || choice.open !== undefined)) {
       throw brokenAnswer('The provider answered with an unfinished candidate.')
     }
     emitContext(choice)
@@ -110,6 +111,8 @@ export interface AnswerState {
   readonly choices: (Choice | undefined)[]
   /** The answer's own id; '' until known. */
   answerId: string
+  /** The last id or text that was made a short name. */
+  named: { readonly answer: string; readonly name: string } | undefined
   /** Search queries so far. */
   readonly queries: Set<string>
 }
@@ -133,7 +136,13 @@ export interface Choice {
 }
 
 function newAnswer(): AnswerState {
-  return { choices: [], answerId: '', queries: new Set() }
+  return { choices: [], answerId: '', named: undefined, queries: new Set() }
+}
+
+/** Once for all calls: the text may be as long as they are together. */
+function nameOf(state: AnswerState, answer: string): string {
+  if (state.named?.answer !== answer) state.named = { answer, name: shortName(answer) }
+  return state.named.name
 }
 
 /**
@@ -153,7 +162,7 @@ export function readAnswer(state: AnswerState, answer: Json, into: { source: str
     if (!isRecord(candidate)) throw brokenAnswer('The provider sent an unreadable candidate.')
     const choice = choiceAt(state, candidate.index ?? position)
     choice.events = events
-    readCandidate(choice, candidate, state.answerId || source)
+    readCandidate(choice, candidate, () => nameOf(state, state.answerId || source))
     if (candidate.groundingMetadata !== undefined) readGrounding(state, choice, candidate)
   }
   if (blocked !== '') readBlock(choiceAt(state, 0), blocked, events)
@@ -200,7 +209,8 @@ function choiceAt(state: AnswerState, index: unknown): Choice {
   return choice
 }
 
-function readCandidate(choice: Choice, candidate: Json, answer: string): void {
+/** @param answer Names the answer in ids of calls that have none. */
+function readCandidate(choice: Choice, candidate: Json, answer: () => string): void {
   const { content } = candidate
   const parts = isRecord(content) && Array.isArray(content.parts) ? content.parts : []
   let logprobs = parseLogprobs(candidate.logprobsResult)
@@ -242,11 +252,15 @@ function sign(choice: Choice, { thoughtSignature }: Json, [kind, of]: readonly [
   if (signature !== '') choice.signatures.push({ kind, of, signature })
 }
 
-/** Generated images; other data is ignored. Each event has all images so far. */
+/** Each event has all images so far: further ones are dropped. */
+const MAX_IMAGES = 128
+
+/** Generated images; other data is ignored. */
 function readImage(choice: Choice, part: Json, data: Json): void {
   const mimeType = textOf(data.mimeType)
   if (part.thought === true || !mimeType.startsWith('image/')) return
   const position = choice.images.length
+  if (position >= MAX_IMAGES) return
   const url = `data:${mimeType};base64,${textOf(data.data)}`
   sign(choice, part, ['image', String(position)])
   choice.images.push({ index: position, type: 'image_url', image_url: { url } })
@@ -257,7 +271,7 @@ function readImage(choice: Choice, part: Json, data: Json): void {
  * A call comes whole in one part, or begins in a part with a name, goes on in parts without, and ends with the first
  * that does not say `willContinue`.
  */
-function readCall(choice: Choice, part: Json, answer: string): void {
+function readCall(choice: Choice, part: Json, answer: () => string): void {
   const call = isRecord(part.functionCall) ? part.functionCall : {}
   const name = textOf(call.name)
   const goesOn = call.willContinue === true
@@ -291,10 +305,10 @@ function endOpenCall(choice: Choice): void {
 }
 
 /** The provider's own id, unless it has none or has given it before. */
-function callId(choice: Choice, call: Json, { answer, toolIndex }: { answer: string; toolIndex: number }): string {
+function callId(choice: Choice, call: Json, at: { answer: () => string; toolIndex: number }): string {
   const given = textOf(call.id)
   const isUsable = given !== '' && !choice.callIds.has(given)
-  const id = isUsable ? given : madeUpCallId(answer, { index: choice.index, toolIndex })
+  const id = isUsable ? given : madeUpCallId(at.answer(), { index: choice.index, toolIndex: at.toolIndex })
   choice.callIds.add(id)
   return id
 }
@@ -307,7 +321,7 @@ function readFinish(choice: Choice, word: string): void {
   }
   const reason = parseFinish(word, choice.callCount > 0)
   if (reason === 'tool_calls') endOpenCall(choice)
-  emitContext(choice)
+  if (choice.emittedSignatures === 0) emitContext(choice)
   if (earlier === reason || (earlier !== undefined && reason === 'stop') || earlier === 'tool_calls') return
   choice.finish = reason
   events.push({ type: 'finish', index, reason, raw: word })
@@ -317,7 +331,7 @@ function hasOutput({ textLength, callCount, images }: Choice): boolean {
   return textLength > 0 || callCount > 0 || images.length > 0
 }
 
-/** Emits the signatures unless they were emitted before. */
+/** Emits all signatures so far, unless they were emitted before: at the first finish reason, and at the end when later ones followed. */
 function emitContext(choice: Choice): void {
   const { index, events, signatures } = choice
   if (signatures.length === choice.emittedSignatures) return

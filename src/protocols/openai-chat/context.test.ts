@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json } from '../../lib/json.ts'
-import { addDetail, contextOf, detailsIn, detailsOf } from './response.ts'
+import { contextOf, createReasoningDetails, detailsIn, detailsOf } from './response.ts'
 
-function gather(pieces: readonly Json[]): Json[] {
-  const gathered: Json[] = []
-  for (const piece of pieces) addDetail(gathered, piece)
-  return gathered
+function gather(pieces: readonly Json[]): readonly Json[] {
+  const details = createReasoningDetails()
+  for (const piece of pieces) details.add(piece)
+  return details.list()
 }
 
 test('text in pieces becomes one detail, with the signature that came last', () => {

@@ -90,9 +90,15 @@ function toolCallEvent(call: Json, { index, toolIndex, answerId }: CallPosition)
   return { ...event, arguments: argumentsText(called.arguments) || '{}' }
 }
 
+/** The part of an answer's id that is looked at, for each call anew. */
+const LONGEST_ID = 256
+
 /** An ID for calls of hosts that give none: unique within a conversation as far as the host's answer ids are. */
 export function madeUpCallId(answerId: string, index: number, toolIndex: number): string {
-  return `call_${answerId.replace(/[^A-Za-z0-9_-]/g, '').slice(-24)}_${index}_${toolIndex}`
+  return `call_${answerId
+    .slice(-LONGEST_ID)
+    .replace(/[^A-Za-z0-9_-]/g, '')
+    .slice(-24)}_${index}_${toolIndex}`
 }
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
@@ -317,20 +323,41 @@ export function detailsOf(context: unknown): readonly Json[] {
   return isRecord(ours) ? detailsIn(ours) : []
 }
 
-/** Appends a streamed piece to the details, or continues the last one of its kind. */
-export function addDetail(gathered: Json[], piece: Json): void {
-  const at = gathered.findLastIndex(({ index, type }) => index === piece.index && type === piece.type)
-  const earlier = gathered[at]
-  if (earlier === undefined || !PIECEWISE.some((field) => field in earlier)) gathered.push(piece)
-  else gathered[at] = joined(earlier, piece)
+/** Reasoning details of a stream, gathered from their pieces in time that grows with their length alone. */
+export interface ReasoningDetails {
+  /** Appends a piece, or continues the last detail of its index and type. */
+  add(piece: Json): void
+  /** A copy. */
+  list(): readonly Json[]
+  /** How many pieces were added. */
+  pieces(): number
 }
 
-function joined(earlier: Json, piece: Json): Json {
-  const all: Record<string, unknown> = { ...earlier }
-  for (const [field, value] of Object.entries(piece)) if (value !== null) all[field] = value
-  for (const field of PIECEWISE) {
-    if (typeof earlier[field] === 'string' && typeof piece[field] === 'string')
-      all[field] = earlier[field] + piece[field]
+export function createReasoningDetails(): ReasoningDetails {
+  const gathered: Record<string, unknown>[] = []
+  /** The last detail of each index and type. */
+  const latest = new Map<string, Record<string, unknown>>()
+  let pieces = 0
+  return {
+    add(piece) {
+      pieces += 1
+      const kind = JSON.stringify([piece.index, piece.type])
+      const earlier = latest.get(kind)
+      if (earlier !== undefined && PIECEWISE.some((field) => field in earlier)) return continueDetail(earlier, piece)
+      const detail = { ...piece }
+      latest.set(kind, detail)
+      gathered.push(detail)
+    },
+    list: () => gathered.map((detail) => ({ ...detail })),
+    pieces: () => pieces,
   }
-  return all
+}
+
+function continueDetail(detail: Record<string, unknown>, piece: Json): void {
+  for (const [field, value] of Object.entries(piece)) {
+    const earlier = detail[field]
+    const isJoined = (field === 'text' || field === 'summary') && typeof earlier === 'string'
+    if (isJoined && typeof value === 'string') detail[field] = earlier + value
+    else if (value !== null) detail[field] = value
+  }
 }

@@ -7,16 +7,17 @@ import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import { failureOf } from './errors.ts'
 import {
-  addDetail,
   argumentsText,
   type ChoiceSink,
   contextOf,
+  createReasoningDetails,
   detailsIn,
   hasError,
   isBreakdown,
   madeUpCallId,
   parseFinish,
   parseUsage,
+  type ReasoningDetails,
   readExtensions,
   readTexts,
 } from './response.ts'
@@ -44,10 +45,17 @@ interface Choice extends ChoiceSink {
   /** Where the current push appends. */
   events: ChatEvent[]
   readonly calls: Call[]
+  /** The latest call with each index, and with each id. */
+  readonly callsByIndex: Map<number, Call>
+  readonly callsById: Map<string, Call>
   /** How many of them were emitted. */
   emitted: number
+  /** How many of them, from the first, have complete arguments. */
+  closed: number
   /** The `reasoning_details` so far. */
-  readonly details: Json[]
+  readonly details: ReasoningDetails
+  /** How many pieces of `details` were emitted. */
+  emittedPieces: number
   finish: FinishReason | undefined
 }
 
@@ -82,6 +90,7 @@ export function streamParser(): StreamParser {
         if (choice === undefined) continue
         choice.events = events
         closeCalls(choice)
+        emitDetails(choice)
       }
     },
   }
@@ -135,10 +144,25 @@ function choiceAt(state: State, index: unknown): Choice {
   }
   let choice = state.choices[index]
   if (choice === undefined) {
-    choice = { index, events: [], calls: [], emitted: 0, details: [], finish: undefined }
+    choice = newChoice(index)
     state.choices[index] = choice
   }
   return choice
+}
+
+function newChoice(index: number): Choice {
+  return {
+    index,
+    events: [],
+    calls: [],
+    callsByIndex: new Map(),
+    callsById: new Map(),
+    emitted: 0,
+    closed: 0,
+    details: createReasoningDetails(),
+    emittedPieces: 0,
+    finish: undefined,
+  }
 }
 
 function readDelta(state: State, choice: Choice, wire: Json): void {
@@ -153,18 +177,15 @@ function readDelta(state: State, choice: Choice, wire: Json): void {
   }
   if (choice.finish === 'stop' && choice.calls.length > 0) readFinish(choice, 'tool_calls')
   readExtensions(choice, delta)
-  if (delta.reasoning_details !== undefined) readDetails(choice, delta)
+  for (const detail of detailsIn(delta)) choice.details.add(detail)
 }
 
-/** Details are emitted together before the finish, and again when later ones follow. */
-function readDetails(choice: Choice, delta: Json): void {
-  for (const detail of detailsIn(delta)) addDetail(choice.details, detail)
-  if (choice.finish !== undefined) emitDetails(choice)
-}
-
-function emitDetails({ index, details, events }: Choice): void {
-  if (details.length === 0) return
-  events.push({ type: 'extension', index, field: 'provider_context', value: contextOf(details) })
+/** Emits all details so far, unless they were emitted before: before the finish, and at the end when later ones followed. */
+function emitDetails(choice: Choice): void {
+  const { index, details, events } = choice
+  if (details.pieces() === choice.emittedPieces) return
+  choice.emittedPieces = details.pieces()
+  events.push({ type: 'extension', index, field: 'provider_context', value: contextOf(details.list()) })
 }
 
 /** A later reason replaces an earlier one unless it is less specific: never by `stop`, and never `tool_calls`. */
@@ -190,7 +211,7 @@ function readCall(state: State, choice: Choice, wire: Json): void {
     return
   }
   call.held += text
-  if (call.id === '') call.id = textOf(wire.id)
+  if (call.id === '') nameCall(choice, call, textOf(wire.id))
   if (name === '') return
   call.name = name
   emitCall(state, choice, call)
@@ -204,23 +225,26 @@ function readCall(state: State, choice: Choice, wire: Json): void {
 function callOf(choice: Choice, wire: Json, name: string): Call {
   const id = textOf(wire.id)
   const wireIndex = typeof wire.index === 'number' ? wire.index : undefined
-  const known = knownCall(choice.calls, wireIndex, id)
+  const known = knownCall(choice, wireIndex, id)
   const mayBegin = name !== '' && (wireIndex === undefined || id !== '')
   if (known !== undefined && !(mayBegin && known.name !== '' && known.id !== id)) return known
-  const call: Call = { wireIndex, id, name: '', ...NEW_CALL }
+  const call: Call = { wireIndex, id: '', name: '', ...NEW_CALL }
   choice.calls.push(call)
+  if (wireIndex !== undefined) choice.callsByIndex.set(wireIndex, call)
+  nameCall(choice, call, id)
   return call
 }
 
 const NEW_CALL = { toolIndex: undefined, held: '', hasArguments: false, isClosed: false, isCustom: false }
 
-function knownCall(calls: readonly Call[], wireIndex: number | undefined, id: string): Call | undefined {
-  for (let at = calls.length - 1; at >= 0; at--) {
-    const call = calls[at]
-    if (call === undefined) continue
-    if (wireIndex === undefined ? id === '' || call.id === id : call.wireIndex === wireIndex) return call
-  }
-  return undefined
+function knownCall({ calls, callsByIndex, callsById }: Choice, wireIndex: number | undefined, id: string) {
+  if (wireIndex !== undefined) return callsByIndex.get(wireIndex)
+  return id === '' ? calls.at(-1) : callsById.get(id)
+}
+
+function nameCall({ callsById }: Choice, call: Call, id: string): void {
+  call.id = id
+  if (id !== '') callsById.set(id, call)
 }
 
 function emitCall(state: State, choice: Choice, call: Call): void {
@@ -228,7 +252,7 @@ function emitCall(state: State, choice: Choice, call: Call): void {
   const toolIndex = choice.emitted++
   call.toolIndex = toolIndex
   call.hasArguments = call.held !== ''
-  if (call.id === '') call.id = madeUpCallId(state.answerId, index, toolIndex)
+  if (call.id === '') nameCall(choice, call, madeUpCallId(state.answerId, index, toolIndex))
   const { id, name, held } = call
   call.held = ''
   const event: ToolCallEvent = { type: 'tool-call', index, toolIndex, id, name, arguments: held }
@@ -244,7 +268,9 @@ function emitArguments(choice: Choice, call: Call, text: string): void {
 
 /** Completes calls of tools without parameters, which often have no argument text, by the JSON text `{}`. */
 function closeCalls(choice: Choice): void {
-  for (const call of choice.calls) {
+  for (; choice.closed < choice.calls.length; choice.closed++) {
+    const call = choice.calls[choice.closed]
+    if (call === undefined) continue
     if (call.toolIndex === undefined) throw brokenAnswer('The provider called a tool without a name.')
     if (!call.hasArguments && !call.isCustom) emitArguments(choice, call, '{}')
     call.isClosed = true

@@ -9,19 +9,27 @@ type OpenBlock =
   | { readonly type: 'text'; text: string }
   | { readonly type: 'thinking'; thinking: string; signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
-  | { readonly type: 'tool_use'; readonly toolIndex: number; readonly id: string; readonly name: string; input: string }
+  | OpenCall
+
+interface OpenCall {
+  readonly type: 'tool_use'
+  readonly id: string
+  readonly name: string
+  input: string
+}
 
 export function createMessage(_request: ChatRequest): WholeAnswer {
   const blocks: OpenBlock[] = []
+  const calls = new Map<number, OpenCall>()
   let stop: Stop = { stop_reason: null, stop_sequence: null }
   return {
     push(event) {
       if (event.type === 'finish') stop = stopOf(event.reason, event.raw)
-      else gather(blocks, event)
+      else gather({ blocks, calls }, event)
     },
     render({ id, model, usage, costUsd }) {
       const content = blocks.map(renderBlock)
-      const called = blocks.some(({ type }) => type === 'tool_use')
+      const called = calls.size > 0
       const ending = called && stop.stop_reason === 'end_turn' ? { ...stop, stop_reason: 'tool_use' } : stop
       return JSON.stringify({
         id: messageId(id),
@@ -36,7 +44,14 @@ export function createMessage(_request: ChatRequest): WholeAnswer {
   }
 }
 
-function gather(blocks: OpenBlock[], event: Exclude<ChatEvent, { type: 'finish' }>): void {
+interface OpenMessage {
+  readonly blocks: OpenBlock[]
+  /** Of `blocks`, by `toolIndex`. */
+  readonly calls: Map<number, OpenCall>
+}
+
+function gather(message: OpenMessage, event: Exclude<ChatEvent, { type: 'finish' }>): void {
+  const { blocks } = message
   const last = blocks.at(-1)
   switch (event.type) {
     case 'text':
@@ -54,15 +69,21 @@ function gather(blocks: OpenBlock[], event: Exclude<ChatEvent, { type: 'finish' 
       break
     }
     case 'tool-call':
-      gatherCall(blocks, event)
+      gatherCall(message, event)
       break
   }
 }
 
-function gatherCall(blocks: OpenBlock[], { toolIndex, id = '', name = '', arguments: input }: ToolCallEvent): void {
-  const known = blocks.find((block) => block.type === 'tool_use' && block.toolIndex === toolIndex)
-  if (known?.type === 'tool_use') known.input += input
-  else blocks.push({ type: 'tool_use', toolIndex, id, name, input })
+function gatherCall({ blocks, calls }: OpenMessage, event: ToolCallEvent): void {
+  const { toolIndex, id = '', name = '', arguments: input } = event
+  const known = calls.get(toolIndex)
+  if (known !== undefined) {
+    known.input += input
+    return
+  }
+  const call: OpenCall = { type: 'tool_use', id, name, input }
+  calls.set(toolIndex, call)
+  blocks.push(call)
 }
 
 function renderBlock(block: OpenBlock): unknown {
