@@ -293,7 +293,7 @@ function judgeCost(param: string, value: unknown, field: CostField, price: Price
  */
 function refuseNestedCost(name: string, value: unknown): void {
   if (DATA_FIELDS.has(plainName(name))) return
-  if (Array.isArray(value)) refuseServerTools(name, value)
+  if (Array.isArray(value)) refuseServerTools({ path: name, name }, value)
   else if (isRecord(value)) refuseMembers(name, value, { isContainer: CONTAINERS.has(plainName(name)), depth: 0 })
 }
 
@@ -316,16 +316,22 @@ function refuseMembers(path: string, object: object, { isContainer, depth }: Mem
       throw unsupportedParameter(param, `'${param}' is not supported; send it at the top level.`)
     }
     if (DATA_FIELDS.has(plain)) continue
-    if (Array.isArray(value)) refuseServerTools(param, value)
+    if (Array.isArray(value)) refuseServerTools({ path: param, name }, value)
     else if (isRecord(value)) {
       refuseMembers(param, value, { isContainer: isContainer || CONTAINERS.has(plain), depth: depth + 1 })
     }
   }
 }
 
+interface Member {
+  /** Ends in `name`. */
+  readonly path: string
+  readonly name: string
+}
+
 /** Rejects a list of tools that run at the provider, at any path. */
-function refuseServerTools(path: string, list: readonly unknown[]): void {
-  if (!/tools?$/i.test(path)) return
+function refuseServerTools({ path, name }: Member, list: readonly unknown[]): void {
+  if (!/tools?$/i.test(name.slice(-'tools'.length))) return
   const position = list.findIndex((tool) => isRecord(tool) && 'type' in tool && tool['type'] !== 'function')
   if (position >= 0) throw unpriced(`${path}[${position}]`, TOOLS_AT_THE_PROVIDER)
 }

@@ -7,6 +7,7 @@ import type { ChatMessage, ContentPart, FilePart, ImagePart, ToolCall } from '..
 import { GatewayError } from '../domain/errors.ts'
 import type { Price } from '../domain/price/tariff.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
+import { createUniqueNames, type UniqueNames } from '../lib/unique-names.ts'
 import { CACHE_LIFETIME_PARAM, cacheBreakpoint, isCachingPriced } from './body-fields.ts'
 import { unsupportedContent } from './parameters.ts'
 
@@ -102,7 +103,7 @@ interface Grouping<Context> {
   readonly settings: ConversationSettings
   readonly system: Block[]
   readonly groups: (UserGroup | AssistantGroup)[]
-  readonly usedIds: Set<string>
+  readonly ids: UniqueNames
 }
 
 /** @throws GatewayError for content that cannot be read, and for calls and results that do not belong together. */
@@ -111,7 +112,7 @@ export function renderConversation<Context>(
   format: BlockFormat<Context>,
   settings: ConversationSettings,
 ): RenderedConversation {
-  const grouping: Grouping<Context> = { format, settings, system: [], groups: [], usedIds: new Set() }
+  const grouping: Grouping<Context> = { format, settings, system: [], groups: [], ids: createUniqueNames('_') }
   for (const [position, message] of messages.entries()) addMessage(grouping, message, `messages[${position}]`)
   for (const text of settings.instructions) grouping.system.push(format.text(text))
   checkPairs(grouping.groups)
@@ -239,13 +240,13 @@ function addAssistant<Context>(grouping: Grouping<Context>, message: ChatMessage
 }
 
 function renderCall<Context>(
-  { usedIds, format }: Grouping<Context>,
+  { ids, format }: Grouping<Context>,
   group: AssistantGroup,
   { call, param }: { readonly call: ToolCall; readonly param: string },
 ): Block {
   const { name, arguments: text } = call.function
   if (group.calls.has(call.id)) throw unpaired(param, `\`${param}\` has the id ${shown(call.id)} twice.`)
-  const id = uniqueId(call.id, usedIds, format.maxIdLength)
+  const id = uniqueId(call.id, ids, format.maxIdLength)
   group.calls.set(call.id, { wireId: id, name, param })
   return format.call({ id, name, text })
 }
@@ -259,12 +260,9 @@ export function inputOf(text: string, warnings: Set<string>): Json {
 }
 
 /** Other providers' ids may have characters that these protocols reject, be too long, or repeat in a later message. */
-function uniqueId(id: string, usedIds: Set<string>, maxLength: number): string {
+function uniqueId(id: string, ids: UniqueNames, maxLength: number): string {
   const clean = id.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxLength - 6) || 'call'
-  let unique = id.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(id) ? id : clean
-  for (let suffix = 2; usedIds.has(unique); suffix++) unique = `${clean}_${suffix}`
-  usedIds.add(unique)
-  return unique
+  return ids.take(id.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(id) ? id : clean, clean)
 }
 
 function checkPairs(groups: readonly (UserGroup | AssistantGroup)[]): void {

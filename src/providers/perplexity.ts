@@ -31,21 +31,27 @@ function refuseTools(request: ChatRequest): ChatRequest {
 /** Joins successive messages of a user or an assistant, since roles must alternate. */
 function alternateRoles(body: Body, { warnings }: Rendered): void {
   const messages = body['messages'] as readonly Json[]
-  const joined: Json[] = []
+  const runs: Json[][] = []
   for (const message of messages) {
-    const last = joined.at(-1)
+    const run = runs.at(-1)
     const { role } = message
-    if (last?.['role'] !== role || (role !== 'user' && role !== 'assistant')) joined.push(message)
-    else joined[joined.length - 1] = { ...last, content: joinContent(last?.['content'], message['content']) }
+    if (run === undefined || run[0]?.['role'] !== role || (role !== 'user' && role !== 'assistant'))
+      runs.push([message])
+    else run.push(message)
   }
-  if (joined.length === messages.length) return
-  body['messages'] = joined
+  if (runs.length === messages.length) return
+  body['messages'] = runs.map(joinedMessage)
   warnings.add('messages')
 }
 
-function joinContent(first: unknown, second: unknown): unknown {
-  if (typeof first === 'string' && typeof second === 'string') return [first, second].filter(Boolean).join('\n\n')
-  return [...partsOf(first), ...partsOf(second)]
+function joinedMessage(run: readonly Json[]): Json {
+  if (run.length === 1) return run[0] ?? {}
+  const contents = run.map(({ content }) => content)
+  const firstList = contents.findIndex((content) => typeof content !== 'string')
+  const texts = firstList < 0 ? contents : contents.slice(0, firstList)
+  const text = texts.filter(Boolean).join('\n\n')
+  const others = contents.slice(texts.length).flatMap(partsOf)
+  return { ...run[0], content: firstList < 0 ? text : [...partsOf(text), ...others] }
 }
 
 /**

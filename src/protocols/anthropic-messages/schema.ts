@@ -152,18 +152,30 @@ function closeObject(node: Json, fitted: Record<string, unknown>, fitting: Fitti
   fitted['additionalProperties'] = false
 }
 
-function followReference(reference: string, fitting: Fitting): void {
+/** Follows a reference and those in its target, depth first. No recursion: a client's chain may be longer than the stack. */
+function followReference(first: string, fitting: Fitting): void {
   const { root, following, ending } = fitting
-  if (ending.has(reference)) return
-  const target = following.has(reference) ? undefined : resolve(root, reference)
-  if (target === undefined) {
-    fitting.isPossible = false
-    return
+  const open: { readonly reference: string; readonly inner: Iterator<string> }[] = []
+  const enter = (reference: string): void => {
+    if (ending.has(reference)) return
+    const target = following.has(reference) ? undefined : resolve(root, reference)
+    if (target === undefined) {
+      fitting.isPossible = false
+      return
+    }
+    following.add(reference)
+    open.push({ reference, inner: referencesIn(target).values() })
   }
-  following.add(reference)
-  for (const inner of referencesIn(target)) followReference(inner, fitting)
-  following.delete(reference)
-  ending.add(reference)
+  enter(first)
+  for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+    const { value, done } = last.inner.next()
+    if (done !== true) enter(value)
+    else {
+      open.pop()
+      following.delete(last.reference)
+      ending.add(last.reference)
+    }
+  }
 }
 
 /** A JSON Pointer within the document (RFC 6901); undefined where it leads nowhere. */

@@ -2,6 +2,7 @@
 import type { ChatMessage, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
+import { createUniqueNames, type UniqueNames } from '../../lib/unique-names.ts'
 import {
   type Block,
   type BlockFormat,
@@ -60,7 +61,7 @@ function checkSystem(messages: readonly ChatMessage[]): void {
 }
 
 function createFormat({ warnings, tools }: MessageSettings): BlockFormat<readonly ContextEntry[]> {
-  const documentNames = new Set<string>()
+  const documentNames = createUniqueNames(' (', ')')
   return {
     text: (text) => ({ text }),
     image: (part, path) => renderImage(part, path, warnings),
@@ -106,7 +107,7 @@ function imageBlock({ mediaType, base64 }: DataUrl, path: string): Block {
   return { image: { format, source: { bytes: base64() } } }
 }
 
-function renderFile({ file }: FilePart, path: string, documentNames: Set<string>): Block {
+function renderFile({ file }: FilePart, path: string, documentNames: UniqueNames): Block {
   const data = file.file_data === undefined ? undefined : readDataUrl(file.file_data)
   if (data === undefined) throw unsupportedContent(path, 'a file by its id; send it as a data URL')
   const { mediaType } = data
@@ -121,7 +122,7 @@ function renderFile({ file }: FilePart, path: string, documentNames: Set<string>
  * The API takes letters, digits, single spaces, hyphens, parentheses and square brackets, and each name once, without the
  * format's suffix.
  */
-function documentName(filename = '', used: Set<string>): string {
+function documentName(filename = '', names: UniqueNames): string {
   const bare = filename
     .replace(/\.[A-Za-z0-9]{1,5}$/, '')
     .normalize('NFKD')
@@ -132,8 +133,5 @@ function documentName(filename = '', used: Set<string>): string {
       .trim()
       .slice(0, MAX_NAME_LENGTH - 8)
       .trim() || 'document'
-  let name = clean
-  for (let copy = 2; used.has(name); copy++) name = `${clean} (${copy})`
-  used.add(name)
-  return name
+  return names.take(clean, clean)
 }

@@ -85,9 +85,10 @@ interface Draft {
   readonly reasoning: string
   readonly images: readonly Part[]
   readonly calls: readonly Part[]
-  readonly callIds: readonly string[]
+  /** Positions of the calls of an id, the last one first. */
+  readonly callPositions: ReadonlyMap<string, number[]>
   /** How much of each has been rendered. */
-  readonly done: { text: number; images: number; calls: number }
+  readonly done: { text: number; reasoning: number; images: number; calls: number }
 }
 
 /**
@@ -104,17 +105,46 @@ export function renderModelMessage(message: ChatMessage, settings: ModelMessageS
     reasoning: message.reasoning_content ?? '',
     images: imagesOf(message),
     calls: calls.map((call, at) => renderCall(call, `${settings.path}.tool_calls[${at}]`, settings.warnings)),
-    callIds: calls.map(({ id }) => id),
-    done: { text: 0, images: 0, calls: 0 },
+    callPositions: positionsOf(calls),
+    done: { text: 0, reasoning: 0, images: 0, calls: 0 },
   }
+  const nextTexts = textsAfter(signatures)
   signatures.forEach((signature, position) => {
-    const nextText = signatures.slice(position + 1).find(({ kind }) => kind === 'text')
-    if (!addSigned(draft, signature, nextText)) settings.warnings.add('messages[].provider_context')
+    if (!addSigned(draft, signature, nextTexts[position])) settings.warnings.add('messages[].provider_context')
   })
   finish(draft)
   if (draft.reasoning !== '' && signatures.length === 0) settings.warnings.add('messages[].reasoning_content')
   if (settings.demandsSignatures) signFirstCall(draft.parts, settings.warnings)
   return draft.parts
+}
+
+function positionsOf(calls: readonly ToolCall[]): ReadonlyMap<string, number[]> {
+  const positions = new Map<string, number[]>()
+  for (let position = calls.length - 1; position >= 0; position--) {
+    const id = calls[position]?.id ?? ''
+    const known = positions.get(id)
+    if (known === undefined) positions.set(id, [position])
+    else known.push(position)
+  }
+  return positions
+}
+
+/** The first call of the id that has not been rendered; earlier ones are forgotten. */
+function nextPosition({ callPositions, done }: Draft, id: string): number | undefined {
+  const positions = callPositions.get(id)
+  while ((positions?.at(-1) ?? done.calls) < done.calls) positions?.pop()
+  return positions?.at(-1)
+}
+
+/** For each signature the next one of a text. */
+function textsAfter(signatures: readonly Signature[]): readonly (Signature | undefined)[] {
+  const texts: (Signature | undefined)[] = new Array(signatures.length)
+  let next: Signature | undefined
+  for (let position = signatures.length - 1; position >= 0; position--) {
+    texts[position] = next
+    if (signatures[position]?.kind === 'text') next = signatures[position]
+  }
+  return texts
 }
 
 /** @returns false when the part is not there. */
@@ -143,9 +173,10 @@ function addText(draft: Draft, { of, signature }: Signature): boolean {
 
 function addReasoning(draft: Draft, { of, signature }: Signature): boolean {
   const range = rangeWithin(of, draft.reasoning)
-  if (range === undefined) return false
+  if (range === undefined || range.from < draft.done.reasoning) return false
   const text = draft.reasoning.slice(range.from, range.to)
   draft.parts.push({ text, thought: true, thoughtSignature: signature })
+  draft.done.reasoning = range.to
   return true
 }
 
@@ -159,9 +190,9 @@ function addImage(draft: Draft, { of, signature }: Signature): boolean {
 }
 
 function addCall(draft: Draft, { of, signature }: Signature): boolean {
-  const at = draft.callIds.indexOf(of, draft.done.calls)
-  const call = draft.calls[at]
-  if (call === undefined) return false
+  const at = nextPosition(draft, of)
+  const call = at === undefined ? undefined : draft.calls[at]
+  if (at === undefined || call === undefined) return false
   draft.parts.push(...draft.calls.slice(draft.done.calls, at), { ...call, thoughtSignature: signature })
   draft.done.calls = at + 1
   return true

@@ -9,6 +9,8 @@ import { isRecord, type Json } from '../../lib/json.ts'
 
 /** As deep as a request's body may be. */
 const MAX_DEPTH = 64
+/** Characters of a path, and of a name in it: each schema below has its own copy. What is longer is cut. */
+const LONGEST_PATH = 256
 
 /** Keywords that decide what is valid, and are not understood. */
 const REFUSED: ReadonlySet<string> = new Set([
@@ -70,8 +72,8 @@ function define(target: Record<string, unknown>, name: string, value: unknown): 
 }
 
 function below(walk: Walk, step: string | number): Walk {
-  const path = typeof step === 'number' ? `${walk.path}[${step}]` : `${walk.path}.${step}`
-  return { ...walk, path, depth: walk.depth + 1 }
+  const path = typeof step === 'number' ? `${walk.path}[${step}]` : `${walk.path}.${step.slice(0, LONGEST_PATH)}`
+  return { ...walk, path: walk.path.length > LONGEST_PATH ? walk.path : path, depth: walk.depth + 1 }
 }
 
 function renderKeyword(keyword: string, value: unknown, walk: Walk): unknown {
