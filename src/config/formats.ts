@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { parseMicroUsd } from '../domain/money.ts'
 import { parseIsoTime } from '../lib/time.ts'
+import { trimEndOf } from '../lib/trim-end.ts'
 
 /** The description of allowed texts, for messages, and a function that normalizes one; undefined: it is not allowed. */
 type TextFormat = readonly [allowed: string, parse: (text: string) => string | undefined]
@@ -89,7 +90,7 @@ function parseOrigin(text: string): string | undefined {
 function parseHttpUrl(text: string): string | undefined {
   const url = parseUrl(text, ['http:', 'https:'])
   if (url === undefined || url.username !== '' || url.password !== '') return undefined
-  return /[?#]/.test(text) ? undefined : text.replace(/\/+$/, '')
+  return /[?#]/.test(text) ? undefined : trimEndOf(text, '/')
 }
 
 function parseGitUrl(text: string): string | undefined {

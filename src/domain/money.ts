@@ -2,6 +2,7 @@
  * Money is exact: rates are micro-dollars per million tokens, amounts nano-dollars (10⁻⁹ USD), both integers.
  * Only numbers for JSON are floating point.
  */
+import { trimEndOf } from '../lib/trim-end.ts'
 
 /** Nano-dollars. */
 export type NanoUsd = bigint
@@ -28,7 +29,7 @@ export function parseNanoUsd(usd: number | string): NanoUsd | undefined {
   const isTiny = typeof usd === 'number' && usd < PLAIN_FROM
   const text = isTiny ? usd.toFixed(NANO_DECIMALS) : String(usd)
   const [, whole, decimals = ''] = /^(\d{1,10})(?:\.(\d+))?$/.exec(text) ?? []
-  const fraction = decimals.replace(/0+$/, '')
+  const fraction = trimEndOf(decimals, '0')
   if (whole === undefined || fraction.length > NANO_DECIMALS || (isTiny && Number(text) !== usd)) return undefined
   return BigInt(whole + fraction.padEnd(NANO_DECIMALS, '0'))
 }
@@ -42,6 +43,6 @@ export function usdNumber(amount: NanoUsd): number {
 export function usdText(amount: NanoUsd): string {
   const sign = amount < 0n ? '-' : ''
   const digits = (amount < 0n ? -amount : amount).toString().padStart(10, '0')
-  const fraction = digits.slice(-9).replace(/0+$/, '')
+  const fraction = trimEndOf(digits.slice(-9), '0')
   return `${sign}${digits.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`
 }

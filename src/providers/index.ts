@@ -1,4 +1,6 @@
 /** The registry of providers, the protocols that the configuration can name, and their resolution with an operator's entry. */
+
+import { trimEndOf } from '../lib/trim-end.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { alibaba } from './alibaba.ts'
 import { anthropic } from './anthropic.ts'
@@ -131,7 +133,8 @@ export interface ResolvedProvider {
  */
 export function resolveProvider(name: string, config: ProviderConfig): ResolvedProvider {
   const provider = configured(providerOf(name, config), config)
-  const baseUrl = (config.base_url || provider.baseUrl)?.replace(/\/+$/, '')
+  const address = config.base_url || provider.baseUrl
+  const baseUrl = address === undefined ? undefined : trimEndOf(address, '/')
   if (baseUrl === undefined && provider.transport === undefined) {
     throw new Error(`Provider '${name}' needs a base_url: no address is known for it.`)
   }
@@ -153,7 +156,7 @@ export function resolveProvider(name: string, config: ProviderConfig): ResolvedP
 function configured(provider: Provider, config: ProviderConfig): Provider {
   if (provider.configure === undefined) return provider
   const settings: { -readonly [Name in keyof ProviderSettings]: ProviderSettings[Name] } = {}
-  if (config.base_url) settings.base_url = config.base_url.replace(/\/+$/, '')
+  if (config.base_url) settings.base_url = trimEndOf(config.base_url, '/')
   for (const name of provider.settings ?? []) {
     const value = config[name]
     if (value) settings[name] = value

@@ -10,6 +10,7 @@ import { spend } from '../../domain/limits.ts'
 import { toGatewayError } from '../../http/errors.ts'
 import { createLruCache } from '../../lib/collections.ts'
 import { addressGroup, addressSite } from '../../lib/ip-address.ts'
+import { trimEndOf } from '../../lib/trim-end.ts'
 import { type Authority, type OAuthClient, originOf } from './authority.ts'
 import { CODE_LIFETIME_MS, createDeviceCode, formatUserCode, INTERVAL_MS, pollDeviceCode } from './device-codes.ts'
 import { OAuthError, type Parameters, readParameters, toOAuthError } from './oauth-error.ts'
@@ -129,7 +130,7 @@ const metadataSchema = {
 }
 
 export function oauthRoutes(deps: OAuthDeps): FastifyPluginAsync {
-  const issuer = deps.publicUrl.replace(/\/+$/, '')
+  const issuer = trimEndOf(deps.publicUrl, '/')
   return async (app) => {
     await app.register(formbody, { bodyLimit: MAX_BODY_BYTES })
     answerAsOAuth(app, deps.onError)

@@ -11,6 +11,7 @@ import {
   fetchProtectedResource,
 } from 'openid-client'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { trimEndOf } from '../../lib/trim-end.ts'
 import { readEmail, readName } from './claims.ts'
 import { SignInError, toSignInError } from './failure.ts'
 import { noRequests } from './outbound.ts'
@@ -26,7 +27,7 @@ const OK = 200
 
 export function githubProvider(settings: ProviderSettings, deps: ProviderDeps): IdentityProvider {
   const { outbound, redirectUri } = deps
-  const site = (settings.issuer ?? GITHUB).replace(/\/+$/, '')
+  const site = trimEndOf(settings.issuer ?? GITHUB, '/')
   const api = site === GITHUB ? GITHUB_API : `${site}/api/v3`
 
   function configure(fetch: CustomFetch): Configuration {

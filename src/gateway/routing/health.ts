@@ -5,6 +5,7 @@
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
+import { trimEndOf } from '../../lib/trim-end.ts'
 import type { ConfiguredProvider, Target, UpstreamProvider } from '../upstream/registry.ts'
 import { createOutputMeasure, type OutputMeasure } from '../usage/hidden-reasoning.ts'
 import { type Affinity, createAffinity, type PromptPrefix } from './affinity.ts'
@@ -264,5 +265,5 @@ function coolingUntil(credential: CredentialHealth | undefined, { clock, now }: 
 function withoutSecrets(baseUrl: string): string {
   if (!URL.canParse(baseUrl)) return baseUrl.replace(/[?#].*$/, '')
   const { protocol, host, pathname } = new URL(baseUrl)
-  return `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
+  return trimEndOf(`${protocol}//${host}${pathname}`, '/')
 }
