@@ -168,13 +168,15 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
 
 /** An answer has not begun with usage only: some providers send it first, and then an error. */
 async function readBeginning(state: CallState): Promise<void> {
-  while (!state.finished && !state.pending.some(isGenerated)) {
+  let hasBegun = state.pending.some(isGenerated)
+  while (!state.finished && !hasBegun) {
     const events: ChatEvent[] = []
     try {
       await readEvents(state, events)
     } finally {
       for (const event of events) state.pending.push(event)
     }
+    hasBegun = events.some(isGenerated)
   }
 }
 
