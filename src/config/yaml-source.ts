@@ -1,4 +1,4 @@
-import type { Alias, LineCounter, Node, Pair, YAMLError, YAMLMap } from 'yaml'
+import type { Alias, Document, LineCounter, Node, Pair, YAMLError, YAMLMap } from 'yaml'
 import {
   emptyTree,
   problemText,
@@ -12,6 +12,7 @@ import {
 /** Aliases multiply the nodes of a short file; legitimate configurations are far below. */
 const MOST_NODES = 50_000
 const DEEPEST_NESTING = 30
+const TOO_MUCH = 'too many aliases or too deep a nesting'
 /** One mistake makes the parser report many. */
 const MOST_SYNTAX_PROBLEMS = 3
 
@@ -50,12 +51,9 @@ export async function readYaml(source: YamlText): Promise<YamlSource> {
     problems: [],
     nodes: 0,
   }
-  const document = yaml.parseDocument(source.text, {
-    lineCounter: reader.lines,
-    prettyErrors: false,
-    uniqueKeys: false,
-  })
   const root = emptyTree(`${source.fileName}:1:1`)
+  const document = parsed(reader)
+  if (document === undefined) return { tree: root, problems: [`${source.fileName}: found ${TOO_MUCH}`] }
   const faults = [...document.errors, ...document.warnings]
   if (faults.length > 0) {
     const problems = faults.slice(0, MOST_SYNTAX_PROBLEMS).map((fault) => syntaxProblem(fault, reader))
@@ -66,13 +64,23 @@ export async function readYaml(source: YamlText): Promise<YamlSource> {
   return { tree: isEmpty ? root : tree, problems: reader.problems }
 }
 
+/** Undefined where the text is nested so deeply that the library, which recurses, runs out of stack. */
+function parsed({ yaml, source, lines }: Reader): Document.Parsed | undefined {
+  try {
+    return yaml.parseDocument(source.text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
 function readNode(node: Node | null, path: SettingPath, reader: Reader): SourceNode {
   const { yaml } = reader
   const origin = originAt(node?.range?.[0] ?? 0, reader)
   const withContent = (content: SourceContent): SourceNode => ({ origin, content })
   reader.nodes += 1
   if (reader.nodes > MOST_NODES || path.length > DEEPEST_NESTING) {
-    if (reader.nodes <= MOST_NODES + 1) report(reader, { origin, path }, 'found too many aliases or too deep a nesting')
+    if (reader.nodes <= MOST_NODES + 1) report(reader, { origin, path }, `found ${TOO_MUCH}`)
     reader.nodes = MOST_NODES + 1
     return withContent({ type: 'unreadable' })
   }
