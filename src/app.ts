@@ -266,7 +266,7 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
     clock,
     complete: (incoming, client) => gateway.complete({ ...incoming, api: messagesApi }, client),
     api: messagesApi,
-    countTokens: (caller, body) => gateway.countTokens({ api: messagesApi, caller, body }),
+    countTokens: (caller, body, findings) => gateway.countTokens({ api: messagesApi, caller, body, findings }),
   })
   await app.register(
     modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),

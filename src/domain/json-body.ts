@@ -119,10 +119,10 @@ export interface LargeBody {
   readonly bytes: Buffer
   /** Whose: bodies of several owners are served in rotation. */
   readonly owner: string
-  /** Of a chat completion: `findings.prompt` is wanted. */
-  readonly isChat: boolean
-  /** `METHOD /path`, where `findings.fingerprint` is wanted. */
+  /** `METHOD /path` of the API whose completion it requests, so that `findings.prompt` is wanted; undefined: of none. */
   readonly endpoint: string | undefined
+  /** It has an `Idempotency-Key`, so that `findings.fingerprint` is wanted. */
+  readonly isKeyed: boolean
   /** The client has disconnected. */
   readonly isAbandoned: () => boolean
 }

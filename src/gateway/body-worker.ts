@@ -1,18 +1,27 @@
 /** The thread of `large-bodies.ts`: checks, parses and measures one body at a time. */
 import { parentPort } from 'node:worker_threads'
 import { type PromptContent, promptContent } from '../domain/bounds/reservation.ts'
+import type { ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { checkJsonBytes, fingerprintOf, parseJsonBody } from '../domain/json-body.ts'
-import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
+import { isRecord } from '../lib/json.ts'
+import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
+import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import type { BodyReply, BodyRequest } from './large-bodies.ts'
 
-function replyTo({ bytes, isChat, endpoint }: BodyRequest): BodyReply {
+/** By endpoint. A Messages request whose tokens are to be counted has no `max_tokens`, which is no part of its prompt. */
+const PARSERS: Readonly<Record<string, (body: unknown) => ChatRequest>> = {
+  [chatCompletionsApi.endpoint]: chatCompletionsApi.parse,
+  [messagesApi.endpoint]: (body) => messagesApi.parse(isRecord(body) ? { max_tokens: 1, ...body } : body),
+}
+
+function replyTo({ bytes, endpoint, isKeyed }: BodyRequest): BodyReply {
   try {
     const buffer = Buffer.from(bytes)
     checkJsonBytes(buffer)
     const body = parseJsonBody(buffer.toString('utf8'))
-    const fingerprint = endpoint === undefined ? undefined : fingerprintOf({ endpoint, body })
-    const prompt = isChat ? promptOf(body) : undefined
+    const fingerprint = endpoint !== undefined && isKeyed ? fingerprintOf({ endpoint, body }) : undefined
+    const prompt = endpoint === undefined ? undefined : promptOf(endpoint, body)
     return { parsed: { body, findings: { bytes: bytes.length, prompt, fingerprint } } }
   } catch (error) {
     const { code, message } = GatewayError.from(error)
@@ -21,9 +30,10 @@ function replyTo({ bytes, isChat, endpoint }: BodyRequest): BodyReply {
 }
 
 /** Undefined for what is no valid request: the event loop finds out what is wrong with it. */
-function promptOf(body: unknown): PromptContent | undefined {
+function promptOf(endpoint: string, body: unknown): PromptContent | undefined {
+  const parse = PARSERS[endpoint]
   try {
-    return promptContent(parseChatRequest(body))
+    return parse === undefined ? undefined : promptContent(parse(body))
   } catch (error) {
     if (error instanceof GatewayError) return undefined
     throw error

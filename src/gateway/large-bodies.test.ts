@@ -3,15 +3,17 @@ import { after, test } from 'node:test'
 import { promptContent } from '../domain/bounds/reservation.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { fingerprintOf, type LargeBody, MAX_BODY_VALUES } from '../domain/json-body.ts'
+import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
 import { createLargeBodies } from './large-bodies.ts'
 
+const ENDPOINT = 'POST /v1/chat/completions'
 const bodies = createLargeBodies()
 after(() => bodies.close())
 
 function large(text: string, over: Partial<LargeBody> = {}): LargeBody {
   const bytes = Buffer.from(text)
-  return { bytes, owner: 'acc', isChat: true, endpoint: undefined, isAbandoned: () => false, ...over }
+  return { bytes, owner: 'acc', endpoint: ENDPOINT, isKeyed: false, isAbandoned: () => false, ...over }
 }
 
 const image = `data:image/png;base64,${Buffer.alloc(600_000, 'abc').toString('base64')}`
@@ -25,18 +27,29 @@ const CHAT = JSON.stringify({
 })
 
 test('a large chat completion is what JSON.parse makes of it, with its prompt and fingerprint', async () => {
-  const endpoint = 'POST /v1/chat/completions'
-  const { body, findings } = await bodies.parse(large(CHAT, { endpoint }))
+  const { body, findings } = await bodies.parse(large(CHAT, { isKeyed: true }))
   const expected: unknown = JSON.parse(CHAT)
   assert.deepEqual(body, expected)
   assert.deepEqual(findings.prompt, promptContent(parseChatRequest(expected)))
-  assert.deepEqual(findings.fingerprint, fingerprintOf({ endpoint, body: expected }))
+  assert.deepEqual(findings.fingerprint, fingerprintOf({ endpoint: ENDPOINT, body: expected }))
   assert.equal(findings.bytes, Buffer.byteLength(CHAT))
 })
 
+test('a large message, and one whose tokens are to be counted, have their prompt', async () => {
+  const { endpoint, parse } = messagesApi
+  const tools = [{ name: 'f', input_schema: { type: 'object' } }]
+  const counted = { model: 'm', system: 'Be brief. '.repeat(1_000), messages: [{ role: 'user', content: 'hi' }], tools }
+  const message = { ...counted, max_tokens: 10 }
+  const expected = promptContent(parse(message))
+  for (const body of [message, counted]) {
+    const { findings } = await bodies.parse(large(JSON.stringify(body), { endpoint }))
+    assert.deepEqual(findings.prompt, expected)
+  }
+})
+
 test('what is no chat completion has no findings, whether or not it was meant to be one', async () => {
-  for (const isChat of [true, false]) {
-    const { body, findings } = await bodies.parse(large('{"messages":5}', { isChat }))
+  for (const endpoint of [ENDPOINT, messagesApi.endpoint, undefined]) {
+    const { body, findings } = await bodies.parse(large('{"messages":5}', { endpoint }))
     assert.deepEqual([body, findings.prompt, findings.fingerprint], [{ messages: 5 }, undefined, undefined])
   }
 })

@@ -13,8 +13,8 @@ const IDLE_MS = 60_000
 
 export interface BodyRequest {
   readonly bytes: Uint8Array
-  readonly isChat: boolean
   readonly endpoint: string | undefined
+  readonly isKeyed: boolean
 }
 
 export type BodyReply =
@@ -69,9 +69,9 @@ function startNext(state: State): void {
   }
   state.running = job
   state.worker ??= startWorker(state)
-  const { bytes, isChat, endpoint } = job
+  const { bytes, endpoint, isKeyed } = job
   const own = ownBytes(bytes)
-  state.worker.postMessage({ bytes: own, isChat, endpoint } satisfies BodyRequest, [own.buffer])
+  state.worker.postMessage({ bytes: own, endpoint, isKeyed } satisfies BodyRequest, [own.buffer])
 }
 
 /** Bytes that can be handed to another thread without a copy. */

@@ -36,7 +36,7 @@ export interface Gateway {
    */
   complete(incoming: Incoming, client: ClientConnection): Promise<SavedAnswer | undefined>
   /** Counts the tokens of a request's prompt, which no provider gets. Rejects with `GatewayError`. */
-  countTokens(incoming: Pick<Incoming, 'api' | 'caller' | 'body'>): Promise<number>
+  countTokens(incoming: Pick<Incoming, 'api' | 'caller' | 'body' | 'findings'>): Promise<number>
   /** Ends requests in flight, all or those of matching callers: streams with an error event, others with an error. */
   interrupt(reason: GatewayError, concerns?: (caller: Caller) => boolean): void
   /** Holds of requests in flight that are not settled. */
@@ -78,10 +78,11 @@ export function createGateway(
         conclude(completion, ports)
       }
     },
-    countTokens: async ({ api, caller, body }) => {
+    countTokens: async ({ api, caller, body, findings }) => {
       const { request, model } = parse(ports, { api, caller, body })
       const { candidates } = routeRequest({ accountId: caller.accountId, model, request }, ports)
-      return await countPromptTokens({ request, model, candidates, now: ports.now() }, ports.countWhole)
+      const weighed = { request, model, candidates, now: ports.now(), content: findings?.prompt }
+      return await countPromptTokens(weighed, ports.countWhole)
     },
     interrupt(reason, concerns = () => true) {
       for (const completion of inFlight.items()) {

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Caller } from '../domain/identity/caller.ts'
+import type { BodyFindings } from '../domain/json-body.ts'
 import { isRecord } from '../lib/json.ts'
 import { callerOf, type RouteApi } from './caller.ts'
 import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
@@ -9,7 +10,7 @@ import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
 export interface MessagesRouteInput extends ChatRouteInput {
   readonly api: RouteApi
   /** The tokens of a prompt. */
-  readonly countTokens: (caller: Caller, body: unknown) => Promise<number>
+  readonly countTokens: (caller: Caller, body: unknown, findings: BodyFindings | undefined) => Promise<number>
 }
 
 const block = Type.Object({ type: Type.String() }, { additionalProperties: true })
@@ -147,7 +148,7 @@ export function messagesRoute(
     async (request) => {
       try {
         const body = isRecord(request.body) ? { max_tokens: 1, ...request.body } : request.body
-        return { input_tokens: await countTokens(callerOf(request), body) }
+        return { input_tokens: await countTokens(callerOf(request), body, request.findings) }
       } finally {
         request.bodyReservation?.release()
       }

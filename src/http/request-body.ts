@@ -37,7 +37,7 @@ declare module 'fastify' {
 export interface BodyReading {
   readonly budget: BodyBudget
   readonly parseLarge: ParseLargeBody
-  /** The endpoint of idempotency keys of chat completions. */
+  /** Of chat completions: `METHOD /path`. */
   readonly chatEndpoint: string
 }
 
@@ -105,12 +105,11 @@ function createParsing({ parseLarge, chatEndpoint }: BodyReading): Parse {
   }
   const parseOnThread: Parse = (request, bytes, done) => {
     const { isChat = false, api } = request.routeOptions.config
-    const isKeyed = isChat && request.headers['idempotency-key'] !== undefined
     const parsing = parseLarge({
       bytes,
       owner: ownerOf(request).account,
-      isChat: isChat && api === undefined,
-      endpoint: isKeyed ? (api?.endpoint ?? chatEndpoint) : undefined,
+      endpoint: isChat ? (api?.endpoint ?? chatEndpoint) : undefined,
+      isKeyed: request.headers['idempotency-key'] !== undefined,
       isAbandoned: () => isDisconnected(request),
     })
     const take = ({ body, findings }: ParsedBody): void => {
