@@ -4,14 +4,29 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { textFormat } from '../../src/config/formats.ts'
+import { interpolate, readYaml } from '../../src/config/yaml-source.ts'
 import { promptContent } from '../../src/domain/bounds/reservation.ts'
+import type { ChatMessage } from '../../src/domain/chat.ts'
 import { GatewayError, renderErrorBody } from '../../src/domain/errors.ts'
-import { parseJsonBody } from '../../src/domain/json-body.ts'
+import { checkJsonBytes, parseCheckedBody, parseJsonBody } from '../../src/domain/json-body.ts'
+import { eventsAfter, numberedEvents } from '../../src/domain/kept-events.ts'
+import { parseNanoUsd } from '../../src/domain/money.ts'
 import { readSecret } from '../../src/features/keys/authenticator.ts'
-import { acceptedFormat } from '../../src/http/request-headers.ts'
+import { parseScopes } from '../../src/features/oauth/scopes.ts'
+import { readSessionCookie } from '../../src/features/sessions/sessions.ts'
+import { readEmail, readName } from '../../src/features/sign-in/claims.ts'
+import { invitationToken, localPath as pathAfterSignIn } from '../../src/features/sign-in/local-path.ts'
+import { warningsText } from '../../src/gateway/deliver.ts'
+import { promptPrefixOf } from '../../src/gateway/routing/affinity.ts'
+import { readPageRequest } from '../../src/http/page.ts'
+import { readNextCookie } from '../../src/http/pages/sign-in-routes.ts'
+import { parseTime } from '../../src/http/period.ts'
+import { acceptedFormat, parseIdempotencyKey, parseLastEventId } from '../../src/http/request-headers.ts'
 import { readDataUrl } from '../../src/lib/data-url.ts'
 import { escapeHtml, slugOf } from '../../src/lib/escape.ts'
 import { addressGroup, readTarget } from '../../src/lib/ip-address.ts'
+import { canonicalJson } from '../../src/lib/json.ts'
 import { didYouMean } from '../../src/lib/nearest.ts'
 import { occurrencesOf } from '../../src/lib/sequence-search.ts'
 import { harmlessText } from '../../src/lib/table.ts'
@@ -27,23 +42,27 @@ import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
 import type { Frame, UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { countTokens, played, tokensOf as simulatorTokens } from '../../src/providers/simulator/request.ts'
 import { exampleOf } from '../../src/providers/simulator/schema-example.ts'
-import { plainText as plainGitText, reasonOf } from '../../src/runner/git/error.ts'
+import { isRepositoryName } from '../../src/runner/git/address.ts'
+import { plainText as plainGitText, reasonOf, withoutSecrets } from '../../src/runner/git/error.ts'
+import { credentialFor } from '../../src/runner/git/settings.ts'
 import { parseAnswer } from '../../src/runner/loop/answer.ts'
-import { fitMessages, withoutOldOutputs } from '../../src/runner/loop/compaction.ts'
+import {
+  compactedMessages,
+  fitMessages,
+  selectCut,
+  summaryOf,
+  summaryRequestOf,
+  windowBudget,
+  withoutOldOutputs,
+} from '../../src/runner/loop/compaction.ts'
+import { toolNamed } from '../../src/runner/loop/prompt.ts'
 import { replaceExact } from '../../src/runner/loop/replacement.ts'
 import { repairConversation } from '../../src/runner/loop/run-loop.ts'
-import { parseArguments } from '../../src/runner/loop/tool.ts'
+import { localPath, parseArguments } from '../../src/runner/loop/tool.ts'
 import { fenced, numberedLines, tidy } from '../../src/runner/plain-text.ts'
 import type { AgentMessage } from '../../src/runner/ports.ts'
-
-const SIZE = 16 * 1024
-/** Of the smaller text. The machine of a test may be busy, a quadratic one takes seconds. */
-const MOST_MS = 50 * 5
-/** What is faster has no growth that can be measured. */
-const LEAST_MS = 20
-const MOST_GROWTH = 2.5
-const ROUNDS = 3
-const ATTEMPTS = 4
+import { captureOutput } from '../../src/runner/sandbox/supervise.ts'
+import { linearityFault, repeated } from '../support/linearity.ts'
 
 /** Repeated, they are what parsers and regular expressions stumble over: beginnings without ends, and ends that do not come. */
 const UNITS: readonly string[] = [
@@ -117,41 +136,6 @@ const UNITS: readonly string[] = [
   ...["repository '", 'projects/', 'arn:aws:', 'bearer ', 'api key: ', 'eyJ', 'tp_', '  1\t', ' \n', 'a\r\n', '$.a[0]'],
 ]
 
-const repeated = (unit: string, size: number): string => unit.repeat(Math.ceil(size / unit.length))
-
-type Run = () => unknown
-
-/** Milliseconds of this thread's own time, the best of several. */
-function timeOf(run: Run, rounds: number): number {
-  let best = Number.POSITIVE_INFINITY
-  for (let round = 0; round < rounds; round += 1) {
-    const before = process.threadCpuUsage()
-    try {
-      run()
-    } catch {
-      // That it cannot be read is an answer, too.
-    }
-    const { user, system } = process.threadCpuUsage(before)
-    best = Math.min(best, (user + system) / 1_000)
-  }
-  return best
-}
-
-/** What is wrong with its times; undefined: nothing. */
-function faultOf(make: (size: number) => Run): string | undefined {
-  const [small, large] = [make(SIZE), make(2 * SIZE)]
-  let told: string | undefined
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (timeOf(large, 1) < LEAST_MS) return undefined
-    const once = timeOf(small, 1)
-    if (once > 4 * MOST_MS) return `${once.toFixed(0)} ms`
-    const [one, two] = [timeOf(small, ROUNDS), timeOf(large, ROUNDS)]
-    if (one <= MOST_MS && (two < LEAST_MS || two <= MOST_GROWTH * one)) return undefined
-    told = `${one.toFixed(1)} ms, twice as long ${two.toFixed(1)} ms`
-  }
-  return told
-}
-
 const failing = (protocol: UpstreamProtocol) => (text: string) => {
   protocol.parseError({ status: 400, headers: {}, body: text }, 0)
   protocol.parseError({ status: 400, headers: {}, body: JSON.stringify({ error: { message: text, code: text } }) }, 0)
@@ -214,6 +198,49 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   address: addressGroup,
   'target of a webhook': (text) => [readTarget(text, PUBLIC), readTarget(`https://${text}/`, PUBLIC)],
   'JSON body': (text) => parseJsonBody(text),
+  'limits of a JSON body': (text) => checkJsonBytes(Buffer.from(text)),
+  'checked JSON body': (text) => parseCheckedBody(Buffer.from(JSON.stringify({ [text]: text }))),
+  'JSON in one spelling': (text) =>
+    canonicalJson({ [text]: [...partOf(text)].map((character) => ({ [character]: character })) }),
+  cookies: (text) => [readSessionCookie(text), readNextCookie(text)],
+  'Last-Event-ID': parseLastEventId,
+  'Idempotency-Key': parseIdempotencyKey,
+  'cursor of a list': (cursor) => readPageRequest({ cursor }, { key: Buffer.alloc(32), account: 'a', list: 'b' }),
+  'time in a query': (text) => parseTime('from', text),
+  amount: (text) => [parseNanoUsd(`1.${text}`), parseNanoUsd(text)],
+  'page after sign-in': (text) => [pathAfterSignIn(text), pathAfterSignIn(`/${text}`), invitationToken(text)],
+  'claims of an identity': (text) => [readEmail(`${text}@a.test`), readName(text)],
+  'scopes of a token': parseScopes,
+  'events of a kept stream': (text) => [numberedEvents(text, 1).length, eventsAfter(`id: 1\n${text}`, 7)],
+  'names of warnings': (text) => warningsText([text, text]),
+  'prefix of a prompt': (text) =>
+    promptPrefixOf({ accountId: 'a', request: { model: text, messages: [...prefixOf(text)] } }),
+  'headers of images': (text) =>
+    HEADS.map((head) =>
+      promptContent(parseChatRequest(fileOf('image/png', Buffer.concat([head, Buffer.from(text, 'latin1')])))),
+    ),
+  'headers of media': (text) => DATA_TYPES.map((type) => promptContent(parseChatRequest(fileOf(type, text)))),
+  'references of a configuration': (text) => interpolate(text, () => undefined),
+  'addresses of a configuration': (text) =>
+    CONFIGURED.map((format) => [text, `http://a${text}`].map(textFormat(format).parse)),
+  configuration: (text) => readYaml({ ...CONFIGURATION, text: partOf(text) }),
+  'value of a configuration': (text) => readYaml({ ...CONFIGURATION, text: `a: [${partOf(text)}]` }),
+  'path of a tool': (text) => localPath(text),
+  'name of a tool': toolNamed,
+  'name of a repository': (text) => [isRepositoryName(text), isRepositoryName(`a/${text}`)],
+  'credential of a repository': (text) => credentialFor([RULE], { accountId: 'a', repository: text }),
+  'secrets in output of git': (text) => withoutSecrets(text, ['aaaaaaaaaaaa', text.slice(0, 100)]),
+  'output of a command': (text) => {
+    const output = captureOutput(1000)
+    for (let at = 0; at < text.length; at += 7) output.push(Buffer.from(text.slice(at, at + 7)))
+    return output.text()
+  },
+  'summary of a conversation': (text) => {
+    const [window, conversation] = [windowBudget(8_000, 1_000, 500), conversationOf(text)]
+    const cut = selectCut(conversation, window)
+    summaryRequestOf(cut, window)
+    return compactedMessages(summaryOf(cut, text, window), cut, window)
+  },
   'error body': (text) => renderErrorBody(new GatewayError('not_found', text), 'req_1'),
   'answer of a model': (text) => parseAnswer(answerOf(text), new Set()),
   conversation: (text) => fitMessages(withoutOldOutputs(repairConversation(conversationOf(text))), 10),
@@ -226,6 +253,38 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   },
   'partial arguments with hostile paths': (text) =>
     createPartialArguments().push([{ jsonPath: text, stringValue: 'a' }]),
+}
+
+/** For readers that take long for each character: their growth shows in less. */
+const partOf = (text: string): string => text.slice(0, text.length / 8)
+
+const CONFIGURATION = { fileName: 'a', variable: () => undefined }
+const RULE = { accounts: ['a'], repositories: ['a*a*a*b', '*a/*'], token: 't' }
+const CONFIGURED = [
+  'http-url',
+  'host',
+  'git-url',
+  'domain',
+  'origin',
+  'cidr',
+  'postgres-url',
+  'redis-url',
+  'date',
+  'moment',
+]
+const HEADS = ['ffd8', 'ffd8ffe00000', '89504e470d0a1a0a', '474946383961', '52494646000000005745425056503820'].map(
+  (hex) => Buffer.from(hex, 'hex'),
+)
+const DATA_TYPES = ['application/pdf', 'audio/wav', 'video/mp4', 'text/plain', 'image/jpeg']
+
+function fileOf(type: string, content: string | Buffer): object {
+  const data = Buffer.from(content).toString('base64')
+  return chatOf({ type: 'file', file: { filename: 'a', file_data: `data:${type};base64,${data}` } })
+}
+
+function* prefixOf(text: string): Generator<ChatMessage> {
+  for (const piece of text.match(/.{1,64}/gs) ?? []) yield { role: 'system', content: piece }
+  yield { role: 'user', content: (text.match(/.{1,8}/gs) ?? []).map((piece) => ({ type: 'text', text: piece })) }
 }
 
 function chatOf(part: object): object {
@@ -259,12 +318,12 @@ function conversationOf(text: string): AgentMessage[] {
 }
 
 for (const [name, read] of Object.entries(READERS)) {
-  test(`time is linear in what is read: ${name}`, () => {
+  test(`time is linear in what is read: ${name}`, async () => {
     const faults: string[] = []
     for (const unit of UNITS) {
       // With an end that nothing expects, so that what has matched until there is given up.
       for (const end of ['', '\u0001x']) {
-        const fault = faultOf((size) => {
+        const fault = await linearityFault((size) => {
           const text = `${repeated(unit, size)}${end}`
           return () => read(text)
         })
@@ -298,10 +357,10 @@ const SCHEMAS: Readonly<Record<string, (size: number) => object>> = {
   }),
 }
 
-test('time is linear in what is read: schemas', () => {
+test('time is linear in what is read: schemas', async () => {
   const faults: string[] = []
   for (const [name, make] of Object.entries(SCHEMAS)) {
-    const fault = faultOf((size) => {
+    const fault = await linearityFault((size) => {
       const schema = make(size)
       return () => exampleOf(schema)
     })
@@ -310,10 +369,10 @@ test('time is linear in what is read: schemas', () => {
   assert.deepEqual(faults, [])
 })
 
-test('the measure finds what is not linear', () => {
+test('the measure finds what is not linear', async () => {
   const quadratic = (size: number) => {
-    const text = ' '.repeat(size / 4)
+    const text = ' '.repeat(size / 5)
     return () => /\s+x/.test(text)
   }
-  assert.match(faultOf(quadratic) ?? '', /ms$/)
+  assert.match((await linearityFault(quadratic)) ?? '', /ms$/)
 })

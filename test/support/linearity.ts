@@ -1,0 +1,70 @@
+/**
+ * Whether a reader's time grows linearly with what it reads. Measured in CPU time of this thread, as the best of several
+ * runs, and again before a fault counts: what else the machine does is not in it.
+ */
+
+const SIZE = 16 * 1024
+/** Of the smaller input. The machine of a test may be slow; what is quadratic takes seconds. */
+const MAX_MS = 50 * 5
+/** What is faster has no growth that can be measured. */
+const LEAST_MS = 20
+const MAX_GROWTH = 2.5
+const ROUNDS = 3
+const ATTEMPTS = 4
+
+/** May return a promise. */
+export type Run = () => unknown
+
+/** Milliseconds of this thread's own time, the best of several. */
+async function timeOf(run: Run, rounds: number): Promise<number> {
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < rounds; round += 1) {
+    const before = process.threadCpuUsage()
+    try {
+      await run()
+    } catch (error) {
+      // A refusal is an answer, too; but an overflow of the stack would be one without a reason that a client can read.
+      if (error instanceof RangeError) throw error
+    }
+    const { user, system } = process.threadCpuUsage(before)
+    best = Math.min(best, (user + system) / 1_000)
+  }
+  return best
+}
+
+/**
+ * @param make Builds an input of about so many characters, and returns what reads it.
+ * @param size Of the smaller input; the larger one has twice as many.
+ * @returns What is wrong with its times; undefined: nothing.
+ */
+export async function linearityFault(make: (size: number) => Run, size = SIZE): Promise<string | undefined> {
+  const [small, large] = [make(size), make(2 * size)]
+  let fault: string | undefined
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if ((await timeOf(large, 1)) < LEAST_MS) return undefined
+    const once = await timeOf(small, 1)
+    if (once > 4 * MAX_MS) return `${once.toFixed(0)} ms`
+    const [one, two] = [await timeOf(small, ROUNDS), await timeOf(large, ROUNDS)]
+    if (one <= MAX_MS && isLinear(one, two)) return undefined
+    // A limit that lies between the two sizes is a step, which the next doubling does not have.
+    const four = one <= MAX_MS ? await timeOf(make(4 * size), ROUNDS) : Number.POSITIVE_INFINITY
+    if (isLinear(two, four)) return undefined
+    fault = `${one.toFixed(1)} ms, twice as long ${two.toFixed(1)} ms, four times ${four.toFixed(1)} ms`
+  }
+  return fault
+}
+
+function isLinear(one: number, two: number): boolean {
+  return two < LEAST_MS || two <= MAX_GROWTH * one
+}
+
+/** The unit again and again, to at least `size` characters. */
+export function repeated(unit: string, size: number): string {
+  return unit.repeat(Math.ceil(size / unit.length))
+}
+
+/** So many items as have about `size` characters as JSON. */
+export function items<T>(size: number, make: (at: number) => T): T[] {
+  const length = Math.max(1, JSON.stringify(make(1_000)).length + 1)
+  return Array.from({ length: Math.ceil(size / length) }, (_, at) => make(at))
+}
