@@ -164,7 +164,11 @@ type TargetVerdict = { readonly url: URL } | { readonly refusal: string }
 const MAX_TARGET_LENGTH = 2048
 /** Scheme, two slashes, and all up to the path: `URL` would also read `https:host`, `https:/host` and `https:///host`. */
 const START = /^https?:\/\/([^/?#]+)/i
-const UNSEEN_OR_BACKSLASH = /[\u0000-\u0020\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff\\]/
+/** White space, invisible characters and the backslash, for a class of characters. */
+const UNSEEN = String.raw`\u0000-\u0020\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff\\`
+const UNSEEN_OR_BACKSLASH = new RegExp(`[${UNSEEN}]`)
+/** Regular expression of the texts that `readTarget` may accept, for schemas. */
+export const TARGET_PATTERN = `^[Hh][Tt][Tt][Pp][Ss]?://[^${UNSEEN}]+$`
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
 const HOST_NAME = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`)
 /** A single label, or a domain without public name servers. */

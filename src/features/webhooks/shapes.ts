@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema/schema.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
 import { nullable, oneOf } from '../../http/wire-fields.ts'
+import { TARGET_PATTERN } from '../../lib/ip-address.ts'
 import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Attempt, type Delivery, MAX_COUNTED_DELIVERIES, type WebhookActivity } from './deliveries.ts'
 import type { EventDelivery, EventRow } from './events.ts'
@@ -23,7 +24,7 @@ const EventNames = Type.Unsafe<WebhookEventType[] | null>({
 const Url = Type.String({
   minLength: 1,
   maxLength: 2_048,
-  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
+  pattern: TARGET_PATTERN,
   examples: ['https://example.com/webhooks'],
   description: 'A public `https:` address on port 443 or 8443.',
 })
