@@ -33,6 +33,11 @@ interface ChatIncoming {
   readonly receivedAt: number
 }
 
+const ChunkView = Type.Object(
+  { data: Type.String({ description: 'A chunk as JSON.' }) },
+  { description: 'Chunks, then `data: [DONE]`.' },
+)
+
 /** `POST /chat/completions`. The gateway validates the body: it reports paths and codes better than a schema. */
 export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complete }: ChatRouteInput): void {
   app.post(
@@ -54,7 +59,7 @@ export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complet
             description: 'The completion; with `stream: true` an event stream.',
             content: {
               'application/json': { schema: Type.Ref('ChatCompletion') },
-              'text/event-stream': { schema: Type.String({ description: 'Chunks, then `data: [DONE]`.' }) },
+              'text/event-stream': { schema: ChunkView },
             },
           },
         },

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { GatewayError } from '../domain/errors.ts'
 import type { Right } from '../domain/identity/caller.ts'
 import type { AccountId } from '../domain/ids.ts'
@@ -69,6 +70,13 @@ const TOO_MANY = `Too many open event streams (limit ${MAX_STREAMS}).`
 const RECONNECT_AFTER_MS = 2_000
 /** A server that stops does not wait for the connection after the stream. */
 const HEAD = { connection: 'close' }
+
+/** One event, for the schemas of routes. */
+export const StreamEventView = Type.Object({
+  id: Type.Optional(Type.String({ description: 'Resumes after it, as `Last-Event-ID`.' })),
+  event: Type.String(),
+  data: Type.String({ description: 'JSON.' }),
+})
 
 export interface StreamEvent {
   /** Undefined when a client cannot resume after it. */

@@ -1267,7 +1267,10 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ChatCompletion"];
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** @description A chunk as JSON. */
+                        data: string;
+                    };
                 };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */
@@ -3072,7 +3075,13 @@ export interface operations {
             /** @description Completions. */
             200: {
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** @description Resumes after it, as `Last-Event-ID`. */
+                        id?: string;
+                        event: string;
+                        /** @description JSON. */
+                        data: string;
+                    };
                 };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */
@@ -5415,7 +5424,13 @@ export interface operations {
             /** @description Events. */
             200: {
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** @description Resumes after it, as `Last-Event-ID`. */
+                        id?: string;
+                        event: string;
+                        /** @description JSON. */
+                        data: string;
+                    };
                 };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */
@@ -6269,7 +6284,13 @@ export interface operations {
             /** @description Events. */
             200: {
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** @description Resumes after it, as `Last-Event-ID`. */
+                        id?: string;
+                        event: string;
+                        /** @description JSON. */
+                        data: string;
+                    };
                 };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */

@@ -6,7 +6,13 @@ import type { Database } from '../../db/schema/schema.ts'
 import { AGENT_EVENT_TYPES, isEnded } from '../../domain/agent.ts'
 import type { AgentId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { type EventSource, type EventStreams, type StreamEvent, streamEvents } from '../../http/event-stream.ts'
+import {
+  type EventSource,
+  type EventStreams,
+  type StreamEvent,
+  StreamEventView,
+  streamEvents,
+} from '../../http/event-stream.ts'
 import { parseLastEventId } from '../../http/request-headers.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
@@ -49,7 +55,7 @@ const schema = {
       }),
     ),
   }),
-  response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: Type.String() } } } },
+  response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: StreamEventView } } } },
 }
 
 export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {

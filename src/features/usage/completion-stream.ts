@@ -7,7 +7,13 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { type EventSource, type EventStreams, type StreamEvent, streamEvents } from '../../http/event-stream.ts'
+import {
+  type EventSource,
+  type EventStreams,
+  type StreamEvent,
+  StreamEventView,
+  streamEvents,
+} from '../../http/event-stream.ts'
 import { ALL_TIME } from '../../http/period.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
@@ -54,7 +60,7 @@ const schema = {
   headers: Type.Object({
     'last-event-id': Type.Optional(Type.String({ description: 'ID of the last completion received.' })),
   }),
-  response: { 200: { description: 'Completions.', content: { 'text/event-stream': { schema: Type.String() } } } },
+  response: { 200: { description: 'Completions.', content: { 'text/event-stream': { schema: StreamEventView } } } },
 }
 
 export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPluginAsyncTypebox {

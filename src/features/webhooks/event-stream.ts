@@ -10,7 +10,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, EventId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { type EventStreams, type StreamEvent, streamEvents } from '../../http/event-stream.ts'
+import { type EventStreams, type StreamEvent, StreamEventView, streamEvents } from '../../http/event-stream.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { bornAt, type EventRow, eventIdFloor, listEventIds, readEvents, webhookBodyOf } from './events.ts'
@@ -36,7 +36,7 @@ const schema = {
       Type.String({ pattern: '^(?:evt_[0-9A-Za-z]{22})?$', description: 'ID of the last event received.' }),
     ),
   }),
-  response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: Type.String() } } } },
+  response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: StreamEventView } } } },
 }
 
 export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {

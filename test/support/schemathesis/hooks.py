@@ -78,7 +78,8 @@ def repair_body(body):
 
 
 def is_percentage(value):
-    return type(value) is int and 1 <= value <= 1000
+    # 45.0 is an integer of JSON Schema as well
+    return not isinstance(value, bool) and isinstance(value, (int, float)) and value % 1 == 0 and 1 <= value <= 1000
 
 
 ADDRESSES = itertools.count()
