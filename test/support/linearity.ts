@@ -6,10 +6,13 @@
 const SIZE = 16 * 1024
 /** Of the smaller input. The machine of a test may be slow; what is quadratic takes seconds. */
 const MAX_MS = 50 * 5
-/** What is faster has no growth that can be measured: the clock of a thread may advance in steps of 4 ms. */
-const LEAST_MS = 40
+/** What is faster has no growth that can be measured. */
+const LEAST_MS = 20
 const MAX_GROWTH = 2.5
-/** Garbage collection makes single doublings dearer; four of them in a row show what it cannot explain. */
+/**
+ * Garbage collection and the clock of a thread, which may advance in steps of 4 ms, make single doublings dearer; four of
+ * them in a row show what neither can explain.
+ */
 const CONFIRMED_DOUBLINGS = 4
 const ROUNDS = 3
 const ATTEMPTS = 4
