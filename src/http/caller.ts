@@ -74,7 +74,7 @@ export function requireCaller(app: FastifyInstance, authenticate: Authenticate, 
 }
 
 /** `Authorization`, or the key in `X-Api-Key` as clients of the Messages API send it. */
-function authorizationOf({ headers }: FastifyRequest): string | undefined {
+export function authorizationOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const { authorization, 'x-api-key': key } = headers
   return authorization !== undefined || typeof key !== 'string' ? authorization : `Bearer ${key}`
 }

@@ -9,7 +9,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { Right } from '../domain/identity/caller.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { type Log, logError } from '../telemetry/log.ts'
-import type { Authenticate } from './caller.ts'
+import { type Authenticate, authorizationOf } from './caller.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
 
 const MAX_STREAMS_OF_ACCOUNT = 10
@@ -152,7 +152,7 @@ function renderBlock({ id, event, data }: StreamEvent): string {
 
 async function isAllowed({ authenticate, scope }: EventStreamInput, request: FastifyRequest): Promise<boolean> {
   try {
-    const { accountId, scopes } = await authenticate(request.headers.authorization, request.ip)
+    const { accountId, scopes } = await authenticate(authorizationOf(request), request.ip)
     return scopes.has(scope) && accountId === request.caller?.accountId
   } catch (error) {
     return GatewayError.from(error).retryable

@@ -6,6 +6,7 @@ import type { BodyFindings } from '../domain/json-body.ts'
 import { isRecord } from '../lib/json.ts'
 import { callerOf, type RouteApi } from './caller.ts'
 import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
+import { StreamEventView } from './event-stream.ts'
 
 export interface MessagesRouteInput extends ChatRouteInput {
   readonly api: RouteApi
@@ -53,10 +54,6 @@ export const MessagesRequest = Type.Object(
   },
 )
 
-const StreamEvent = Type.Object(
-  { event: Type.String(), data: Type.String({ description: 'JSON.' }) },
-  { description: 'Events up to `message_stop`.' },
-)
 const count = Type.Integer({ minimum: 0 })
 const TokenCount = Type.Object({ input_tokens: count })
 
@@ -121,7 +118,7 @@ export function messagesRoute(
             description: 'The message; with `stream: true` an event stream.',
             content: {
               'application/json': { schema: Type.Ref('Message') },
-              'text/event-stream': { schema: StreamEvent },
+              'text/event-stream': { schema: StreamEventView },
             },
           },
           '4xx': Type.Ref('MessagesError'),

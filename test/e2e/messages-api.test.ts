@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { send, usageReport } from '../support/client.ts'
+import { eventually, send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
+import { everyRow, type UsageRow } from '../support/ledger/money.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { type ProviderCall, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { answerNative, beginning, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
@@ -259,6 +260,35 @@ test('what is counted and charged is the same as for a chat completion', async (
   const reference = await send(gateway, '/v1/chat/completions', { key: own, body: chat })
   assert.equal(paid.headers['x-turnpike-cost-usd'], reference.headers['x-turnpike-cost-usd'])
   assert.equal(JSON.parse(paid.text).usage.cost, JSON.parse(reference.text).usage.cost)
-  const usage = await usageReport(gateway, own)
-  assert.ok(usage)
+  const rows = await eventually(
+    () => everyRow<UsageRow>(gateway, own, '/v1/usage/completions'),
+    (found) => [paid, reference].every(({ text }) => found.some(({ id }) => isRowOf(id, text))),
+  )
+  const [one, other] = [paid, reference].map(
+    ({ text }) => rows.find(({ id }) => isRowOf(id, text)) ?? assert.fail(text),
+  )
+  const figures = ({ status, prompt_tokens, completion_tokens, cost_usd }: UsageRow = assert.fail()) => [
+    status,
+    prompt_tokens,
+    completion_tokens,
+    cost_usd,
+  ]
+  assert.deepEqual(figures(one), figures(other))
+})
+
+/** Whether an answer of either API is that of the row: their ids differ in the prefix. */
+function isRowOf(rowId: string, answer: string): boolean {
+  return JSON.parse(answer).id.slice(-22) === rowId.slice(-22)
+}
+
+test('a cache mark on the result of a tool reaches Anthropic on that result', async () => {
+  provider.answer(answerNative(NATIVES['anthropic'] ?? assert.fail(), FULL))
+  const control = { type: 'ephemeral' as const }
+  const results = [{ type: 'tool_result' as const, tool_use_id: 'toolu_1', content: 'seen', cache_control: control }]
+  const call = { type: 'tool_use' as const, id: 'toolu_1', name: 'look', input: { at: 'left' } }
+  const messages = [USER, { role: 'assistant' as const, content: [call] }, { role: 'user' as const, content: results }]
+  await client.messages.create(ask('anthropic', { tools: [LOOK], messages }))
+  const [sent] = JSON.parse(lastCall().body).messages.at(-1).content
+  assert.deepEqual([sent.type, sent.cache_control], ['tool_result', control])
+  assert.ok(!JSON.stringify(sent.content).includes('cache_control'))
 })

@@ -1359,6 +1359,8 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Message"];
                     "text/event-stream": {
+                        /** @description Resumes after it, as `Last-Event-ID`. */
+                        id?: string;
                         event: string;
                         /** @description JSON. */
                         data: string;

@@ -6,6 +6,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller, Role } from '../../domain/identity/caller.ts'
 import type { SessionId, UserId } from '../../domain/ids.ts'
+import { authorizationOf } from '../../http/caller.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import type { Membership } from '../../http/pages/layout.ts'
 import { originOfRequest } from '../../http/request-origin.ts'
@@ -148,7 +149,7 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         db.selectFrom('account').select(['id', 'name', 'plan']).where('id', '=', caller.accountId).executeTakeFirst(),
         userOf(db, caller),
         caller.kind === 'session' && caller.userId !== undefined ? deps.accountsOf(caller.userId) : undefined,
-        tokenExpiresAt(request.headers.authorization) ?? expiryOf(db, { caller, id, now: now() }),
+        tokenExpiresAt(authorizationOf(request)) ?? expiryOf(db, { caller, id, now: now() }),
       ])
       if (account === undefined) throw new GatewayError('not_found', 'The account no longer exists.')
       return {

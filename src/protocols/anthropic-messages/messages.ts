@@ -46,14 +46,28 @@ function createFormat({ warnings, betas }: MessageSettings, cached: Block[]): Bl
       return [block]
     },
     call: ({ id, name, text }) => ({ type: 'tool_use', id, name, input: inputOf(text, warnings) }),
-    result: ({ id, text, content }) => [
-      { type: 'tool_result', tool_use_id: id, content: text ?? (content.length > 0 ? content : undefined) },
-    ],
+    result: ({ id, text, content }) => {
+      const block: Block = {
+        type: 'tool_result',
+        tool_use_id: id,
+        content: text ?? (content.length > 0 ? content : undefined),
+      }
+      moveCacheMark(content.at(-1), block, cached)
+      return [block]
+    },
     contextOf,
     withContext: weave,
     maxIdLength: Number.POSITIVE_INFINITY,
     contextAlone: false,
   }
+}
+
+/** The API caches up to a whole tool result, not up to a part of it. */
+function moveCacheMark(part: Block | undefined, result: Block, cached: Block[]): void {
+  if (part?.['cache_control'] === undefined) return
+  result['cache_control'] = part['cache_control']
+  delete part['cache_control']
+  cached[cached.length - 1] = result // the part, which was marked last
 }
 
 /** Keeps the last breakpoints, which reach furthest. */

@@ -1,10 +1,10 @@
 /** A whole message: the content blocks of an answer in the order of its events, and its usage. */
-import type { ChatEvent, ChatRequest, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import type { ChatEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, parseJson } from '../../../lib/json.ts'
 import type { WholeAnswer } from '../../client-api.ts'
 import type { Bill } from '../../openai-chat/client/answer.ts'
 
-/** A content block in the making. */
+/** A content block that may still grow. */
 type OpenBlock =
   | { readonly type: 'text'; text: string }
   | { readonly type: 'thinking'; thinking: string; signature: string }
@@ -18,7 +18,7 @@ interface OpenCall {
   input: string
 }
 
-export function createMessage(_request: ChatRequest): WholeAnswer {
+export function createMessage(): WholeAnswer {
   const blocks: OpenBlock[] = []
   const calls = new Map<number, OpenCall>()
   let stop: Stop = { stop_reason: null, stop_sequence: null }
@@ -97,7 +97,7 @@ function renderBlock(block: OpenBlock): unknown {
   }
 }
 
-/** Text that is no JSON object is kept under one name, so that the client can tell its model. */
+/** Arguments that are not a JSON object are returned as text under `arguments`: the API requires an object. */
 function inputOf(text: string): unknown {
   const input = text.trim() === '' ? {} : parseJson(text)
   return isRecord(input) ? input : { arguments: text }
@@ -114,14 +114,14 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   tool_calls: 'tool_use',
   content_filter: 'refusal',
 }
-/** Words of the same API that say more than ours. */
+/** Stop reasons of the same API that are more exact than a finish reason. */
 const OWN_REASONS: ReadonlySet<string> = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
 
 export function stopOf(reason: FinishReason, raw: string): Stop {
   return { stop_reason: OWN_REASONS.has(raw) ? raw : STOP_REASONS[reason], stop_sequence: null }
 }
 
-/** `msg_` in place of the prefix of our completion ids. */
+/** `msg_` and the completion ID without its prefix. */
 export function messageId(id: string): string {
   return `msg_${id.replace(/^[a-z]+[_-]/, '')}`
 }

@@ -3,8 +3,7 @@
  *
  * Source: https://platform.claude.com/docs/en/api/messages, and the types of the official SDK.
  */
-import type { GatewayError } from '../../../domain/errors.ts'
-import { renderErrorBody } from '../../../domain/errors.ts'
+import { type GatewayError, renderErrorBody } from '../../../domain/errors.ts'
 import { parseJson } from '../../../lib/json.ts'
 import type { BrokenStream, ClientApi } from '../../client-api.ts'
 import { createMessage } from './answer.ts'
@@ -35,7 +34,7 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** The API has no 422, and says 529 where others say 503. */
+/** The API has no 422, and 529 stands for 503. */
 function messagesStatus({ code, status }: GatewayError): number {
   if (code === 'model_not_found') return 404
   if (status === 503) return 529

@@ -5,7 +5,7 @@ import type { ContextEntry } from '../context.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 
-/** The messages of a chat completion, which its own checks have not seen. */
+/** The messages of a chat completion, which the caller must still validate. */
 export function readConversation(system: unknown, messages: unknown): readonly object[] {
   const listed = arrayAt(messages, 'messages')
   if (listed.length === 0) refuse('invalid_value', 'messages', '`messages` must have at least one message.')
@@ -28,7 +28,7 @@ function readSystem(system: unknown): object[] {
   return parts.length === 0 ? [] : [{ role: 'system', content: parts }]
 }
 
-/** A text stands for one block. */
+/** A string is short for one text block. */
 function blocksAt(content: unknown, path: string): readonly Json[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) refuseType(content, path, 'a string or an array of content blocks')
@@ -60,12 +60,12 @@ function readUser(blocks: readonly Json[], path: string): object[] {
 
 const ERROR_PREFIX = 'Error: '
 
-/** A failed call keeps its mark, and says so in words where nothing else would. */
+/** A result that is an error begins with `Error:` unless its text says so. A cache mark moves to the last part. */
 function readResult(block: Json, path: string): object {
   const { tool_use_id: id, content, is_error: failed } = block
   const blocks = isAbsent(content) ? [] : blocksAt(content, `${path}.content`)
   const parts = blocks.map((part, at) => readPart(part, `${path}.content[${at}]`))
-  const marked = failed === true ? withErrorMark(parts) : parts
+  const marked = withCacheMark(failed === true ? withErrorMark(parts) : parts, block)
   return {
     role: 'tool',
     tool_call_id: stringAt(id, `${path}.tool_use_id`),
@@ -78,6 +78,12 @@ function withErrorMark(parts: readonly Part[]): readonly Part[] {
   if (first?.type !== 'text') return [{ type: 'text', text: ERROR_PREFIX.trim() }, ...parts]
   const text = String(first['text'])
   return [{ ...first, text: /error/i.test(text.slice(0, 200)) ? text : ERROR_PREFIX + text }, ...rest]
+}
+
+/** A tool message of a chat completion has cache marks on its parts only. */
+function withCacheMark(parts: readonly Part[], block: Json): readonly Part[] {
+  const last = parts.at(-1)
+  return last === undefined ? parts : [...parts.slice(0, -1), { ...last, ...cacheOf(block) }]
 }
 
 interface Part {

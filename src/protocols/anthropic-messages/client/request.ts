@@ -51,14 +51,14 @@ const REFUSED: ReadonlySet<string> = new Set(['mcp_servers', 'container'])
 /** @throws GatewayError for the first fault. */
 export function parseMessagesRequest(value: unknown): ChatRequest {
   if (!isRecord(value)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
-  const body = withoutNulls(value)
+  const body = presentFields(value)
   const request = parseChatRequest({
     model: body['model'],
     messages: readConversation(body['system'], body['messages']),
     max_tokens: integerIn(body['max_tokens'], 'max_tokens', MAX_TOKENS),
     stream: readOptional(body['stream'], 'stream', booleanAt),
-    temperature: readOptional(body['temperature'], 'temperature', (heat, name) => numberIn(heat, name, UNIT)),
-    top_p: readOptional(body['top_p'], 'top_p', (share, name) => numberIn(share, name, UNIT)),
+    temperature: readOptional(body['temperature'], 'temperature', readUnit),
+    top_p: readOptional(body['top_p'], 'top_p', readUnit),
     stop: readOptional(body['stop_sequences'], 'stop_sequences', arrayAt),
     ...readTools(body),
     ...readOutputConfig(body['output_config']),
@@ -67,11 +67,16 @@ export function parseMessagesRequest(value: unknown): ChatRequest {
     top_k: readOptional(body['top_k'], 'top_k', (top, name) => integerIn(top, name, TOP_K)),
     thinking: readOptional(body['thinking'], 'thinking', readThinking),
   })
-  const unheeded = unknownFields(body)
+  const unheeded = ignoredFields(body)
   return unheeded.length === 0 ? { ...request, isTranslated: true } : { ...request, isTranslated: true, unheeded }
 }
 
-function withoutNulls(body: Json): Json {
+function readUnit(value: unknown, name: string): number {
+  return numberIn(value, name, UNIT)
+}
+
+/** Null means absent. */
+function presentFields(body: Json): Json {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => !isAbsent(value)))
 }
 
@@ -83,7 +88,8 @@ function readOptional<Result>(
   return value === undefined ? undefined : read(value, name)
 }
 
-function unknownFields(body: Json): string[] {
+/** Fields without effect, for `x-turnpike-warnings`. @throws GatewayError for those that change what the answer means. */
+function ignoredFields(body: Json): string[] {
   const unknown = Object.keys(body).filter((name) => !KNOWN.has(name))
   const refused = unknown.find((name) => REFUSED.has(name) && !isEmpty(body[name]))
   if (refused !== undefined) {
@@ -92,6 +98,10 @@ function unknownFields(body: Json): string[] {
       refused,
       `\`${refused}\` is not supported: it needs a container or server of the provider.`,
     )
+  }
+  const { tools } = body
+  if (Array.isArray(tools) && tools.some((tool) => isRecord(tool) && isRecord(tool['cache_control']))) {
+    unknown.push('tools[].cache_control')
   }
   return unknown
 }
@@ -114,7 +124,7 @@ function readUser(value: unknown): string | undefined {
   return isAbsent(user) ? undefined : stringAt(user, 'metadata.user_id')
 }
 
-/** `auto` is what happens anyway. */
+/** `auto` is the default. */
 function readTier(value: unknown): 'default' | undefined {
   return value !== undefined && stringAt(value, 'service_tier') === 'standard_only' ? 'default' : undefined
 }
@@ -135,7 +145,7 @@ function readFormat(format: Json): object {
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
 }
 
-/** Without tools, a choice among them says nothing. */
+/** Without tools, `tool_choice` has no effect. */
 function readTools(body: Json): object {
   const { tools, tool_choice: choice } = body
   const listed = tools === undefined ? [] : arrayAt(tools, 'tools')
