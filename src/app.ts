@@ -29,6 +29,7 @@ import { invoicesRoutes } from './features/invoices/routes.ts'
 import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
 import { providerProbeRoute } from './features/providers/probe-routes.ts'
+import { type RefusalAlerts, startRefusalAlerts } from './features/providers/refusal-alerts.ts'
 import { providersRoutes } from './features/providers/routes.ts'
 import { completionStreamRoute } from './features/usage/completion-stream.ts'
 import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
@@ -97,6 +98,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
   const parts = { runtime, money, limits, streams, identity, webhooks, agents, completionStreams, gateway }
   const metrics = createAppMetrics(parts, { strain: pressure.strain, audit: auditStatus(database.db, runtime.clock) })
+  const alerts = createRefusalAlerts(input, { runtime, money, webhooks })
   const server = await openServer(input, runtime, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server.host, money)
@@ -118,10 +120,19 @@ export async function createApp(input: AppInput): Promise<App> {
       metrics.close()
       pressure.close()
       agents.drain()
-      const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens]
+      const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens, alerts]
       await closeParts(open).finally(webhooks.close)
     },
   }
+}
+
+function createRefusalAlerts(
+  { database, log }: AppInput,
+  { runtime, money, webhooks }: Pick<Parts, 'runtime' | 'money' | 'webhooks'>,
+): RefusalAlerts {
+  const isScripted = (name: string): boolean => runtime.upstreams.find(name)?.provider.scripted === true
+  const { recordEvent } = webhooks
+  return startRefusalAlerts({ db: database.db, now: runtime.now, recordEvent, isScripted, wake: money.wake, log })
 }
 
 /** Its `close` ends the thread that parses large bodies. */

@@ -14,7 +14,7 @@ import {
 } from '../../packages/webhooks/src/event.ts'
 
 export type * from '../../packages/webhooks/src/event.ts'
-export { WEBHOOK_EVENT_TYPES } from '../../packages/webhooks/src/event.ts'
+export { REFUSAL_REASONS, WEBHOOK_EVENT_TYPES } from '../../packages/webhooks/src/event.ts'
 
 import { isoTime } from '../lib/time.ts'
 import { branchOf } from './agent.ts'
@@ -47,6 +47,8 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
       return { ...head, type, data: { ...spending(facts, 5), credit_remaining_usd: 0 } }
     case 'ledger.audit':
       return { ...head, type, data: ledgerAudit(facts) }
+    case 'provider.refused':
+      return { ...head, type, data: { provider: 'local', model: 'qwen3-coder', reason: 'credentials', status: 401 } }
     case 'webhook.test':
       return { ...head, type, data: webhookTestData(facts.webhookId) }
     default:

@@ -5498,7 +5498,7 @@ export interface operations {
                                  * @description Type of the event.
                                  * @enum {string}
                                  */
-                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                                 /**
                                  * @description pending: an attempt is running or scheduled.
                                  * @enum {string}
@@ -5542,8 +5542,8 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. Null: all, including future types. */
-                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test")[] | null;
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
+                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
                 };
@@ -5641,7 +5641,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                             /**
                              * @description pending: an attempt is running or scheduled.
                              * @enum {string}
@@ -5711,8 +5711,8 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url?: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `webhook.test`. Null: all, including future types. */
-                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test")[] | null;
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
+                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
                     /**
@@ -5867,7 +5867,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                             /**
                              * @description pending: an attempt is running or scheduled.
                              * @enum {string}
@@ -5935,7 +5935,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -6003,7 +6003,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -6068,7 +6068,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -6162,7 +6162,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events of this type. */
-                type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                 /** @description Only events of the last 1 000 runs of this agent. Empty after the agent is deleted. */
                 agent_id?: string;
                 /** @description `deliveries` adds the deliveries of each event. */
@@ -6188,7 +6188,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                             /** @description Time of the event, ISO 8601 UTC. */
                             created_at: string;
                             data: {
@@ -6236,7 +6236,7 @@ export interface operations {
                      * @description Type of the event.
                      * @enum {string}
                      */
-                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                 };
             };
         };
@@ -6252,7 +6252,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /** @description Time of the event, ISO 8601 UTC. */
                         created_at: string;
                         data: {

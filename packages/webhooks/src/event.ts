@@ -10,6 +10,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'usage.alert',
   'credit.exhausted',
   'ledger.audit',
+  'provider.refused',
   'webhook.test',
 ] as const
 
@@ -92,6 +93,21 @@ export interface LedgerAuditData {
   }[]
 }
 
+/** Why a provider refuses: the gateway's credential, the exhausted quota of its account, or a model that it does not have. */
+export const REFUSAL_REASONS = ['credentials', 'quota', 'not_found'] as const
+export type RefusalReason = (typeof REFUSAL_REASONS)[number]
+
+/** A provider refuses what only the operator can fix; sent to the installation's first account, once an hour for each model. */
+export interface ProviderRefusedData {
+  /** Name in the configuration. */
+  readonly provider: string
+  /** The provider's own name of it. */
+  readonly model: string
+  readonly reason: RefusalReason
+  /** HTTP status of the provider's answer; null: the gateway obtained no credential to send. */
+  readonly status: number | null
+}
+
 export interface WebhookTestData {
   readonly webhook_id: string
   readonly message: string
@@ -101,6 +117,7 @@ export interface DataOfEvents extends Record<AgentEventType, AgentEventData> {
   readonly 'usage.alert': UsageAlertData
   readonly 'credit.exhausted': CreditExhaustedData
   readonly 'ledger.audit': LedgerAuditData
+  readonly 'provider.refused': ProviderRefusedData
   readonly 'webhook.test': WebhookTestData
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { findFirstAccount } from '../../db/first-account.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Right, Role } from '../../domain/identity/caller.ts'
 import type { Arrival, Origin, PeoplePort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
@@ -113,7 +114,7 @@ async function claimFirstAccount(
   inside: Transaction<Database>,
   { identity, arriving }: Visit,
 ): Promise<Arrival> {
-  const accountId = (await hasAnyIdentity(inside)) ? undefined : await firstAccount(inside)
+  const accountId = (await hasAnyIdentity(inside)) ? undefined : await findFirstAccount(inside)
   if (accountId !== undefined) await lockMembers(inside, accountId)
   if (accountId === undefined || (await hasAnyOwner(inside))) return { kind: 'no account', email: identity.email }
   const person = await createWithIdentity(deps, inside, identity)
@@ -181,11 +182,6 @@ async function nameOf(inside: Transaction<Database>, accountId: AccountId): Prom
     .where('id', '=', accountId)
     .executeTakeFirstOrThrow()
   return name
-}
-
-async function firstAccount(inside: Transaction<Database>): Promise<AccountId | undefined> {
-  const row = await inside.selectFrom('setting').select('value').where('key', '=', 'first_account').executeTakeFirst()
-  return row?.value as AccountId | undefined // as the key says
 }
 
 interface Joining {

@@ -8,6 +8,7 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
+import { findFirstAccount } from '../../../db/first-account.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId } from '../../../domain/ids.ts'
@@ -222,15 +223,9 @@ export async function auditEverything(
   const { accounts, rows, counts } = audit.progress
   if (findings === 0) log.info({ accounts, rows }, 'the audit of the ledger has no findings')
   else log.warn({ accounts, rows, findings, ...counts }, 'the audit of the ledger has findings')
-  const accountId = await firstAccount(db)
+  const accountId = await findFirstAccount(db)
   if (findings > 0 && accountId !== undefined) {
     await db.transaction().execute((inside) => tellFindings(inside, ended, { ...input, accountId }))
   }
   return ended
-}
-
-/** The operator's; undefined: the installation has none yet. */
-async function firstAccount(db: Kysely<Database>): Promise<AccountId | undefined> {
-  const row = db.selectFrom('setting').select('value').where('key', '=', 'first_account')
-  return (await row.executeTakeFirst())?.value as AccountId | undefined
 }
