@@ -121,6 +121,38 @@ for (const [name] of natives) {
   }
 }
 
+/** The most stop sequences of one request, for each provider. */
+const STOPS: Readonly<Record<string, number>> = {
+  anthropic: 64,
+  google: 5,
+  vertex: 5,
+  bedrock: 64,
+  azure: 4,
+  deepseek: 16,
+}
+
+for (const [name, native] of natives) {
+  test(`${name}: as many stop sequences as it takes are sent, one more is 422 or 400`, async () => {
+    const limit = STOPS[name] ?? assert.fail(name)
+    const stop = Array.from({ length: limit + 1 }, (_, index) => `END${index}`)
+    provider.answer(answerNative(native, SAID))
+    for (const stream of [false, true]) {
+      const fields = { model: name, messages: [USER], stream }
+      const sent = await send(gateway, CHAT, { key, body: { ...fields, stop: stop.slice(0, limit) } })
+      assert.equal(sent.status, 200, sent.text)
+      const { body } = provider.calls.at(-1) ?? assert.fail()
+      assert.ok(body.includes(JSON.stringify(stop.slice(0, limit))), body)
+      const before = provider.calls.length
+      await assert.rejects(
+        client.chat.completions.create({ ...fields, stop }),
+        (error) =>
+          error instanceof OpenAI.APIError && error.param === 'stop' && error.status === (limit < 64 ? 422 : 400),
+      )
+      assert.equal(provider.calls.length, before)
+    }
+  })
+}
+
 test('what was refused is on nobody’s bill', async () => {
   const own = await gateway.keyOfNewAccount()
   const body = { model: 'anthropic-text', messages: [USER], tools: [LOOK] }
