@@ -16,6 +16,15 @@ test('[limit: listeners-of-process] a process opens 200 event streams, ten of an
   assert.throws(() => open(accountOf(99)), { code: 'overloaded' })
 })
 
+test('an account at its limit leaves the streams of others', () => {
+  const { open } = createEventStreams()
+  for (let opened = 0; opened < 10; opened++) open(accountOf(0))
+  for (let refused = 0; refused < 300; refused++) {
+    assert.throws(() => open(accountOf(0)), { code: 'rate_limit_exceeded' })
+  }
+  for (let opened = 0; opened < 190; opened++) open(accountOf(1 + Math.floor(opened / 10)))
+})
+
 test('endAll aborts every open stream and rejects new ones', () => {
   const { open, endAll } = createEventStreams()
   const [one, other] = [open(accountOf(1)), open(accountOf(2))]

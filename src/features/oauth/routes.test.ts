@@ -60,6 +60,14 @@ test('an address can start 30 device flows per minute, and all addresses 3 000 [
   assertOverAll(CODE_LIMIT, 3_000)
 })
 
+test('the networks of one IPv6 /64 share its device flows, and leave those of others', () => {
+  const pass = createRequestLimit(CODE_LIMIT, () => 0)
+  for (let sent = 0; sent < 30; sent++) pass(`2001:db8:1:1::${sent.toString(16)}`)
+  assert.throws(() => pass('2001:db8:1:1:ffff::1'), isTooMany)
+  pass('2001:db8:1:2::1')
+  pass('203.0.113.7')
+})
+
 test('an address can send 600 token and revocation requests per minute, and all addresses 60 000 [limit: token-requests]', async (t) => {
   const { server } = await startOAuthServer(t)
   const ask = async (url: string, address: string) => {
