@@ -196,6 +196,19 @@ function sendAll(bytes: Uint8Array): Promise<{ received: string; sent: boolean }
   })
 }
 
+for (const declared of [true, false]) {
+  test(`a body of 40 MiB to an unknown path is 404, and its connection serves on, length declared: ${declared}`, async () => {
+    const body = Buffer.alloc(40 * 1024 * 1024, 'x')
+    const length = declared ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked'
+    const head = `POST /v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${length}\r\n\r\n`
+    const request = declared ? [head, body] : [head, `${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n']
+    const next = 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    const received = await raw(gateway, [...request, next], 120_000)
+    assert.deepEqual(received.match(/HTTP\/1\.1 \d{3} /g), ['HTTP/1.1 404 ', 'HTTP/1.1 200 '])
+    assert.match(received, /"code":"not_found"/)
+  })
+}
+
 test('EDGE-3: a body without end is not read for ever', async () => {
   const head = post([...STANDARD.slice(0, 3), `Content-Length: ${1024 ** 3}`], '')
   const socket = connect(gateway.port, '127.0.0.1')
