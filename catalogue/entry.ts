@@ -2,7 +2,7 @@
  * The price list as data: what each model is, what it costs, where it can be had and who says so. Nothing here is read
  * at run time but by `features/models`, which lays the operator's own entries over it.
  */
-import type { Capability } from '../src/domain/model.ts'
+import type { Capability, ModelKind } from '../src/domain/model.ts'
 
 /** US dollars per million tokens of a class; at most six decimals. An absent class costs what the class in brackets costs. */
 export interface CatalogueRates {
@@ -93,9 +93,13 @@ export interface CatalogueEntry {
   readonly owned_by: string
   /** Unix seconds of the release. */
   readonly created: number
+  /** Absent: chat. */
+  readonly kind?: ModelKind
   readonly capabilities: Readonly<Record<Capability, boolean>>
-  /** Tokens. */
+  /** Tokens; of embedding and rerank models, of each input. */
   readonly context_window: number
+  /** Most inputs or documents of one request; absent: not known, or not limited. */
+  readonly max_inputs?: number
   /** Tokens; null: not known, or not promised. */
   readonly max_output_tokens: number | null
   /** Null: no price with a source; the model may not be called until the operator sets one. */
@@ -237,5 +241,9 @@ export const REASONING_PARAMETERS = [
   'tool_choice',
   'tools',
 ] as const
+/** Request fields of embedding models. */
+export const EMBEDDING_PARAMETERS = ['dimensions', 'encoding_format'] as const
+/** Request fields of rerank models. */
+export const RERANK_PARAMETERS = ['return_documents', 'top_n'] as const
 /** Request fields of models that can do both. */
 export const HYBRID_PARAMETERS = [...CHAT_PARAMETERS, 'reasoning_effort'] as const

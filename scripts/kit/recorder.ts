@@ -67,6 +67,7 @@ function modelOf({ model, maxOutputTokens, upstream }: RecordedHost): Model {
     name: model,
     ownedBy: upstream.name,
     created: 0,
+    kind: 'chat',
     capabilities: { streaming: true, function_calling: true, vision: true, json_mode: true },
     contextWindow: 0,
     maxOutputTokens,

@@ -1,6 +1,6 @@
 /** Settings of what is behind the gateway: providers, models, routing. */
 import { Type } from 'typebox'
-import type { Capability } from '../domain/model.ts'
+import { type Capability, MODEL_KINDS } from '../domain/model.ts'
 import { count, defaultedSection, fee, milliseconds, secret, section, text, usd } from './leaf-schemas.ts'
 
 /* Settings of a price: rates, what changes them, and fees. */
@@ -183,8 +183,16 @@ export const MODEL_SCHEMA = section(
     name: Type.Optional(text('Name shown to people.')),
     owned_by: Type.Optional(text('Shown to clients as the owner.')),
     aliases: Type.Optional(Type.Array(text('An ID.'), { description: 'Other IDs of the same model.' })),
+    kind: Type.Optional(
+      Type.Enum([...MODEL_KINDS], {
+        description: 'What its requests are, which decides the endpoint. Not set: as in the catalogue, else chat.',
+      }),
+    ),
     capabilities: Type.Optional(capabilities),
-    context_window: Type.Optional(count('Maximum tokens of prompt and answer together.')),
+    context_window: Type.Optional(
+      count('Maximum tokens of prompt and answer together; of embedding and rerank models, of each input.'),
+    ),
+    max_inputs: Type.Optional(count('Maximum inputs or documents of one request, of embedding and rerank models.')),
     max_output_tokens: Type.Optional(
       Type.Union([count('Most tokens of one answer.'), Type.Null()], {
         description: 'Most tokens of one answer; null: not known.',

@@ -3,6 +3,8 @@
  * formats keep the shape of the OpenAI chat-completions API, so that the most common route copies nothing.
  */
 
+import type { Task } from './task.ts'
+
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
 interface TextPart {
@@ -140,6 +142,8 @@ export interface ChatRequest {
   readonly store?: boolean
   readonly prediction?: unknown
   readonly modalities?: readonly string[]
+  /** Absent: a chat completion. */
+  readonly task?: Task
   /** The request has `functions`, the older form of `tools`: the answer has `function_call`. */
   readonly legacyFunctions?: boolean
   /** The request came by another API: a host receives only those fields of `extra` that it is known to have. */

@@ -5,6 +5,24 @@ export const CAPABILITIES = ['streaming', 'function_calling', 'vision', 'json_mo
 export type Capability = (typeof CAPABILITIES)[number]
 export type Capabilities = Readonly<Record<Capability, boolean>>
 
+/** What a model's requests are. */
+export const MODEL_KINDS = ['chat', 'embedding', 'rerank'] as const
+export type ModelKind = (typeof MODEL_KINDS)[number]
+
+/** The endpoint of each kind, for error messages. */
+const ENDPOINTS: Readonly<Record<ModelKind, string>> = {
+  chat: 'POST /v1/chat/completions',
+  embedding: 'POST /v1/embeddings',
+  rerank: 'POST /v1/rerank',
+}
+
+/** Error for a model that another endpoint calls. */
+export function wrongKind({ id, kind }: Pick<Model, 'id' | 'kind'>): GatewayError {
+  const article = kind === 'embedding' ? 'an' : 'a'
+  const message = `The model '${id}' is ${article} ${kind} model. Call it with ${ENDPOINTS[kind]}.`
+  return new GatewayError('invalid_value', message, { param: 'model' })
+}
+
 /** A provider of a model. Routing prefers the lowest priority, and spreads by weight within a priority. */
 export interface Deployment {
   /** Name of a configured provider. */
@@ -33,8 +51,12 @@ export interface Model {
   readonly ownedBy: string
   /** Unix seconds. */
   readonly created: number
+  readonly kind: ModelKind
   readonly capabilities: Capabilities
+  /** Tokens; of an embedding or rerank model, of each input. */
   readonly contextWindow: number
+  /** Most inputs or documents of one request. Undefined: not known. */
+  readonly maxInputs?: number | undefined
   /** Undefined: not known. */
   readonly maxOutputTokens: number | undefined
   /** At the time of the lookup. Undefined: not known; the model cannot be called. */

@@ -7,8 +7,9 @@ import type { Hold, HoldRequest } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
-import { type Model, notPriced } from '../domain/model.ts'
+import { type Model, notPriced, wrongKind } from '../domain/model.ts'
 import type { Price } from '../domain/price/price.ts'
+import { generatesText, inputCount, type Task, textParam } from '../domain/task.ts'
 import { reach } from '../lib/crash-point.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
 import { isCancelled } from './cancellation.ts'
@@ -48,7 +49,9 @@ export function parse(
 ): ParsedRequest {
   const request = api.parse(body)
   const model = findModel(ports, caller, request)
-  checkCapabilities(request, model)
+  if (model.kind !== (api.kind ?? 'chat')) throw wrongKind(model)
+  if (request.task === undefined) checkCapabilities(request, model)
+  else checkInputs(request.task, model)
   return { request, model }
 }
 
@@ -132,6 +135,25 @@ export function checkCapabilities({ messages, tools, responseFormat }: ChatReque
   }
 }
 
+/** Rejects more inputs than the model takes, and more token IDs than its window; texts are measured for the hold. */
+function checkInputs(task: Task, model: Model): void {
+  const { id, contextWindow, maxInputs = Number.POSITIVE_INFINITY } = model
+  const tooLong = task.type === 'embedding' ? task.inputs.findIndex((input) => isLonger(input, contextWindow)) : -1
+  if (tooLong >= 0) {
+    const message = `\`input[${tooLong}]\` has more tokens than the context window of the model '${id}': ${contextWindow}.`
+    throw new GatewayError('context_length_exceeded', message, { param: `input[${tooLong}]` })
+  }
+  const inputs = inputCount(task)
+  if (inputs <= maxInputs) return
+  const param = textParam(task)
+  const message = `\`${param}\` must have at most ${maxInputs} entries for the model '${id}', not ${inputs}. Send several requests.`
+  throw new GatewayError('out_of_range', message, { param })
+}
+
+function isLonger(input: string | readonly number[], tokens: number): boolean {
+  return typeof input !== 'string' && input.length > tokens
+}
+
 function isImage({ type }: ContentPart): boolean {
   return type === 'image_url'
 }
@@ -148,7 +170,7 @@ function cannot(model: Model, what: string, param: string): GatewayError {
 export async function holdCredit(completion: Completion, ports: GatewayPorts): Promise<void> {
   const { admitted, cancellation, idempotent } = completion
   if (isCancelled(cancellation)) throw new Error('The request was cancelled before credit was held for it.')
-  const isTooLong = seemsTooLong(admitted.worst, admitted.model)
+  const isTooLong = seemsTooLong(admitted.worst, admitted)
   if (isTooLong) await countPrompt(completion, ports)
   const hold = await holdWorst(completion, ports, isTooLong)
   const { worst, promptTokens, outputTokens, lowered } = completion.reservation
@@ -199,7 +221,7 @@ function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): 
     promptTokens,
     outputTokens,
     choices: request.n,
-    flexible: request.maxTokens === undefined,
+    flexible: request.maxTokens === undefined && generatesText(request.task),
     tentative: mayCount || worst.bound.isOpen,
     createdAt: admitted.createdAt,
     clientRequestId: admitted.clientRequestId,

@@ -6,6 +6,7 @@ import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { AttemptOutcome } from '../domain/completion.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
+import { protocolOf } from '../providers/provider.ts'
 import { isCancelled } from './cancellation.ts'
 import type { Answering, Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
@@ -91,7 +92,7 @@ function startAttempt(completion: Completion, ports: GatewayPorts, lease: Attemp
   attempt.count += 1
   attempt.lease = lease
   attempt.answering = answering
-  const { protocol } = lease.target.upstream.provider
+  const protocol = protocolOf(lease.target.upstream.provider, completion.admitted.request)
   attempt.usages = calls.map(() => createCallUsage(protocol))
   if (isCancelled(cancellation)) answering.abort()
   return answering

@@ -9,6 +9,7 @@ import type { HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import { dearestRates, type Price, type RequestFacts } from '../domain/price/tariff.ts'
+import { generatesText, inputCount, textParam } from '../domain/task.ts'
 import {
   refuseUnpricedTools,
   requestedToolUses,
@@ -16,6 +17,7 @@ import {
   toolFee,
   unpricedTool,
 } from '../protocols/server-tools.ts'
+import { protocolOf } from '../providers/provider.ts'
 import type { GatewayPorts } from './ports.ts'
 import { spreads } from './routing/candidates.ts'
 import type { Candidate } from './routing/health.ts'
@@ -64,7 +66,12 @@ export function worstCase(weighed: Weighed): WorstCase {
   const { request, model } = weighed
   const { contextWindow } = model
   const bound = promptBound(request, { contextWindow, names: namesOf(weighed) }, weighed.content)
-  return withPrompt(weighed, bound, Math.min(bound.tokens, contextWindow))
+  return withPrompt(weighed, bound, Math.min(bound.tokens, promptWindow(weighed)))
+}
+
+/** The longest prompt of one call: the window is that of each input of an embedding, and of each document. */
+function promptWindow({ request, model }: Pick<Weighed, 'request'> & { readonly model: Pick<Model, 'contextWindow'> }) {
+  return model.contextWindow * inputCount(request.task)
 }
 
 /** Of the models behind the candidates; where a host's own name for one says nothing, ours. */
@@ -168,8 +175,8 @@ function longer(one: Wish, other: Wish): Wish {
 }
 
 /** Whether the prompt seems not to fit, so that it is to be counted before anything is held. */
-export function seemsTooLong({ bound }: WorstCase, { contextWindow }: Pick<Model, 'contextWindow'>): boolean {
-  return bound.tokens > contextWindow
+export function seemsTooLong({ bound }: WorstCase, prompt: Parameters<typeof promptWindow>[0]): boolean {
+  return bound.tokens > promptWindow(prompt)
 }
 
 /** Whether an exact count would lower what is held. */
@@ -191,20 +198,22 @@ export async function recount(
   countWhole: GatewayPorts['countWhole'],
 ): Promise<WorstCase> {
   const { bound } = worst
-  const { contextWindow } = weighed.model
+  const window = promptWindow(weighed)
   const counted = await countWhole(promptText(weighed.request), COUNT_TIMEOUT_MS)
   if (counted === undefined) return worst
   const isExact = isCountable(worst, weighed)
   const least = isExact ? counted : counted / FOREIGN_MARGIN
-  if (least > contextWindow) throw tooLong(weighed.model, Math.ceil(least))
+  if (least > window) throw tooLong(weighed, Math.ceil(least))
   if (!isExact) return worst
-  const tokens = Math.min(Math.ceil(counted * COUNT_MARGIN) + bound.otherTokens, bound.tokens, contextWindow)
+  const tokens = Math.min(Math.ceil(counted * COUNT_MARGIN) + bound.otherTokens, bound.tokens, window)
   return withPrompt(weighed, bound, tokens)
 }
 
-function tooLong({ id, contextWindow }: Model, tokens: number): GatewayError {
-  const message = `The prompt has at least ${tokens} tokens; the context window of the model '${id}' is ${contextWindow}. Shorten the messages.`
-  return new GatewayError('context_length_exceeded', message, { param: 'messages' })
+function tooLong({ request, model }: Weighed, tokens: number): GatewayError {
+  const param = textParam(request.task)
+  const window = promptWindow({ request, model })
+  const message = `The prompt has at least ${tokens} tokens; the context window of the model '${model.id}' is ${window}. Shorten the ${param}.`
+  return new GatewayError('context_length_exceeded', message, { param })
 }
 
 /*
@@ -232,9 +241,12 @@ interface OutputPlanning {
   readonly candidates: readonly Candidate[]
 }
 
+const NO_OUTPUT: OutputLimit = { tokens: 0, lowered: false, reasoningTokens: 0 }
+
 /** @throws GatewayError `invalid_value` for a limit above the model's maximum where every provider of it would refuse that. */
 function planOutput({ request, model, promptTokens, candidates }: OutputPlanning): OutputLimit {
   const { contextWindow, maxOutputTokens: known } = model
+  if (!generatesText(request.task)) return NO_OUTPUT
   const { maxTokens: requested } = request
   const most = known ?? contextWindow
   const reasoningTokens = reasoningBeside(request, model, candidates)
@@ -301,7 +313,7 @@ function worstOfTools(
 
 /** The uses that one call of the target may charge for. */
 export function usesAt(request: ChatRequest, { upstream, model }: Addressed): ToolUses {
-  const { toolUses } = upstream.provider.protocol
+  const { toolUses } = protocolOf(upstream.provider, request)
   return toolUses === undefined ? requestedToolUses(request) : toolUses(request, model)
 }
 

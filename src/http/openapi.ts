@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { escapeHtml } from '../lib/escape.ts'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.ts'
+import { Embeddings, EmbeddingsRequest } from './embeddings-route.ts'
 import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
 import { PAGE_HEADERS } from './pages/page-headers.ts'
 
@@ -15,7 +16,16 @@ interface OpenApiInput {
   readonly publicUrl: string
 }
 
-const SCHEMAS = [ErrorBody, ChatCompletionRequest, ChatCompletion, MessagesRequest, Message, MessagesError]
+const SCHEMAS = [
+  ErrorBody,
+  ChatCompletionRequest,
+  ChatCompletion,
+  MessagesRequest,
+  Message,
+  MessagesError,
+  EmbeddingsRequest,
+  Embeddings,
+]
 
 /** Documents error responses on every route of `app` that is registered later. */
 export function documentErrors(app: FastifyInstance): void {

@@ -4,6 +4,7 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { GatewayError } from '../domain/errors.ts'
+import type { ModelKind } from '../domain/model.ts'
 import type { AnswerHead, Bill } from './openai-chat/client/answer.ts'
 
 /** A whole answer in the making. Ignores usage events, since the caller has the bill. */
@@ -34,6 +35,8 @@ export interface BrokenStream {
 }
 
 export interface ClientApi {
+  /** The kind of models that it calls. Absent: chat. */
+  readonly kind?: Exclude<ModelKind, 'chat'>
   /** `METHOD /path`: what idempotency keys are used for. */
   readonly endpoint: string
   /** The header in which its SDKs look for the id of a request. */

@@ -1,5 +1,6 @@
 import type { ForwardedFields } from '../protocols/body-fields.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import type { Authorize, Provider, ProviderSettings } from './provider.ts'
 
@@ -22,6 +23,8 @@ const codec = openaiChat({
 })
 const modelsCodec = openaiChat({ reasoningField: 'none', forwards: FORWARDS })
 
+const embeddingCodec = openaiEmbeddings({ tokenIds: true, user: true })
+
 const authorize: Authorize = ({ headers }, credential) => {
   if (credential !== '') headers['api-key'] = credential
 }
@@ -34,7 +37,7 @@ const authorize: Authorize = ({ headers }, credential) => {
 export const azure: Provider = {
   id: 'azure',
   name: 'Azure OpenAI',
-  protocol: deployments('/openai', API_VERSION),
+  ...deployments('/openai', API_VERSION),
   authorize,
   hiddenReasoning: 'unasked',
   // 400 `invalid_value`, "This model supports at most 16384 completion tokens" (quoted in charmbracelet/catwalk, issue 41).
@@ -45,32 +48,41 @@ export const azure: Provider = {
   source: { url: 'https://learn.microsoft.com/azure/ai-foundry/openai/reference', read: '2026-11-20' },
 }
 
-function configure({ base_url: baseUrl = '', api_version: version }: ProviderSettings): Partial<Provider> {
+function configure({ base_url: baseUrl = '', api_version: version }: ProviderSettings): Protocols {
   const { pathname } = new URL(baseUrl === '' ? 'https://azure.invalid' : baseUrl)
   if (pathname.endsWith('/openai/v1')) {
     const query = version === undefined ? '' : versionQuery(version)
-    return { protocol: withPath(codec, () => `/chat/completions${query}`) }
+    return withPaths(codec, (operation) => `/${operation}${query}`)
   }
   if (pathname.endsWith('/models')) {
     const query = versionQuery(version ?? MODELS_API_VERSION)
-    return { protocol: withPath(modelsCodec, () => `/chat/completions${query}`) }
+    return withPaths(modelsCodec, (operation) => `/${operation}${query}`)
   }
-  return { protocol: deployments(pathname.endsWith('/openai') ? '' : '/openai', version ?? API_VERSION) }
+  return deployments(pathname.endsWith('/openai') ? '' : '/openai', version ?? API_VERSION)
 }
 
-function deployments(prefix: string, version: string): UpstreamProtocol {
-  const end = `/chat/completions${versionQuery(version)}`
-  return withPath(codec, (deployment) => `${prefix}/deployments/${encodeURIComponent(deployment)}${end}`)
+type Protocols = Pick<Provider, 'protocol' | 'tasks'>
+
+function deployments(prefix: string, version: string): Protocols {
+  const query = versionQuery(version)
+  return withPaths(
+    codec,
+    (operation, deployment) => `${prefix}/deployments/${encodeURIComponent(deployment)}/${operation}${query}`,
+  )
 }
 
 function versionQuery(version: string): string {
   return `?api-version=${encodeURIComponent(version)}`
 }
 
-/** @param path Of the deployment's name. */
-function withPath(protocol: UpstreamProtocol, path: (deployment: string) => string): UpstreamProtocol {
-  return {
+/** @param path Of an operation (`chat/completions`) and the deployment's name. */
+function withPaths(chat: UpstreamProtocol, path: (operation: string, deployment: string) => string): Protocols {
+  const at = (protocol: UpstreamProtocol, operation: string): UpstreamProtocol => ({
     ...protocol,
-    renderRequest: (request, target) => ({ ...protocol.renderRequest(request, target), path: path(target.model) }),
-  }
+    renderRequest: (request, target) => ({
+      ...protocol.renderRequest(request, target),
+      path: path(operation, target.model),
+    }),
+  })
+  return { protocol: at(chat, 'chat/completions'), tasks: { embedding: at(embeddingCodec, 'embeddings') } }
 }

@@ -1,4 +1,5 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /** Models are named `accounts/…/models/…`. */
@@ -31,6 +32,7 @@ export const fireworks: Provider = {
       source: { url: 'https://docs.fireworks.ai/api-reference/post-chatcompletions', read: '2026-11-23' },
     },
   }),
+  tasks: { embedding: openaiEmbeddings({ encodingField: 'none', tokenIds: true, user: true }) },
   authorize: bearer,
   source: { url: 'https://docs.fireworks.ai/api-reference/post-chatcompletions', read: '2026-11-20' },
 }

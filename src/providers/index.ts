@@ -2,6 +2,7 @@
 
 import { trimEndOf } from '../lib/trim-end.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { alibaba } from './alibaba.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
@@ -59,6 +60,7 @@ const compatible: Provider = {
   id: 'openai-compatible',
   name: 'OpenAI-compatible',
   protocol: openaiChat({ originalDetail: true }),
+  tasks: { embedding: openaiEmbeddings({ tokenIds: true, user: true }) },
   authorize: bearer,
   source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
 }

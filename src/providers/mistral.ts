@@ -4,6 +4,7 @@ import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { partsOf } from '../protocols/openai-chat/messages.ts'
 import type { Body, OpenAiChatOptions } from '../protocols/openai-chat/options.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import { bearer, type Provider } from './provider.ts'
 
@@ -120,6 +121,15 @@ export const mistral: Provider = {
   baseUrl: 'https://api.mistral.ai/v1',
   apiKeyVariable: 'MISTRAL_API_KEY',
   protocol,
+  tasks: {
+    embedding: openaiEmbeddings({
+      dimensionsField: 'output_dimension',
+      forwards: {
+        fields: ['output_dtype'],
+        source: { url: 'https://docs.mistral.ai/api/endpoint/embeddings', read: '2026-11-24' },
+      },
+    }),
+  },
   authorize: bearer,
   source: { url: 'https://docs.mistral.ai/api/', read: '2026-11-20' },
 }

@@ -2,6 +2,7 @@ import type { ChatMessage, ChatRequest } from '../domain/chat.ts'
 import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import type { Body, Rendered } from '../protocols/openai-chat/options.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { requestsSearch, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
 
@@ -70,6 +71,7 @@ export const openai: Provider = {
       source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-23' },
     },
   }),
+  tasks: { embedding: openaiEmbeddings({ tokenIds: true, user: true }) },
   authorize: bearer,
   hiddenReasoning: 'unasked',
   // 400 `invalid_value`, "This model supports at most 16384 completion tokens" (quoted in tailcallhq/forgecode, issue 1185).

@@ -3,7 +3,9 @@
  * the host's own file. It must not know HTTP clients or other providers.
  */
 import type { ChatRequest } from '../domain/chat.ts'
+import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
+import type { Task } from '../domain/task.ts'
 import { ProviderError, type UpstreamProtocol } from '../protocols/protocol.ts'
 
 /** A call to a provider. */
@@ -57,6 +59,8 @@ export interface OutputLimitFacts {
   readonly reasoningOutside?: (request: ChatRequest, model: Pick<Model, 'contextWindow' | 'maxOutputTokens'>) => number
 }
 
+export type TaskProtocols = Readonly<Partial<Record<Task['type'], UpstreamProtocol>>>
+
 export interface Provider {
   readonly id: string
   /** Shown in the documentation, and as the default `owned_by` of models. */
@@ -65,7 +69,10 @@ export interface Provider {
   readonly baseUrl?: string
   /** The environment variable whose presence enables the provider. */
   readonly apiKeyVariable?: string
+  /** Of chat completions. */
   readonly protocol: UpstreamProtocol
+  /** Of other requests. Without `completion`, a legacy completion is sent as a chat completion. */
+  readonly tasks?: TaskProtocols
   readonly authorize: Authorize
   /** By default the host lowers a limit above the model's maximum to it, and counts reasoning within the limit. */
   readonly outputLimit?: OutputLimitFacts
@@ -89,6 +96,19 @@ export interface Provider {
   readonly configure?: (settings: ProviderSettings) => Partial<Provider>
   /** The page these facts come from, and when it was read. */
   readonly source: { readonly url: string; readonly read: string }
+}
+
+/** @throws GatewayError `unsupported_parameter` for a task that the provider does not have. */
+export function protocolOf(
+  { name, protocol, tasks }: Pick<Provider, 'name' | 'protocol' | 'tasks'>,
+  { task }: Pick<ChatRequest, 'task'>,
+): UpstreamProtocol {
+  if (task === undefined) return protocol
+  const own = tasks?.[task.type]
+  if (own !== undefined) return own
+  if (task.type === 'completion') return protocol
+  const message = `${name}, the provider of this model, has no ${task.type} models.`
+  throw new GatewayError('unsupported_parameter', message, { param: 'model' })
 }
 
 export const bearer: Authorize = ({ headers }, credential) => {

@@ -1,4 +1,5 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /** Runs on one's own machines. Tools and reasoning depend on the flags the server was started with. */
@@ -51,6 +52,16 @@ export const vllm: Provider = {
       source: { url: 'https://docs.vllm.ai/en/stable/serving/openai_compatible_server/', read: '2026-11-23' },
     },
   }),
+  tasks: {
+    embedding: openaiEmbeddings({
+      tokenIds: true,
+      user: true,
+      forwards: {
+        fields: ['truncate_prompt_tokens', 'add_special_tokens', 'priority', 'request_id'],
+        source: { url: 'https://docs.vllm.ai/en/stable/serving/openai_compatible_server/', read: '2026-11-23' },
+      },
+    }),
+  },
   authorize: bearer,
   source: { url: 'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html', read: '2026-11-20' },
 }

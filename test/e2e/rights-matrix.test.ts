@@ -60,6 +60,8 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /messages': [404],
   'POST /v1/messages/count_tokens': [404],
   'POST /messages/count_tokens': [404],
+  'POST /v1/embeddings': [422],
+  'POST /embeddings': [422],
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'POST /v1/agents': [400],
   'POST /v1/webhooks': [400],
@@ -255,6 +257,8 @@ const OTHERS_BODIES = new Set([
   '/messages',
   '/v1/messages/count_tokens',
   '/messages/count_tokens',
+  '/v1/embeddings',
+  '/embeddings',
 ])
 
 test('TEN-4: no route takes a field that it does not have; account, balance and role are nobody’s to send', async (t) => {

@@ -85,6 +85,13 @@ export interface paths {
          */
         post: operations["postMessagesCountTokens"];
     };
+    "/v1/embeddings": {
+        /**
+         * Create embeddings
+         * @description Returns one vector for each input. Requests are limited, held, charged and logged like chat completions. With an `Idempotency-Key` a repeat gets the answer of the first request, free of charge.
+         */
+        post: operations["postEmbeddings"];
+    };
     "/v1/models": {
         /**
          * List models
@@ -771,6 +778,45 @@ export interface components {
             };
             request_id: string;
         };
+        /**
+         * @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.
+         * @example {
+         *       "model": "text-embedding-3-small",
+         *       "input": "Hello!"
+         *     }
+         */
+        EmbeddingsRequest: {
+            /** @description ID of an embedding model; GET /v1/models?kind=embedding lists them. */
+            model: string;
+            /** @description A text, several texts, or token IDs of one or several texts. */
+            input: string | string[] | number[] | number[][];
+            dimensions?: number | null;
+            encoding_format?: ("float" | "base64") | null;
+            user?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        Embeddings: {
+            /** @description ID of the request at the gateway, as in the usage log. */
+            id: string;
+            /** @enum {string} */
+            object: "list";
+            /** @description Requested model ID. */
+            model: string;
+            data: {
+                /** @enum {string} */
+                object: "embedding";
+                /** @description Position of the input. */
+                index: number;
+                embedding: number[] | string;
+            }[];
+            usage: {
+                prompt_tokens: number;
+                total_tokens: number;
+                /** @description USD, at most 9 decimals. */
+                cost: number;
+            };
+        };
     };
     responses: never;
     parameters: never;
@@ -1453,6 +1499,50 @@ export interface operations {
             };
         };
     };
+    postEmbeddings: {
+        /** @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "text-embedding-3-small",
+                 *       "input": "Hello!"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description ID of an embedding model; GET /v1/models?kind=embedding lists them. */
+                    model: string;
+                    /** @description A text, several texts, or token IDs of one or several texts. */
+                    input: string | string[] | number[] | number[][];
+                    dimensions?: number | null;
+                    encoding_format?: ("float" | "base64") | null;
+                    user?: string | null;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Embeddings"];
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getModels: {
         parameters: {
             query?: {
@@ -1461,6 +1551,8 @@ export interface operations {
                  * @example vision
                  */
                 capability?: "streaming" | "function_calling" | "vision" | "json_mode";
+                /** @description Only models of this kind. */
+                kind?: "chat" | "embedding" | "rerank";
                 /**
                  * @description Only models of this owner.
                  * @example openai
@@ -1485,17 +1577,24 @@ export interface operations {
                             owned_by: string;
                             /** @description Display name. */
                             name: string;
+                            /**
+                             * @description Which endpoint calls it: chat completions, embeddings or rerank.
+                             * @enum {unknown}
+                             */
+                            kind: "chat" | "embedding" | "rerank";
                             capabilities: {
                                 streaming: boolean;
                                 function_calling: boolean;
                                 vision: boolean;
                                 json_mode: boolean;
                             };
-                            /** @description Maximum number of tokens of prompt and answer together. */
+                            /** @description Maximum number of tokens of prompt and answer together; of embedding and rerank models, of each input. */
                             context_window: number;
                             /** @description Same as `context_window`, under the name that other tools read. */
                             context_length: number;
                             max_output_tokens: number | null;
+                            /** @description Maximum inputs or documents of one request. Absent: not limited, or not known. */
+                            max_inputs?: number;
                             pricing: {
                                 /** @description USD per million prompt tokens. */
                                 input_per_million: number;
@@ -1875,17 +1974,24 @@ export interface operations {
                         owned_by: string;
                         /** @description Display name. */
                         name: string;
+                        /**
+                         * @description Which endpoint calls it: chat completions, embeddings or rerank.
+                         * @enum {unknown}
+                         */
+                        kind: "chat" | "embedding" | "rerank";
                         capabilities: {
                             streaming: boolean;
                             function_calling: boolean;
                             vision: boolean;
                             json_mode: boolean;
                         };
-                        /** @description Maximum number of tokens of prompt and answer together. */
+                        /** @description Maximum number of tokens of prompt and answer together; of embedding and rerank models, of each input. */
                         context_window: number;
                         /** @description Same as `context_window`, under the name that other tools read. */
                         context_length: number;
                         max_output_tokens: number | null;
+                        /** @description Maximum inputs or documents of one request. Absent: not limited, or not known. */
+                        max_inputs?: number;
                         pricing: {
                             /** @description USD per million prompt tokens. */
                             input_per_million: number;

@@ -10,6 +10,8 @@ export type Media =
   /** Pages undefined: the maximum of the model. */
   | { readonly kind: 'pages'; readonly pages: number | undefined }
   | { readonly kind: 'text'; readonly tokens: number }
+  /** Tokens of the model's own tokenizer. */
+  | { readonly kind: 'tokens'; readonly tokens: number }
   /** A file of unknown size. */
   | { readonly kind: 'unknown' }
 

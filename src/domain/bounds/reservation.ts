@@ -3,6 +3,7 @@
  * `token-bound.ts` and `prompt-media.ts`.
  */
 import type { ChatMessage, ChatRequest, ContentPart, FilePart } from '../chat.ts'
+import { type Task, tokenIdCount } from '../task.ts'
 import { type Media, type MediaRules, mediaOf, mediaRulesOf, UNKNOWN_MEDIA } from './prompt-media.ts'
 import { textTokenBound, tokenFamilyOf } from './token-bound.ts'
 
@@ -49,11 +50,11 @@ export interface PromptContent {
 
 /** Measures a prompt; takes about 12 ns a character of text. */
 export function promptContent(request: ChatRequest): PromptContent {
-  return { text: textOf(request), prediction: predictionOf(request), media: mediaIn(request.messages) }
+  return { text: textOf(request), prediction: predictionOf(request), media: mediaIn(request) }
 }
 
-function mediaIn(messages: readonly ChatMessage[]): readonly Media[] {
-  const media: Media[] = []
+function mediaIn({ messages, task }: ChatRequest): readonly Media[] {
+  const media: Media[] = task === undefined ? [] : tokensBeside(task)
   for (const message of messages) {
     // The audio of an earlier answer, by its ID.
     if ('audio' in message && message.audio !== null && message.audio !== undefined) media.push(UNKNOWN_MEDIA)
@@ -64,6 +65,14 @@ function mediaIn(messages: readonly ChatMessage[]): readonly Media[] {
     }
   }
   return media
+}
+
+/** What a task has beside its messages: token IDs, and the query, which rerankers read with every document. */
+function tokensBeside(task: Task): Media[] {
+  if (task.type === 'embedding') return [{ kind: 'tokens', tokens: tokenIdCount(task) }]
+  if (task.type === 'completion') return []
+  const repeats = Math.max(0, task.documents.length - 1)
+  return [{ kind: 'tokens', tokens: (textTokenBound(task.query) + MESSAGE_TOKENS) * repeats }]
 }
 
 interface PromptFacts {
@@ -131,6 +140,7 @@ function addMedia(
   else if (media.kind === 'audio') sum.media += rules.audioSecond * media.seconds
   else if (media.kind === 'video') sum.media += rules.videoSecond * media.seconds
   else if (media.kind === 'text') sum.text += media.tokens
+  else if (media.kind === 'tokens') sum.media += media.tokens
   else {
     sum.isOpen = true
     sum.media = Math.max(sum.media, contextWindow)

@@ -2,8 +2,22 @@
  * The models that can be used: the catalogue, overridden by the configuration file, limited to configured providers.
  * Built at start and on reload, then only read; it knows no HTTP and no database.
  */
-import type { CatalogueDeployment, CatalogueEntry, CataloguePricing } from '../../../catalogue/entry.ts'
-import type { Capabilities, Capability, Deployment, Model, ModelBook, PricePeriod } from '../../domain/model.ts'
+import {
+  type CatalogueDeployment,
+  type CatalogueEntry,
+  type CataloguePricing,
+  EMBEDDING_PARAMETERS,
+  RERANK_PARAMETERS,
+} from '../../../catalogue/entry.ts'
+import type {
+  Capabilities,
+  Capability,
+  Deployment,
+  Model,
+  ModelBook,
+  ModelKind,
+  PricePeriod,
+} from '../../domain/model.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { pricePeriods } from './price.ts'
 
@@ -114,8 +128,10 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
     name: entry.name,
     ownedBy: entry.owned_by,
     created: entry.created,
+    kind: entry.kind ?? 'chat',
     capabilities: entry.capabilities,
     contextWindow: entry.context_window,
+    maxInputs: entry.max_inputs,
     maxOutputTokens: entry.max_output_tokens ?? undefined,
     price: undefined,
     priceVersion: undefined,
@@ -135,8 +151,10 @@ export interface ConfiguredModel {
   readonly name?: string | undefined
   readonly owned_by?: string | undefined
   readonly aliases?: readonly string[] | undefined
+  readonly kind?: ModelKind | undefined
   readonly capabilities?: { readonly [name in Capability]?: boolean | undefined } | undefined
   readonly context_window?: number | undefined
+  readonly max_inputs?: number | undefined
   readonly max_output_tokens?: number | null | undefined
   readonly pricing?: CataloguePricing | null | undefined
   readonly deprecation_date?: string | undefined
@@ -144,8 +162,12 @@ export interface ConfiguredModel {
   readonly deployments?: readonly CatalogueDeployment[] | undefined
 }
 
+type Overridable = 'kind' | 'max_inputs' | 'source' | 'note' | 'price_ends' | 'replacement'
+
 /** One model, merged from the catalogue and the configuration file. */
-interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'price_ends' | 'replacement'> {
+interface ModelEntry extends Omit<CatalogueEntry, Overridable> {
+  readonly kind?: ModelKind | undefined
+  readonly max_inputs?: number | undefined
   readonly replacement?: string | undefined
   /** Undefined: as in the price itself. */
   readonly price_ends?: string | undefined
@@ -159,14 +181,18 @@ interface ModelEntry extends Omit<CatalogueEntry, 'source' | 'note' | 'price_end
  */
 function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): ModelEntry {
   const known = base ?? emptyEntry(model.id)
-  const capabilities = mergeCapabilities(known.capabilities, model.capabilities)
+  const kind = model.kind ?? known.kind
+  const isChat = kind === undefined || kind === 'chat'
+  const capabilities = isChat ? mergeCapabilities(known.capabilities, model.capabilities) : NO_CAPABILITIES
   return {
     id: model.id,
     name: model.name ?? known.name,
     owned_by: model.owned_by ?? known.owned_by,
     created: known.created,
+    kind,
     capabilities,
     context_window: model.context_window ?? known.context_window,
+    max_inputs: model.max_inputs ?? known.max_inputs,
     max_output_tokens: model.max_output_tokens === undefined ? known.max_output_tokens : model.max_output_tokens,
     pricing: model.pricing === undefined ? known.pricing : model.pricing,
     price_ends: model.pricing === undefined ? base?.price_ends : undefined,
@@ -175,7 +201,7 @@ function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): M
     deprecation_date: model.deprecation_date ?? known.deprecation_date,
     replacement: model.replacement ?? known.replacement,
     input_modalities: inputModalities(known, capabilities),
-    supported_parameters: base?.supported_parameters ?? supportedParameters(capabilities),
+    supported_parameters: base?.supported_parameters ?? supportedParameters(kind, capabilities),
     deployments: model.deployments ?? known.deployments,
   }
 }
@@ -195,6 +221,9 @@ function emptyEntry(id: string): ModelEntry {
   }
 }
 
+/** Of models that generate no text. */
+const NO_CAPABILITIES: Capabilities = { streaming: false, function_calling: false, vision: false, json_mode: false }
+
 function mergeCapabilities(known: Capabilities, given: ConfiguredModel['capabilities'] = {}): Capabilities {
   return {
     streaming: given.streaming ?? known.streaming,
@@ -209,7 +238,12 @@ function inputModalities(known: ModelEntry, { vision }: Capabilities): readonly 
   return vision ? [...known.input_modalities, 'image'] : known.input_modalities.filter((name) => name !== 'image')
 }
 
-function supportedParameters({ function_calling, json_mode }: Capabilities): readonly string[] {
+function supportedParameters(
+  kind: ModelKind | undefined,
+  { function_calling, json_mode }: Capabilities,
+): readonly string[] {
+  if (kind === 'embedding') return EMBEDDING_PARAMETERS
+  if (kind === 'rerank') return RERANK_PARAMETERS
   const parameters = ['max_tokens', 'stop', 'temperature', 'top_p']
   if (function_calling) parameters.push('tool_choice', 'tools')
   if (json_mode) parameters.push('response_format')

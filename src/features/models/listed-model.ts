@@ -1,6 +1,13 @@
 /** Models on the wire, with their prices (under the names of the configuration file, as JSON numbers) and their providers. */
 import { type Static, type TProperties, Type } from 'typebox'
-import { type Deployment, isDeprecated, type Model, type PricePeriod } from '../../domain/model.ts'
+import {
+  type Deployment,
+  isDeprecated,
+  MODEL_KINDS,
+  type Model,
+  type ModelKind,
+  type PricePeriod,
+} from '../../domain/model.ts'
 import { usdNumber } from '../../domain/money.ts'
 import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from '../../domain/price/price.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
@@ -94,15 +101,24 @@ export const ListedModelSchema = Type.Object(
     created: Type.Integer({ description: 'Release date in Unix seconds; 0: unknown.' }),
     owned_by: Type.String({ description: 'Organisation that made the model.' }),
     name: Type.String({ description: 'Display name.' }),
+    kind: Type.Enum([...MODEL_KINDS], {
+      description: 'Which endpoint calls it: chat completions, embeddings or rerank.',
+    }),
     capabilities: Type.Object({
       streaming: Type.Boolean(),
       function_calling: Type.Boolean(),
       vision: Type.Boolean(),
       json_mode: Type.Boolean(),
     }),
-    context_window: Type.Integer({ description: 'Maximum number of tokens of prompt and answer together.' }),
+    context_window: Type.Integer({
+      description:
+        'Maximum number of tokens of prompt and answer together; of embedding and rerank models, of each input.',
+    }),
     context_length: Type.Integer({ description: 'Same as `context_window`, under the name that other tools read.' }),
     max_output_tokens: orNull(Type.Integer({ description: 'Tokens. Null: not known.' })),
+    max_inputs: Type.Optional(
+      Type.Integer({ description: 'Maximum inputs or documents of one request. Absent: not limited, or not known.' }),
+    ),
     pricing: orNull(PricingView),
     alias_of: Type.Optional(Type.String({ description: 'ID of the model that this alias names.' })),
     architecture: Type.Object({
@@ -141,6 +157,9 @@ export const ListedModelSchema = Type.Object(
 )
 export type ListedModel = Type.Static<typeof ListedModelSchema>
 
+/** Names of outputs, as other gateways list them. */
+const OUTPUTS: Readonly<Record<ModelKind, string>> = { chat: 'text', embedding: 'embeddings', rerank: 'rerank' }
+
 /** @param providers Of the model, as `modelProviders` lists them. @param now Unix milliseconds. */
 export function listModel(model: Model, providers: ListedModel['providers'], now: number): ListedModel {
   return {
@@ -149,13 +168,15 @@ export function listModel(model: Model, providers: ListedModel['providers'], now
     created: model.created,
     owned_by: model.ownedBy,
     name: model.name,
+    kind: model.kind,
     capabilities: { ...model.capabilities },
     context_window: model.contextWindow,
     context_length: model.contextWindow,
     max_output_tokens: model.maxOutputTokens ?? null,
+    ...(model.maxInputs === undefined ? {} : { max_inputs: model.maxInputs }),
     pricing: listPricing(model),
     ...(model.aliasOf === undefined ? {} : { alias_of: model.aliasOf }),
-    architecture: { input_modalities: [...model.inputModalities], output_modalities: ['text'] },
+    architecture: { input_modalities: [...model.inputModalities], output_modalities: [OUTPUTS[model.kind]] },
     supported_parameters: [...model.supportedParameters],
     price_source: model.priceSource === undefined ? null : { ...model.priceSource },
     price_overridden: model.price !== undefined && model.priceSource === undefined,

@@ -9,8 +9,10 @@ import {
   type Capability,
   deprecationHeaders,
   endingPrices,
+  MODEL_KINDS,
   type Model,
   type ModelBook,
+  type ModelKind,
   type PriceEnd,
 } from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
@@ -36,6 +38,9 @@ const ListQuery = Type.Object({
       description: 'Only models with this capability.',
       examples: ['vision'],
     }),
+  ),
+  kind: Type.Optional(
+    Type.Unsafe<ModelKind>({ type: 'string', enum: [...MODEL_KINDS], description: 'Only models of this kind.' }),
   ),
   owned_by: Type.Optional(Type.String({ description: 'Only models of this owner.', examples: ['openai'] })),
 })
@@ -71,10 +76,11 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
   }
   return async (app) => {
     app.get('/models', { config, schema: listSchema }, async (request) => {
-      const { capability, owned_by } = request.query
+      const { capability, kind, owned_by } = request.query
       const providersOf = modelProviders(status())
       const data = models()
         .all.filter((model) => capability === undefined || model.capabilities[capability])
+        .filter((model) => kind === undefined || model.kind === kind)
         .filter((model) => owned_by === undefined || model.ownedBy === owned_by)
         .filter((model) => mayUse(callerOf(request), model))
       if (request.headers['anthropic-version'] !== undefined) return messagesList(data)

@@ -6,8 +6,14 @@ import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
 import type { Model } from '../../domain/model.ts'
 import { reach } from '../../lib/crash-point.ts'
 import { createDecoder } from '../../protocols/framing.ts'
-import { type Frame, type FrameDecoder, ProviderError, type StreamParser } from '../../protocols/protocol.ts'
-import type { UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
+import {
+  type Frame,
+  type FrameDecoder,
+  ProviderError,
+  type StreamParser,
+  type UpstreamProtocol,
+} from '../../protocols/protocol.ts'
+import { protocolOf, type UpstreamExchange, type UpstreamHead } from '../../providers/provider.ts'
 import { CUT_MESSAGE, failed, nameFailure, type TimeoutKind, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './failure.ts'
 import type { Target, UpstreamTimeouts } from './registry.ts'
 import { discardBody, readBodyStart, readBodyText } from './transport.ts'
@@ -75,7 +81,8 @@ export function startCall(input: CallInput): Call {
   const { provider, baseUrl, forwardUnknown } = target.upstream
   const { maxOutputTokens, price } = input.model
   const known = { model: target.model, maxOutputTokens, outputTokens, price, forwardUnknown }
-  const wire = provider.protocol.renderRequest(request, known)
+  const protocol = protocolOf(provider, request)
+  const wire = protocol.renderRequest(request, known)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: request.stream ? 'text/event-stream' : 'application/json',
@@ -90,7 +97,7 @@ export function startCall(input: CallInput): Call {
     return exchange
   }
   const authorised = provider.authorize(call, target.credential)
-  const state: CallState = { input, aborted: false, pending: [], finished: false, over: false }
+  const state: CallState = { input, protocol, aborted: false, pending: [], finished: false, over: false }
   const answered = authorised === undefined ? answer(state, open()) : answerLate(state, { authorised, open })
   return {
     answered,
@@ -122,6 +129,7 @@ async function answerLate(state: CallState, { authorised, open }: Opening): Prom
 
 interface CallState {
   readonly input: CallInput
+  readonly protocol: UpstreamProtocol
   exchange?: UpstreamExchange
   deadline?: Deadline
   stream?: StreamState
@@ -146,7 +154,8 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
   state.exchange = exchange
   if (state.aborted) abort(state)
   const { target, request, clock, receivedAt } = state.input
-  const { timeouts, provider } = target.upstream
+  const { timeouts } = target.upstream
+  const { protocol } = state
   const onExpire = (): void => exchange.abort()
   state.deadline = startDeadline({ timeouts, whole: !request.stream, clock, receivedAt, onExpire })
   try {
@@ -155,8 +164,8 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
     if (!request.stream) return await readWhole(state, [])
     const first = isJson(head) ? await exchange.read() : undefined
     if (first !== undefined && startsAsJsonBytes(first)) return await readWhole(state, [first])
-    const decoder = createDecoder(provider.protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
-    state.stream = { decoder, parser: provider.protocol.streamParser(), frames: [], bytesRead: 0 }
+    const decoder = createDecoder(protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
+    state.stream = { decoder, parser: protocol.streamParser(), frames: [], bytesRead: 0 }
     if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
     await readBeginning(state)
   } catch (error) {
@@ -245,8 +254,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   const residue = stream?.decoder.end() ?? ''
   if (cause === undefined && JSON_START.test(residue)) {
     // Some hosts break off with an error that is no event, also after a chunk that looked like the last.
-    const { protocol } = input.target.upstream.provider
-    throw new ProviderError(protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
+    throw new ProviderError(state.protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
   }
   try {
     stream?.parser.end(into)
@@ -263,7 +271,7 @@ async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
   if (body === undefined) throw failed(TOO_LARGE_MESSAGE)
   state.finished = true
   state.deadline?.clear()
-  state.pending = state.input.target.upstream.provider.protocol.parseResponse(body)
+  state.pending = state.protocol.parseResponse(body)
   if (!endsEveryChoice(state.pending)) throw failed(UNFINISHED_MESSAGE)
   reportEnd(state, COMPLETE)
 }
@@ -272,7 +280,7 @@ async function refuse(state: CallState, head: UpstreamHead, exchange: UpstreamEx
   if (isCompressed(head))
     throw failed('The provider sent a compressed answer, although `accept-encoding` is `identity`.')
   const body = await readBodyStart(exchange, MAX_ERROR_BYTES)
-  const { protocol } = state.input.target.upstream.provider
+  const { protocol } = state
   throw new ProviderError(protocol.parseError({ status: head.status, headers: head.headers, body }, state.input.now()))
 }
 

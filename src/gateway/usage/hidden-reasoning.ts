@@ -6,6 +6,7 @@
 import { isKnownModel, tokenFamilyOf } from '../../domain/bounds/token-bound.ts'
 import type { ChatRequest } from '../../domain/chat.ts'
 import type { Model } from '../../domain/model.ts'
+import { generatesText } from '../../domain/task.ts'
 import { isRecord } from '../../lib/json.ts'
 import { readThinking } from '../../protocols/parameters.ts'
 import type { Provider } from '../../providers/provider.ts'
@@ -40,7 +41,7 @@ const MOST_OF_LIMIT = 0.9
 /** Whether its answer may have reasoning that no event shows. */
 export function mayHideReasoning({ request, model, lease }: Reasoning): boolean {
   const asked = requestsReasoning(request)
-  if (lease === undefined || asked === false) return false
+  if (lease === undefined || asked === false || !generatesText(request.task)) return false
   const { deployment, upstream } = lease.candidate
   const measured = hasHidden(deployment.output, asked === true)
   if (measured !== undefined) return measured

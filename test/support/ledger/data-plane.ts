@@ -156,6 +156,7 @@ export function modelOf(over: Partial<Model> = {}): Model {
     name: 'M1',
     ownedBy: 'up',
     created: 0,
+    kind: 'chat',
     capabilities: { streaming: true, function_calling: true, vision: true, json_mode: true },
     contextWindow: 128_000,
     maxOutputTokens: 1000,

@@ -10,7 +10,7 @@ export type CallableModel = Pick<
 
 /** What has no price cannot be called; what has another name is listed once. */
 export function callableModels(listed: readonly ListedModel[]): readonly ListedModel[] {
-  return listed.filter(({ pricing }) => pricing !== null)
+  return listed.filter(({ pricing, kind }) => pricing !== null && kind === 'chat')
 }
 
 export function modelOption({ id, pricing }: CallableModel) {
