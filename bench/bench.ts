@@ -30,7 +30,7 @@ import { benchDashboard, benchDashboardQueries } from './dashboard.ts'
 import { benchFairness } from './fairness.ts'
 import { benchHostileBodies } from './hostile-bodies.ts'
 import { benchJobs } from './jobs.ts'
-import { type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
+import { APIS, type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
 import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
 import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
 import { benchRevocation } from './revocation.ts'
@@ -45,6 +45,7 @@ const IDLE_STREAMS = 1000
 /** Opened before the count, since the young generation grows once, with the first thousand. */
 const UNCOUNTED_STREAMS = 1500
 const JSON_WORK: Work = { model: 'json', stream: false }
+const STREAM_WORK: Work = { model: `stream-${CHUNKS}`, stream: true }
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
 
@@ -74,14 +75,19 @@ interface Compared {
   readonly gateway: Measured
 }
 
-/** Alternates between both, so that the noise of the machine affects both. */
+/**
+ * Alternates between both, so that the noise of the machine affects both. The forwarder gets chat completions whatever the
+ * API, since the upstream speaks nothing else.
+ */
 async function compare(targets: readonly [Target, Target], work: Work, inFlight: number): Promise<Compared> {
   const [forwarder, gateway] = targets
+  const forwarded: Work = { ...work, api: 'chat' }
   const rounds: Compared[] = []
-  for (const target of targets) await saturate(target, work, { inFlight, seconds: WARM_SECONDS })
+  await saturate(forwarder, forwarded, { inFlight, seconds: WARM_SECONDS })
+  await saturate(gateway, work, { inFlight, seconds: WARM_SECONDS })
   for (let round = 0; round < ROUNDS; round++) {
     rounds.push({
-      forwarder: await saturate(forwarder, work, { inFlight, seconds: SECONDS }),
+      forwarder: await saturate(forwarder, forwarded, { inFlight, seconds: SECONDS }),
       gateway: await saturate(gateway, work, { inFlight, seconds: SECONDS }),
     })
   }
@@ -130,12 +136,13 @@ interface Stage {
   readonly verdicts: Verdict[]
 }
 
+const request = { count: 1, unit: 'request' }
+const chunk = { count: CHUNKS + 3, unit: 'chunk' }
+
 async function measureCpu({ targets, rows, verdicts }: Stage): Promise<number> {
-  const request = { count: 1, unit: 'request' }
-  const chunk = { count: CHUNKS + 3, unit: 'chunk' }
   const many = await compare(targets, JSON_WORK, 64)
   const single = await compare(targets, JSON_WORK, 1)
-  const streams = await compare(targets, { model: `stream-${CHUNKS}`, stream: true }, 64)
+  const streams = await compare(targets, STREAM_WORK, 64)
   const paced = await compare(targets, { model: `paced-${CHUNKS}`, stream: true }, 64)
   rows.push(...rowsOf('JSON, 64 in flight', many, request), ...rowsOf('JSON, 1 in flight', single, request))
   rows.push(...rowsOf('stream at full speed, 64 in flight', streams, chunk))
@@ -147,6 +154,16 @@ async function measureCpu({ targets, rows, verdicts }: Stage): Promise<number> {
     { figure: 'CPU per chunk, 1 ms between chunks, ×', measured: cpuRatio(paced), budget: BUDGETS.chunkCpuRatio },
   )
   return many.gateway.perSecond
+}
+
+/** The other APIs in front of the same upstream: what translating adds. */
+async function measureApis({ targets, rows }: Stage): Promise<void> {
+  for (const api of APIS.filter((name) => name !== 'chat')) {
+    const whole = await compare(targets, { ...JSON_WORK, api }, 64)
+    const streamed = await compare(targets, { ...STREAM_WORK, api }, 64)
+    rows.push(...rowsOf(`JSON, ${api} API, 64 in flight`, whole, request))
+    rows.push(...rowsOf(`stream at full speed, ${api} API, 64 in flight`, streamed, chunk))
+  }
 }
 
 async function measureLatency({ targets, upstream, rows, verdicts }: Stage, saturation: number): Promise<void> {
@@ -228,6 +245,7 @@ async function main(): Promise<boolean> {
   }
   try {
     const saturation = await measureCpu(stage)
+    await measureApis(stage)
     await measureLatency(stage, saturation)
     const ranKib = residentKib(gateway.pid)
     await measureIdleStreams(upstream.port, stage)

@@ -6,6 +6,11 @@ import { cpuMicroseconds, percentile } from './processes.ts'
 
 export const CHAT_PATH = '/v1/chat/completions'
 
+/** The APIs that a client can call. */
+export const APIS = ['chat', 'messages'] as const
+export type Api = (typeof APIS)[number]
+const PATHS: Readonly<Record<Api, string>> = { chat: CHAT_PATH, messages: '/v1/messages' }
+
 export interface Target {
   readonly name: string
   readonly port: number
@@ -16,12 +21,20 @@ export interface Target {
 export interface Work {
   readonly model: string
   readonly stream: boolean
+  /** Chat completions unless set. */
+  readonly api?: Api
 }
 
-export function bodyOf({ model, stream }: Work): string {
-  const system = { role: 'system', content: 'You are brief and exact. Answer in the language of the question.' }
-  const user = { role: 'user', content: 'What is the toll of a turnpike, and who paid it? '.repeat(4) }
-  return JSON.stringify({ model, messages: [system, user], temperature: 0.7, max_tokens: 500, stream })
+const SYSTEM = 'You are brief and exact. Answer in the language of the question.'
+const USER = { role: 'user', content: 'What is the toll of a turnpike, and who paid it? '.repeat(4) }
+
+export function bodyOf({ model, stream, api = 'chat' }: Work): string {
+  const same = { model, temperature: 0.7, stream }
+  const bodies: Readonly<Record<Api, object>> = {
+    chat: { ...same, messages: [{ role: 'system', content: SYSTEM }, USER], max_tokens: 500 },
+    messages: { ...same, system: SYSTEM, messages: [USER], max_tokens: 500 },
+  }
+  return JSON.stringify(bodies[api])
 }
 
 /** The gateway closes connections after 1 000 requests; the load reconnects before. */
@@ -43,7 +56,7 @@ export async function saturate(
 ): Promise<Measured> {
   const cpuBefore = cpuMicroseconds(target.pid)
   const result = await autocannon({
-    url: `http://127.0.0.1:${target.port}${CHAT_PATH}`,
+    url: `http://127.0.0.1:${target.port}${PATHS[work.api ?? 'chat']}`,
     method: 'POST',
     headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
     body: bodyOf(work),
