@@ -14,8 +14,10 @@ import { recoverSpools } from '../features/credit/spool/recovery.ts'
 import { openSpool } from '../features/credit/spool/spool.ts'
 import { createHoldGuard, type HeldRequests } from '../features/credit/sweeper.ts'
 import { createIdempotency, type Idempotency } from '../features/idempotency/idempotency.ts'
+import { OWN_ERRORS } from '../features/idempotency/refusals.ts'
 import { createVitalsMonitor } from '../features/instances/vitals.ts'
 import { createInstanceLease } from '../jobs/instance-lease.ts'
+import { clientApiOf } from '../protocols/client-apis.ts'
 import { type BackgroundWorkInput, createBackgroundWork } from './background-work.ts'
 
 /** How often the cost so far of running requests is recorded. */
@@ -64,7 +66,10 @@ export function createMoney(input: MoneyInput): Money {
   const committer = createCommitter({ store: createLedgerStore(database), log, clock })
   const spool = openSpool({ dataDirectory, instanceId, log, clock })
   const keepStreamMs = () => config().streams.keep_ms
-  const idempotency = createIdempotency({ db, batch, instanceId, clock, now, log, keepStreamMs })
+  const idempotency = createIdempotency({
+    ...{ db, batch, instanceId, clock, now, log, keepStreamMs },
+    errorFormatOf: (endpoint) => clientApiOf(endpoint) ?? OWN_ERRORS,
+  })
   const exposureNanoUsd = () => parseNanoUsd(config().ledger.outage_exposure_usd) ?? 0n
   const { lease, vitals, serve } = createLease(input, instanceId)
   const { ensure: ensureLease, steady } = lease

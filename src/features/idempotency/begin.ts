@@ -11,9 +11,10 @@ import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import { isEventStream } from '../../domain/kept-events.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import {
+  type ErrorFormat,
   keyReused,
+  type LostRequest,
   lostAnswer,
-  lostStream,
   outcomeUnknown,
   resultExpired,
   resultTooLarge,
@@ -49,6 +50,8 @@ export interface BeginContext extends Lease {
   readonly isClosed: () => boolean
   /** How long an ended stream is kept, in milliseconds. */
   readonly keepStreamMs: () => number
+  /** Of the API of an endpoint. */
+  readonly errorFormatOf: (endpoint: string) => ErrorFormat
 }
 
 export type BeginRequest = Pick<IdempotentRequest, 'stream' | 'goneSubjectId'> & {
@@ -114,7 +117,11 @@ async function inspectKey(context: BeginContext, claim: Claim, request: BeginReq
   if (isElsewhere && (await isInFlight(context, claim, row))) return { kind: 'elsewhere', subjectId, instanceId }
   if (isOver) return resolveLapsedKey(context, claim, { row, request })
   if (subjectId !== request.goneSubjectId || !(await isInFlight(context, claim, row))) return { kind: 'running' }
-  return { kind: 'answer', answer: lostStream(subjectId, undefined) }
+  return { kind: 'answer', answer: lostAs(context, claim, { subjectId, costNanoUsd: undefined, stream: true }) }
+}
+
+function lostAs({ errorFormatOf }: BeginContext, { endpoint }: Claim, lost: LostRequest): SavedAnswer {
+  return lostAnswer(lost, errorFormatOf(endpoint))
 }
 
 /** A stream without a hold has no events, so nothing of it can be lost. */
@@ -142,13 +149,13 @@ async function resolveLapsedKey(context: BeginContext, claim: Claim, { row, requ
   const { db, queue } = context
   const subjectId = row.subject_id
   const subject = await subjectState(db, claim.accountId, subjectId)
-  const isStream = request.stream === true
+  const stream = request.stream === true
   if (subject.kind === 'in_flight') {
-    if (!isStream) throw outcomeUnknown(subjectId)
-    return { kind: 'answer', answer: lostStream(subjectId, undefined) }
+    if (!stream) throw outcomeUnknown(subjectId)
+    return { kind: 'answer', answer: lostAs(context, claim, { subjectId, costNanoUsd: undefined, stream }) }
   }
   if (subject.kind === 'nothing') return { kind: 'free', lapsed: row }
-  const answer = (isStream ? lostStream : lostAnswer)(subjectId, subject.costNanoUsd)
+  const answer = lostAs(context, claim, { subjectId, costNanoUsd: subject.costNanoUsd, stream })
   await queue(endStatement(db, { ...claim, subjectId }, { state: 'kept', answer }))
   return inspectKey(context, claim, request)
 }

@@ -21,7 +21,15 @@ import type { AccountId } from '../../domain/ids.ts'
 import { fingerprintOf } from '../../domain/json-body.ts'
 import { type BeginContext, type BeginRequest, type BeginResult, beginIdempotent } from './begin.ts'
 import { createKeyRelease, createLeaseRenewal, type KeyRelease } from './leases.ts'
-import { lostAnswer, lostStream, resultTooLarge, shuttingDown, stillRunning, tooManyKeys } from './refusals.ts'
+import {
+  type ErrorFormat,
+  lostAnswer,
+  OWN_ERRORS,
+  resultTooLarge,
+  shuttingDown,
+  stillRunning,
+  tooManyKeys,
+} from './refusals.ts'
 import { type Claim, createStatementQueue, findKeyOfSubject } from './rows.ts'
 
 /** Requests with a key under way in this process. */
@@ -53,6 +61,8 @@ export interface IdempotencyInput {
   readonly claimTimeoutMs?: number
   readonly closeTimeoutMs?: number
   readonly maxRunningKeys?: number
+  /** Of the API of an endpoint; the gateway's own unless set. */
+  readonly errorFormatOf?: (endpoint: string) => ErrorFormat
 }
 
 export interface Idempotency extends IdempotencyPort {
@@ -76,7 +86,9 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
   const release = createKeyRelease({ db, queue, log, closeTimeoutMs })
   const renewal = createLeaseRenewal({ db, batch, log, leaseMs, renewMs, claims: keys.claims })
   const keepStreamMs = input.keepStreamMs ?? (() => KEEP_STREAM_MS)
-  const context: BeginContext = { ...input, queue, leaseMs, claimTimeoutMs, keepStreamMs, isClosed: () => closed }
+  const { errorFormatOf = () => OWN_ERRORS } = input
+  const timing = { leaseMs, claimTimeoutMs, keepStreamMs }
+  const context: BeginContext = { ...input, ...timing, queue, errorFormatOf, isClosed: () => closed }
   const parts: Parts = { context, keys, release, maxRunningKeys: input.maxRunningKeys ?? MAX_RUNNING_KEYS }
   return {
     async begin(request) {
@@ -105,7 +117,7 @@ export function createIdempotency(input: IdempotencyInput): Idempotency {
       if (costNanoUsd <= 0n) return undefined
       const place = await findKeyOfSubject(db, accountId, subjectId)
       if (place === undefined) return undefined
-      return { ...place, answer: (stream ? lostStream : lostAnswer)(subjectId, costNanoUsd) }
+      return { ...place, answer: lostAnswer({ subjectId, costNanoUsd, stream }, errorFormatOf(place.endpoint)) }
     },
   }
 }

@@ -5,6 +5,28 @@ import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
 import { brokenEnd, EVENT_STREAM_TYPE } from '../../domain/kept-events.ts'
 import { type NanoUsd, usdText } from '../../domain/money.ts'
 
+/** How an API renders the errors that are kept in place of its answers. */
+export interface ErrorFormat {
+  readonly renderError: (error: GatewayError, requestId: string) => string
+  readonly statusOf: (error: GatewayError) => number
+  readonly renderBroken: (end: { readonly code: string; readonly message: string }) => string
+}
+
+/** Of the gateway's own API, and of chat completions. */
+export const OWN_ERRORS: ErrorFormat = {
+  renderError: renderErrorBody,
+  statusOf: ({ status }) => status,
+  renderBroken: brokenEnd,
+}
+
+/** A request whose process is gone. */
+export interface LostRequest {
+  readonly subjectId: string
+  /** Undefined: it is not settled yet. */
+  readonly costNanoUsd: NanoUsd | undefined
+  readonly stream: boolean
+}
+
 const STILL_RUNNING_RETRY_MS = 5_000
 const OVERLOADED_RETRY_MS = 1_000
 
@@ -51,21 +73,22 @@ export function outcomeUnknown(subjectId: string): GatewayError {
 }
 
 /** Kept in place of an answer that was charged and then lost with its process. */
-export function lostAnswer(subjectId: string, costNanoUsd: NanoUsd): SavedAnswer {
+export function lostAnswer(lost: LostRequest, format: ErrorFormat): SavedAnswer {
+  return lost.stream ? lostStream(lost, format) : lostWhole(lost, format)
+}
+
+function lostWhole({ subjectId, costNanoUsd = 0n as NanoUsd }: LostRequest, format: ErrorFormat): SavedAnswer {
   const message =
     'The process that ran the request with this Idempotency-Key stopped before its answer was kept. ' +
     `It was charged $${usdText(costNanoUsd)} as ${subjectId}. To run it again, send it with a new key.`
   const error = new GatewayError('idempotency_outcome_unknown', message, { details: { completion_id: subjectId } })
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-should-retry': 'false' }
   // no request made this answer; what it is about is found in the log by the completion's id
-  return { status: error.status, headers, body: renderErrorBody(error, subjectId) }
+  return { status: format.statusOf(error), headers, body: format.renderError(error, subjectId) }
 }
 
-/**
- * The same for a stream, as an event stream: what its clients read when they come for the rest.
- * @param costNanoUsd Undefined: it is not settled yet.
- */
-export function lostStream(subjectId: string, costNanoUsd: NanoUsd | undefined): SavedAnswer {
+/** As an event stream: what its clients read when they come for the rest. */
+function lostStream({ subjectId, costNanoUsd }: LostRequest, format: ErrorFormat): SavedAnswer {
   const charge =
     costNanoUsd === undefined
       ? `What was generated until then is charged as ${subjectId}, within a minute.`
@@ -74,5 +97,5 @@ export function lostStream(subjectId: string, costNanoUsd: NanoUsd | undefined):
     `The process that ran the request with this Idempotency-Key stopped. ${charge} ` +
     'The partial response may be incomplete. To run it again, send it with a new key.'
   const headers = { 'content-type': EVENT_STREAM_TYPE }
-  return { status: 200, headers, body: brokenEnd({ code: 'idempotency_outcome_unknown', message }) }
+  return { status: 200, headers, body: format.renderBroken({ code: 'idempotency_outcome_unknown', message }) }
 }

@@ -21,6 +21,8 @@ import {
   rowOf,
   runOf,
 } from '../../../test/support/ledger/idempotency.ts'
+import type { CompletionId } from '../../domain/ids.ts'
+import { clientApiOf } from '../../protocols/client-apis.ts'
 
 const VICTIM = fileURLToPath(new URL('../../../test/support/process/idempotent-victim.ts', import.meta.url))
 
@@ -66,6 +68,28 @@ test('IDEM-7, F16: killed with its hold: the outcome is unknown until it is sett
   )
   assert.match(error['message'] ?? '', new RegExp(`charged \\$0\\.0000015 as ${id}.*new key`))
   assert.equal(await outcomeOf(1_500n), undefined) // it has one already
+})
+
+test('IDEM-7: what is kept in place of an answer has the form of the API that it was asked of', async (t) => {
+  const { database, port } = await keyProcess(t, undefined, {
+    errorFormatOf: (endpoint) => clientApiOf(endpoint) ?? assert.fail(endpoint),
+  })
+  for (const stream of [false, true]) {
+    const request = ask({ endpoint: 'POST /v1/messages', key: `messages ${stream}`, stream })
+    const id = request.subjectId as CompletionId
+    await beginRun(port, request)
+    const kept = await port.outcomeOf(ACCOUNT, id, completionRecord({ id, stream, costNanoUsd: 1_500n }))
+    const { status, body } = kept?.answer ?? assert.fail('nothing is kept')
+    const event = body.startsWith('event: error\ndata: ') ? body.slice('event: error\ndata: '.length) : undefined
+    assert.equal(event !== undefined, stream, body)
+    const { type, error } = JSON.parse(event ?? body)
+    assert.deepEqual([status, type, error.code], [stream ? 200 : 409, 'error', 'idempotency_outcome_unknown'])
+    await charge(database, id, { kept })
+    assert.deepEqual(
+      replayOf(await openKeys(database).begin({ ...request, subjectId: testIds.completion() })),
+      kept?.answer,
+    )
+  }
 })
 
 test('IDEM-7: charged without a word for its key: the error is written by who asks first', async (t) => {

@@ -1,0 +1,11 @@
+/** The APIs that clients call. */
+import { messagesApi } from './anthropic-messages/client/index.ts'
+import type { ClientApi } from './client-api.ts'
+import { chatCompletionsApi } from './openai-chat/client/index.ts'
+
+const CLIENT_APIS: readonly ClientApi[] = [chatCompletionsApi, messagesApi]
+
+/** @param endpoint Of a completion: `METHOD /path`. */
+export function clientApiOf(endpoint: string): ClientApi | undefined {
+  return CLIENT_APIS.find((api) => api.endpoint === endpoint)
+}
