@@ -148,8 +148,12 @@ export interface ClientConnection {
   onLeave(listener: () => void): void
   /** Whether the head of an event stream was sent, so that errors must be reported in the stream. */
   streaming(): boolean
-  /** Announces an event stream. Its head waits for the first write or 10 s of silence; then a comment fills each 10 s of silence. */
-  expectStream(headers: () => Record<string, string>): void
+  /**
+   * Announces an event stream. Its head waits for the first write or 10 s of silence; then `keepAlive` fills each 10 s of
+   * silence.
+   * @param keepAlive A whole event or comment; a comment unless set.
+   */
+  expectStream(headers: () => Record<string, string>, keepAlive?: string): void
   /** @returns A promise to await where the client reads more slowly than this writes, else undefined. */
   write(text: string): Promise<void> | undefined
   endStream(): void

@@ -5,6 +5,9 @@ import type { SavedAnswer } from './credit.ts'
 
 export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
+/** A comment, which clients ignore: fills silences of a stream. */
+export const KEEP_ALIVE = ': keep-alive\n\n'
+
 const DONE = 'data: [DONE]\n\n'
 const BLOCK_END = '\n\n'
 

@@ -129,7 +129,7 @@ async function answerStream(completion: Completion, { ports, client, settings }:
   const delivery = createDelivery(completion, ports, client)
   try {
     await holdCredit(completion, ports)
-    client.expectStream(() => completionHeaders(completion, ports))
+    client.expectStream(() => completionHeaders(completion, ports), completion.admitted.api.keepAlive)
     const answering = await beginAnswer(completion, ports, settings)
     await deliverStream(delivery, answering)
   } catch (error) {

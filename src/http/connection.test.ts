@@ -170,6 +170,16 @@ test('SSE-3: a silence of 10 s is filled with a comment, which brings the head [
   while (wire.received().split(': keep-alive\n\n').length < 3) await once(wire.socket, 'data')
 })
 
+test('SSE-3: an API may fill silences with an event of its own', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { wire, served } = await open(t)
+  const { connection } = await served
+  connection.expectStream(() => ({}), 'event: ping\ndata: {}\n\n')
+  t.mock.timers.tick(KEEP_ALIVE_MS)
+  await wire.until('event: ping\ndata: {}\n\n')
+  assert.doesNotMatch(wire.received(), /keep-alive\n/)
+})
+
 test('SSE-3: nothing is said once the stream has ended, was released, or its client has left', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   for (const end of [

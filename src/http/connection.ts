@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { ClientConnection } from '../domain/completion.ts'
+import { KEEP_ALIVE } from '../domain/kept-events.ts'
 
-/** A stream without data for this long is sent its head and a comment. */
+/** A stream without data for this long is sent its head and a comment or an event that says nothing. */
 export const KEEP_ALIVE_MS = 10_000
-
-const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** A response, JSON or an event stream, written past Fastify for speed. */
 export interface HttpConnection extends ClientConnection {
@@ -45,7 +44,7 @@ export function openConnection(reply: FastifyReply): HttpConnection {
     },
     streaming: () => response.headersSent,
     over: () => state.left || state.ended,
-    expectStream: (headers) => expectStream(state, headers),
+    expectStream: (headers, keepAlive = KEEP_ALIVE) => expectStream(state, headers, keepAlive),
     write: (text) => write(state, text),
     endStream() {
       end(state)
@@ -72,11 +71,11 @@ function end(state: ConnectionState): void {
   clearInterval(state.keepAlive)
 }
 
-function expectStream(state: ConnectionState, headers: () => Record<string, string>): void {
+function expectStream(state: ConnectionState, headers: () => Record<string, string>, keepAlive: string): void {
   state.headers = headers
   clearInterval(state.keepAlive)
   state.keepAlive = setInterval(() => {
-    if (!state.reply.raw.writableNeedDrain) write(state, KEEP_ALIVE)
+    if (!state.reply.raw.writableNeedDrain) write(state, keepAlive)
   }, KEEP_ALIVE_MS)
 }
 

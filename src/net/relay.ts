@@ -60,6 +60,7 @@ export interface RelayRequest {
   readonly instanceId: string
   readonly after: number | undefined
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
+  readonly keepAlive?: string | undefined
   readonly signal: AbortSignal
 }
 
@@ -133,7 +134,7 @@ async function relayEvents(
   client: RelayTarget,
 ): Promise<RelayResult> {
   const own = ask.headers(answerHeaders(headers))
-  client.expectStream(() => own)
+  client.expectStream(() => own, ask.keepAlive)
   const decoder = new StringDecoder('utf8')
   let rest = ''
   try {

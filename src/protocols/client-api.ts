@@ -50,4 +50,6 @@ export interface ClientApi {
   /** The status of an error response. */
   statusOf(error: GatewayError): number
   renderBroken(end: BrokenStream): string
+  /** Fills silences of a stream: a whole event or comment. */
+  readonly keepAlive: string
 }

@@ -126,7 +126,7 @@ async function runStream(
 ): Promise<Followed> {
   const { admitted } = completion
   const id = { accountId: admitted.caller.accountId, id: admitted.id }
-  const stream = streams.open(id)
+  const stream = streams.open(id, admitted.api.keepAlive)
   completion.idempotent = { stream, run: withEnd(run, () => streams.forget(id)) }
   stream.onLeave(() => disconnect(completion))
   const listening = stream.listen({ client, after: undefined, headers: (own) => own })
@@ -221,7 +221,8 @@ async function relay(
     admitted.limits.settle(0) // from here on it reads what another request uses
     return headersOf(admitted, own)
   }
-  const relayed = { accountId, id, instanceId, after, headers, signal: over.signal }
+  const { keepAlive } = admitted.api
+  const relayed = { accountId, id, instanceId, after, headers, keepAlive, signal: over.signal }
   return await withWake(
     cancellation,
     () => over.abort(),

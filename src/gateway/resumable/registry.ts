@@ -23,6 +23,8 @@ export interface RelayRequest extends StreamReference {
   readonly after: number | undefined
   /** The head of its answer, from that of the stream. */
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
+  /** Fills silences. */
+  readonly keepAlive?: string | undefined
   readonly signal: AbortSignal
 }
 
@@ -38,8 +40,8 @@ export type RelayEnd =
 export type Relay = (ask: RelayRequest, client: ClientConnection) => Promise<RelayEnd>
 
 export interface KeptStreams {
-  /** @param id Of the completion. */
-  open(place: StreamReference): KeptStream
+  /** @param keepAlive Fills silences. */
+  open(place: StreamReference, keepAlive?: string): KeptStream
   find(place: StreamReference): KeptStream | undefined
   /** What is kept of it is in its row, or nowhere. */
   forget(place: StreamReference): void
@@ -69,11 +71,12 @@ export function createKeptStreams({
     return own
   }
   return {
-    open(place) {
+    open(place, keepAlive) {
       const stream = createKeptStream({
         grow: (more) => count(place.accountId, more) <= maxBytes * ACCOUNT_SHARE && bytes <= maxBytes,
         shrink: (fewer) => void count(place.accountId, -fewer),
         graceMs: graceMs(),
+        keepAlive,
       })
       streams.set(nameOf(place), stream)
       return stream

@@ -255,3 +255,11 @@ test('one who is cut is told so alone', async () => {
   assert.equal(textOf(late.client), numbered(1, 1) + event('cut'))
   assert.equal(textOf(other.client), numbered(1, 2))
 })
+
+test('a listener who has all events so far gets the head with what its API fills silences with', () => {
+  const ping = 'event: ping\ndata: {}\n\n'
+  const { stream } = streamOf({ keepAlive: ping })
+  stream.write('data: 1\n\n')
+  const { client } = listen(stream, 1)
+  assert.equal(textOf(client), ping)
+})

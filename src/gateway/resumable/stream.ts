@@ -5,16 +5,15 @@
  * It is kept as long as it fits. What outgrows that goes on for those who listen, at the pace of the slowest.
  */
 import { GatewayError } from '../../domain/errors.ts'
-import { numberedEvents } from '../../domain/kept-events.ts'
+import { KEEP_ALIVE, numberedEvents } from '../../domain/kept-events.ts'
 import { createInFlight, type InFlight } from '../../lib/collections.ts'
 import type { ClientConnection } from '../ports.ts'
-
-/** A comment, which clients ignore. */
-const KEEP_ALIVE = ': keep-alive\n\n'
 
 export interface KeptStreamInput extends KeptBytes {
   /** How long it continues without a reader, in milliseconds. */
   readonly graceMs: number
+  /** Fills silences; a comment unless set. */
+  readonly keepAlive?: string | undefined
 }
 
 export interface ListenRequest {
@@ -62,6 +61,7 @@ interface Listener {
 
 interface StreamState {
   readonly graceMs: number
+  readonly keepAlive: string
   readonly log: EventLog
   ended: boolean
   forgotten: boolean
@@ -81,6 +81,7 @@ export function createKeptStream(input: KeptStreamInput): KeptStream {
   const log = createEventLog(input)
   const state: StreamState = {
     graceMs: input.graceMs,
+    keepAlive: input.keepAlive ?? KEEP_ALIVE,
     log,
     ended: false,
     forgotten: false,
@@ -192,10 +193,10 @@ function listen(state: StreamState, { client, after = 0, headers }: ListenReques
   }
   clearTimeout(state.grace)
   listener.remove = state.listeners.add(listener)
-  client.expectStream(() => headers(headOf(state)))
+  client.expectStream(() => headers(headOf(state)), state.keepAlive)
   client.onLeave(() => drop(state, listener))
   // The response head need not wait for the next event.
-  if (count > 0 && listener.position === count && !listener.over) client.write(KEEP_ALIVE)
+  if (count > 0 && listener.position === count && !listener.over) client.write(state.keepAlive)
   pump(state, listener)
   return {
     done: listener.done.promise,

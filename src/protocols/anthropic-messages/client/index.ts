@@ -19,6 +19,7 @@ export const messagesApi: ClientApi = {
   renderError: renderMessagesError,
   statusOf: messagesStatus,
   renderBroken,
+  keepAlive: 'event: ping\ndata: {"type": "ping"}\n\n',
 }
 
 /** By HTTP status. */
