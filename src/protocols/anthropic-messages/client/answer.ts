@@ -1,8 +1,9 @@
 /** A whole message: the content blocks of an answer in the order of its events, and its usage. */
-import type { ChatEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import type { ChatEvent, ChatRequest, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, parseJson } from '../../../lib/json.ts'
 import type { WholeAnswer } from '../../client-api.ts'
 import type { Bill } from '../../openai-chat/client/answer.ts'
+import { createEnding } from './ending.ts'
 
 /** A content block that may still grow. */
 type OpenBlock =
@@ -18,26 +19,24 @@ interface OpenCall {
   input: string
 }
 
-export function createMessage(): WholeAnswer {
+export function createMessage(request: ChatRequest): WholeAnswer {
   const blocks: OpenBlock[] = []
   const calls = new Map<number, OpenCall>()
-  let stop: Stop = { stop_reason: null, stop_sequence: null }
+  const ending = createEnding(request)
   return {
     push(event) {
-      if (event.type === 'finish') stop = stopOf(event.reason, event.raw)
-      else gather({ blocks, calls }, event)
+      ending.push(event)
+      if (event.type !== 'finish') gather({ blocks, calls }, event)
     },
     render({ id, model, usage, costUsd }) {
-      const content = blocks.map(renderBlock)
-      const called = calls.size > 0
-      const ending = called && stop.stop_reason === 'end_turn' ? { ...stop, stop_reason: 'tool_use' } : stop
+      const content = [...blocks.map(renderBlock), ...ending.contextBlocks()]
       return JSON.stringify({
         id: messageId(id),
         type: 'message',
         role: 'assistant',
         model,
         content,
-        ...ending,
+        ...ending.stop(),
         usage: renderUsage({ usage, costUsd }),
       })
     },
@@ -101,24 +100,6 @@ function renderBlock(block: OpenBlock): unknown {
 function inputOf(text: string): unknown {
   const input = text.trim() === '' ? {} : parseJson(text)
   return isRecord(input) ? input : { arguments: text }
-}
-
-export interface Stop {
-  readonly stop_reason: string | null
-  readonly stop_sequence: string | null
-}
-
-const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'end_turn',
-  length: 'max_tokens',
-  tool_calls: 'tool_use',
-  content_filter: 'refusal',
-}
-/** Stop reasons of the same API that are more exact than a finish reason. */
-const OWN_REASONS: ReadonlySet<string> = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
-
-export function stopOf(reason: FinishReason, raw: string): Stop {
-  return { stop_reason: OWN_REASONS.has(raw) ? raw : STOP_REASONS[reason], stop_sequence: null }
 }
 
 /** `msg_` and the completion ID without its prefix. */

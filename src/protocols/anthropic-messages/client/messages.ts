@@ -1,7 +1,7 @@
 /** Reads a conversation of content blocks as messages of a chat completion. */
 import { isRecord, type Json } from '../../../lib/json.ts'
 import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
-import type { ContextEntry } from '../context.ts'
+import { readAssistant } from './assistant.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 
@@ -144,65 +144,4 @@ function searchResultText({ title, source, content }: Json, path: string): strin
 
 function titled(title: string | undefined, text: string): string {
   return title === undefined ? text : `${title}\n\n${text}`
-}
-
-/**
- * Text and calls of an answer, and its signed thinking as `provider_context`, which the provider that signed it gets back.
- * Thinking without a signature is what other providers call reasoning.
- */
-function readAssistant(blocks: readonly Json[], path: string): object {
-  const texts: string[] = []
-  const calls: object[] = []
-  const entries: ContextEntry[] = []
-  let reasoning = ''
-  for (const [at, block] of blocks.entries()) {
-    const blockPath = `${path}[${at}]`
-    switch (block['type']) {
-      case 'thinking': {
-        const thinking = stringAt(block['thinking'], `${blockPath}.thinking`)
-        const signature = typeof block['signature'] === 'string' ? block['signature'] : ''
-        reasoning += thinking
-        if (signature !== '') entries.push({ type: 'thinking', thinking, signature })
-        break
-      }
-      case 'redacted_thinking':
-        entries.push({ type: 'redacted_thinking', data: stringAt(block['data'], `${blockPath}.data`) })
-        break
-      case 'tool_use': {
-        const id = stringAt(block['id'], `${blockPath}.id`)
-        const input = objectAt(block['input'], `${blockPath}.input`)
-        calls.push({
-          id,
-          type: 'function',
-          function: { name: stringAt(block['name'], `${blockPath}.name`), arguments: JSON.stringify(input) },
-        })
-        entries.push({ type: 'tool_use', id })
-        break
-      }
-      default: {
-        oneOf(block['type'], `${blockPath}.type`, ['text', 'thinking', 'redacted_thinking', 'tool_use'])
-        const text = stringAt(block['text'], `${blockPath}.text`)
-        texts.push(text)
-        if (text !== '') entries.push({ type: 'text', length: text.length })
-      }
-    }
-  }
-  const isSigned = entries.some(({ type }) => type === 'thinking' || type === 'redacted_thinking')
-  return {
-    role: 'assistant',
-    content: texts.length === 0 && calls.length > 0 ? null : texts.join(''),
-    ...(calls.length > 0 && { tool_calls: calls }),
-    ...(reasoning !== '' && { reasoning_content: reasoning }),
-    ...(isSigned && { provider_context: contextWith(entries) }),
-  }
-}
-
-function contextWith(entries: readonly ContextEntry[]): object {
-  return {
-    anthropic: {
-      blocks: entries.map((entry, index) =>
-        entry.type === 'text' ? { type: 'text', length: String(entry.length), index } : { ...entry, index },
-      ),
-    },
-  }
 }

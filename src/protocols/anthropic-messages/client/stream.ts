@@ -2,10 +2,11 @@
  * A streamed message: `message_start`, content blocks one after another, `message_delta` with the stop reason and usage,
  * `message_stop`. The stop reason is held back until `close`, because what follows it upstream decides the end.
  */
-import type { ChatEvent, ToolCallEvent } from '../../../domain/chat.ts'
+import type { ChatEvent, ToolCallEvent, Usage } from '../../../domain/chat.ts'
 import type { AnswerStream, StreamStart } from '../../client-api.ts'
 import { brokenAnswer } from '../../protocol.ts'
-import { messageId, renderUsage, type Stop, stopOf } from './answer.ts'
+import { messageId, renderUsage } from './answer.ts'
+import { createEnding, type Ending } from './ending.ts'
 
 interface State {
   readonly start: StreamStart
@@ -16,20 +17,23 @@ interface State {
   open: 'text' | 'thinking' | 'tool_use' | undefined
   /** Of the last tool call. */
   toolIndex: number
-  stop: Stop
+  readonly ending: Ending
+  /** As far as the provider has counted. */
+  usage: Usage
 }
 
 export function createMessageStream(start: StreamStart): AnswerStream {
-  const stop: Stop = { stop_reason: null, stop_sequence: null }
-  const state: State = { start, hasBegun: false, index: -1, open: undefined, toolIndex: -1, stop }
+  const ending = createEnding(start.request)
+  const state: State = { start, hasBegun: false, index: -1, open: undefined, toolIndex: -1, ending, usage: {} }
   return {
-    push: (event) => renderEvent(state, event),
+    push(event) {
+      ending.push(event)
+      return renderEvent(state, event)
+    },
     close(bill) {
-      const { stop_reason: reason, ...rest } = state.stop
-      const called = state.toolIndex >= 0 && reason === 'end_turn'
-      const delta = { stop_reason: called ? 'tool_use' : reason, ...rest }
-      const end = eventText('message_delta', { delta, usage: renderUsage(bill) })
-      return begin(state) + closeBlock(state) + end + eventText('message_stop', {})
+      const contexts = ending.contextBlocks().map((block) => wholeBlock(state, block))
+      const end = eventText('message_delta', { delta: ending.stop(), usage: renderUsage(bill) })
+      return begin(state) + contexts.join('') + closeBlock(state) + end + eventText('message_stop', {})
     },
   }
 }
@@ -44,8 +48,8 @@ function renderEvent(state: State, event: ChatEvent): string {
       return renderReasoning(state, event)
     case 'tool-call':
       return renderToolCall(state, event)
-    case 'finish':
-      state.stop = stopOf(event.reason, event.raw)
+    case 'usage':
+      if (!state.hasBegun) state.usage = { ...state.usage, ...event.usage }
       return ''
     default:
       return ''
@@ -59,11 +63,7 @@ function renderReasoning(
   state: State,
   { text, signature, redacted }: Extract<ChatEvent, { type: 'reasoning' }>,
 ): string {
-  if (redacted !== undefined) {
-    const block = startBlock(state, { type: 'redacted_thinking', data: redacted })
-    state.open = 'thinking'
-    return block + closeBlock(state)
-  }
+  if (redacted !== undefined) return wholeBlock(state, { type: 'redacted_thinking', data: redacted })
   let rendered = ''
   if (text !== '') {
     rendered = openBlock(state, 'thinking', EMPTY_THINKING) + delta(state, { type: 'thinking_delta', thinking: text })
@@ -99,6 +99,13 @@ function startBlock(state: State, block: object): string {
   return before + eventText('content_block_start', { index: state.index, content_block: block })
 }
 
+/** A block without deltas. */
+function wholeBlock(state: State, block: object): string {
+  const text = startBlock(state, block)
+  state.open = 'thinking'
+  return text + closeBlock(state)
+}
+
 function closeBlock(state: State): string {
   if (state.open === undefined) return ''
   state.open = undefined
@@ -109,12 +116,13 @@ function delta({ index }: State, change: object): string {
   return eventText('content_block_delta', { index, delta: change })
 }
 
-/** The prompt's tokens are those expected: the provider's own count comes with the end. */
+/** The prompt's tokens are those that the provider has counted by now, else those expected. */
 function begin(state: State): string {
   if (state.hasBegun) return ''
   state.hasBegun = true
-  const { id, model, promptTokens } = state.start
-  const usage = renderUsage({ usage: { promptTokens, completionTokens: 1 }, costUsd: undefined })
+  const { id, model, promptTokens: expected } = state.start
+  const tokens = { ...state.usage, promptTokens: state.usage.promptTokens || expected, completionTokens: 1 }
+  const usage = renderUsage({ usage: tokens, costUsd: undefined })
   const empty = { content: [], stop_reason: null, stop_sequence: null, usage }
   return eventText('message_start', {
     message: { id: messageId(id), type: 'message', role: 'assistant', model, ...empty },
