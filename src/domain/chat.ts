@@ -233,6 +233,8 @@ interface FinishEvent {
   readonly reason: FinishReason
   /** The provider's own term. */
   readonly raw: string
+  /** The stop sequence that ended the text, where the provider names it. */
+  readonly stopSequence?: string
   /** The provider sent `content: null`, which the client gets, too. */
   readonly contentIsNull?: boolean
 }

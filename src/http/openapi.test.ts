@@ -72,3 +72,10 @@ test('the document is the same however often it is asked for', async (t) => {
   app.get('/a', { schema: { summary: 'x' } }, () => ({}))
   assert.equal((await app.inject('/openapi.json')).body, (await app.inject('/openapi.json')).body)
 })
+
+test('the ways to send a key are documented, as clients of both APIs send it', async (t) => {
+  const document = (await (await setUp(t)).inject('/openapi.json')).json()
+  const { bearer, basic, apiKey } = document.components.securitySchemes
+  assert.deepEqual([bearer.scheme, basic.scheme, apiKey.in, apiKey.name], ['bearer', 'basic', 'header', 'x-api-key'])
+  assert.deepEqual(document.security, [{ bearer: [] }, { basic: [] }, { apiKey: [] }])
+})

@@ -49,11 +49,17 @@ export async function serveOpenApi(app: FastifyInstance, { version, publicUrl }:
         description: 'One OpenAI-compatible endpoint for every provider, with exact usage accounting.',
       },
       servers: [{ url: publicUrl }],
-      security: [{ bearer: [] }, { basic: [] }],
+      security: [{ bearer: [] }, { basic: [] }, { apiKey: [] }],
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'An API key.' },
           basic: { type: 'http', scheme: 'basic', description: 'An API key as user name, with an empty password.' },
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'x-api-key',
+            description: 'An API key, as clients of the Messages API send it.',
+          },
           session: {
             type: 'apiKey',
             in: 'cookie',

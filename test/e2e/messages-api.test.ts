@@ -10,7 +10,14 @@ import { model, startGateway } from '../support/gateway.ts'
 import { everyRow, type UsageRow } from '../support/ledger/money.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { type ProviderCall, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, beginning, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
+import {
+  answerNative,
+  beginning,
+  messageFrames,
+  NATIVES,
+  refuseNative,
+  type Said,
+} from '../support/providers/native-answers.ts'
 
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES)
@@ -291,4 +298,55 @@ test('a cache mark on the result of a tool reaches Anthropic on that result', as
   const [sent] = JSON.parse(lastCall().body).messages.at(-1).content
   assert.deepEqual([sent.type, sent.cache_control], ['tool_result', control])
   assert.ok(!JSON.stringify(sent.content).includes('cache_control'))
+})
+
+test('HEAD / answers 200, by which clients find out whether the gateway is there', async () => {
+  const answer = await fetch(gateway.url, { method: 'HEAD', redirect: 'manual' })
+  assert.deepEqual([answer.status, await answer.text()], [200, ''])
+  const page = await fetch(gateway.url, { redirect: 'manual' })
+  assert.deepEqual([page.status, page.headers.get('location')], [302, '/app/'])
+})
+
+test('a stream begins with the provider\u2019s count of the prompt, or else with an estimate', async () => {
+  for (const [name, native] of natives) {
+    provider.answer(answerNative(native, FULL))
+    const { text } = await send(gateway, '/v1/messages', { key, body: { ...ask(name), stream: true } })
+    const { message } = JSON.parse(/event: message_start\ndata: (.*)/.exec(text)?.[1] ?? assert.fail(text))
+    assert.ok(message.usage.input_tokens > 0, JSON.stringify(message.usage))
+    if (name === 'anthropic') assert.equal(message.usage.input_tokens, 21)
+  }
+})
+
+const CUT_BY: readonly [name: string, choice: object, expected: readonly (string | null)[]][] = [
+  ['azure', { finish_reason: 'stop', stop_reason: 'END' }, ['stop_sequence', 'END']],
+  ['azure', { finish_reason: 'stop', text: 'Yes STOP' }, ['stop_sequence', 'STOP']],
+  ['azure', { finish_reason: 'stop' }, ['end_turn', null]],
+]
+
+test('the stop sequence is named where the provider or the text names it', async () => {
+  const request = (name: string) => ask(name, { stop_sequences: ['END', 'STOP'] })
+  for (const [name, { text = 'Yes', ...choice }, expected] of CUT_BY as readonly [
+    string,
+    { text?: string },
+    unknown,
+  ][]) {
+    provider.answer(
+      answerBytes(
+        { 'content-type': 'application/json' },
+        JSON.stringify({
+          id: 'c',
+          choices: [{ index: 0, message: { role: 'assistant', content: text }, ...choice }],
+          usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+        }),
+      ),
+    )
+    const { stop_reason: reason, stop_sequence: sequence } = await client.messages.create(request(name))
+    assert.deepEqual([reason, sequence], expected)
+  }
+  const end = { stopReason: 'stop_sequence', promptTokens: 3, completionTokens: 2 }
+  const [first = '', ...frames] = messageFrames([{ type: 'text', text: 'Yes' }], end)
+  const named = frames.map((frame) => frame.replace('"stop_reason":"stop_sequence"', '$&,"stop_sequence":"END"'))
+  provider.answer(answerBytes({ 'content-type': 'text/event-stream' }, [first, ...named].join('')))
+  const streamed = await client.messages.stream(request('anthropic')).finalMessage()
+  assert.deepEqual([streamed.stop_reason, streamed.stop_sequence], ['stop_sequence', 'END'])
 })

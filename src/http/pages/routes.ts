@@ -64,6 +64,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 /** `/app/`: the dashboard, or a plain page where it is not built. */
 function homeRoutes(app: FastifyInstance, deps: PagesDeps): void {
   const home = deps.dashboard === undefined ? plainHome(deps) : dashboardHome(deps, deps.dashboard)
+  app.head('/', (_request, reply) => reply.code(200).send()) // how API clients find out whether the gateway is there
   app.get('/', (_request, reply) => reply.redirect('/app/', 302))
   app.get('/app', home)
   app.get('/app/*', home)

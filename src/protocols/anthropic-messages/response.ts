@@ -39,7 +39,10 @@ export function parseResponse(body: string): ChatEvent[] {
   if (annotations.length > 0) events.push({ type: 'extension', index: 0, field: 'annotations', value: annotations })
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
-  if (raw !== '') events.push({ type: 'finish', index: 0, reason: parseFinish(raw, toolCount > 0), raw })
+  if (raw !== '') {
+    const ending = { reason: parseFinish(raw, toolCount > 0), raw, ...stopSequenceOf(answer) }
+    events.push({ type: 'finish', index: 0, ...ending })
+  }
   const results = content.filter(isRecord).reduce<Counts>(withResult, {})
   const usage = usageOf({ ...results, ...readCounts(answer['usage']) })
   if (usage !== undefined) events.push({ type: 'usage', usage })
@@ -94,6 +97,11 @@ function readCall(block: Json, reading: Reading): void {
   const id = textOf(block['id']) || madeUpCallId(messageId, toolIndex)
   events.push({ type: 'tool-call', index: 0, toolIndex, id, name, arguments: input })
   entries.push({ type: 'tool_use', id })
+}
+
+/** @param ending The message, or the delta that ends it. */
+export function stopSequenceOf({ stop_sequence: stop }: Json): { readonly stopSequence: string } | undefined {
+  return typeof stop === 'string' && stop !== '' ? { stopSequence: stop } : undefined
 }
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {

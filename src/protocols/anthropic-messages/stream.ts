@@ -6,7 +6,16 @@ import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../p
 import type { UrlCitation } from '../server-tools.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
-import { type Counts, citePages, madeUpCallId, parseFinish, readCounts, usageOf, withResult } from './response.ts'
+import {
+  type Counts,
+  citePages,
+  madeUpCallId,
+  parseFinish,
+  readCounts,
+  stopSequenceOf,
+  usageOf,
+  withResult,
+} from './response.ts'
 
 /** A content block so far. */
 interface OpenBlock {
@@ -41,6 +50,7 @@ interface State {
   /** Whether the client may have seen something. */
   hasEmitted: boolean
   stopReason: string
+  stopSequence: ReturnType<typeof stopSequenceOf>
   isDone: boolean
 }
 
@@ -61,6 +71,7 @@ export function streamParser(): StreamParser {
     hasBegun: false,
     hasEmitted: false,
     stopReason: '',
+    stopSequence: undefined,
     isDone: false,
   }
   return {
@@ -241,7 +252,10 @@ function stopBlock(state: State, event: Json): void {
 }
 
 function readMessageDelta(state: State, { delta, usage }: Json): void {
-  if (isRecord(delta)) state.stopReason = textOf(delta['stop_reason']) || state.stopReason
+  if (isRecord(delta)) {
+    state.stopReason = textOf(delta['stop_reason']) || state.stopReason
+    state.stopSequence = stopSequenceOf(delta) ?? state.stopSequence
+  }
   addCounts(state, readCounts(usage))
   emitCounts(state)
 }
@@ -258,7 +272,7 @@ function stopMessage(state: State): void {
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
   const annotations = annotationsOf(blocks)
   if (annotations.length > 0) events.push({ type: 'extension', index: 0, field: 'annotations', value: annotations })
-  events.push({ type: 'finish', index: 0, reason, raw })
+  events.push({ type: 'finish', index: 0, reason, raw, ...state.stopSequence })
   state.isDone = true
 }
 

@@ -63,9 +63,17 @@ function readChoice(choice: Json, at: ChoicePosition, events: ChatEvent[]): void
   if (raw === '') return
   const reason = parseFinish(raw, calls.length > 0)
   const isNull = message.content === null && calls.length === 0
-  events.push(
-    isNull ? { type: 'finish', index, reason, raw, contentIsNull: true } : { type: 'finish', index, reason, raw },
-  )
+  const finish = { type: 'finish', index, reason, raw, ...stopSequenceOf(choice) } as const
+  events.push(isNull ? { ...finish, contentIsNull: true } : finish)
+}
+
+export interface NamedStop {
+  readonly stopSequence: string
+}
+
+/** vLLM and its relatives name the stop sequence as `stop_reason` beside `finish_reason: "stop"`. */
+export function stopSequenceOf({ finish_reason: reason, stop_reason: stop }: Json): NamedStop | undefined {
+  return reason === 'stop' && typeof stop === 'string' && stop !== '' ? { stopSequence: stop } : undefined
 }
 
 /** Both current and legacy (`function_call`) calls. */

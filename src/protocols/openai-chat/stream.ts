@@ -15,11 +15,13 @@ import {
   hasError,
   isBreakdown,
   madeUpCallId,
+  type NamedStop,
   parseFinish,
   parseUsage,
   type ReasoningDetails,
   readExtensions,
   readTexts,
+  stopSequenceOf,
 } from './response.ts'
 
 /** The OpenAI API's own limit of `n`. */
@@ -135,7 +137,7 @@ function readChoice(state: State, wire: Json, events: ChatEvent[]): void {
   if (isRecord(delta)) readDelta(state, choice, wire)
   if (isRecord(wire.usage)) readUsage(wire.usage, wire, events)
   if (isBreakdown(raw)) throw new ProviderError(failureOf({ error: wire.error ?? { code: raw } }, 200))
-  if (typeof raw === 'string' && raw !== '') readFinish(choice, raw)
+  if (typeof raw === 'string' && raw !== '') readFinish(choice, raw, stopSequenceOf(wire))
 }
 
 function choiceAt(state: State, index: unknown): Choice {
@@ -189,14 +191,14 @@ function emitDetails(choice: Choice): void {
 }
 
 /** A later reason replaces an earlier one unless it is less specific: never by `stop`, and never `tool_calls`. */
-function readFinish(choice: Choice, raw: string): void {
+function readFinish(choice: Choice, raw: string, named?: NamedStop): void {
   closeCalls(choice)
   const reason = parseFinish(raw, choice.calls.length > 0)
   const earlier = choice.finish
   if (earlier === reason || (earlier !== undefined && reason === 'stop') || earlier === 'tool_calls') return
   if (earlier === undefined) emitDetails(choice)
   choice.finish = reason
-  choice.events.push({ type: 'finish', index: choice.index, reason, raw })
+  choice.events.push({ type: 'finish', index: choice.index, reason, raw, ...named })
 }
 
 function readCall(state: State, choice: Choice, wire: Json): void {
