@@ -50,6 +50,6 @@ export interface ClientApi {
   /** The status of an error response. */
   statusOf(error: GatewayError): number
   renderBroken(end: BrokenStream): string
-  /** Fills silences of a stream: a whole event or comment. */
-  readonly keepAlive: string
+  /** Fills silences of a stream: a whole event or comment. Absent: a comment. */
+  readonly keepAlive?: string
 }

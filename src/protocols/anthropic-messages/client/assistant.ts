@@ -3,8 +3,8 @@
  * that signed it gets back. Thinking without a signature is what other providers call reasoning.
  */
 import type { Json } from '../../../lib/json.ts'
-import { objectAt, oneOf, stringAt } from '../../openai-chat/client/checks.ts'
 import { decodeContext, isOpaqueContext } from '../../opaque-context.ts'
+import { objectAt, oneOf, stringAt } from '../../openai-chat/client/checks.ts'
 import type { ContextEntry } from '../context.ts'
 
 interface Draft {

@@ -1,6 +1,6 @@
 /** Chat completions as an API for clients. */
 import { renderErrorBody } from '../../../domain/errors.ts'
-import { brokenEnd, KEEP_ALIVE } from '../../../domain/kept-events.ts'
+import { brokenEnd } from '../../../domain/kept-events.ts'
 import type { ClientApi } from '../../client-api.ts'
 import { createAnswer } from './answer.ts'
 import { parseChatRequest } from './request.ts'
@@ -16,5 +16,4 @@ export const chatCompletionsApi: ClientApi = {
   renderError: renderErrorBody,
   statusOf: ({ status }) => status,
   renderBroken: brokenEnd,
-  keepAlive: KEEP_ALIVE,
 }
