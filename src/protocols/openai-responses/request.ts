@@ -1,0 +1,155 @@
+/** Renders a request. Hints without a counterpart are dropped with a warning; what changes the answer is refused. */
+import type { ChatRequest, ResponseFormat } from '../../domain/chat.ts'
+import { isRecord, type Json, textOf } from '../../lib/json.ts'
+import { type Fields, type ForwardedFields, forwardedFields, pricedField } from '../body-fields.ts'
+import { effortOf, outputLimitOf, readThinking, refuseSamplingControls, unsupportedParameter } from '../parameters.ts'
+import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts'
+import { renderInput } from './input.ts'
+import { renderTools } from './tools.ts'
+
+export interface OpenAiResponsesOptions {
+  /** Whether the host searches the web. Default: false, such tools are rejected. */
+  readonly searches?: boolean
+  /** Whether a model gives encrypted reasoning; others reject requests for it. Default: every model. */
+  readonly encryptsReasoning?: (model: string) => boolean
+}
+
+/** The format's own fields that chat completions have not, or have under the same name. */
+export const FORWARDS: ForwardedFields = {
+  fields: [
+    'reasoning',
+    'thinking',
+    'verbosity',
+    'truncation',
+    'max_tool_calls',
+    'prompt_cache_key',
+    'prompt_cache_options',
+    'prompt_cache_retention',
+    'safety_identifier',
+  ],
+  source: { url: 'https://platform.openai.com/docs/api-reference/responses/create', read: '2026-11-24' },
+}
+/** Fields that refer to what the host has stored, which nothing holds credit for. */
+const STORED_STATE = ['previous_response_id', 'conversation', 'prompt', 'background'] as const
+/** Fields that this codec alone sets. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'input',
+  'instructions',
+  'text',
+  'include',
+  'store',
+  'stream_options',
+  'tools',
+  'tool_choice',
+])
+
+interface Dialect {
+  readonly options: OpenAiResponsesOptions
+  readonly known: ReadonlySet<string>
+}
+
+export function requestRenderer(options: OpenAiResponsesOptions): UpstreamProtocol['renderRequest'] {
+  const fields = options.searches ? [...FORWARDS.fields, 'web_search_options'] : FORWARDS.fields
+  const dialect = { options, known: new Set(fields) }
+  return (request, target) => renderRequest(request, target, dialect)
+}
+
+/** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the API cannot do. */
+function renderRequest(request: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
+  const warnings = new Set<string>()
+  refuseUnknownMeaning(request)
+  const forwarded = forwardedFields(request, { known, target, warnings })
+  const { reasoning, thinking, verbosity, web_search_options: _, ...others } = forwarded
+  const { instructions, input } = renderInput(request.messages, { warnings, price: target.price })
+  const { encryptsReasoning = () => true, searches = false } = options
+  const body = {
+    ...withoutOwn(others, warnings),
+    model: target.model,
+    instructions,
+    input,
+    stream: request.stream ? true : undefined,
+    stream_options: request.stream && request.plainChunks ? { include_obfuscation: false } : undefined,
+    store: false,
+    include: includeOf(request, encryptsReasoning(target.model)),
+    max_output_tokens: outputLimitOf(request, target),
+    reasoning: renderReasoning(request, { reasoning, thinking }, warnings),
+    text: renderText(request.responseFormat, verbosity),
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_logprobs: request.logprobs ? request.topLogprobs : undefined,
+    user: request.user,
+    metadata: request.metadata,
+    service_tier: pricedField('service_tier', request.serviceTier, { target, warnings }),
+    ...renderTools(request, target, searches),
+  }
+  for (const [name, value] of [
+    ['seed', request.seed],
+    ['prediction', request.prediction],
+    ['store', request.store || undefined],
+  ] as const) {
+    if (value !== undefined) warnings.add(name)
+  }
+  return { path: '/responses', body: JSON.stringify(body), warnings: [...warnings] }
+}
+
+/** Parameters that change the answer, and that the API has not. */
+function refuseUnknownMeaning(request: ChatRequest): void {
+  const { stop = [], modalities = [], extra } = request
+  refuseSamplingControls({ ...request, logprobs: false, topLogprobs: 0 })
+  if (stop.length > 0) throw unsupportedParameter('stop')
+  if (modalities.some((modality) => modality !== 'text')) throw unsupportedParameter('modalities')
+  for (const name of STORED_STATE) {
+    const value = extra[name]
+    if (value !== undefined && value !== null && value !== false) throw unsupportedParameter(name)
+  }
+}
+
+function withoutOwn(fields: Fields, warnings: Set<string>): Json {
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    if (OWN_FIELDS.has(name)) warnings.add(name)
+    else kept[name] = value
+  }
+  return kept
+}
+
+function includeOf({ logprobs }: ChatRequest, encryptsReasoning: boolean): readonly string[] | undefined {
+  const include = encryptsReasoning ? ['reasoning.encrypted_content'] : []
+  if (logprobs) include.push('message.output_text.logprobs')
+  return include.length > 0 ? include : undefined
+}
+
+interface ReasoningFields {
+  readonly reasoning: unknown
+  /** Of Anthropic's API. */
+  readonly thinking: unknown
+}
+
+/** Effort and summary, in whichever form they are requested; a summary is only given on request. */
+function renderReasoning(
+  { reasoningEffort }: ChatRequest,
+  { reasoning, thinking: requested }: ReasoningFields,
+  warnings: Set<string>,
+): Json | undefined {
+  const { effort: own, summary: wished, generate_summary: older, ...others } = isRecord(reasoning) ? reasoning : {}
+  if (Object.keys(others).length > 0) warnings.add('reasoning')
+  const thinking = readThinking(requested)
+  // Not every model can do without reasoning.
+  if (requested !== undefined && (thinking === undefined || thinking.type === 'disabled')) warnings.add('thinking')
+  const budgeted = thinking === undefined || thinking.type === 'disabled' ? undefined : effortOf(thinking)
+  const effort = reasoningEffort ?? (textOf(own) || budgeted)
+  const shown = thinking?.display === 'summarized' ? 'auto' : undefined
+  const summary = textOf(wished) || textOf(older) || shown
+  return effort === undefined && summary === undefined ? undefined : { effort, summary }
+}
+
+function renderText(format: ResponseFormat | undefined, verbosity: unknown): Json | undefined {
+  const rendered = format === undefined ? undefined : renderFormat(format)
+  return rendered === undefined && verbosity === undefined ? undefined : { format: rendered, verbosity }
+}
+
+/** Flat here, nested in chat completions. */
+function renderFormat(format: ResponseFormat): Json {
+  if (format.type !== 'json_schema') return { type: format.type }
+  return { type: 'json_schema', ...format.json_schema }
+}

@@ -1,0 +1,247 @@
+/**
+ * Parses a whole response into the same events as a stream, with the readers that both share: items, usage, endings. The
+ * wire is checked by hand; invalid values read as absent, unless the answer would lose something by it.
+ *
+ * Sources: the types of OpenAI's SDK 7.55 and the Open Responses specification, read 2026-11-24.
+ */
+import type { ChatEvent, ToolCallEvent, Usage } from '../../domain/chat.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { argumentsText, hasError, madeUpCallId } from '../openai-chat/response.ts'
+import { brokenAnswer } from '../protocol.ts'
+import { count, type MutableUsage, put, putSome, serviceTierOf } from '../usage-fields.ts'
+import { type ContextEntry, readReasoning, renderContext } from './context.ts'
+import { failureIn } from './errors.ts'
+
+/** The answer so far; the API gives one choice. */
+export interface Output {
+  /** Where the current push appends. */
+  events: ChatEvent[]
+  responseId: string
+  /** What goes back with the next request, in order. */
+  readonly entries: ContextEntry[]
+  /** `annotations` of the message, as in chat completions. */
+  readonly annotations: Json[]
+  /** Text of the items that are complete, in UTF-16 units. */
+  textLength: number
+  calls: number
+  searches: number
+  hasRefusal: boolean
+}
+
+/** What has been emitted of one item. */
+export interface ItemProgress {
+  hasText: boolean
+  hasRefusal: boolean
+  hasReasoning: boolean
+  hasArguments: boolean
+  /** Set when the call was emitted. */
+  toolIndex: number | undefined
+  isCustom: boolean
+  isDone: boolean
+}
+
+export function newOutput(events: ChatEvent[]): Output {
+  return {
+    ...{ events, responseId: '', entries: [], annotations: [] },
+    ...{ textLength: 0, calls: 0, searches: 0, hasRefusal: false },
+  }
+}
+
+export function newItem(): ItemProgress {
+  return {
+    ...{ hasText: false, hasRefusal: false, hasReasoning: false, hasArguments: false },
+    ...{ toolIndex: undefined, isCustom: false, isDone: false },
+  }
+}
+
+/**
+ * A response that is still in progress gets no finish event: none is ever invented.
+ * @throws ProviderError for no JSON, an `error` in its place, a response that failed, or one without output.
+ */
+export function parseResponse(body: string): ChatEvent[] {
+  const response = parseJson(body)
+  if (!isRecord(response)) throw brokenAnswer('The provider answered with something that is not JSON.')
+  const events: ChatEvent[] = []
+  if (isFailed(response)) throw failureIn(response)
+  if (!Array.isArray(response['output'])) throw brokenAnswer('The provider answered without output.')
+  const output = newOutput(events)
+  output.responseId = textOf(response['id'])
+  for (const item of response['output']) if (isRecord(item)) completeItem(output, item, newItem())
+  endResponse(output, response)
+  return events
+}
+
+function isFailed(response: Json): boolean {
+  return hasError(response) || response['status'] === 'failed' || response['status'] === 'cancelled'
+}
+
+/** Emits what has not been emitted of a complete item, and remembers what must go back. Only once for each. */
+export function completeItem(output: Output, item: Json, progress: ItemProgress): void {
+  if (progress.isDone) return
+  progress.isDone = true
+  switch (item['type']) {
+    case 'message':
+      completeMessage(output, item, progress)
+      break
+    case 'reasoning':
+      completeReasoning(output, item, progress)
+      break
+    case 'function_call':
+    case 'custom_tool_call':
+      completeCall(output, item, progress)
+      break
+    case 'web_search_call':
+      if (isSearch(item)) output.searches += 1
+      break
+  }
+}
+
+function completeMessage(output: Output, item: Json, progress: ItemProgress): void {
+  const { content } = item
+  const start = output.textLength
+  for (const part of Array.isArray(content) ? content : []) {
+    if (!isRecord(part)) continue
+    if (part['type'] === 'refusal') readRefusal(output, part, progress)
+    else readTextPart(output, part, progress)
+  }
+  const length = output.textLength - start
+  output.entries.push({ type: 'message', id: textOf(item['id']), phase: textOf(item['phase']) || undefined, length })
+}
+
+function readRefusal(output: Output, part: Json, { hasRefusal }: ItemProgress): void {
+  output.hasRefusal = true
+  const text = textOf(part['refusal'])
+  if (!hasRefusal && text !== '') output.events.push({ type: 'refusal', index: 0, text })
+}
+
+function readTextPart(output: Output, part: Json, { hasText }: ItemProgress): void {
+  const text = textOf(part['text'])
+  if (!hasText && text !== '') output.events.push(textEvent(text, part['logprobs']))
+  const { annotations } = part
+  for (const annotation of Array.isArray(annotations) ? annotations : []) addAnnotation(output, annotation)
+  output.textLength += text.length
+}
+
+export function textEvent(text: string, logprobs: unknown): ChatEvent {
+  if (!Array.isArray(logprobs) || logprobs.length === 0) return { type: 'text', index: 0, text }
+  return { type: 'text', index: 0, text, logprobs: { content: logprobs, refusal: null } }
+}
+
+/** Further ones are dropped, since answers are kept in memory. */
+const MAX_ANNOTATIONS = 256
+
+/** In the nested form of chat completions, with positions in the content of the whole message. */
+function addAnnotation({ annotations, textLength }: Output, value: unknown): void {
+  if (!isRecord(value) || annotations.length >= MAX_ANNOTATIONS) return
+  const { type, ...fields } = value
+  const kind = textOf(type)
+  if (kind === '') return
+  const shifted: Record<string, unknown> = { ...fields }
+  for (const name of ['start_index', 'end_index']) {
+    if (typeof fields[name] === 'number') shifted[name] = fields[name] + textLength
+  }
+  annotations.push({ type: kind, [kind]: shifted })
+}
+
+function completeReasoning(output: Output, item: Json, { hasReasoning }: ItemProgress): void {
+  const text = reasoningText(item['summary']) || reasoningText(item['content'])
+  if (!hasReasoning && text !== '') output.events.push({ type: 'reasoning', index: 0, text })
+  const entry = readReasoning(item)
+  if (entry !== undefined) output.entries.push(entry)
+}
+
+/** Between parts of a summary, in streams too. */
+export const PART_SEPARATOR = '\n\n'
+
+function reasoningText(parts: unknown): string {
+  if (!Array.isArray(parts)) return ''
+  return parts.map((part: unknown) => (isRecord(part) ? textOf(part['text']) : '')).join(PART_SEPARATOR)
+}
+
+function completeCall(output: Output, item: Json, progress: ItemProgress): void {
+  const callId = startCall(output, item, progress)
+  output.entries.push({ type: 'call', id: textOf(item['id']), callId })
+  if (progress.hasArguments) return
+  const text = progress.isCustom ? textOf(item['input']) : argumentsText(item['arguments'])
+  // A call that was cut off has no whole arguments.
+  const isWhole = item['status'] !== 'incomplete' && !progress.isCustom
+  emitArguments(output, progress, text || (isWhole ? '{}' : ''))
+}
+
+/**
+ * Emits a call's beginning, unless it has begun. @returns its ID.
+ * @throws ProviderError for a call of a tool without a name.
+ */
+export function startCall(output: Output, item: Json, progress: ItemProgress): string {
+  const id = textOf(item['call_id']) || madeUpCallId(output.responseId, 0, progress.toolIndex ?? output.calls)
+  if (progress.toolIndex !== undefined) return id
+  const name = textOf(item['name'])
+  if (name === '') throw brokenAnswer('The provider called a tool without a name.')
+  progress.toolIndex = output.calls++
+  progress.isCustom = item['type'] === 'custom_tool_call'
+  const event: ToolCallEvent = { type: 'tool-call', index: 0, toolIndex: progress.toolIndex, id, name, arguments: '' }
+  output.events.push(progress.isCustom ? { ...event, custom: true } : event)
+  return id
+}
+
+export function emitArguments(output: Output, progress: ItemProgress, text: string): void {
+  if (text === '' || progress.toolIndex === undefined) return
+  progress.hasArguments = true
+  const event: ToolCallEvent = { type: 'tool-call', index: 0, toolIndex: progress.toolIndex, arguments: text }
+  output.events.push(progress.isCustom ? { ...event, custom: true } : event)
+}
+
+/** Opening a page that was found has no fee. */
+function isSearch({ action, status }: Json): boolean {
+  const kind = isRecord(action) ? action['type'] : undefined
+  return status !== 'failed' && (kind === undefined || kind === 'search')
+}
+
+/** Emits what is only known at the end. @param response The last state of the response. */
+export function endResponse(output: Output, response: Json): void {
+  const { events, annotations, entries } = output
+  if (annotations.length > 0) events.push({ type: 'extension', index: 0, field: 'annotations', value: annotations })
+  const context = output.hasRefusal ? undefined : renderContext(entries)
+  if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
+  emitFinish(output, response)
+  emitUsage(output, response)
+}
+
+export function emitUsage({ events, searches }: Output, response: Json): void {
+  const usage = parseUsage(response['usage'], response['service_tier'])
+  if (searches > 0) events.push({ type: 'usage', usage: { ...usage, serverToolUses: { web_search: searches } } })
+  else if (usage !== undefined) events.push({ type: 'usage', usage })
+}
+
+function emitFinish({ events, calls }: Output, { status, incomplete_details: details }: Json): void {
+  if (status === 'incomplete') {
+    const raw = (isRecord(details) ? textOf(details['reason']) : '') || 'incomplete'
+    events.push({ type: 'finish', index: 0, reason: raw === 'content_filter' ? raw : 'length', raw })
+  } else if (status === 'completed' || status === undefined) {
+    events.push({ type: 'finish', index: 0, reason: calls > 0 ? 'tool_calls' : 'stop', raw: 'completed' })
+  }
+}
+
+/**
+ * Reads the usage of a response. Counts that are absent, negative or not whole numbers are left out, never zero.
+ * @returns undefined when nothing was counted.
+ */
+export function parseUsage(value: unknown, serviceTier?: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const input = details(value['input_tokens_details'])
+  const usage: MutableUsage = {}
+  put(usage, 'promptTokens', count(value['input_tokens']))
+  put(usage, 'completionTokens', count(value['output_tokens']))
+  put(usage, 'cachedTokens', count(input['cached_tokens']))
+  put(usage, 'cacheWriteTokens', count(input['cache_write_tokens']))
+  put(usage, 'reasoningTokens', count(details(value['output_tokens_details'])['reasoning_tokens']))
+  if (Object.keys(usage).length === 0) return undefined
+  putSome(usage, 'cacheWrite12hTokens', count(details(input['cache_write_tokens_details'])['ttl_12h_tokens']))
+  const tier = serviceTierOf(serviceTier)
+  if (tier !== undefined) usage.serviceTier = tier
+  return usage
+}
+
+function details(value: unknown): Json {
+  return isRecord(value) ? value : {}
+}
