@@ -84,6 +84,8 @@ export interface CatalogueDeployment {
   readonly model: string
   readonly priority?: number
   readonly weight?: number
+  /** One of the provider's further protocols; absent: its usual one. */
+  readonly protocol?: string | undefined
 }
 
 export interface CatalogueEntry {

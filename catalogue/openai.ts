@@ -37,14 +37,15 @@ const PREVIEW_SEARCH = {
   'server_tools.web_search': 'litellm gives the fee of the preview tool of the models before GPT-5',
 } as const
 
-const TOOLS_NEED_NO_EFFORT = 'Tools in chat completions need reasoning_effort "none".'
+/** Chat Completions take tools of these models with effort `none` only. */
+const TOOLS_BY_RESPONSES =
+  'Requests with tools are called in the provider’s Responses API, unless reasoning_effort is "none": chat completions of this model take tools without reasoning alone.'
 
-/** Its Chat Completions take tools of these models with effort `none` only, and some of them have no such effort. */
-const NO_TOOLS = 'Tools can be had in the provider’s Responses API alone.'
+/** The same, and they have no such effort. */
+const RESPONSES_ALONE = 'Called in the provider’s Responses API, which alone has tools of this model.'
 
-const WITHOUT_TOOLS = { ...ALL_CAPABILITIES, function_calling: false } as const
-
-const REASONING_WITHOUT_TOOLS = ['max_tokens', 'reasoning_effort', 'response_format', 'structured_outputs'] as const
+const byResponses = (model: string) => [{ provider: 'openai', model, protocol: 'openai-responses' }]
+const toolsByResponses = (model: string) => [{ provider: 'openai', model, protocol: 'openai-auto' }]
 
 export const OPENAI = catalogueEntries(COMMON, [
   {
@@ -74,24 +75,24 @@ export const OPENAI = catalogueEntries(COMMON, [
     id: 'gpt-6.1-sol',
     name: 'GPT-6.1 Sol',
     created: released('2026-09-29'),
-    capabilities: WITHOUT_TOOLS,
     context_window: 1_050_000,
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 10, cached: 0.1, writes: true }),
-    supported_parameters: REASONING_WITHOUT_TOOLS,
-    note: NO_TOOLS,
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: byResponses('gpt-6.1-sol'),
+    note: RESPONSES_ALONE,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
     id: 'gpt-6-astra',
     name: 'GPT-6 Astra',
     created: released('2026-09-03'),
-    capabilities: WITHOUT_TOOLS,
     context_window: 1_050_000,
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 10, output: 50, cached: 1, writes: true }),
-    supported_parameters: REASONING_WITHOUT_TOOLS,
-    note: NO_TOOLS,
+    supported_parameters: REASONING_PARAMETERS,
+    deployments: byResponses('gpt-6-astra'),
+    note: RESPONSES_ALONE,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -102,7 +103,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 1, output: 5, cached: 0.05, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-6.1-terra'),
+    note: TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -113,7 +115,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 10, cached: 0.2, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-6-sol'),
+    note: TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -124,7 +127,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 0.1, output: 0.5, cached: 0.01, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-6-luna'),
+    note: TOOLS_BY_RESPONSES,
     settled: {
       ...SHORT_PROMPT_WINDOW,
       output_per_million: 'pi-ai writes 0, the price of its free decisions; litellm and genai-prices agree on 0.50',
@@ -144,9 +148,10 @@ export const OPENAI = catalogueEntries(COMMON, [
     price_ends: '2026-11-21',
     aliases: ['gpt-5.6'],
     supported_parameters: HYBRID_PARAMETERS,
+    deployments: toolsByResponses('gpt-5.6-sol'),
     note:
       'The provider promised the reduced price through 2026-11-21 and has announced none after it; the list price of 2026-07-09 applies again from 2026-11-22. Set pricing in the configuration file where its page says otherwise. ' +
-      TOOLS_NEED_NO_EFFORT,
+      TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -157,7 +162,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 2, output: 12, cached: 0.2, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-5.6-terra'),
+    note: TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -168,7 +174,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     max_output_tokens: 128_000,
     pricing: longPromptPrices({ input: 0.2, output: 1.2, cached: 0.02, writes: true }),
     supported_parameters: HYBRID_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-5.6-luna'),
+    note: TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -180,7 +187,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     pricing: longPromptPrices({ input: 5, output: 30, cached: 0.5 }, { flex: 0.5, priority: 2.5 }),
     aliases: ['gpt-5.5'],
     supported_parameters: REASONING_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-5.5-2026-04-23'),
+    note: TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {
@@ -195,7 +203,8 @@ export const OPENAI = catalogueEntries(COMMON, [
     ),
     aliases: ['gpt-5.4'],
     supported_parameters: REASONING_PARAMETERS,
-    note: TOOLS_NEED_NO_EFFORT,
+    deployments: toolsByResponses('gpt-5.4-2026-03-05'),
+    note: TOOLS_BY_RESPONSES,
     settled: SHORT_PROMPT_WINDOW,
   },
   {

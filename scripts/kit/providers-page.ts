@@ -5,6 +5,7 @@ import { PROVIDERS } from '../../src/providers/index.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { ADDING_A_PROVIDER } from './adding-a-provider.ts'
 import { factsOf } from './provider-facts.ts'
+import { RESPONSES } from './responses-part.ts'
 import { ROUTING } from './routing-part.ts'
 
 const HEAD = `# Providers
@@ -73,7 +74,7 @@ export function providersPage(): string {
   const features = markdownTable(FEATURE_HEADER, providers.map(featureRow))
   const forwarded = markdownTable(['provider', 'fields', 'source, read on'], providers.flatMap(forwardedRow))
   const costly = markdownTable(['field', 'would cost', 'covered by'], Object.entries(COST_FIELDS).map(costRow))
-  return `${HEAD}${where}${FEATURES}${features}${FORWARDED}${forwarded}${COSTLY}${costly}${ROUTING}\n${ADDING_A_PROVIDER}`
+  return `${HEAD}${where}${FEATURES}${features}${FORWARDED}${forwarded}${COSTLY}${costly}${RESPONSES}${ROUTING}\n${ADDING_A_PROVIDER}`
 }
 
 function whereRow(provider: Provider): string[] {

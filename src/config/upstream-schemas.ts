@@ -119,7 +119,7 @@ export const PROVIDER_SCHEMA = section(
   {
     kind: Type.Optional(text('Built-in provider whose protocol, address and variable this one uses.')),
     protocol: Type.Optional(
-      Type.Enum(['openai', 'anthropic', 'gemini', 'bedrock', 'simulator'], {
+      Type.Enum(['openai', 'openai-responses', 'anthropic', 'gemini', 'bedrock', 'simulator'], {
         description: 'Wire protocol. Built-in providers have their own; others require it.',
       }),
     ),
@@ -163,6 +163,12 @@ const deployment = section(
       default: 1,
       description: 'Share of calls among deployments of the same priority.',
     }),
+    protocol: Type.Optional(
+      Type.Enum(['openai-responses', 'openai-auto'], {
+        description:
+          'Protocol for this model, where its provider has several: docs/providers.md, "Responses API". Not set: the usual one.',
+      }),
+    ),
   },
   { description: 'One provider of the model.' },
 )

@@ -31,6 +31,8 @@ export interface Deployment {
   readonly model: string
   readonly priority: number
   readonly weight: number
+  /** One of the provider's further protocols; absent: its usual one. */
+  readonly protocol?: string | undefined
 }
 
 /** A price of a model and when it applies, in Unix milliseconds. */

@@ -11,7 +11,7 @@ import { bearer, type Provider } from '../providers/provider.ts'
 
 const SETTINGS = { region: 'eu-west-1', project: 'p', base_url: 'https://host.example' }
 /** Names of what limits an answer, in any of the formats. */
-const LIMITS = ['max_tokens', 'max_completion_tokens', 'maxOutputTokens', 'maxTokens']
+const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens', 'maxTokens']
 /** The provider's own names, whose rules of what goes with a limit differ. */
 const MODELS = [
   'gpt-6-sol',
@@ -93,6 +93,14 @@ function sentOf(body: string, { maxOutputTokens }: Partial<Model>): Sent {
 const HOSTS: Readonly<Record<string, Provider>> = {
   ...PROVIDERS,
   ...Object.fromEntries(Object.entries(PROTOCOLS).map(([id, provider]) => [`any host of ${id}`, provider])),
+  ...Object.fromEntries(
+    Object.values(PROVIDERS).flatMap((provider) =>
+      Object.entries(provider.protocols ?? {}).map(([id, protocol]) => [
+        `${provider.id} by ${id}`,
+        { ...provider, protocol },
+      ]),
+    ),
+  ),
 }
 for (const [id, provider] of Object.entries(HOSTS)) {
   test(`LED-4: what ${id} is sent as the limit of an answer is what is held for it`, async () => {

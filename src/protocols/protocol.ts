@@ -136,6 +136,11 @@ export interface UpstreamProtocol {
   /** Extension fields that reach the host, or are translated for it. */
   readonly forwards?: ForwardedFields | undefined
   /**
+   * The protocol for one request, where the host speaks several and no single one has all features. It renders the
+   * request and parses its answer. Absent: this one.
+   */
+  readonly forRequest?: (request: ChatRequest) => UpstreamProtocol
+  /**
    * Renders for one target. Fields of the request that this protocol has no counterpart for are named in `warnings`
    * when they are hints, and thrown as `GatewayError('unsupported_parameter')` with `param` when they change the answer's meaning.
    */

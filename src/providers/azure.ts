@@ -1,8 +1,10 @@
 import type { ForwardedFields } from '../protocols/body-fields.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { openaiResponses } from '../protocols/openai-responses/index.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import type { Authorize, Provider, ProviderSettings } from './provider.ts'
+import { responsesForTools } from './responses-for-tools.ts'
 
 /** The newest version that is no preview; of the path with deployments. */
 const API_VERSION = '2024-10-21'
@@ -52,7 +54,10 @@ function configure({ base_url: baseUrl = '', api_version: version }: ProviderSet
   const { pathname } = new URL(baseUrl === '' ? 'https://azure.invalid' : baseUrl)
   if (pathname.endsWith('/openai/v1')) {
     const query = version === undefined ? '' : versionQuery(version)
-    return withPaths(codec, (operation) => `/${operation}${query}`)
+    const { protocol: chat, tasks } = withPaths(codec, (operation) => `/${operation}${query}`)
+    const responses = withPath(openaiResponses(), () => `/responses${query}`)
+    const protocols = { 'openai-responses': responses, 'openai-auto': responsesForTools(chat, responses) }
+    return { protocol: chat, tasks, protocols }
   }
   if (pathname.endsWith('/models')) {
     const query = versionQuery(version ?? MODELS_API_VERSION)
@@ -61,7 +66,7 @@ function configure({ base_url: baseUrl = '', api_version: version }: ProviderSet
   return deployments(pathname.endsWith('/openai') ? '' : '/openai', version ?? API_VERSION)
 }
 
-type Protocols = Pick<Provider, 'protocol' | 'tasks'>
+type Protocols = Pick<Provider, 'protocol' | 'protocols' | 'tasks'>
 
 function deployments(prefix: string, version: string): Protocols {
   const query = versionQuery(version)
@@ -76,13 +81,17 @@ function versionQuery(version: string): string {
 }
 
 /** @param path Of an operation (`chat/completions`) and the deployment's name. */
-function withPaths(chat: UpstreamProtocol, path: (operation: string, deployment: string) => string): Protocols {
-  const at = (protocol: UpstreamProtocol, operation: string): UpstreamProtocol => ({
+function withPaths(chat: UpstreamProtocol, path: (operation: string, deployment: string) => string) {
+  return {
+    protocol: withPath(chat, (deployment) => path('chat/completions', deployment)),
+    tasks: { embedding: withPath(embeddingCodec, (deployment) => path('embeddings', deployment)) },
+  }
+}
+
+/** @param path Of the deployment's name. */
+function withPath(protocol: UpstreamProtocol, path: (deployment: string) => string): UpstreamProtocol {
+  return {
     ...protocol,
-    renderRequest: (request, target) => ({
-      ...protocol.renderRequest(request, target),
-      path: path(operation, target.model),
-    }),
-  })
-  return { protocol: at(chat, 'chat/completions'), tasks: { embedding: at(embeddingCodec, 'embeddings') } }
+    renderRequest: (request, target) => ({ ...protocol.renderRequest(request, target), path: path(target.model) }),
+  }
 }

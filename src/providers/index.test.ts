@@ -107,11 +107,27 @@ test('the operator’s address and limits come before the registry’s', () => {
     on_disconnect: 'drain',
   } as const
   const resolved = resolveProvider('openai', config)
-  assert.equal(resolved.provider, PROVIDERS['openai'])
+  assert.equal(resolved.provider.protocol, PROVIDERS['openai']?.protocol)
+  assert.equal(resolved.provider.protocols, undefined, 'only the protocol that the operator names')
   assert.deepEqual(
     [resolved.baseUrl, resolved.maxInFlight, resolved.onDisconnect],
     ['http://10.0.0.1:8000/v1', 7, 'drain'],
   )
+})
+
+test('a further protocol of a host keeps its dialect and address', () => {
+  const { provider, baseUrl } = resolveProvider('openai', { ...CONFIG, protocol: 'openai-responses' })
+  assert.equal(provider.protocol, PROVIDERS['openai']?.protocols?.['openai-responses'])
+  assert.deepEqual([provider.name, baseUrl, provider.protocols], ['OpenAI', 'https://api.openai.com/v1', undefined])
+  const url = 'https://x.openai.azure.com/openai/v1'
+  const azure = resolveProvider('azure', { ...CONFIG, base_url: url }).provider.protocols?.['openai-responses']
+  assert.equal(azure?.renderRequest(REQUEST, TARGET).path, '/responses')
+})
+
+test('every protocol that the catalogue selects is one of its provider', () => {
+  const selected = CATALOGUE.flatMap(({ deployments }) => deployments.filter(({ protocol }) => protocol !== undefined))
+  assert.ok(selected.length > 0)
+  for (const { provider, protocol = '' } of selected) assert.ok(PROVIDERS[provider]?.protocols?.[protocol], protocol)
 })
 
 test('a kind gives another name the same dialect and address', () => {

@@ -3,6 +3,7 @@
 import { trimEndOf } from '../lib/trim-end.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { openaiResponses } from '../protocols/openai-responses/index.ts'
 import { alibaba } from './alibaba.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
@@ -64,10 +65,17 @@ const compatible: Provider = {
   authorize: bearer,
   source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
 }
+/** Any server of the Responses API. */
+const compatibleByResponses: Provider = {
+  ...compatible,
+  protocol: openaiResponses(),
+  source: { url: 'https://platform.openai.com/docs/api-reference/responses', read: '2026-11-24' },
+}
 
 /** By the name in the configuration's `protocol`: hosts without a dialect of their own. */
 export const PROTOCOLS: Readonly<Record<string, Provider>> = {
   openai: compatible,
+  'openai-responses': compatibleByResponses,
   anthropic,
   gemini: google,
   bedrock,
@@ -129,8 +137,8 @@ export interface ResolvedProvider {
 }
 
 /**
- * Applies the operator's settings to the registry's facts. Naming the host's own `protocol` keeps its dialect; naming
- * another one makes it a host of that protocol without a dialect.
+ * Applies the operator's settings to the registry's facts. Naming a `protocol` of the host keeps its dialect, and uses it
+ * for every model; naming another one makes it a host of that protocol without a dialect.
  * @throws Error that names what is missing: a host or protocol of that name, or the address.
  */
 export function resolveProvider(name: string, config: ProviderConfig): ResolvedProvider {
@@ -175,12 +183,16 @@ function providerOf(name: string, config: ProviderConfig): Provider {
   }
   const template = entry(PROTOCOLS, config.protocol)
   if (template === undefined) throw unknown('protocol', config.protocol, PROTOCOLS)
-  if (known !== undefined && speaks(known, template)) return known
-  return { ...template, id: name, name }
+  return (known && withOnly(known, config.protocol, template)) ?? { ...template, id: name, name }
 }
 
-function speaks(provider: Provider, template: Provider): boolean {
-  return provider.protocol.id === template.protocol.id && provider.transport === template.transport
+/** The host with one of its own protocols alone; undefined: it has no such protocol. */
+function withOnly(host: Provider, name: string, template: Provider): Provider | undefined {
+  const { protocols, ...usual } = host
+  const isUsual = host.protocol.id === template.protocol.id && host.transport === template.transport
+  if (isUsual) return protocols === undefined ? host : usual
+  const protocol = protocols?.[name]
+  return protocol === undefined ? undefined : { ...usual, protocol }
 }
 
 function credentialsOf({ api_key: key, api_keys: keys }: ProviderConfig): readonly string[] {

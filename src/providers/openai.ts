@@ -3,8 +3,10 @@ import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import type { Body, Rendered } from '../protocols/openai-chat/options.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { openaiResponses } from '../protocols/openai-responses/index.ts'
 import { requestsSearch, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
+import { responsesForTools } from './responses-for-tools.ts'
 
 /**
  * Models with built-in search search once for every call, requested or not, and do not report it.
@@ -40,37 +42,45 @@ function withRefusal(message: ChatMessage, rendered: Json): Json {
   return { ...rendered, content: kept, refusal }
 }
 
-/** The originator of the format. Its reasoning models refuse `max_tokens`; all its models take the newer name. */
+/** Its reasoning models refuse `max_tokens`; all its models take the newer name. */
+const chat = openaiChat({
+  maxTokensField: 'max_completion_tokens',
+  developerRole: true,
+  allowedTools: true,
+  customTools: true,
+  originalDetail: true,
+  reasoningField: 'none',
+  toolUses,
+  adaptBody(body, rendered) {
+    keepChunksUnpadded(body, rendered)
+    keepRefusals(body, rendered)
+  },
+  forwards: {
+    fields: [
+      'verbosity',
+      'prompt_cache_key',
+      'prompt_cache_options',
+      'prompt_cache_retention',
+      'safety_identifier',
+      'web_search_options',
+      'audio',
+    ],
+    source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-23' },
+  },
+})
+
+/** Models that do not reason: they reject requests for encrypted reasoning (400, "not supported with this model"). */
+const WITHOUT_REASONING = /^(?:ft:)?(?:gpt-[34]|chatgpt-|gpt-[\d.]+-chat)/
+const responses = openaiResponses({ searches: true, encryptsReasoning: (model) => !WITHOUT_REASONING.test(model) })
+
+/** The originator of both formats. */
 export const openai: Provider = {
   id: 'openai',
   name: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
   apiKeyVariable: 'OPENAI_API_KEY',
-  protocol: openaiChat({
-    maxTokensField: 'max_completion_tokens',
-    developerRole: true,
-    allowedTools: true,
-    customTools: true,
-    originalDetail: true,
-    reasoningField: 'none',
-    toolUses,
-    adaptBody(body, rendered) {
-      keepChunksUnpadded(body, rendered)
-      keepRefusals(body, rendered)
-    },
-    forwards: {
-      fields: [
-        'verbosity',
-        'prompt_cache_key',
-        'prompt_cache_options',
-        'prompt_cache_retention',
-        'safety_identifier',
-        'web_search_options',
-        'audio',
-      ],
-      source: { url: 'https://platform.openai.com/docs/api-reference/chat/create', read: '2026-11-23' },
-    },
-  }),
+  protocol: chat,
+  protocols: { 'openai-responses': responses, 'openai-auto': responsesForTools(chat, responses) },
   tasks: { embedding: openaiEmbeddings({ tokenIds: true, user: true }) },
   authorize: bearer,
   hiddenReasoning: 'unasked',

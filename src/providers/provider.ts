@@ -73,6 +73,8 @@ export interface Provider {
   readonly protocol: UpstreamProtocol
   /** Of other requests. Without `completion`, a legacy completion is sent as a chat completion. */
   readonly tasks?: TaskProtocols
+  /** Other protocols at the same address with the same key, which deployments can select, by name in the configuration. */
+  readonly protocols?: Readonly<Record<string, UpstreamProtocol>>
   readonly authorize: Authorize
   /** By default the host lowers a limit above the model's maximum to it, and counts reasoning within the limit. */
   readonly outputLimit?: OutputLimitFacts
@@ -101,9 +103,10 @@ export interface Provider {
 /** @throws GatewayError `unsupported_parameter` for a task that the provider does not have. */
 export function protocolOf(
   { name, protocol, tasks }: Pick<Provider, 'name' | 'protocol' | 'tasks'>,
-  { task }: Pick<ChatRequest, 'task'>,
+  request: ChatRequest,
 ): UpstreamProtocol {
-  if (task === undefined) return protocol
+  const { task } = request
+  if (task === undefined) return protocol.forRequest?.(request) ?? protocol
   const own = tasks?.[task.type]
   if (own !== undefined) return own
   if (task.type === 'completion') return protocol

@@ -201,6 +201,7 @@ const ADDRESSES: Readonly<Record<string, readonly [whole: string, streamed: stri
     '/azure/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21',
   ],
   deepseek: ['/deepseek/chat/completions', '/deepseek/chat/completions'],
+  responses: ['/responses/responses', '/responses/responses'],
 }
 const CREDENTIALS: Readonly<Record<string, readonly [header: string, value: string | RegExp]>> = {
   anthropic: ['x-api-key', 'sk-anthropic'],
@@ -209,6 +210,7 @@ const CREDENTIALS: Readonly<Record<string, readonly [header: string, value: stri
   bedrock: ['authorization', /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\//],
   azure: ['api-key', 'azure-key'],
   deepseek: ['authorization', 'Bearer sk-deepseek'],
+  responses: ['authorization', 'Bearer sk-responses'],
 }
 
 for (const [name, native] of natives) {
@@ -302,6 +304,7 @@ const DROPPED: Readonly<Record<string, readonly string[]>> = {
   google: ['metadata', 'service_tier', 'store', 'user'],
   vertex: ['metadata', 'service_tier', 'store', 'user'],
   bedrock: ['metadata', 'seed', 'service_tier', 'store', 'user'],
+  responses: ['seed', 'service_tier', 'store'],
 }
 
 for (const [name, dropped] of Object.entries(DROPPED)) {

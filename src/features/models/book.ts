@@ -118,7 +118,7 @@ function namesGiven(models: readonly ConfiguredModel[]): string[] {
 function usableDeployments({ deployments }: ModelEntry, providers: ReadonlySet<string>): Deployment[] {
   return deployments
     .filter(({ provider }) => providers.has(provider))
-    .map(({ provider, model, priority = 0, weight = 1 }) => ({ provider, model, priority, weight }))
+    .map(({ priority = 0, weight = 1, ...deployment }) => ({ ...deployment, priority, weight }))
 }
 
 /** Without a price yet. */

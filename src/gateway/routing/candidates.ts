@@ -35,7 +35,8 @@ export function candidatesOf(model: Model, { provider, health }: CandidateInput)
   const made: Candidate[] = []
   for (const deployment of [...model.deployments].sort((a, b) => a.priority - b.priority)) {
     const upstream = provider(deployment.provider)
-    if (upstream !== undefined) made.push(candidateOf(upstream, health, { deployment, siblings: model.deployments }))
+    if (upstream === undefined) continue
+    made.push(candidateOf(withProtocol(upstream, deployment), health, { deployment, siblings: model.deployments }))
   }
   if (made.length === 0) {
     throw new GatewayError('provider_error', `No provider of the model '${model.id}' is configured.`)
@@ -45,6 +46,12 @@ export function candidatesOf(model: Model, { provider, health }: CandidateInput)
   const list = { candidates: made, targets, only }
   health.candidates.set(model, list)
   return list
+}
+
+/** The provider with the protocol that the deployment selects, where the operator lets it speak several. */
+function withProtocol(upstream: UpstreamProvider, { protocol: name }: Deployment): UpstreamProvider {
+  const protocol = name === undefined ? undefined : upstream.provider.protocols?.[name]
+  return protocol === undefined ? upstream : { ...upstream, provider: { ...upstream.provider, protocol } }
 }
 
 interface Placed {

@@ -2,6 +2,7 @@
 import { chunk, completion, counts, frame, SSE_HEAD } from './answers.ts'
 import { awsMessage } from './aws-events.ts'
 import type { ProviderCall, Script } from './fake-provider.ts'
+import { functionItem, messageItem, responseEvents, responseFrames, responseOf } from './responses-fake.ts'
 
 /** An answer, whatever the format. */
 export interface Said {
@@ -273,8 +274,38 @@ function chatFinish({ calls = [], isCut }: Said): string {
   return calls.length > 0 ? 'tool_calls' : 'stop'
 }
 
+const responses: Native = {
+  ...deepseek,
+  settings: { protocol: 'openai-responses', api_key: 'sk-responses' },
+  model: 'their-model',
+  whole: (said) => JSON.stringify(responseOf(itemsOf(said), said)),
+  frames: (said) => responseFrames(responseEvents(itemsOf(said), said, (text) => piecesOf(said, text))),
+  errorFrame: (message) => `event: error\n${frame({ type: 'error', code: 'server_error', message, param: null })}`,
+}
+
+function itemsOf({ reasoning, text, calls = [] }: Said): object[] {
+  const summary = reasoning === undefined ? [] : [{ type: 'summary_text', text: reasoning }]
+  return [
+    ...summary.map((part) => ({ type: 'reasoning', id: 'rs_1', summary: [part] })),
+    ...(text === undefined ? [] : [messageItem('msg_1', text.join(''))]),
+    ...calls.map(({ id, name, input }, at) => functionItem(`fc_${at}`, { id, name, arguments: JSON.stringify(input) })),
+  ]
+}
+
+function piecesOf({ text = [] }: Said, whole: string): readonly string[] {
+  return whole === text.join('') ? text : [whole]
+}
+
 /** By the name under which the tests configure it. */
-export const NATIVES: Readonly<Record<string, Native>> = { anthropic, google, vertex, bedrock, azure, deepseek }
+export const NATIVES: Readonly<Record<string, Native>> = {
+  anthropic,
+  google,
+  vertex,
+  bedrock,
+  azure,
+  deepseek,
+  responses,
+}
 
 /** The frames up to the first piece of text. */
 export function beginning(native: Native, said: Said): readonly (string | Buffer)[] {
