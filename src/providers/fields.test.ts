@@ -12,7 +12,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { Price } from '../domain/price/tariff.ts'
 import { parseChatRequest } from '../protocols/openai-chat/client/request.ts'
 import type { UpstreamProtocol, WireRequest } from '../protocols/protocol.ts'
-import { PROVIDERS } from './index.ts'
+import { PROTOCOLS, PROVIDERS } from './index.ts'
 
 const DECLARATIONS = 'node_modules/openai/resources/chat/completions/completions.d.ts'
 
@@ -159,7 +159,16 @@ test('every field of the SDK has a sample here, and no other', () => {
   assert.deepEqual(Object.keys(SAMPLES).sort(), namesOfSdk().toSorted())
 })
 
-for (const { id, protocol } of Object.values(PROVIDERS)) {
+/** Every host with each of its protocols, and any host of a protocol that no host has by itself. */
+const HOSTS: readonly { readonly id: string; readonly protocol: UpstreamProtocol }[] = [
+  ...Object.values(PROVIDERS),
+  ...Object.values(PROVIDERS).flatMap(({ id, protocols = {} }) =>
+    Object.entries(protocols).map(([name, protocol]) => ({ id: `${id} by ${name}`, protocol })),
+  ),
+  { id: 'any host of openai-responses', protocol: PROTOCOLS['openai-responses']?.protocol ?? assert.fail() },
+]
+
+for (const { id, protocol } of HOSTS) {
   test(`${id}: no field of the current OpenAI request vanishes`, () => {
     for (const [name, sample] of Object.entries(SAMPLES)) {
       if (sample.elsewhere !== undefined) continue

@@ -13,6 +13,7 @@ import { createDecoder } from '../../src/protocols/framing.ts'
 import { gemini } from '../../src/protocols/gemini/index.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
+import { openaiResponses } from '../../src/protocols/openai-responses/index.ts'
 import { type Frame, ProviderError, type UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { items, linearityFault, type Run } from '../support/linearity.ts'
 import { awsMessage } from '../support/providers/aws-events.ts'
@@ -222,11 +223,47 @@ const BEDROCK: Cases = {
   'many usages': (size) => repeat(size, { metadata: { usage: { inputTokens: 1 } } }),
 }
 
+const at = (type: string, output_index: number, fields: object) => ({
+  type: `response.${type}`,
+  output_index,
+  ...fields,
+})
+const functionCall = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' }
+const encrypted = { type: 'reasoning', id: 'a', summary: [], encrypted_content: 'a' }
+const cited = { type: 'url_citation', url: 'a', start_index: 0, end_index: 1 }
+const saying = (content: readonly object[]) => ({ type: 'message', id: 'a', content })
+const completed = (output: readonly object[]) => ({ type: 'response.completed', response: { id: 'a', output } })
+
+const RESPONSES: Cases = {
+  text: (size) => repeat(size, at('output_text.delta', 0, { delta: 'a' })),
+  'pieces of arguments': halves(
+    () => [at('output_item.added', 0, { item: functionCall })],
+    (size) => repeat(size, at('function_call_arguments.delta', 0, { delta: 'a' })),
+  ),
+  reasoning: (size) => repeat(size, at('reasoning_summary_text.delta', 0, { delta: 'a' })),
+  'parts of a summary': (size) => repeat(size, at('reasoning_summary_part.added', 0, {})),
+  calls: (size) => items(size, (index) => at('output_item.added', index, { item: functionCall })),
+  'calls of one index': (size) => repeat(size, at('output_item.added', 0, { item: functionCall })),
+  'items at the end': (size) => [completed(repeat(size, functionCall))],
+  'reasoning and calls': (size) => [completed(items(size / 2, () => [encrypted, functionCall]).flat())],
+  'reasoning alone': (size) => [completed(repeat(size, encrypted))],
+  'a long id, and calls': halves(
+    (size) => [{ type: 'response.created', response: { id: 'a.'.repeat(size / 2) } }],
+    (size) => [completed(repeat(size, { ...functionCall, call_id: '' }))],
+  ),
+  'parts of text': (size) => [completed([saying(repeat(size, { type: 'output_text', text: 'a' }))])],
+  sources: (size) => [completed([saying([{ type: 'output_text', text: 'a', annotations: repeat(size, cited) }])])],
+  searches: (size) => [completed(repeat(size, { type: 'web_search_call' }))],
+  'states of the response': (size) => repeat(size, { type: 'response.in_progress', response: { id: 'a' } }),
+  error: (size) => [{ type: 'error', code: 'a'.repeat(size), message: 'b'.repeat(size) }],
+}
+
 const PROTOCOLS: readonly (readonly [protocol: UpstreamProtocol, cases: Cases])[] = [
   [openaiChat(), OPENAI],
   [anthropicMessages(), ANTHROPIC],
   [gemini(), GEMINI],
   [bedrockConverse(), BEDROCK],
+  [openaiResponses(), RESPONSES],
 ]
 
 function frameOf({ framing }: UpstreamProtocol, payload: object): Frame {
@@ -325,6 +362,11 @@ const WHOLE: Readonly<Record<string, (size: number) => readonly [UpstreamProtoco
   'calls of Gemini without an id': (size) => [gemini(), parts(repeat(size, { functionCall: { name: 'f' } }), 'STOP')],
   'a list of answers of Gemini': (size) => [gemini(), repeat(size, parts([{ functionCall: { name: 'f' } }], 'STOP'))],
   'images of Gemini': (size) => [gemini(), parts(repeat(size, image), 'STOP')],
+  'calls of Responses': (size) => [openaiResponses(), { output: repeat(size, functionCall) }],
+  'reasoning of Responses': (size) => [
+    openaiResponses(),
+    { output: items(size / 2, () => [encrypted, functionCall]).flat() },
+  ],
   'blocks of Bedrock': (size) => [bedrockConverse(), converse(repeat(size, { text: 'a' }))],
   'calls of Bedrock': (size) => [bedrockConverse(), converse(repeat(size, { toolUse }))],
   'reasoning of Bedrock': (size) => [

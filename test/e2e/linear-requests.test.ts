@@ -12,6 +12,7 @@ import { messagesApi } from '../../src/protocols/anthropic-messages/client/index
 import type { ClientApi } from '../../src/protocols/client-api.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { parseChatRequest } from '../../src/protocols/openai-chat/client/request.ts'
+import { openaiResponses } from '../../src/protocols/openai-responses/index.ts'
 import type { RenderTarget, UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
 import { items, linearityFault } from '../support/linearity.ts'
@@ -90,6 +91,8 @@ const blocks = (list: readonly object[]) => ({ anthropic: { blocks: list } })
 const signatures = (list: readonly object[]) => ({ gemini: { signatures: list } })
 const signed = { signature: 's' }
 
+const encrypted = { type: 'reasoning', id: 'a', summary: [], encrypted_content: 'a' }
+
 const CONTEXTS: Bodies = {
   'of Anthropic': (size) => context(blocks(repeat(size, { type: 'thinking', thinking: 'a', ...signed }))),
   'of Anthropic between text': (size) => {
@@ -130,6 +133,25 @@ const CONTEXTS: Bodies = {
         asked(
           ids.map((id) => call(id)),
           { provider_context: { bedrock: { blocks: list } } },
+        ),
+        ...ids.map(result),
+      ],
+    }
+  },
+  'of Responses between text': (size) => {
+    const list = items(size, () => [encrypted, { type: 'message', id: 'msg', length: '1' }])
+    return context({ 'openai-responses': { items: list.flat() } }, { content: 'a'.repeat(list.length) })
+  },
+  'of Responses between calls': (size) => {
+    const ids = items(size, (at) => [call(`c${at}`), encrypted]).map((_, at) => `c${at}`)
+    const list = ids.flatMap((id) => [encrypted, { type: 'call', id: 'fc', call_id: id }])
+    const provider_context = { 'openai-responses': { items: list } }
+    return {
+      messages: [
+        user(),
+        asked(
+          ids.map((id) => call(id)),
+          { provider_context },
         ),
         ...ids.map(result),
       ],
@@ -321,6 +343,7 @@ const RENDERERS: readonly (readonly [name: string, read: (body: object) => void]
   ...Object.values(PROVIDERS)
     .filter(({ id }) => id !== 'simulator')
     .map(({ id, protocol }) => [id, (body: object) => renderFor(protocol, body, chatCompletionsApi)] as const),
+  ['openai-responses', (body) => renderFor(openaiResponses(), body, chatCompletionsApi)],
 ]
 const ALL: Bodies = Object.fromEntries(
   Object.entries({ messages: MESSAGES, context: CONTEXTS, schema: SCHEMAS, field: FIELDS }).flatMap(([kind, bodies]) =>

@@ -25,6 +25,7 @@ import {
   type Native,
   refuseNative,
 } from '../support/providers/native-answers.ts'
+import * as openai from '../support/providers/responses-fake.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies and messages are any JSON here
 type Anything = any
@@ -36,6 +37,7 @@ const MODELS = {
   gemini3: { provider: 'google', model: 'gemini-3.5-flash' },
   gemini2: { provider: 'google', model: 'gemini-2.5-flash' },
   bedrock: { provider: 'bedrock', model: NATIVES['bedrock']?.model ?? '' },
+  responses: { provider: 'responses', model: 'their-model' },
 } as const
 type ModelName = keyof typeof MODELS
 const PROVIDER_NAMES = [...new Set(Object.values(MODELS).map((each) => each.provider))]
@@ -149,6 +151,23 @@ function strictBedrock(): Strict {
   })
 }
 
+/** Turns of the loop by the results that a request has. */
+const TURNS: readonly number[] = [0, 2, 4, 5]
+
+function strictResponses(): Strict {
+  return strict(nativeOf('responses'), {
+    refusal: openai.refusalOf,
+    answer: ({ input }) => {
+      const results = input.filter(({ type }: Anything) => type === 'function_call_output').length
+      const output = openai.REASONING_LOOP[TURNS.indexOf(results)] ?? assert.fail()
+      return {
+        whole: JSON.stringify(openai.responseOf(output)),
+        frames: openai.responseFrames(openai.responseEvents(output)),
+      }
+    },
+  })
+}
+
 /** The same answer in one piece. */
 function wholeOf(events: readonly Anything[]): string {
   const blocks: Anything[] = []
@@ -201,7 +220,7 @@ function recordingFetch(warnings: string[]): typeof fetch {
   }
 }
 
-function openai(warnings: string[]): OpenAI {
+function sdk(warnings: string[]): OpenAI {
   return new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0, fetch: recordingFetch(warnings) })
 }
 
@@ -217,7 +236,7 @@ async function sdkRunner({ name, streamed, warnings }: Talk): Promise<string | n
     },
   }))
   const body: Anything = { model: name, messages: [USER], tools, reasoning_effort: 'medium' }
-  const { completions } = openai(warnings).chat
+  const { completions } = sdk(warnings).chat
   return streamed
     ? completions.runTools({ ...body, stream: true }).finalContent()
     : completions.runTools(body).finalContent()
@@ -228,7 +247,7 @@ const USER = { role: 'user' as const, content: 'Look around.' }
 /** A loop of one's own, whose results come in another order than the calls. `keep` makes history of an answer. */
 function ownLoop(keep: (message: Anything) => Anything): (talk: Talk) => Promise<string | null> {
   return async ({ name, streamed, warnings }) => {
-    const { completions } = openai(warnings).chat
+    const { completions } = sdk(warnings).chat
     const messages: OpenAI.ChatCompletionMessageParam[] = [USER]
     for (;;) {
       const body: Anything = { model: name, messages, tools: TOOLS, reasoning_effort: 'medium' }
@@ -301,6 +320,8 @@ const modelParts = ({ bodies }: Outcome): Anything[] =>
     .map(({ parts }: Anything) => parts)
 const signaturesIn = (turns: Anything[]): unknown =>
   turns.map((parts) => parts.map(({ thoughtSignature }: Anything) => thoughtSignature))
+
+const withoutStatus = ({ status: _, ...item }: Anything): Anything => item
 
 for (const streamed of [false, true]) {
   const how = streamed ? 'streamed' : 'whole'
@@ -375,7 +396,27 @@ for (const streamed of [false, true]) {
     })
   }
 
+  for (const client of ['keeping', 'dropping'] as const) {
+    test(`responses, ${how}, ${client} the context: every item goes back as it came, or without its reasoning`, async () => {
+      const { bodies, warnings, text } = await run(strictResponses(), client, { name: 'responses', streamed })
+      assert.equal(text, 'Nothing anywhere.')
+      const items = bodies
+        .at(-1)
+        .input.filter(({ type, role }: Anything) => !type.endsWith('_output') && role !== 'user')
+      const given = openai.REASONING_LOOP.slice(0, 3).flat()
+      if (client === 'keeping') assert.deepEqual(items.map(withoutStatus), given.map(withoutStatus))
+      else
+        assert.deepEqual(
+          items.map(({ id }: Anything) => id),
+          items.map(() => undefined),
+        )
+      assert.equal(items.length, client === 'keeping' ? given.length : 6)
+      assert.deepEqual(warnings, ['', '', '', ''])
+    })
+  }
+
   for (const [name, fake, text] of [
+    ['responses', strictResponses, 'Nothing anywhere.'],
     ['budget', () => strictAnthropic(true), 'Nothing anywhere.'],
     ['adaptive', () => strictAnthropic(false), 'Nothing anywhere.'],
     ['gemini3', () => strictGemini(true), 'There you are.'],
@@ -394,7 +435,7 @@ for (const streamed of [false, true]) {
 test('a strict provider refuses a client that changes the thinking it was given, and the client hears why', async () => {
   const fake = strictAnthropic(true)
   provider.answer(fake.script)
-  const client = openai([])
+  const client = sdk([])
   const body = { model: 'budget', tools: TOOLS, reasoning_effort: 'medium' } as const
   const first = await client.chat.completions.create({ ...body, messages: [USER] })
   const message: Anything = structuredClone(first.choices[0]?.message)

@@ -110,8 +110,19 @@ function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [
   const text = content ?? ''
   if (typeof text !== 'string' || entries.at(-1)?.type === 'reasoning') return false
   const ids = entries.flatMap((entry) => (entry.type === 'call' ? [entry.callId] : []))
-  const length = entries.reduce((sum, entry) => sum + (entry.type === 'message' ? entry.length : 0), 0)
-  return text.length === length && ids.length === calls.length && ids.every((id, at) => id === calls[at]?.id)
+  if (ids.length !== calls.length || ids.some((id, at) => id !== calls[at]?.id)) return false
+  let length = 0
+  for (const entry of entries) {
+    if (entry.type !== 'message') continue
+    length += entry.length
+    if (isInsidePair(text, length)) return false
+  }
+  return text.length === length
+}
+
+/** Whether a position is within a code point of two UTF-16 units. */
+function isInsidePair(text: string, position: number): boolean {
+  return position > 0 && (text.codePointAt(position - 1) ?? 0) > 0xffff
 }
 
 /** The items of an assistant's message with its reasoning in position. @param calls Rendered, in order. */

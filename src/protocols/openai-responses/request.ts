@@ -132,7 +132,7 @@ function renderReasoning(
   warnings: Set<string>,
 ): Json | undefined {
   const { effort: own, summary: wished, generate_summary: older, ...others } = isRecord(reasoning) ? reasoning : {}
-  if (Object.keys(others).length > 0) warnings.add('reasoning')
+  if (Object.keys(others).length > 0 || (reasoning !== undefined && !isRecord(reasoning))) warnings.add('reasoning')
   const thinking = readThinking(requested)
   // Not every model can do without reasoning.
   if (requested !== undefined && (thinking === undefined || thinking.type === 'disabled')) warnings.add('thinking')
