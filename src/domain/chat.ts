@@ -148,8 +148,32 @@ export interface ChatRequest {
   readonly legacyFunctions?: boolean
   /** The request came by another API: a host receives only those fields of `extra` that it is known to have. */
   readonly isTranslated?: boolean
+  /** For hosts that speak the protocol of the client's API. */
+  readonly native?: NativeRequest
   /** All other top-level fields. Forwarded to OpenAI-compatible providers only. */
   readonly extra: Readonly<Record<string, unknown>>
+}
+
+/** A request as its client wrote it, which hosts of the same protocol get without a translation. */
+export interface NativeRequest {
+  /** ID of the protocol. */
+  readonly protocol: string
+  /** Checked as far as it is translated. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** The fields of `body` that have no translation. */
+  readonly extra: Readonly<Record<string, unknown>>
+  /** Headers that belong to the request, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The path of the first content or tool without which the request would mean something else: other protocols reject it. */
+  readonly essential?: string | undefined
+  /** What other protocols leave out, for `x-turnpike-warnings`. */
+  readonly dropped: readonly string[]
+  /** Blocks and fields whose tokens the translation lacks. */
+  readonly untranslated: readonly unknown[]
+  /** Tools that the provider describes to the model and the client executes. */
+  readonly builtInTools: number
+  /** The longest lifetime of the prompt cache that is asked for. */
+  readonly caching?: '5m' | '1h' | undefined
 }
 
 /** The finish reasons that clients receive. */
@@ -238,6 +262,17 @@ interface FinishEvent {
   /** The provider sent `content: null`, which the client gets, too. */
   readonly contentIsNull?: boolean
 }
+/**
+ * A part of the answer in the provider's own words, which clients of an API of the same protocol get unaltered: `start`
+ * opens a content block, `delta` continues the open one, `stop` ends it; `message` has fields beside the content.
+ */
+export interface NativeEvent {
+  readonly type: 'native'
+  readonly index: number
+  readonly protocol: string
+  readonly part: 'start' | 'delta' | 'stop' | 'message'
+  readonly value: Readonly<Record<string, unknown>>
+}
 interface UsageEvent {
   readonly type: 'usage'
   readonly usage: Usage
@@ -249,4 +284,5 @@ export type ChatEvent =
   | ToolCallEvent
   | ExtensionEvent
   | FinishEvent
+  | NativeEvent
   | UsageEvent

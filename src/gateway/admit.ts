@@ -25,6 +25,8 @@ export interface Incoming {
   readonly caller: Caller
   /** The parsed JSON body. */
   readonly body: unknown
+  /** Those that the API passes on, with lower-case names. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** What is known of a large body already. */
   readonly findings?: BodyFindings | undefined
   readonly requestId: string
@@ -45,9 +47,9 @@ interface ParsedRequest {
 /** The request, for a model that can answer it. @throws GatewayError */
 export function parse(
   ports: GatewayPorts,
-  { api, body, caller }: Pick<Incoming, 'api' | 'body' | 'caller'>,
+  { api, body, caller, headers }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers'>,
 ): ParsedRequest {
-  const request = api.parse(body)
+  const request = api.parse(body, headers)
   const model = findModel(ports, caller, request)
   if (model.kind !== (api.kind ?? 'chat')) throw wrongKind(model)
   if (request.task === undefined) checkCapabilities(request, model)
@@ -57,8 +59,8 @@ export function parse(
 
 /** @throws GatewayError. The result counts within the rate limits until its `limits` are released. */
 export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
-  const { api, caller, body, findings, clientRequestId, requestId, receivedAt } = incoming
-  const { request, model } = parse(ports, { api, caller, body })
+  const { api, caller, body, headers, findings, clientRequestId, requestId, receivedAt } = incoming
+  const { request, model } = parse(ports, { api, caller, body, headers })
   const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
   const { candidates } = route
   checkSentBytes(callsAtWorst(request, candidates), findings)

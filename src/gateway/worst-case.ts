@@ -151,8 +151,8 @@ function cacheWrites(request: ChatRequest, { id, price }: Weighed['model']): Req
   return { cacheWrite: wish !== undefined, cacheWrite1h: wish === '1h', cacheWrite12h: false }
 }
 
-function cacheWish({ messages, tools = [], extra }: ChatRequest): '5m' | '1h' | undefined {
-  let wish = wishOf(extra)
+function cacheWish({ messages, tools = [], extra, native }: ChatRequest): '5m' | '1h' | undefined {
+  let wish = longer(wishOf(extra), native?.caching)
   for (const tool of tools) wish = longer(wish, longer(wishOf(tool), wishOf(tool.function)))
   for (const message of messages) {
     wish = longer(wish, wishOf(message))

@@ -13,6 +13,8 @@ export interface RouteApi {
   readonly endpoint: string
   /** The header in which its SDKs look for the id of a request. */
   readonly requestIdHeader: string
+  /** Lower-case names of request headers that hosts of the same protocol get. */
+  readonly passedHeaders?: readonly string[]
   /** The body of an error response. */
   readonly renderError: (error: GatewayError, requestId: string) => string
   readonly statusOf: (error: GatewayError) => number

@@ -22,6 +22,8 @@ interface ChatIncoming {
   readonly caller: Caller
   /** The parsed JSON body. */
   readonly body: unknown
+  /** Those that the API passes on. */
+  readonly headers: Readonly<Record<string, string>> | undefined
   /** Results of scanning a large body; see `domain/json-body.ts`. */
   readonly findings: BodyFindings | undefined
   readonly requestId: string
@@ -98,6 +100,7 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
   return {
     caller: callerOf(request),
     body: request.body,
+    headers: passedHeaders(request),
     findings: request.findings,
     requestId: request.id,
     clientRequestId: clientRequestIdOf(request),
@@ -105,6 +108,13 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
     lastEventId: idempotencyKey === undefined ? undefined : lastEventIdOf(request),
     receivedAt,
   }
+}
+
+function passedHeaders({ routeOptions, headers }: FastifyRequest): Record<string, string> | undefined {
+  const names = routeOptions.config.api?.passedHeaders
+  if (names === undefined) return undefined
+  const present = names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])] as const]))
+  return Object.fromEntries(present)
 }
 
 function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {

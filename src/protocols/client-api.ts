@@ -41,8 +41,13 @@ export interface ClientApi {
   readonly endpoint: string
   /** The header in which its SDKs look for the id of a request. */
   readonly requestIdHeader: string
-  /** @throws GatewayError for the first fault. */
-  parse(body: unknown): ChatRequest
+  /** Lower-case names of request headers that hosts of the same protocol get. */
+  readonly passedHeaders?: readonly string[]
+  /**
+   * @param headers Those of `passedHeaders` that the request has.
+   * @throws GatewayError for the first fault.
+   */
+  parse(body: unknown, headers?: Readonly<Record<string, string>>): ChatRequest
   createAnswer(request: ChatRequest): WholeAnswer
   createStream(start: StreamStart): AnswerStream
   /** The body of an error response, as JSON text. */

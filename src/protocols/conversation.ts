@@ -21,8 +21,8 @@ export type Block = Record<string, unknown>
 export const ANSWER_TOOL = 'turnpike_json_answer'
 
 /** User messages that the protocol requires where the conversation has none. */
-const FILLER_BEFORE = 'Begin.'
-const FILLER_AFTER = 'Continue.'
+export const FILLER_BEFORE = 'Begin.'
+export const FILLER_AFTER = 'Continue.'
 
 export interface AssistantParts {
   /** The content, where it is one text; undefined where it is a list of parts. */

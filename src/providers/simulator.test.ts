@@ -507,7 +507,8 @@ function gather(events: readonly ChatEvent[]): Record<string, string> {
         `${event.index} tool ${event.toolIndex}`,
         `${event.name === undefined ? '' : `${event.name} `}${event.arguments}`,
       )
-    } else if (event.type !== 'extension' && event.text !== '') add(`${event.index} ${event.type}`, event.text)
+    } else if (event.type !== 'extension' && event.type !== 'native' && event.text !== '')
+      add(`${event.index} ${event.type}`, event.text)
   }
   return sum
 }

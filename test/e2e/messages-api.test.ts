@@ -121,7 +121,8 @@ for (const [name, native] of natives) {
       })
       assert.equal(textOf(next), 'Hello wörld')
       const sent = lastCall().body
-      for (const piece of ['result 0', 'Error: result 1', 'Well?']) assert.ok(sent.includes(piece), piece)
+      const failed = name === 'anthropic' ? '"is_error":true' : 'Error: result 1'
+      for (const piece of ['result 0', failed, 'Well?']) assert.ok(sent.includes(piece), piece)
     })
 
     test(`${name}, ${way}: an answer that is cut off ends with max_tokens`, async () => {

@@ -34,6 +34,8 @@ const TOOLS_TOKENS = 800
 /** Providers may indent JSON in prompts. */
 const INDENTED = 1.5
 const FORMAT_TOKENS = 300
+/** Of a tool that the provider describes itself; the largest that is published is half of it. */
+const BUILT_IN_TOOL_TOKENS = 1500
 
 /** Share of the bound in most texts. */
 const LIKELY_SHARE = 2 / 3
@@ -147,14 +149,15 @@ function addMedia(
   }
 }
 
-function templateTokens({ messages, tools, responseFormat }: ChatRequest): number {
+function templateTokens({ messages, tools, responseFormat, native }: ChatRequest): number {
+  const ofBuiltIn = BUILT_IN_TOOL_TOKENS * (native?.builtInTools ?? 0)
   const ofTools = tools === undefined || tools.length === 0 ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
-  return MESSAGE_TOKENS * messages.length + ofTools + (responseFormat === undefined ? 0 : FORMAT_TOKENS)
+  return MESSAGE_TOKENS * messages.length + ofTools + ofBuiltIn + (responseFormat === undefined ? 0 : FORMAT_TOKENS)
 }
 
 /** Tokens of all text in the request. */
 function textOf(request: ChatRequest): number {
-  const { messages, tools, responseFormat, stop, user, metadata, extra } = request
+  const { messages, tools, responseFormat, stop, user, metadata, extra, native } = request
   let tokens = 0
   for (const message of messages) tokens += messageTokens(message)
   if (tools !== undefined) tokens += Math.ceil(INDENTED * jsonTokens(tools))
@@ -162,6 +165,7 @@ function textOf(request: ChatRequest): number {
   if (user !== undefined) tokens += textTokenBound(user)
   if (stop !== undefined) tokens += jsonTokens(stop)
   if (metadata !== undefined) tokens += jsonTokens(metadata)
+  for (const value of native?.untranslated ?? []) tokens += Math.ceil(INDENTED * jsonTokens(value))
   for (const name in extra) tokens += textTokenBound(name) + jsonTokens(extra[name])
   return tokens + predictionOf(request) + (tokens >> 6)
 }
@@ -222,6 +226,7 @@ export function promptText({
   metadata,
   extra,
   prediction,
+  native,
 }: ChatRequest): string {
   const texts: string[] = []
   const add = (value: unknown): void => {
@@ -233,6 +238,7 @@ export function promptText({
     for (const value of Object.values(message)) add(value)
   }
   for (const value of [tools, responseFormat, stop, user, metadata, prediction]) add(value)
+  for (const value of native?.untranslated ?? []) add(value)
   for (const name in extra) texts.push(name, JSON.stringify(extra[name]) ?? '')
   return texts.join('\n')
 }

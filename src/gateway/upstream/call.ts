@@ -6,6 +6,7 @@ import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
 import type { Model } from '../../domain/model.ts'
 import { reach } from '../../lib/crash-point.ts'
 import { createDecoder } from '../../protocols/framing.ts'
+import { lostInTranslation } from '../../protocols/native-request.ts'
 import {
   type Frame,
   type FrameDecoder,
@@ -82,6 +83,7 @@ export function startCall(input: CallInput): Call {
   const { maxOutputTokens, price } = input.model
   const known = { model: target.model, maxOutputTokens, outputTokens, price, forwardUnknown }
   const protocol = protocolOf(provider, request)
+  const lost = lostInTranslation(request, protocol.id)
   const wire = protocol.renderRequest(request, known)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -106,7 +108,7 @@ export function startCall(input: CallInput): Call {
     complete: () => state.finished && state.failure === undefined,
     suspend: () => state.deadline?.suspend(),
     abort: () => abort(state),
-    warnings: wire.warnings,
+    warnings: lost.length === 0 ? wire.warnings : [...lost, ...wire.warnings],
   }
 }
 

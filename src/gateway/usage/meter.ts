@@ -79,6 +79,11 @@ export function meter(call: CallUsage, event: ChatEvent): void {
     case 'finish':
       call.finishes.set(event.index, event.reason)
       break
+    case 'native': {
+      const { partial_json: input } = event.value
+      if (typeof input === 'string') keep(call, input) // of a tool that runs at the provider
+      break
+    }
     case 'extension':
       break
   }

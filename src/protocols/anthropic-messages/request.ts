@@ -1,5 +1,6 @@
 /** Renders a request for the Messages API. Drops nothing without a warning. */
-import type { ChatRequest } from '../../domain/chat.ts'
+import type { ChatRequest, NativeRequest } from '../../domain/chat.ts'
+import { isRecord } from '../../lib/json.ts'
 import {
   type Fields,
   type ForwardedFields,
@@ -13,6 +14,7 @@ import { outputLimitOf, refuseCustomTools, refuseSamplingControls, unsupportedPa
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderMessages } from './messages.ts'
 import { type ModelTraits, traitsOf } from './models.ts'
+import { betasOf, nativeFields, nativeOf, renderNativeConversation, renderNativeTools } from './native.ts'
 import { planThinking, type ThinkingPlan } from './reasoning.ts'
 import { planFormat, planTools, renderServerTools } from './tools.ts'
 
@@ -26,11 +28,13 @@ const DEFAULT_THINKING_TOKENS = 24_576
 export function renderRequest(request: ChatRequest, target: RenderTarget): WireRequest {
   const traits = traitsOf(target.model)
   const warnings = new Set<string>()
-  const betas = new Set<string>()
+  const native = nativeOf(request)
+  const betas = new Set(betasOf(native))
   refuseCustomTools(request)
   const fields = forwardedFields(request, { known: KNOWN, target, warnings })
   const { top_k: _, thinking: __, safety_identifier: ___, web_search_options: ____, ...others } = fields
-  const body = withOthers(renderBody(request, { target, traits, warnings, betas, fields }), others, warnings)
+  const extras = native === undefined ? others : { ...others, ...nativeFields(native, { target, warnings }) }
+  const body = withOthers(renderBody(request, { target, traits, warnings, betas, fields }), extras, warnings)
   const headers: Record<string, string> = { 'anthropic-version': VERSION }
   if (betas.size > 0) headers['anthropic-beta'] = [...betas].join(',')
   return { path: '/v1/messages', body: JSON.stringify(body), headers, warnings: [...warnings] }
@@ -70,28 +74,45 @@ function renderBody(request: ChatRequest, rendering: Rendering): Block {
     warnings,
     betas,
   })
-  const conversation = renderMessages(request.messages, {
+  const native = nativeOf(request)
+  const settings = {
     warnings,
     betas,
     price: target.price,
     returnsContext: plan.isOn,
     prefill: traits.prefill && !plan.isOn && outputFormat === undefined,
     instructions: [format.instruction, tools.instruction].filter((text) => text !== undefined),
-  })
-  const hasOutputConfig = plan.effort !== undefined || outputFormat !== undefined
+  }
+  const functions = tools.tools ?? []
+  const outputConfig = { ...otherOutputConfig(native), effort: plan.effort, format: outputFormat }
   return {
     model: target.model,
     max_tokens: requested ?? target.maxOutputTokens ?? defaultLimit(plan, traits),
-    ...conversation,
-    tools: serverTools.length === 0 ? tools.tools : [...(tools.tools ?? []), ...serverTools],
+    ...(native === undefined ? renderMessages(request.messages, settings) : renderNativeConversation(native, settings)),
+    tools:
+      native === undefined
+        ? listedTools([...functions, ...serverTools])
+        : renderNativeTools(native, { functions, serverTools, price: target.price, warnings }),
     tool_choice: tools.choice,
     thinking: plan.thinking,
-    output_config: hasOutputConfig ? { effort: plan.effort, format: outputFormat } : undefined,
+    output_config: Object.values(outputConfig).some((value) => value !== undefined) ? outputConfig : undefined,
     ...renderSampling(request, { traits, isThinking: plan.isOn, topK: fields['top_k'], warnings }),
     stop_sequences: request.stop,
     metadata: renderMetadata(request, fields, warnings),
     stream: request.stream ? true : undefined,
   }
+}
+
+function listedTools(tools: readonly Block[]): readonly Block[] | undefined {
+  return tools.length === 0 ? undefined : tools
+}
+
+/** Members of `output_config` that other APIs do not have. */
+function otherOutputConfig(native: NativeRequest | undefined): object {
+  const config = native?.body['output_config']
+  if (!isRecord(config)) return {}
+  const { effort: _, format: __, ...others } = config
+  return others
 }
 
 /** The output limit. Where only the gateway set it, the model's own maximum applies as well. */

@@ -41,7 +41,9 @@ test('an answer without content is an answer', () => {
     { type: 'finish', index: 0, reason: 'stop', raw: 'end_turn' },
     { type: 'usage', usage },
   ])
-  assert.deepEqual(parseResponse(fixture('refusal'))[0], {
+  const [details, refused] = parseResponse(fixture('refusal'))
+  assert.equal(details?.type, 'native')
+  assert.deepEqual(refused, {
     type: 'finish',
     index: 0,
     reason: 'content_filter',

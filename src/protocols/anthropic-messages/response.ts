@@ -4,7 +4,7 @@
  *
  * Source: https://platform.claude.com/docs/en/api/messages, and recorded answers.
  */
-import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
+import type { ChatEvent, FinishReason, NativeEvent, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
 import { brokenAnswer, ProviderError } from '../protocol.ts'
@@ -21,6 +21,8 @@ interface Reading {
   /** UTF-16 units of text so far. */
   textLength: number
   readonly annotations: UrlCitation[]
+  /** Of the block before. */
+  lastType: unknown
 }
 
 /**
@@ -32,13 +34,27 @@ export function parseResponse(body: string): ChatEvent[] {
   const { content, stop_reason: reason } = answer
   if (!Array.isArray(content)) throw brokenAnswer('The provider answered without content.')
   const messageId = textOf(answer['id'])
-  const reading: Reading = { messageId, events: [], entries: [], toolCount: 0, textLength: 0, annotations: [] }
-  for (const block of content) if (isRecord(block)) readBlock(block, reading)
+  const reading: Reading = {
+    messageId,
+    events: [],
+    entries: [],
+    toolCount: 0,
+    textLength: 0,
+    annotations: [],
+    lastType: undefined,
+  }
+  for (const block of content) {
+    if (!isRecord(block)) continue
+    readBlock(block, reading)
+    reading.lastType = block['type']
+  }
   const raw = textOf(reason)
   const { events, entries, toolCount, annotations } = reading
   if (annotations.length > 0) events.push({ type: 'extension', index: 0, field: 'annotations', value: annotations })
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
+  const others = otherFields(answer)
+  if (others !== undefined) events.push(others)
   if (raw !== '') {
     const ending = { reason: parseFinish(raw, toolCount > 0), raw, ...stopSequenceOf(answer) }
     events.push({ type: 'finish', index: 0, ...ending })
@@ -56,16 +72,19 @@ function parseAnswer(body: string): Json {
   return answer
 }
 
-/** Ignores blocks of other types: the provider's own tools and containers, and types that are added later. */
+/** Blocks of other types (the provider's own tools and containers, later additions) are for clients of this API only. */
 function readBlock(block: Json, reading: Reading): void {
   const { events, entries } = reading
   const { type, text, thinking, signature, data } = block
   if (type === 'text') {
     const start = reading.textLength
+    if (reading.lastType === 'text') events.push(nativeEvent('stop'))
     readText(textOf(text), reading)
+    if (Array.isArray(block['citations'])) events.push(...block['citations'].filter(isRecord).map(citationEvent))
     citePages(reading.annotations, block['citations'], { start, end: reading.textLength })
   }
   if (type === 'tool_use') readCall(block, reading)
+  else if (isForeign(type)) events.push(nativeEvent('start', block), nativeEvent('stop'))
   else if (type === 'redacted_thinking' && textOf(data) !== '') {
     entries.push({ type, data: textOf(data) })
     events.push({ type: 'reasoning', index: 0, text: '', redacted: textOf(data) })
@@ -75,6 +94,33 @@ function readBlock(block: Json, reading: Reading): void {
     if (textOf(signature) !== '') events.push({ type: 'reasoning', index: 0, text: '', signature: textOf(signature) })
   }
 }
+
+const TYPES: ReadonlySet<unknown> = new Set(['text', 'tool_use', 'thinking', 'redacted_thinking'])
+
+/** Whether only clients of this API know the type of block. */
+export function isForeign(type: unknown): boolean {
+  return typeof type === 'string' && !TYPES.has(type)
+}
+
+export function nativeEvent(part: NativeEvent['part'], value: Json = {}): NativeEvent {
+  return { type: 'native', index: 0, protocol: 'anthropic', part, value }
+}
+
+/** @param citation Of the text before it. */
+export function citationEvent(citation: Json): NativeEvent {
+  return nativeEvent('delta', { type: 'citations_delta', citation })
+}
+
+/** Fields of a message, or of the event that ends it, that the gateway does not read; undefined: none. */
+export function otherFields(message: Json): NativeEvent | undefined {
+  const { usage } = message
+  const fields = OTHER_FIELDS.flatMap((name) => (isRecord(message[name]) ? [[name, message[name]] as const] : []))
+  const tools = isRecord(usage) && isRecord(usage['server_tool_use']) ? usage['server_tool_use'] : undefined
+  if (fields.length === 0 && tools === undefined) return undefined
+  return nativeEvent('message', { ...Object.fromEntries(fields), ...(tools && { usage: { server_tool_use: tools } }) })
+}
+
+const OTHER_FIELDS = ['container', 'context_management', 'stop_details'] as const
 
 function readText(text: string, reading: Reading): void {
   const { events, entries } = reading

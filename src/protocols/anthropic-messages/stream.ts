@@ -8,8 +8,12 @@ import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import {
   type Counts,
+  citationEvent,
   citePages,
+  isForeign,
   madeUpCallId,
+  nativeEvent,
+  otherFields,
   parseFinish,
   readCounts,
   stopSequenceOf,
@@ -156,15 +160,18 @@ function startBlock(state: State, event: Json): void {
   state.open.set(event['index'], block)
   state.blocks.push(block)
   const { kind, toolIndex, id, thinking } = block
+  const before = state.blocks.at(-2)?.kind
   if (kind === 'tool') {
     emit(state, { type: 'tool-call', index: 0, toolIndex, id, name: textOf(wire['name']), arguments: '' })
   } else if (kind === 'text') {
+    if (before === 'text') emit(state, nativeEvent('stop'))
     emitText(state, block, textOf(wire['text']))
   } else if (kind !== 'answer') {
     // Counts uses here as well as in the last event, for streams that break off before it.
     state.counts = withResult(state.counts, wire)
     state.hasNewCounts = true
     emitCounts(state) // the model has begun to work
+    if (kind === 'other' && isForeign(wire['type'])) emit(state, nativeEvent('start', wire))
     if (kind === 'thinking' && thinking !== '') emit(state, { type: 'reasoning', index: 0, text: thinking })
   }
 }
@@ -197,6 +204,7 @@ function readDelta(state: State, event: Json): void {
   const block = state.open.get(event['index'])
   const { delta } = event
   if (block === undefined || !isRecord(delta)) return
+  if (block.kind === 'other') emit(state, nativeEvent('delta', delta))
   switch (delta['type']) {
     case 'text_delta':
       if (block.kind === 'text') emitText(state, block, textOf(delta['text']))
@@ -208,12 +216,17 @@ function readDelta(state: State, event: Json): void {
       emitThinking(state, block, textOf(delta['thinking']))
       break
     case 'citations_delta':
-      if (isRecord(delta['citation']) && block.citations.length < MAX_CITATIONS) block.citations.push(delta['citation'])
+      if (isRecord(delta['citation'])) readCitation(state, block, delta['citation'])
       break
     case 'signature_delta':
       block.signature += textOf(delta['signature'])
       break
   }
+}
+
+function readCitation(state: State, block: OpenBlock, citation: Json): void {
+  if (block.kind === 'text') emit(state, citationEvent(citation))
+  if (block.citations.length < MAX_CITATIONS) block.citations.push(citation)
 }
 
 function emitText(state: State, block: OpenBlock, text: string): void {
@@ -247,17 +260,21 @@ function stopBlock(state: State, event: Json): void {
   state.open.delete(event['index'])
   if (block.emittedLength === 0) emitInput(state, block, block.input)
   const { kind, signature, data: redacted } = block
+  if (kind === 'other') emit(state, nativeEvent('stop'))
   if (kind === 'thinking' && signature !== '') emit(state, { type: 'reasoning', index: 0, text: '', signature })
   if (kind === 'redacted_thinking' && redacted !== '') emit(state, { type: 'reasoning', index: 0, text: '', redacted })
 }
 
-function readMessageDelta(state: State, { delta, usage }: Json): void {
+function readMessageDelta(state: State, event: Json): void {
+  const { delta, usage } = event
+  const others = otherFields({ ...(isRecord(delta) ? delta : {}), ...event })
   if (isRecord(delta)) {
     state.stopReason = textOf(delta['stop_reason']) || state.stopReason
     state.stopSequence = stopSequenceOf(delta) ?? state.stopSequence
   }
   addCounts(state, readCounts(usage))
   emitCounts(state)
+  if (others !== undefined) state.events.push(others)
 }
 
 function stopMessage(state: State): void {

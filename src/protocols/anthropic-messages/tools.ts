@@ -11,8 +11,9 @@ import { GatewayError } from '../../domain/errors.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 import { ANSWER_TOOL, type Block } from '../conversation.ts'
 import type { RenderTarget } from '../protocol.ts'
-import { requestsSearch, sentServerTools, sumOfUses, type ToolUses } from '../server-tools.ts'
+import { requestsSearch, sentServerTools, sumOfUses, type ToolUses, toolFee } from '../server-tools.ts'
 import type { ModelTraits } from './models.ts'
+import { nativeOf } from './native.ts'
 import { fitSchema } from './schema.ts'
 
 /** The API's own limit. */
@@ -201,16 +202,26 @@ interface Sending {
 
 /** @throws GatewayError `unsupported_parameter` for tools without a price, and those that the API has not. */
 export function renderServerTools(request: ChatRequest, { target, warnings, betas }: Sending): readonly Block[] {
-  const tools = sentServerTools(request, target, ({ wire }) => TOOL_TYPES.test(String(wire['type'])))
+  const isFree = ({ name }: ServerTool): boolean =>
+    nativeOf(request) !== undefined && target.price !== undefined && toolFee(name, target.price) === 0
+  const tools = sentServerTools(request, target, (tool) => isLimited(tool) || isFree(tool))
   for (const { wire } of tools) {
     const beta = BETAS[String(wire['type'])]
     if (beta !== undefined) betas.add(beta)
   }
-  const blocks = tools.map(({ wire, name, maxUses = MAX_USES }) => ({ ...wire, name, max_uses: maxUses }))
+  const blocks = tools.map((tool) => {
+    const { wire, name, maxUses = MAX_USES } = tool
+    return isLimited(tool) ? { ...wire, name, max_uses: maxUses } : { ...wire }
+  })
   if (!requestsSearch(request)) return blocks
   if (usesSearchField(request)) return [...blocks, renderSearch(request)]
   warnings.add('web_search_options')
   return blocks
+}
+
+/** Others have no `max_uses`, so they are sent only without a fee, and only as a client of this API wrote them. */
+function isLimited({ wire }: ServerTool): boolean {
+  return TOOL_TYPES.test(String(wire['type']))
 }
 
 /** A search tool of the request takes precedence over the field. */

@@ -58,7 +58,7 @@ function collect(events: readonly ChatEvent[]): Omit<ReadAnswer, 'isError'> {
     else if (event.type === 'finish') finish = event.reason
     else if (event.type === 'extension') signed = signedIn(event.value)
     else if (event.type === 'tool-call') addFragment(calls, event)
-    else texts[event.type] += event.text
+    else if (event.type !== 'native') texts[event.type] += event.text
   }
   return { choice: { ...texts, toolCalls: calls, finish }, usage, signed }
 }

@@ -1,13 +1,14 @@
 /** A whole message: the content blocks of an answer in the order of its events, and its usage. */
-import type { ChatEvent, ChatRequest, ToolCallEvent } from '../../../domain/chat.ts'
-import { isRecord, parseJson } from '../../../lib/json.ts'
+import type { ChatEvent, ChatRequest, NativeEvent, ToolCallEvent } from '../../../domain/chat.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
 import type { WholeAnswer } from '../../client-api.ts'
 import type { Bill } from '../../openai-chat/client/answer.ts'
 import { createEnding } from './ending.ts'
 
 /** A content block that may still grow. */
 type OpenBlock =
-  | { readonly type: 'text'; text: string }
+  | { readonly type: 'text'; text: string; citations: unknown[] | null; isWhole: boolean }
+  | { readonly type: 'native'; readonly block: Json; input: string }
   | { readonly type: 'thinking'; thinking: string; signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | OpenCall
@@ -22,11 +23,12 @@ interface OpenCall {
 export function createMessage(request: ChatRequest): WholeAnswer {
   const blocks: OpenBlock[] = []
   const calls = new Map<number, OpenCall>()
+  const others: Record<string, unknown> = {}
   const ending = createEnding(request)
   return {
     push(event) {
       ending.push(event)
-      if (event.type !== 'finish') gather({ blocks, calls }, event)
+      if (event.type !== 'finish') gather({ blocks, calls, others }, event)
     },
     render({ id, model, usage, costUsd }) {
       const content = [...blocks.map(renderBlock), ...ending.contextBlocks()]
@@ -36,8 +38,9 @@ export function createMessage(request: ChatRequest): WholeAnswer {
         role: 'assistant',
         model,
         content,
+        ...others,
         ...ending.stop(),
-        usage: renderUsage({ usage, costUsd }),
+        usage: { ...otherUsage(others), ...renderUsage({ usage, costUsd }) },
       })
     },
   }
@@ -47,6 +50,8 @@ interface OpenMessage {
   readonly blocks: OpenBlock[]
   /** Of `blocks`, by `toolIndex`. */
   readonly calls: Map<number, OpenCall>
+  /** Fields beside the content. */
+  readonly others: Record<string, unknown>
 }
 
 function gather(message: OpenMessage, event: Exclude<ChatEvent, { type: 'finish' }>): void {
@@ -55,8 +60,8 @@ function gather(message: OpenMessage, event: Exclude<ChatEvent, { type: 'finish'
   switch (event.type) {
     case 'text':
     case 'refusal':
-      if (last?.type === 'text') last.text += event.text
-      else if (event.text !== '') blocks.push({ type: 'text', text: event.text })
+      if (last?.type === 'text' && !last.isWhole) last.text += event.text
+      else if (event.text !== '') blocks.push({ type: 'text', text: event.text, citations: null, isWhole: false })
       break
     case 'reasoning': {
       const { text, signature = '', redacted } = event
@@ -70,7 +75,23 @@ function gather(message: OpenMessage, event: Exclude<ChatEvent, { type: 'finish'
     case 'tool-call':
       gatherCall(message, event)
       break
+    case 'native':
+      if (event.protocol === 'anthropic') gatherNative(message, event)
+      break
   }
+}
+
+/** Blocks that the gateway does not know, and what it does not know of others. */
+function gatherNative(message: OpenMessage, { part, value }: NativeEvent): void {
+  const { blocks } = message
+  const last = blocks.at(-1)
+  if (part === 'start') blocks.push({ type: 'native', block: value, input: '' })
+  else if (part === 'stop' && last?.type === 'text') last.isWhole = true
+  else if (part === 'message') Object.assign(message.others, value)
+  else if (part === 'delta' && last?.type === 'text' && value['type'] === 'citations_delta') {
+    last.citations ??= []
+    last.citations.push(value['citation'])
+  } else if (part === 'delta' && last?.type === 'native') last.input += textOf(value['partial_json'])
 }
 
 function gatherCall({ blocks, calls }: OpenMessage, event: ToolCallEvent): void {
@@ -88,7 +109,9 @@ function gatherCall({ blocks, calls }: OpenMessage, event: ToolCallEvent): void 
 function renderBlock(block: OpenBlock): unknown {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: block.text, citations: null }
+      return { type: 'text', text: block.text, citations: block.citations }
+    case 'native':
+      return block.input === '' ? block.block : { ...block.block, input: inputOf(block.input) }
     case 'tool_use':
       return { type: 'tool_use', id: block.id, name: block.name, input: inputOf(block.input) }
     default:
@@ -105,6 +128,11 @@ function inputOf(text: string): unknown {
 /** `msg_` and the completion ID without its prefix. */
 export function messageId(id: string): string {
   return `msg_${id.replace(/^[a-z]+[_-]/, '')}`
+}
+
+/** @param others Fields that the gateway does not read. */
+export function otherUsage({ usage }: Json): Json {
+  return isRecord(usage) ? usage : {}
 }
 
 /** `input_tokens` excludes tokens that were read from a cache or written to it. */

@@ -4,8 +4,9 @@
  */
 import type { Json } from '../../../lib/json.ts'
 import { decodeContext, isOpaqueContext } from '../../opaque-context.ts'
-import { objectAt, oneOf, stringAt } from '../../openai-chat/client/checks.ts'
+import { objectAt, stringAt } from '../../openai-chat/client/checks.ts'
 import type { ContextEntry } from '../context.ts'
+import { type Findings, noteDropped } from './findings.ts'
 
 interface Draft {
   readonly texts: string[]
@@ -15,13 +16,12 @@ interface Draft {
   /** By protocol: of providers other than Anthropic. */
   readonly contexts: Record<string, unknown>
   readonly reasoning: string[]
+  readonly findings: Findings
 }
 
-const TYPES = ['text', 'thinking', 'redacted_thinking', 'tool_use'] as const
-
 /** @returns A message of a chat completion, which its own checks have not seen. */
-export function readAssistant(blocks: readonly Json[], path: string): object {
-  const draft: Draft = { texts: [], calls: [], entries: [], contexts: {}, reasoning: [] }
+export function readAssistant(blocks: readonly Json[], path: string, findings: Findings): object {
+  const draft: Draft = { texts: [], calls: [], entries: [], contexts: {}, reasoning: [], findings }
   for (const [at, block] of blocks.entries()) readBlock(draft, block, `${path}[${at}]`)
   const { texts, calls, entries, contexts } = draft
   if (entries.some(({ type }) => type === 'thinking' || type === 'redacted_thinking')) {
@@ -39,7 +39,8 @@ export function readAssistant(blocks: readonly Json[], path: string): object {
 
 function readBlock(draft: Draft, block: Json, path: string): void {
   const { texts, calls, entries } = draft
-  switch (oneOf(block['type'], `${path}.type`, TYPES)) {
+  const type = stringAt(block['type'], `${path}.type`)
+  switch (type) {
     case 'thinking':
       readThinking(draft, block, path)
       break
@@ -58,7 +59,10 @@ function readBlock(draft: Draft, block: Json, path: string): void {
       const text = stringAt(block['text'], `${path}.text`)
       texts.push(text)
       if (text !== '') entries.push({ type: 'text', length: text.length })
+      break
     }
+    default: // uses and results of tools that ran at the provider, and types that are added later
+      noteDropped(draft.findings, `messages[].content[].${type}`, block)
   }
 }
 

@@ -13,6 +13,7 @@ import { createMessageStream } from './stream.ts'
 export const messagesApi: ClientApi = {
   endpoint: 'POST /v1/messages',
   requestIdHeader: 'request-id',
+  passedHeaders: ['anthropic-beta'],
   parse: parseMessagesRequest,
   createAnswer: createMessage,
   createStream: createMessageStream,

@@ -2,37 +2,40 @@
 import { isRecord, type Json } from '../../../lib/json.ts'
 import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
 import { readAssistant } from './assistant.ts'
+import { type Findings, noteCaching, noteDropped, noteEssential } from './findings.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 
 /** The messages of a chat completion, which the caller must still validate. */
-export function readConversation(system: unknown, messages: unknown): readonly object[] {
+export function readConversation({ system, messages }: Json, findings: Findings): readonly object[] {
   const listed = arrayAt(messages, 'messages')
   if (listed.length === 0) refuse('invalid_value', 'messages', '`messages` must have at least one message.')
   const read = listed.flatMap((value, at) => {
     const path = `messages[${at}]`
     const message = objectAt(value, path)
     const role = oneOf(message['role'], `${path}.role`, ROLES)
-    const blocks = blocksAt(message['content'], `${path}.content`)
-    if (role === 'assistant') return [readAssistant(blocks, `${path}.content`)]
+    const blocks = blocksAt(message['content'], `${path}.content`, findings)
+    if (role === 'assistant') return [readAssistant(blocks, `${path}.content`, findings)]
     if (role === 'system')
       return [{ role, content: blocks.map((block, at) => readText(block, `${path}.content[${at}]`)) }]
-    return readUser(blocks, `${path}.content`)
+    return readUser(blocks, `${path}.content`, findings)
   })
-  return [...readSystem(system), ...read]
+  return [...readSystem(system, findings), ...read]
 }
 
-function readSystem(system: unknown): object[] {
+function readSystem(system: unknown, findings: Findings): object[] {
   if (system === undefined) return []
-  const parts = blocksAt(system, 'system').map((block, at) => readText(block, `system[${at}]`))
+  const parts = blocksAt(system, 'system', findings).map((block, at) => readText(block, `system[${at}]`))
   return parts.length === 0 ? [] : [{ role: 'system', content: parts }]
 }
 
 /** A string is short for one text block. */
-function blocksAt(content: unknown, path: string): readonly Json[] {
+function blocksAt(content: unknown, path: string, findings: Findings): readonly Json[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) refuseType(content, path, 'a string or an array of content blocks')
-  return content.map((block, at) => objectAt(block, `${path}[${at}]`))
+  const blocks = content.map((block, at) => objectAt(block, `${path}[${at}]`))
+  for (const block of blocks) noteCaching(findings, block)
+  return blocks
 }
 
 function readText(block: Json, path: string): object {
@@ -46,13 +49,13 @@ function cacheOf({ cache_control: control }: Json): object {
 }
 
 /** Results of tools come before what else the user says, as other APIs require. */
-function readUser(blocks: readonly Json[], path: string): object[] {
+function readUser(blocks: readonly Json[], path: string, findings: Findings): object[] {
   const results: object[] = []
   const parts: object[] = []
   for (const [at, block] of blocks.entries()) {
     const blockPath = `${path}[${at}]`
-    if (block['type'] === 'tool_result') results.push(readResult(block, blockPath))
-    else parts.push(readPart(block, blockPath))
+    if (block['type'] === 'tool_result') results.push(readResult(block, blockPath, findings))
+    else parts.push(readPart(block, blockPath, findings))
   }
   if (parts.length === 0) return results.length > 0 ? results : [{ role: 'user', content: '' }]
   return [...results, { role: 'user', content: parts }]
@@ -61,10 +64,10 @@ function readUser(blocks: readonly Json[], path: string): object[] {
 const ERROR_PREFIX = 'Error: '
 
 /** A result that is an error begins with `Error:` unless its text says so. A cache mark moves to the last part. */
-function readResult(block: Json, path: string): object {
+function readResult(block: Json, path: string, findings: Findings): object {
   const { tool_use_id: id, content, is_error: failed } = block
-  const blocks = isAbsent(content) ? [] : blocksAt(content, `${path}.content`)
-  const parts = blocks.map((part, at) => readPart(part, `${path}.content[${at}]`))
+  const blocks = isAbsent(content) ? [] : blocksAt(content, `${path}.content`, findings)
+  const parts = blocks.map((part, at) => readPart(part, `${path}.content[${at}]`, findings))
   const marked = withCacheMark(failed === true ? withErrorMark(parts) : parts, block)
   return {
     role: 'tool',
@@ -95,20 +98,37 @@ function isPlainText(part: Part): boolean {
   return part.type === 'text' && part['cache_control'] === undefined
 }
 
-function readPart(block: Json, path: string): Part {
-  const type = oneOf(block['type'], `${path}.type`, ['text', 'image', 'document', 'search_result'])
+function readPart(block: Json, path: string, findings: Findings): Part {
+  const type = stringAt(block['type'], `${path}.type`)
   if (type === 'text') return { type, text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
-  if (type === 'search_result') return { type: 'text', text: searchResultText(block, path), ...cacheOf(block) }
+  if (type === 'search_result') {
+    return { type: 'text', text: searchResultText(block, path, findings), ...cacheOf(block) }
+  }
+  if (type !== 'image' && type !== 'document') return readForeign(block, `${path}.type`, findings)
   const source = objectAt(block['source'], `${path}.source`)
+  const sourceType = stringAt(source['type'], `${path}.source.type`)
+  if (!SOURCES[type].includes(sourceType)) return readForeign(block, `${path}.source.type`, findings)
   if (type === 'image') {
     return { type: 'image_url', image_url: { url: imageUrl(source, `${path}.source`) }, ...cacheOf(block) }
   }
-  return { ...readDocument(block, source, path), ...cacheOf(block) }
+  return { ...readDocument(block, { source, path }, findings), ...cacheOf(block) }
+}
+
+/** Types of sources that can be translated. */
+const SOURCES: Readonly<Record<'image' | 'document', readonly string[]>> = {
+  image: ['base64', 'url'],
+  document: ['base64', 'text', 'content'],
+}
+
+/** A block that only this API has. The translation holds its place: a file whose size is not known, or an empty text. */
+function readForeign(block: Json, path: string, findings: Findings): Part {
+  noteEssential(findings, path, block)
+  const isFile = block['source'] !== undefined || block['file_id'] !== undefined
+  return isFile ? { type: 'file', file: { file_id: 'file_of_the_provider' } } : { type: 'text', text: '' }
 }
 
 function imageUrl(source: Json, path: string): string {
-  const type = oneOf(source['type'], `${path}.type`, ['base64', 'url'])
-  if (type === 'url') return stringAt(source['url'], `${path}.url`)
+  if (source['type'] === 'url') return stringAt(source['url'], `${path}.url`)
   const mediaType = oneOf(source['media_type'], `${path}.media_type`, [
     'image/jpeg',
     'image/png',
@@ -118,10 +138,16 @@ function imageUrl(source: Json, path: string): string {
   return `data:${mediaType};base64,${stringAt(source['data'], `${path}.data`)}`
 }
 
-function readDocument({ title }: Json, source: Json, path: string): Part {
-  const type = oneOf(source['type'], `${path}.source.type`, ['base64', 'text', 'content'])
+interface Located {
+  readonly source: Json
+  readonly path: string
+}
+
+function readDocument({ title, context, citations }: Json, { source, path }: Located, findings: Findings): Part {
+  if (typeof context === 'string') noteDropped(findings, 'messages[].content[].context', context)
+  if (isRecord(citations) && citations['enabled'] === true) findings.dropped.add('messages[].content[].citations')
   const filename = typeof title === 'string' ? title : undefined
-  if (type === 'base64') {
+  if (source['type'] === 'base64') {
     const mediaType = oneOf(source['media_type'], `${path}.source.media_type`, ['application/pdf'])
     const data = stringAt(source['data'], `${path}.source.data`)
     return {
@@ -129,14 +155,16 @@ function readDocument({ title }: Json, source: Json, path: string): Part {
       file: { filename: filename ?? 'document.pdf', file_data: `data:${mediaType};base64,${data}` },
     }
   }
-  if (type === 'text') return { type: 'text', text: titled(filename, stringAt(source['data'], `${path}.source.data`)) }
-  const blocks = blocksAt(source['content'], `${path}.source.content`)
+  if (source['type'] === 'text') {
+    return { type: 'text', text: titled(filename, stringAt(source['data'], `${path}.source.data`)) }
+  }
+  const blocks = blocksAt(source['content'], `${path}.source.content`, findings)
   const texts = blocks.map((block, at) => stringAt(block['text'], `${path}.source.content[${at}].text`))
   return { type: 'text', text: titled(filename, texts.join('\n')) }
 }
 
-function searchResultText({ title, source, content }: Json, path: string): string {
-  const texts = blocksAt(content, `${path}.content`).map((block, at) =>
+function searchResultText({ title, source, content }: Json, path: string, findings: Findings): string {
+  const texts = blocksAt(content, `${path}.content`, findings).map((block, at) =>
     stringAt(block['text'], `${path}.content[${at}].text`),
   )
   return titled(`${stringAt(title, `${path}.title`)} (${stringAt(source, `${path}.source`)})`, texts.join('\n'))

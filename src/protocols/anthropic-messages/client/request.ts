@@ -18,6 +18,8 @@ import {
   stringAt,
 } from '../../openai-chat/client/checks.ts'
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
+import { isBuiltInTool } from '../native.ts'
+import { type Findings, nativeRequest, newFindings, noteCaching, noteDropped, noteEssential } from './findings.ts'
 import { readConversation } from './messages.ts'
 
 const MAX_TOKENS = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
@@ -48,27 +50,32 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** Fields without which the answer would mean something else. */
 const REFUSED: ReadonlySet<string> = new Set(['mcp_servers', 'container'])
 
-/** @throws GatewayError for the first fault. */
-export function parseMessagesRequest(value: unknown): ChatRequest {
+/**
+ * @param headers `anthropic-beta`.
+ * @throws GatewayError for the first fault.
+ */
+export function parseMessagesRequest(value: unknown, headers: Readonly<Record<string, string>> = {}): ChatRequest {
   if (!isRecord(value)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
   const body = presentFields(value)
+  const findings = newFindings()
   const request = parseChatRequest({
     model: body['model'],
-    messages: readConversation(body['system'], body['messages']),
+    messages: readConversation(body, findings),
     max_tokens: integerIn(body['max_tokens'], 'max_tokens', MAX_TOKENS),
     stream: readOptional(body['stream'], 'stream', booleanAt),
     temperature: readOptional(body['temperature'], 'temperature', readUnit),
     top_p: readOptional(body['top_p'], 'top_p', readUnit),
     stop: readOptional(body['stop_sequences'], 'stop_sequences', arrayAt),
-    ...readTools(body),
+    ...readTools(body, findings),
     ...readOutputConfig(body['output_config']),
     user: readUser(body['metadata']),
     service_tier: readTier(body['service_tier']),
     top_k: readOptional(body['top_k'], 'top_k', (top, name) => integerIn(top, name, TOP_K)),
     thinking: readOptional(body['thinking'], 'thinking', readThinking),
   })
-  const unheeded = ignoredFields(body)
-  return unheeded.length === 0 ? { ...request, isTranslated: true } : { ...request, isTranslated: true, unheeded }
+  noteCaching(findings, body)
+  const native = nativeRequest({ body, extra: otherFields(body), headers }, findings)
+  return { ...request, isTranslated: true, native }
 }
 
 function readUnit(value: unknown, name: string): number {
@@ -88,22 +95,18 @@ function readOptional<Result>(
   return value === undefined ? undefined : read(value, name)
 }
 
-/** Fields without effect, for `x-turnpike-warnings`. @throws GatewayError for those that change what the answer means. */
-function ignoredFields(body: Json): string[] {
-  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name))
-  const refused = unknown.find((name) => REFUSED.has(name) && !isEmpty(body[name]))
+/** Fields without a translation. @throws GatewayError for those that change what the answer means. */
+function otherFields(body: Json): Json {
+  const others = Object.entries(body).filter(([name]) => !KNOWN.has(name))
+  const refused = others.find(([name, value]) => REFUSED.has(name) && !isEmpty(value))
   if (refused !== undefined) {
     refuse(
       'unsupported_parameter',
-      refused,
-      `\`${refused}\` is not supported: it needs a container or server of the provider.`,
+      refused[0],
+      `\`${refused[0]}\` is not supported: it needs a container or server of the provider.`,
     )
   }
-  const { tools } = body
-  if (Array.isArray(tools) && tools.some((tool) => isRecord(tool) && isRecord(tool['cache_control']))) {
-    unknown.push('tools[].cache_control')
-  }
-  return unknown
+  return Object.fromEntries(others)
 }
 
 function isEmpty(value: unknown): boolean {
@@ -146,21 +149,27 @@ function readFormat(format: Json): object {
 }
 
 /** Without tools, `tool_choice` has no effect. */
-function readTools(body: Json): object {
+function readTools(body: Json, findings: Findings): object {
   const { tools, tool_choice: choice } = body
   const listed = tools === undefined ? [] : arrayAt(tools, 'tools')
   const chosen = choice === undefined ? {} : readChoice(objectAt(choice, 'tool_choice'))
   if (listed.length === 0) return {}
   return {
-    tools: listed.map((tool, at) => readTool(objectAt(tool, `tools[${at}]`), `tools[${at}]`)),
+    tools: listed.map((tool, at) => readTool(objectAt(tool, `tools[${at}]`), `tools[${at}]`, findings)),
     ...chosen,
   }
 }
 
 /** A tool that runs at the provider (`web_search_20250305`, …) keeps its form. */
-function readTool(tool: Json, path: string): object {
-  const { type, name, description, input_schema: parameters, strict } = tool
+function readTool(tool: Json, path: string, findings: Findings): object {
+  const { type, name, description, input_schema: parameters, strict, cache_control: _, ...others } = tool
+  noteCaching(findings, tool)
+  if (isBuiltInTool(tool)) return readBuiltIn(tool, path, findings)
   if (!isAbsent(type) && type !== 'custom') return tool
+  if (isRecord(tool['cache_control'])) findings.dropped.add('tools[].cache_control')
+  for (const [field, value] of Object.entries(others)) {
+    if (!isAbsent(value)) noteDropped(findings, `tools[].${field}`, value)
+  }
   return {
     type: 'function',
     function: {
@@ -170,6 +179,13 @@ function readTool(tool: Json, path: string): object {
       strict: isAbsent(strict) ? undefined : booleanAt(strict, `${path}.strict`),
     },
   }
+}
+
+function readBuiltIn(tool: Json, path: string, findings: Findings): object {
+  noteEssential(findings, `${path}.type`, tool)
+  findings.builtInTools += 1
+  const parameters = { type: 'object', properties: {} }
+  return { type: 'function', function: { name: stringAt(tool['name'], `${path}.name`), parameters } }
 }
 
 function readChoice(choice: Json): object {

@@ -2,10 +2,12 @@
  * A streamed message: `message_start`, content blocks one after another, `message_delta` with the stop reason and usage,
  * `message_stop`. The stop reason is held back until `close`, because what follows it upstream decides the end.
  */
-import type { ChatEvent, ToolCallEvent, Usage } from '../../../domain/chat.ts'
+import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../../domain/chat.ts'
+import type { Json } from '../../../lib/json.ts'
 import type { AnswerStream, StreamStart } from '../../client-api.ts'
+import type { Bill } from '../../openai-chat/client/answer.ts'
 import { brokenAnswer } from '../../protocol.ts'
-import { messageId, renderUsage } from './answer.ts'
+import { messageId, otherUsage, renderUsage } from './answer.ts'
 import { createEnding, type Ending } from './ending.ts'
 
 interface State {
@@ -14,17 +16,28 @@ interface State {
   /** Of the last block. */
   index: number
   /** Undefined: no block is open. */
-  open: 'text' | 'thinking' | 'tool_use' | undefined
+  open: 'text' | 'thinking' | 'tool_use' | 'native' | undefined
   /** Of the last tool call. */
   toolIndex: number
   readonly ending: Ending
   /** As far as the provider has counted. */
   usage: Usage
+  /** Fields beside the content that the gateway does not read. */
+  others: Json
 }
 
 export function createMessageStream(start: StreamStart): AnswerStream {
   const ending = createEnding(start.request)
-  const state: State = { start, hasBegun: false, index: -1, open: undefined, toolIndex: -1, ending, usage: {} }
+  const state: State = {
+    start,
+    hasBegun: false,
+    index: -1,
+    open: undefined,
+    toolIndex: -1,
+    ending,
+    usage: {},
+    others: {},
+  }
   return {
     push(event) {
       ending.push(event)
@@ -32,7 +45,7 @@ export function createMessageStream(start: StreamStart): AnswerStream {
     },
     close(bill) {
       const contexts = ending.contextBlocks().map((block) => wholeBlock(state, block))
-      const end = eventText('message_delta', { delta: ending.stop(), usage: renderUsage(bill) })
+      const end = eventText('message_delta', endOf(state, bill))
       return begin(state) + contexts.join('') + closeBlock(state) + end + eventText('message_stop', {})
     },
   }
@@ -48,12 +61,33 @@ function renderEvent(state: State, event: ChatEvent): string {
       return renderReasoning(state, event)
     case 'tool-call':
       return renderToolCall(state, event)
+    case 'native':
+      return event.protocol === 'anthropic' ? renderNative(state, event) : ''
     case 'usage':
       if (!state.hasBegun) state.usage = { ...state.usage, ...event.usage }
       return ''
     default:
       return ''
   }
+}
+
+/** Blocks that the gateway does not know, and what it does not know of others. */
+function renderNative(state: State, { part, value }: NativeEvent): string {
+  if (part === 'message') state.others = { ...state.others, ...value }
+  if (part === 'stop') return closeBlock(state)
+  if (part === 'start') {
+    const text = startBlock(state, value)
+    state.open = 'native'
+    return text
+  }
+  const isFitting = state.open === 'native' || (state.open === 'text' && value['type'] === 'citations_delta')
+  return part === 'delta' && isFitting ? delta(state, value) : ''
+}
+
+function endOf({ ending, others }: State, bill: Bill): object {
+  const { container, usage: _, ...fields } = others
+  const stop = container === undefined ? ending.stop() : { ...ending.stop(), container }
+  return { delta: stop, ...fields, usage: { ...otherUsage(others), ...renderUsage(bill) } }
 }
 
 const EMPTY_TEXT = { type: 'text', text: '', citations: null }

@@ -107,6 +107,8 @@ function gather(choice: ChoiceState, event: Exclude<ChatEvent, { type: 'usage' }
       choice.toolCalls ??= new Map()
       gatherToolCall(choice.toolCalls, event)
       break
+    case 'native':
+      break
     case 'extension':
       if (!isExtensionField(event.field)) break
       choice.extensions ??= new Map()

@@ -88,6 +88,8 @@ function renderEvent(state: StreamState, event: ChatEvent): string {
       return renderText(choice, REFUSAL, event)
     case 'tool-call':
       return state.legacyFunctions ? renderFunctionCall(choice, event) : renderToolCall(choice, event)
+    case 'native':
+      return ''
     case 'extension':
       holdExtension(choice, event)
       return ''

@@ -1,0 +1,55 @@
+/** What a Messages request says that a chat completion cannot, collected while it is read. */
+import type { NativeRequest } from '../../../domain/chat.ts'
+import { isRecord, type Json } from '../../../lib/json.ts'
+
+export interface Findings {
+  essential: string | undefined
+  readonly dropped: Set<string>
+  readonly untranslated: unknown[]
+  builtInTools: number
+  caching: '5m' | '1h' | undefined
+}
+
+export function newFindings(): Findings {
+  return { essential: undefined, dropped: new Set(), untranslated: [], builtInTools: 0, caching: undefined }
+}
+
+/** Notes the lifetime of the cache that a block, a tool or the request asks for. */
+export function noteCaching(findings: Findings, { cache_control: control }: Json): void {
+  if (!isRecord(control)) return
+  findings.caching = findings.caching === '1h' || control['ttl'] === '1h' ? '1h' : '5m'
+}
+
+/** For what other protocols must reject. */
+export function noteEssential(findings: Findings, path: string, value: unknown): void {
+  findings.essential ??= path
+  findings.untranslated.push(value)
+}
+
+/** For what other protocols leave out. @param name In `x-turnpike-warnings`. */
+export function noteDropped(findings: Findings, name: string, value: unknown): void {
+  findings.dropped.add(name)
+  findings.untranslated.push(value)
+}
+
+interface Source {
+  readonly body: Json
+  /** Fields of `body` without a translation. */
+  readonly extra: Json
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export function nativeRequest({ body, extra, headers }: Source, findings: Findings): NativeRequest {
+  const { essential, dropped, untranslated, builtInTools, caching } = findings
+  return {
+    protocol: 'anthropic',
+    body,
+    extra,
+    headers,
+    essential,
+    dropped: [...Object.keys(extra), ...dropped],
+    untranslated: Object.keys(extra).length === 0 ? untranslated : [extra, ...untranslated],
+    builtInTools,
+    caching,
+  }
+}
