@@ -53,7 +53,7 @@ for (const name of PROTOCOLS) {
     provider.answer((asked, reply) => {
       calls += 1
       const said: Said = /tool_result|functionResponse|"role":"tool"/.test(asked.body)
-        ? { text: ['It is ', 'written.'] }
+        ? { text: ['It is written.'] }
         : { reasoning: 'I must write.', text: ['I write it.'], calls: [call] }
       return answerNative(native, { ...said, promptTokens: 20_000, completionTokens: 20 })(asked, reply)
     })
