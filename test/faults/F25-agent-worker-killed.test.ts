@@ -3,7 +3,6 @@
  * Runs on one database: it is about processes.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import type { CrashPoint } from '../../src/lib/crash-point.ts'
 import {
@@ -15,6 +14,7 @@ import {
   script,
   startAgentSite,
 } from '../support/agents/agent-site.ts'
+import { billsOf, mountsIn, sleepersOf } from '../support/agents/leftovers.ts'
 import { eventually } from '../support/client.ts'
 import { crashAt } from './kit/crash.ts'
 
@@ -55,7 +55,7 @@ const PHASES: readonly Phase[] = [
   {
     title: 'in a command',
     prompt: script(calls('shell', { command: 'echo done > done.txt' }), calls('shell', { command: `sleep ${SLEEP}` })),
-    isThere: async (id) => (await assistants(id)) === 2 && sleepers().length > 0,
+    isThere: async (id) => (await assistants(id)) === 2 && sleepersOf(SLEEP).length > 0,
     becomes: 'failed',
   },
   { title: 'before the commit', prompt: QUICK_FIX, point: 'agent_committing', becomes: 'failed' },
@@ -87,8 +87,8 @@ for (const { title, prompt, point, isThere, becomes } of PHASES) {
       ends.map(({ data }) => data.status),
       ['running', becomes],
     )
-    assert.deepEqual([sleepers(), mounts()], [[], []])
-    const bills = () => billsOf(made.id)
+    assert.deepEqual([sleepersOf(SLEEP), mountsIn(gateway.dataDir)], [[], []])
+    const bills = () => billsOf(employer, made.id)
     const [charged, counted] = await eventually(bills, ([one, other]) => one === other && one > 0, SETTLED_WITHIN_MS)
     assert.ok(charged > 0)
     assert.equal(counted, charged)
@@ -100,30 +100,4 @@ for (const { title, prompt, point, isThere, becomes } of PHASES) {
     if (prompt === QUICK_FIX) assert.match(pushedFile(site.origin, after.branch, 'add.sh') ?? '', /\$1 \+ \$2/)
     console.log(`${title}: ended as ${becomes} after ${Math.round(tookMs)} ms, charged ${charged} nano-USD`)
   })
-}
-
-/** What the completions of its first run come to, and what that run says, in nano-USD. */
-async function billsOf(id: string): Promise<readonly [number, number]> {
-  const run = (await employer.runs(id))[0]
-  const { data } = await employer.ask('GET', '/v1/usage/completions?limit=100')
-  const rows = data.filter((row: { run_id: string }) => row.run_id === run.id)
-  const sum = rows.reduce((total: number, row: { cost_usd: number }) => total + Math.round(row.cost_usd * 1e9), 0)
-  return [sum, Math.round(run.usage.cost_usd * 1e9)]
-}
-
-function sleepers(): readonly string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${SLEEP}\0`
-    } catch {
-      return false // it has ended meanwhile
-    }
-  })
-}
-
-/** Those of the gateway's: others come and go with other tests. */
-function mounts(): readonly string[] {
-  return readFileSync('/proc/self/mounts', 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(gateway.dataDir))
 }

@@ -1,4 +1,4 @@
-/** Processes that die at a named point (`src/lib/crash-point.ts`). */
+/** Processes that die, or stop, at a named point (`src/lib/crash-point.ts`). */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CrashPoint } from '../../../src/lib/crash-point.ts'
@@ -12,4 +12,9 @@ export function crashAt(point: CrashPoint, times = 1): Readonly<Record<string, s
     TURNPIKE_TEST_CRASH_AT: point,
     TURNPIKE_TEST_CRASH_AFTER: String(times),
   }
+}
+
+/** Environment of a gateway process that stops (SIGSTOP) when it gets to `point` for the first time. */
+export function stopAt(point: CrashPoint): Readonly<Record<string, string>> {
+  return { ...crashAt(point), TURNPIKE_TEST_CRASH_SIGNAL: 'SIGSTOP' }
 }
