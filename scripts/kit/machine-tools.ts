@@ -31,6 +31,9 @@ export const TOOLS = {
   git: { programs: ['git'], folders: [], packages: ['git'] },
   bubblewrap: { programs: ['bwrap'], folders: [], packages: ['bubblewrap'] },
   python: { programs: ['python3'], folders: [], packages: ['python3'] },
+  // For the receivers of docs/webhooks.md.
+  go: { programs: ['go'], folders: ['/usr/local/go/bin'], packages: ['golang-go'] },
+  ruby: { programs: ['ruby'], folders: [], packages: ['ruby'] },
   perl: { programs: ['perl'], folders: [], packages: ['perl'] },
   messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },
   keyring: { programs: ['gnome-keyring-daemon'], folders: [], packages: ['gnome-keyring'] },

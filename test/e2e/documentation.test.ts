@@ -1,74 +1,68 @@
 /**
  * The code of README.md, CONTRIBUTING.md and docs/, run as it stands there, on one gateway: shell with the Node.js and npm
  * of this machine (20 or newer), JavaScript on that and on the bundled one, YAML by `config check`, JSON by its parser.
- * What cannot run is in `NOT_RUN`, with the reason. Runs on one database.
+ * What needs more runs in `documentation/`; what cannot run is in `NOT_RUN`, with the reason. Runs on one database.
  */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startGateway } from '../support/gateway.ts'
-import { type Block, documentedBlocks, MACHINE_PATH } from '../support/http/documentation.ts'
+import { type Block, documentedBlocks } from '../support/http/documentation.ts'
+import { makeReader, ROOT } from '../support/http/reader.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-
-/** By document and beginning: why a block is not run here. */
+/** By document and beginning: blocks that need more than a gateway, and the test that runs them as they stand. */
+const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: string])[] = [
+  ['README.md', 'npm ci && npm start', 'test/e2e/clean-clone.test.ts'],
+  ['README.md', 'OPENAI_API_KEY=', 'test/e2e/documentation/programs.test.ts'],
+  ['README.md', 'from openai import', 'test/e2e/documentation/programs.test.ts'],
+  ['CONTRIBUTING.md', 'node_modules/.bin/node --test', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/agents.md', 'curl http://localhost:7575/v1/agents ', 'test/e2e/documentation/agents.test.ts'],
+  ['docs/agents.md', 'curl http://localhost:7575/v1/agents/', 'test/e2e/documentation/agents.test.ts'],
+  ['docs/agents.md', 'curl -N', 'test/e2e/documentation/agents.test.ts'],
+  ['docs/command-line.md', 'git diff', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/configuration.md', 'turnpike config check', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/devices.md', 'curl http://localhost:7575/device/code', 'test/e2e/documentation/devices.test.ts'],
+  ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'test/e2e/documentation/devices.test.ts'],
+  ['docs/idempotency.md', 'await client', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/idempotency.md', 'client.chat', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/invoices.md', 'curl', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/models.md', 'npm run -s catalogue:check', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/operations.md', 'turnpike backup', 'test/e2e/documentation/databases.test.ts'],
+  ['docs/operations.md', 'create role', 'test/e2e/documentation/databases.test.ts'],
+  ['docs/operations.md', 'export DATABASE_URL', 'test/e2e/documentation/databases.test.ts'],
+  ['docs/operations.md', 'kill -TERM', 'test/e2e/documentation/databases.test.ts'],
+  ['docs/providers.md', 'npm run -s catalogue:check', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/usage.md', 'curl -N', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/webhooks.md', 'import { createServer }', 'test/e2e/documentation/webhooks.test.ts'],
+  ['docs/webhooks.md', 'import base64', 'test/e2e/webhooks/page.test.ts'],
+  ['docs/webhooks.md', 'package webhook', 'test/e2e/documentation/webhooks.test.ts'],
+  ['docs/webhooks.md', 'require "json"', 'test/e2e/documentation/webhooks.test.ts'],
+  ['docs/webhooks.md', 'turnpike webhooks listen', 'test/e2e/documentation/webhooks.test.ts'],
+  ['docs/webhooks.md', 'TURNPIKE_WEBHOOK_SECRET=', 'test/e2e/documentation/webhooks.test.ts'],
+  ['docs/webhooks.md', 'turnpike webhooks trigger', 'test/e2e/documentation/webhooks.test.ts'],
+]
+/** By document and beginning: why no test runs a block as it stands. */
 const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[] = [
-  ['README.md', 'npm ci && npm start', 'the gate runs npm ci in a clean clone; serve does not end'],
-  ['README.md', 'OPENAI_API_KEY=', 'serve does not end'],
   ['README.md', 'npm run -s turnpike -- login', 'a person approves: test/e2e/command-line.test.ts'],
-  ['README.md', 'from openai import', 'a package of PyPI, which the install does not bring'],
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
   ['CONTRIBUTING.md', 'npm run new:provider', 'changes the project: scripts/new-provider.test.ts; record needs a key'],
-  ['CONTRIBUTING.md', 'node_modules/.bin/node --test', 'runs tests itself'],
-  ['docs/agents.md', 'curl http://localhost:7575/v1/agents ', 'needs a repository: test/e2e/agents.test.ts'],
-  ['docs/agents.md', 'curl http://localhost:7575/v1/agents/', 'needs an agent: test/e2e/agents.test.ts'],
-  ['docs/agents.md', 'curl -N', 'needs an agent: test/e2e/agents.test.ts'],
   ['docs/command-line.md', 'turnpike login', 'a person approves: test/e2e/command-line.test.ts'],
-  ['docs/command-line.md', 'git diff', 'needs changes in a repository: src/cli/remote/chat.test.ts'],
-  ['docs/dashboard.md', 'npm run build:dashboard', 'npm ci builds; vite does not end'],
-  [
-    'docs/configuration.md',
-    'turnpike config check',
-    'needs the file and the service of the reader: src/cli/config.test.ts',
-  ],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
-  ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'a person approves: test/e2e/device-flow.test.ts'],
-  ['docs/idempotency.md', 'await client', 'a line of a program'],
-  ['docs/idempotency.md', 'client.chat', 'a line of a program'],
-  ['docs/invoices.md', 'curl', 'no month has been closed: src/features/invoices'],
-  ['docs/models.md', 'npm run -s catalogue:check', 'downloads collections and saves them in the project'],
+  ['docs/dashboard.md', 'npm run build:dashboard', 'writes into the project, needs a browser; npm ci builds'],
   ['docs/operations.md', 'scrape_configs:', 'settings of Prometheus'],
-  ['docs/operations.md', 'turnpike backup', 'writes to /backups: src/cli/backup.test.ts'],
-  ['docs/operations.md', 'create role', 'needs a PostgreSQL server of its own: src/cli/migrate.test.ts'],
-  ['docs/operations.md', 'export DATABASE_URL', 'needs a PostgreSQL server of its own: src/cli/migrate.test.ts'],
-  ['docs/operations.md', 'kill -TERM', 'needs a PostgreSQL server of its own: src/cli/migrate.test.ts'],
   ['docs/providers.md', 'npm run -s new:provider', 'changes the project: scripts/new-provider.test.ts'],
   ['docs/providers.md', 'EXAMPLEHOST_API_KEY', "calls the host's real address: scripts/record.test.ts"],
-  ['docs/providers.md', 'TURNPIKE_RECORDINGS', 'runs these tests'],
-  [
-    'docs/providers.md',
-    'npm run -s catalogue:check',
-    'asks addresses of the Internet: scripts/kit/catalogue-findings.test.ts',
-  ],
-  ['docs/usage.md', 'curl -N', 'does not end: src/features/usage/completion-stream.test.ts'],
-  ['docs/webhooks.md', 'import { createServer }', 'test/e2e/webhooks/page.test.ts runs it'],
-  ['docs/webhooks.md', 'import base64', 'test/e2e/webhooks/page.test.ts runs it'],
-  ['docs/webhooks.md', 'package webhook', 'no compiler for it among the tools of the tests'],
-  ['docs/webhooks.md', 'require "json"', 'no interpreter for it among the tools of the tests'],
-  ['docs/webhooks.md', 'turnpike webhooks', 'needs a receiver: test/e2e/webhooks-cli.test.ts'],
-  ['docs/webhooks.md', 'TURNPIKE_WEBHOOK_SECRET=', 'does not end: test/e2e/webhooks/page.test.ts'],
+  ['docs/providers.md', 'TURNPIKE_RECORDINGS', 'runs these tests, with recordings of a host'],
 ]
 const RUN = new Set(['sh', 'bash', 'js', 'python', 'ts', 'sql', 'go', 'ruby'])
-const isNotRun = ({ file, text }: Block) => NOT_RUN.some(([of, begins]) => of === file && text.startsWith(begins))
+const NOT_HERE = [...RUN_ELSEWHERE, ...NOT_RUN]
+const isNotRun = ({ file, text }: Block) => NOT_HERE.some(([of, begins]) => of === file && text.startsWith(begins))
 
 const blocks = documentedBlocks()
 const where = ({ file, line, language }: Block): string => `${file}:${line} (${language})`
 const runnable = blocks.filter((block) => RUN.has(block.language) && !isNotRun(block))
 
-const folder = mkdtempSync(join(tmpdir(), 'turnpike-documentation-'))
 const CODER = { id: 'our-coder', context_window: 131_072, pricing: { input_per_million: 1, output_per_million: 2 } }
 const config = {
   providers: {
@@ -84,66 +78,18 @@ const config = {
 const gateway = await startGateway({ config })
 const key = await gateway.key()
 const account = await gateway.cli('accounts', 'create', '--name', 'documented')
+const reader = makeReader({ gateway, key, config, words: { 'acc_…': account } })
+const { folder, run } = reader
 after(async () => {
   await gateway.stop()
-  rmSync(folder, { recursive: true })
+  reader.remove()
 })
 
-interface Ended {
-  readonly code: number
-  readonly output: string
-}
-
-function run(command: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const own = {
-    PATH: [join(folder, 'bin'), MACHINE_PATH].join(delimiter),
-    HOME: folder,
-    NO_COLOR: '1',
-    TURNPIKE_API_KEY: key,
-    TURNPIKE_URL: gateway.url,
-    TURNPIKE_DATA_DIR: gateway.dataDir,
-    TURNPIKE_CONFIG: join(folder, 'turnpike.yaml'),
-    ROOT,
-  }
-  return new Promise((resolve) => {
-    execFile(command, words, { cwd: folder, env: { ...own, ...env }, timeout: 120_000 }, (error, out, errors) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: out + errors }),
-    )
-  })
-}
-
-/** What readers have: the program by its name, a curl that fails where the answer is an error, the package's scripts. */
-function makeTools(): void {
-  mkdirSync(join(folder, 'bin'))
-  const programs = {
-    turnpike: `exec npm --prefix "$ROOT" run -s turnpike -- "$@"`,
-    curl: `PATH=$(echo "$PATH" | sed 's|^[^:]*:||') exec curl --silent --show-error --fail-with-body "$@"`,
-  }
-  for (const [name, line] of Object.entries(programs)) {
-    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${line}\n`)
-    chmodSync(join(folder, 'bin', name), 0o755)
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  writeFileSync(join(folder, 'turnpike.yaml'), JSON.stringify(config))
-  writeFileSync(join(folder, 'body.json'), '{}')
-  writeFileSync(join(folder, 'service-account.json'), '{}')
-}
-
-/** The reader's own address, key and IDs instead of those of the page. */
-function asReaders(text: string): string {
-  return text
-    .replaceAll('http://localhost:7575', gateway.url)
-    .replaceAll('tp_…', key)
-    .replaceAll('acc_…', account)
-    .replaceAll('npm run -s turnpike', `npm --prefix "$ROOT" run -s turnpike`)
-}
-
-makeTools()
 const { output: machineNode } = await run('node', ['--version'])
 
 for (const block of runnable.filter(({ language }) => language === 'sh' || language === 'bash')) {
   test(`${where(block)} runs on Node.js ${machineNode.trim()}`, async () => {
-    const { code, output } = await run('sh', ['-e', '-c', asReaders(block.text)], { TURNPIKE_WEBHOOK_SECRET: 'x' })
+    const { code, output } = await reader.sh(block.text, { TURNPIKE_WEBHOOK_SECRET: 'x' })
     assert.equal(code, 0, output)
   })
 }
@@ -151,7 +97,7 @@ for (const block of runnable.filter(({ language }) => language === 'sh' || langu
 for (const block of runnable.filter(({ language }) => language === 'js')) {
   test(`${where(block)} runs on Node.js ${machineNode.trim()} and ${process.version}`, async () => {
     const file = join(folder, 'page.mjs')
-    writeFileSync(file, asReaders(block.text))
+    writeFileSync(file, reader.own(block.text))
     for (const program of ['node', process.execPath]) {
       const { code, output } = await run(program, [file])
       assert.equal(code, 0, output)
@@ -207,9 +153,13 @@ test('every block is of a kind that is known here, and what is not run is there'
   const KNOWN = new Set([...RUN, 'yaml', 'json', 'text', ''])
   assert.deepEqual(blocks.filter(({ language }) => !KNOWN.has(language)).map(where), [])
   const others = runnable.filter(({ language }) => !['sh', 'bash', 'js'].includes(language))
-  assert.deepEqual(others.map(where), [], 'nothing runs these: say why in NOT_RUN')
-  const stale = NOT_RUN.filter(
+  assert.deepEqual(others.map(where), [], 'nothing runs these: add a test, or the reason')
+  const stale = NOT_HERE.filter(
     ([file, begins]) => !blocks.some((block) => block.file === file && block.text.startsWith(begins)),
   )
   assert.deepEqual(stale, [])
+  for (const [file, begins, test] of RUN_ELSEWHERE) {
+    const source = readFileSync(join(ROOT, test), 'utf8')
+    assert.ok(source.includes(file), `${test} does not run ${begins} of ${file}`)
+  }
 })

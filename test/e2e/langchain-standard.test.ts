@@ -9,12 +9,11 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { model, startGateway } from '../support/gateway.ts'
-import { pythonWith } from '../support/process/python-environment.ts'
+import { LANGCHAIN_PACKAGES, pythonWith } from '../support/process/python-environment.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 import { modelDouble } from '../support/providers/model-double.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['langchain-tests==1.1.9', 'langchain-openai==1.7.3']
 const TESTS = join(import.meta.dirname, '../support/langchain/test_standard.py')
 /** Of the tests: bounded by what they do, not by the clock of a busy machine. */
 const TIMEOUT_MS = 540_000
@@ -42,7 +41,7 @@ after(async () => {
 })
 
 test('LangChain’s standard tests pass on OpenAI-, Anthropic- and Gemini-shaped providers', async () => {
-  const python = await pythonWith(PACKAGES)
+  const python = await pythonWith(LANGCHAIN_PACKAGES)
   // The client keeps its connections, which belong to an event loop: there is one for all tests.
   const loop = ['--asyncio-mode=auto', '-o', 'asyncio_default_test_loop_scope=session']
   const options = ['-m', 'pytest', '-q', '-rfE', '--no-header', '-p', 'no:cacheprovider', '--tb=short', ...loop, TESTS]
