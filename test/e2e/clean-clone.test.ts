@@ -1,0 +1,92 @@
+/**
+ * What a reader of README.md does first: `npm ci` in a clean clone, with the Node.js and npm of this machine (20 or newer)
+ * and with the bundled Node.js, and then `npm start`. Packages come from npm's cache where that has them.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { eventually } from '../support/client.ts'
+import { MACHINE_PATH } from '../support/http/documentation.ts'
+import { freePort } from '../support/process/free-port.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const MAX_LINES = 10
+/** Bounded by what is not in the cache. */
+const WITHIN_MS = 540_000
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-clone-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The files that are, or would be, in the repository, as they are now. */
+function makeClone(): void {
+  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const names = execFileSync('git', listed, { cwd: ROOT, encoding: 'utf8' }).split('\0')
+  for (const name of names) {
+    if (name !== '' && existsSync(join(ROOT, name))) cpSync(join(ROOT, name), join(folder, name))
+  }
+}
+
+/** Of a shell: without what `npm test` sets for its scripts. */
+const env = Object.fromEntries(
+  Object.entries({ ...process.env, PATH: MACHINE_PATH, NODE_OPTIONS: undefined, NODE_TEST_CONTEXT: undefined }).filter(
+    ([name, value]) => value !== undefined && !name.startsWith('npm_'),
+  ),
+)
+
+makeClone()
+const npmRoot = execFileSync('npm', ['root', '--global'], { env, encoding: 'utf8' }).trim()
+const machineNode = execFileSync('node', ['--version'], { env, encoding: 'utf8' }).trim()
+
+for (const { version, command } of [
+  { version: process.version, command: [process.execPath, join(npmRoot, 'npm', 'bin', 'npm-cli.js')] },
+  { version: machineNode, command: ['npm'] },
+]) {
+  test(`npm ci in a clean clone prints at most ${MAX_LINES} lines on Node.js ${version}`, () => {
+    const [program = '', ...words] = command
+    const options = { cwd: folder, env, encoding: 'utf8', timeout: WITHIN_MS } as const
+    const { status, stdout, stderr } = spawnSync(program, [...words, 'ci', '--prefer-offline'], options)
+    const output = stdout + stderr
+    assert.equal(status, 0, output)
+    const lines = output.split('\n').filter((line) => line.trim() !== '')
+    console.log(`${lines.length} lines`)
+    assert.ok(lines.length <= MAX_LINES, output)
+    assert.doesNotMatch(output, /EBADENGINE/)
+  })
+}
+
+test('then npm start serves, until SIGTERM', async () => {
+  const port = await freePort()
+  const own = { ...env, PORT: String(port), TURNPIKE_DATA_DIR: join(folder, 'data') }
+  const child = spawn('npm', ['start'], { cwd: folder, env: own, detached: true })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (piece: Buffer) => {
+      output += piece.toString()
+    })
+  }
+  const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  try {
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    await eventually(async () => child.exitCode !== null || (await isReady()), Boolean, 90_000)
+    assert.equal(child.exitCode, null, output)
+    child.kill('SIGTERM')
+    await exited
+    assert.equal(await isReady(), false, 'the server has ended with npm')
+  } finally {
+    killGroup(child.pid)
+  }
+})
+
+/** A server must not outlive npm. @param pid Of the leader of the group. */
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {} // all have ended
+}
