@@ -13,11 +13,12 @@ import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-
 import type { FeatureDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
 import { deleteAgent } from './deletion.ts'
 import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp } from './lifecycle.ts'
+import { renderMessages } from './message-page.ts'
 import { type AgentModels, type Availability, chooseModel, parseOrder, requireAgents } from './rules.ts'
 import { findArtifact } from './run.ts'
 import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, renderRun } from './shapes.ts'
 import { type Agent, type AgentReference, listAgents, listRuns, requireAgent } from './store.ts'
-import { listMessages, MessageView, renderMessage } from './transcript.ts'
+import { listMessages, MessageView, toStoredMessage } from './transcript.ts'
 
 export interface AgentsDeps extends FeatureDeps {
   /** Signs the cursors of lists. */
@@ -227,9 +228,12 @@ type WorkDeps = Pick<AgentsDeps, 'db' | 'callerOf' | 'cursorKey'>
 export function agentWorkRoutes(deps: WorkDeps): FastifyPluginAsyncTypebox {
   const { db } = deps
   return async (app) => {
-    app.get('/agents/:id/messages', { config: READ, schema: messagesSchema }, (request) =>
-      numberedPage(deps, request, { list: 'messages', rows: listMessages, render: renderMessage }),
-    )
+    app.get('/agents/:id/messages', { config: READ, schema: messagesSchema }, async (request, reply) => {
+      const page = await numberedPage(deps, request, { list: 'messages', rows: listMessages, render: toStoredMessage })
+      const rendered = await renderMessages(page)
+      if (!Buffer.isBuffer(rendered)) return rendered
+      return reply.type('application/json; charset=utf-8').send(rendered as never) // the same page, as bytes
+    })
     app.get('/agents/:id/runs', { config: READ, schema: runsSchema }, (request) =>
       numberedPage(deps, request, { list: 'runs', rows: listRuns, render: renderRun }),
     )

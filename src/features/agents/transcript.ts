@@ -1,11 +1,12 @@
 /** The transcript of an agent: messages of users, the model and its tools, and the events of its work, numbered from 1. */
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
 import { agentMessageId, type RunId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
 import { isoTime } from '../../lib/time.ts'
+import type { StoredMessage } from '../../runner/loop/transcript-page.ts'
 import type { AgentMessage } from '../../runner/ports.ts'
 import { type AgentReference, type Creator, type RunReference, readCreator } from './store.ts'
 
@@ -44,7 +45,7 @@ export const MessageView = Type.Object({
     items: { type: 'object', additionalProperties: true },
     description: 'As in chat completions.',
   }),
-  author: Type.Unsafe<{ readonly type: AuthorType; readonly id: string } | null>({
+  author: Type.Unsafe<Author | null>({
     type: ['object', 'null'],
     properties: { type: { type: 'string', enum: ['key', 'device', 'member'] }, id: { type: 'string' } },
     required: ['type', 'id'],
@@ -57,25 +58,22 @@ export const MessageView = Type.Object({
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 
-export function renderMessage(row: MessageRow): Static<typeof MessageView> {
-  const { message } = readMessage(row)
+/** What a page shows of a message, but for the message itself, which is rendered with the page. */
+export function toStoredMessage(row: MessageRow): StoredMessage {
   return {
     id: agentMessageId(row.agent_id, row.number, row.created_at),
-    object: 'agent.message',
     number: row.number,
     run_id: row.run_id,
     kind: row.kind,
-    content: message.content,
-    tool_calls: message.role === 'assistant' ? (message.tool_calls ?? null) : null,
+    content: row.content,
     author: row.author === null ? null : renderAuthor(row.author),
-    tool_call_id: message.role === 'tool' ? message.tool_call_id : null,
     created_at: isoTime(row.created_at),
   }
 }
 
-type AuthorType = 'key' | 'device' | 'member'
+type Author = NonNullable<StoredMessage['author']>
 
-function renderAuthor(text: string): { readonly type: AuthorType; readonly id: string } {
+function renderAuthor(text: string): Author {
   const { kind, keyId } = readCreator({ creator: text })
   return { type: kind === 'key' ? 'key' : kind === 'token' ? 'device' : 'member', id: keyId }
 }
@@ -256,7 +254,8 @@ export async function readProgress(
 
 /** The `data` of the event stream. */
 export function renderEvent({ sequence, type, run_id, created_at, data }: AgentEvent): string {
-  return JSON.stringify({ sequence, type, run_id, created_at: isoTime(created_at), data: JSON.parse(data) })
+  const head = JSON.stringify({ sequence, type, run_id, created_at: isoTime(created_at) })
+  return `${head.slice(0, -1)},"data":${data}}` // `data` is JSON already, of up to a megabyte
 }
 
 /** The number of the first message and of the first event of a transaction. */

@@ -3,8 +3,9 @@ import { parentPort } from 'node:worker_threads'
 import { applySummary, planCompaction } from './compaction.ts'
 import { replaceExact } from './replacement.ts'
 import { ToolError } from './tool.ts'
+import { renderTranscriptPage } from './transcript-page.ts'
 
-const TASKS = { applySummary, planCompaction, replaceExact }
+const TASKS = { applySummary, planCompaction, renderTranscriptPage, replaceExact }
 
 export type Tasks = typeof TASKS
 
@@ -25,4 +26,8 @@ function replyTo({ name, input }: TaskRequest): TaskReply {
   }
 }
 
-parentPort?.on('message', (request: TaskRequest) => parentPort?.postMessage(replyTo(request)))
+parentPort?.on('message', (request: TaskRequest) => {
+  const reply = replyTo(request)
+  const isBytes = 'result' in reply && reply.result instanceof Uint8Array && reply.result.buffer instanceof ArrayBuffer
+  parentPort?.postMessage(reply, isBytes ? [(reply.result as Uint8Array<ArrayBuffer>).buffer] : [])
+})
