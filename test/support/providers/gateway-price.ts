@@ -20,17 +20,30 @@ const MAX_EVENT_BYTES = 2 ** 24
 /** What the meter holds at the end of the answer. Fails where it holds no count. */
 export function meteredUsage(recording: Pick<Recording, 'provider' | 'stream' | 'bytes'>): CountedUsage {
   const branch = createCallUsage(codecOf(recording))
-  for (const event of eventsOf(recording)) meter(branch, event)
+  for (const event of answerEvents(recording)) meter(branch, event)
   const { promptTokens, completionTokens } = branch.usage
   assert.ok(promptTokens !== undefined && completionTokens !== undefined, 'the codec counted the answer')
   return { ...branch.usage, promptTokens, completionTokens }
 }
 
-function codecOf({ provider }: Pick<Recording, 'provider'>) {
-  return PROVIDERS[provider === 'gemini' ? 'google' : provider]?.protocol ?? PLAIN
+/** Hosts by other names of them in recordings. */
+const NAMES: Readonly<Record<string, string>> = {
+  gemini: 'google',
+  'own-gemini-generatecontent': 'google',
+  'own-anthropic-messages': 'anthropic',
+  'own-bedrock-converse': 'bedrock',
 }
 
-function eventsOf({ provider, stream, bytes }: Pick<Recording, 'provider' | 'stream' | 'bytes'>): ChatEvent[] {
+function codecOf({ provider }: Pick<Recording, 'provider'>) {
+  return PROVIDERS[NAMES[provider] ?? provider]?.protocol ?? PLAIN
+}
+
+/** The events of an answer that is complete. */
+export function answerEvents({
+  provider,
+  stream,
+  bytes,
+}: Pick<Recording, 'provider' | 'stream' | 'bytes'>): ChatEvent[] {
   const codec = codecOf({ provider })
   if (!stream) return codec.parseResponse(bytes.toString('utf8'))
   const frames: Frame[] = []

@@ -1,0 +1,169 @@
+/**
+ * Every recorded answer of a provider, rendered for the clients of every API, whole and streamed: text, reasoning, tool
+ * calls, finish reason and usage are those of the recording, read by readers that share nothing with the gateway.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TSchema } from 'typebox'
+import { Check, Errors } from 'typebox/value'
+import type { ChatEvent, Usage } from '../../src/domain/chat.ts'
+import { ChatCompletion } from '../../src/http/chat-route.ts'
+import { Message } from '../../src/http/messages-route.ts'
+import { messagesApi } from '../../src/protocols/anthropic-messages/client/index.ts'
+import type { ClientApi } from '../../src/protocols/client-api.ts'
+import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
+import { answerEvents } from '../support/providers/gateway-price.ts'
+import { loadOwnRecordings, loadRecordings, type Recording } from '../support/providers/recordings.ts'
+import { readStream, readWhole, type Whole } from '../support/readers.ts'
+
+const HELLO = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
+const HEAD = { id: 'chatcmpl-00000000000000000000', created: 1, model: 'm' } as const
+
+interface ClientCodec {
+  readonly api: ClientApi
+  /** Whose readers read what it renders. */
+  readonly protocol: string
+  readonly body: object
+  /** Throws for an answer that is not as the contract describes it. */
+  readonly check: (answer: unknown) => void
+}
+
+const matches =
+  (schema: TSchema) =>
+  (answer: unknown): void =>
+    assert.ok(Check(schema, answer), JSON.stringify([...Errors(schema, answer)].slice(0, 3)))
+
+const CODECS: readonly ClientCodec[] = [
+  { api: chatCompletionsApi, protocol: 'openai-chat', body: HELLO, check: matches(ChatCompletion) },
+  { api: messagesApi, protocol: 'anthropic-messages', body: { ...HELLO, max_tokens: 100 }, check: matches(Message) },
+]
+
+/** What a client makes of an answer, in whatever API. */
+interface Made {
+  /** Text and refusal: not every API tells them apart. */
+  readonly said: string
+  readonly reasoning: string
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[]
+  readonly finish: string | undefined
+  readonly usage: readonly (number | undefined)[]
+}
+
+function madeOf({ choices, usage = {} }: Whole): Made {
+  const { text, refusal, reasoning, toolCalls, finish } = choices[0] ?? assert.fail('no choice')
+  const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage
+  return {
+    said: text + refusal,
+    reasoning,
+    calls: toolCalls.map(({ id, name, arguments: written }) => ({ id, name, input: inputOf(written) })),
+    finish,
+    usage: [promptTokens, completionTokens, cachedTokens, cacheWriteTokens],
+  }
+}
+
+/** Messages have objects in place of text: other arguments are within one. */
+function inputOf(written: string): unknown {
+  try {
+    const input: unknown = JSON.parse(written)
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
+  } catch {}
+  return { arguments: written }
+}
+
+type Counted = Usage & Required<Pick<Usage, 'promptTokens' | 'completionTokens'>>
+
+/** Usage as the gateway bills it: counts of its own where there are none, and no part above its total. */
+function usageOf(events: readonly ChatEvent[]): Counted {
+  let usage: Usage = {}
+  for (const event of events) if (event.type === 'usage') usage = { ...usage, ...event.usage }
+  const { promptTokens = 7, completionTokens = 5, cachedTokens, cacheWriteTokens } = usage
+  const cached = Math.min(cachedTokens ?? 0, promptTokens)
+  const written = Math.min(cacheWriteTokens ?? 0, promptTokens - cached)
+  return {
+    ...usage,
+    promptTokens,
+    completionTokens,
+    ...(cachedTokens === undefined ? {} : { cachedTokens: cached }),
+    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens: written }),
+  }
+}
+
+function renderedWhole({ api, protocol, body, check }: ClientCodec, events: readonly ChatEvent[]): Whole {
+  const answer = api.createAnswer(api.parse(body))
+  for (const event of events) answer.push(event)
+  const text = answer.render({ ...HEAD, usage: usageOf(events), costUsd: 0.5 })
+  check(JSON.parse(text))
+  return readWhole(asRecording(protocol, text))
+}
+
+function renderedStream({ api, protocol, body }: ClientCodec, events: readonly ChatEvent[]): Whole {
+  const request = api.parse({ ...body, stream: true })
+  const stream = api.createStream({ ...HEAD, request, promptTokens: 7 })
+  const text = events.map((event) => stream.push(event)).join('')
+  const read = readStream(asRecording(protocol, text + stream.close({ usage: usageOf(events), costUsd: 0.5 })))
+  assert.notEqual(read.terminalOffset, undefined, 'the stream ends')
+  return read
+}
+
+function asRecording(protocol: string, text: string): Recording {
+  return { protocol, bytes: Buffer.from(text) } as Recording
+}
+
+/** Why there is nothing to render; undefined: there is an answer. */
+function reasonLeftOut(recording: Recording): string | undefined {
+  if (recording.status >= 300) return 'an error'
+  const read = recording.stream ? readStream(recording) : readWhole(recording)
+  if (read.isError) return 'an answer that ends in an error, or is none'
+  if (recording.stream && readStream(recording).terminalOffset === undefined) return 'a stream that breaks off'
+  return undefined
+}
+
+/** APIs with blocks one after another cannot render calls whose pieces alternate. */
+function alternates(events: readonly ChatEvent[]): boolean {
+  let last = -1
+  return events.some((event) => {
+    if (event.type !== 'tool-call') return false
+    const isEarlier = event.toolIndex < last
+    last = Math.max(last, event.toolIndex)
+    return isEarlier
+  })
+}
+
+const recorded = loadRecordings() ?? []
+const left = new Map<string, number>()
+let rendered = 0
+
+for (const recording of [...recorded, ...loadOwnRecordings()]) {
+  const reason = reasonLeftOut(recording)
+  if (reason !== undefined) {
+    left.set(reason, (left.get(reason) ?? 0) + 1)
+    continue
+  }
+  test(`${recording.file}: the same for the clients of every API, whole and streamed`, () => {
+    const events = answerEvents(recording).filter((event) => event.type === 'usage' || event.index === 0)
+    const source = madeOf(recording.stream ? readStream(recording) : readWhole(recording))
+    const [first, ...others] = CODECS
+    const made = madeOf(renderedWhole(first ?? assert.fail(), events))
+    assert.deepEqual(withoutIds(made), { ...withoutIds(source), usage: made.usage })
+    const counts = usageOf(events)
+    const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 } = counts
+    assert.deepEqual(made.usage, [promptTokens, completionTokens, cachedTokens, cacheWriteTokens])
+    for (const codec of others) assert.deepEqual(madeOf(renderedWhole(codec, events)), made, codec.api.endpoint)
+    for (const codec of CODECS) {
+      if (codec !== first && alternates(events)) continue
+      assert.deepEqual(madeOf(renderedStream(codec, events)), made, `${codec.api.endpoint}, streamed`)
+    }
+    rendered++
+  })
+}
+
+/** Calls without an ID get one. */
+function withoutIds(made: Made): object {
+  return { ...made, calls: made.calls.map(({ name, input }) => ({ name, input })) }
+}
+
+test('how many recordings were rendered is told', () => {
+  if (recorded.length === 0) console.log('client codecs: recordings not found')
+  console.log(`client codecs: ${rendered} answers for ${CODECS.length} APIs, whole and streamed`)
+  for (const [reason, count] of left) console.log(`client codecs: ${count} not rendered: ${reason}`)
+  assert.ok(rendered > 0)
+})
