@@ -45,12 +45,14 @@ import { messagesRoute } from './http/messages-route.ts'
 import { docsRoute, documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
 import { bodyCaps, createBodyBudget } from './http/request-body.ts'
+import { rerankRoute } from './http/rerank-route.ts'
 import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
 import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from './protocols/openai-chat/client/index.ts'
 import { embeddingsApi } from './protocols/openai-embeddings/client.ts'
+import { rerankApi } from './protocols/rerank/client.ts'
 import { type Log, logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics, type MetricsInput } from './telemetry/metrics.ts'
 import { createPressure } from './telemetry/pressure.ts'
@@ -286,6 +288,12 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
     clock,
     complete: (incoming, client) => gateway.complete({ ...incoming, api: embeddingsApi }, client),
     api: embeddingsApi,
+  })
+  rerankRoute(app, {
+    bodyLimitBytes,
+    clock,
+    complete: (incoming, client) => gateway.complete({ ...incoming, api: rerankApi }, client),
+    api: rerankApi,
   })
   await app.register(
     modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),

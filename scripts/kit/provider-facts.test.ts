@@ -49,12 +49,12 @@ test('reasoning that is not sent back has no field', () => {
 test('the page has every provider in both tables, with valid rows', () => {
   const page = providersPage()
   const rows = page.split('\n').filter((line) => line.startsWith('| '))
-  for (const columns of [8, 6]) {
+  for (const columns of [9, 6]) {
     const table = rows.filter((line) => line.split(' | ').length === columns)
     assert.ok(
       table.some((line) => line.includes('(`groq`)') || line.startsWith('| `groq` |')),
       `${columns} columns`,
     )
   }
-  assert.equal(rows.filter((line) => ![8, 6, 3, 2].includes(line.split(' | ').length)).length, 0)
+  assert.equal(rows.filter((line) => ![9, 6, 3, 2].includes(line.split(' | ').length)).length, 0)
 })

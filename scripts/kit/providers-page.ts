@@ -65,16 +65,36 @@ breakpoints without a price are omitted, with a warning.
 
 `
 
-const WHERE_HEADER = ['provider', 'protocol', 'address', 'key', 'n', 'framing', 'models', 'source, read on']
+const WHERE_HEADER = [
+  'provider',
+  'chat protocol',
+  'other endpoints',
+  'address',
+  'key',
+  'n',
+  'framing',
+  'models',
+  'source, read on',
+]
 const FEATURE_HEADER = ['provider', 'length limit', 'usage in streams', 'earlier reasoning', 'adjusted', 'refused']
 
 export function providersPage(): string {
   const providers = Object.values(PROVIDERS)
   const where = markdownTable(WHERE_HEADER, providers.map(whereRow))
-  const features = markdownTable(FEATURE_HEADER, providers.map(featureRow))
+  const features = markdownTable(FEATURE_HEADER, providers.filter(hasChat).map(featureRow))
   const forwarded = markdownTable(['provider', 'fields', 'source, read on'], providers.flatMap(forwardedRow))
   const costly = markdownTable(['field', 'would cost', 'covered by'], Object.entries(COST_FIELDS).map(costRow))
   return `${HEAD}${where}${FEATURES}${features}${FORWARDED}${forwarded}${COSTLY}${costly}${RESPONSES}${ROUTING}\n${ADDING_A_PROVIDER}`
+}
+
+function hasChat({ hasChat: has = true }: Provider): boolean {
+  return has
+}
+
+/** What a provider has beside chat completions, by their protocols. */
+function tasksText({ tasks = {} }: Provider): string {
+  const entries = Object.entries(tasks).map(([task, { id }]) => `${task}: ${code(id)}`)
+  return entries.join(', ') || '–'
 }
 
 function whereRow(provider: Provider): string[] {
@@ -82,7 +102,8 @@ function whereRow(provider: Provider): string[] {
   const address = baseUrl === undefined ? 'by settings, see its source file' : code(baseUrl)
   return [
     `${name} (${code(id)})`,
-    code(protocol.id),
+    hasChat(provider) ? code(protocol.id) : '–',
+    tasksText(provider),
     transport === undefined ? address : 'in the process',
     keyOf(provider),
     protocol.severalChoices ? 'one call' : 'side by side',

@@ -10,6 +10,7 @@ import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.t
 import { Embeddings, EmbeddingsRequest } from './embeddings-route.ts'
 import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
 import { PAGE_HEADERS } from './pages/page-headers.ts'
+import { Ranking, RerankRequest } from './rerank-route.ts'
 
 interface OpenApiInput {
   readonly version: string
@@ -25,6 +26,8 @@ const SCHEMAS = [
   MessagesError,
   EmbeddingsRequest,
   Embeddings,
+  RerankRequest,
+  Ranking,
 ]
 
 /** Documents error responses on every route of `app` that is registered later. */

@@ -1,7 +1,9 @@
 /** Protocols of requests whose answers are never streamed: embeddings and rankings. */
 import type { ChatRequest } from '../domain/chat.ts'
+import type { EmbeddingTask } from '../domain/task.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
 import type { ForwardedFields } from './body-fields.ts'
+import { unsupportedContent } from './parameters.ts'
 import { brokenAnswer, ProviderError, type ProviderFailure, type UpstreamProtocol } from './protocol.ts'
 
 export interface WholeAnswers extends Pick<UpstreamProtocol, 'id' | 'renderRequest' | 'parseResponse' | 'parseError'> {
@@ -40,4 +42,12 @@ export function taskOf<Type extends NonNullable<ChatRequest['task']>['type']>(
 ): Extract<ChatRequest['task'], { type: Type }> {
   if (task?.type !== type) throw new Error(`This protocol is for requests of the type '${type}'.`)
   return task as Extract<ChatRequest['task'], { type: Type }>
+}
+
+/** @throws GatewayError `unsupported_content` for token IDs. */
+export function textInputs({ inputs }: EmbeddingTask): readonly string[] {
+  return inputs.map((input) => {
+    if (typeof input !== 'string') throw unsupportedContent('input', 'token IDs; send text')
+    return input
+  })
 }

@@ -5,6 +5,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { bedrockEmbeddings } from '../protocols/bedrock-converse/embeddings.ts'
 import { bedrockConverse } from '../protocols/bedrock-converse/index.ts'
 import {
   type Authorize,
@@ -21,6 +22,7 @@ export const bedrock: Provider = {
   id: 'bedrock',
   name: 'Amazon Bedrock',
   protocol: bedrockConverse(),
+  tasks: { embedding: bedrockEmbeddings() },
   authorize: bearer,
   hiddenReasoning: 'asked',
   // 400, "The maximum tokens you requested exceeds the model limit" (quoted in aws-samples/bedrock-access-gateway, issue 41).

@@ -161,7 +161,7 @@ test('every field of the SDK has a sample here, and no other', () => {
 
 /** Every host with each of its protocols, and any host of a protocol that no host has by itself. */
 const HOSTS: readonly { readonly id: string; readonly protocol: UpstreamProtocol }[] = [
-  ...Object.values(PROVIDERS),
+  ...Object.values(PROVIDERS).filter(({ hasChat = true }) => hasChat),
   ...Object.values(PROVIDERS).flatMap(({ id, protocols = {} }) =>
     Object.entries(protocols).map(([name, protocol]) => ({ id: `${id} by ${name}`, protocol })),
   ),

@@ -1,3 +1,4 @@
+import { geminiEmbeddings } from '../protocols/gemini/embeddings.ts'
 import { gemini } from '../protocols/gemini/index.ts'
 import type { Authorize, Provider } from './provider.ts'
 
@@ -12,6 +13,7 @@ export const google: Provider = {
   baseUrl: 'https://generativelanguage.googleapis.com',
   apiKeyVariable: 'GEMINI_API_KEY',
   protocol: gemini(),
+  tasks: { embedding: geminiEmbeddings() },
   authorize: apiKeyHeader,
   hiddenReasoning: 'unasked',
   // 400, "the supported range is from 1 (inclusive) to 8193 (exclusive)" (quoted in stackblitz-labs/bolt.diy, issue 955).

@@ -4,16 +4,19 @@ import { trimEndOf } from '../lib/trim-end.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { openaiResponses } from '../protocols/openai-responses/index.ts'
+import { rerank } from '../protocols/rerank/index.ts'
 import { alibaba } from './alibaba.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
 import { bedrock } from './bedrock.ts'
 import { cerebras } from './cerebras.ts'
+import { cohere } from './cohere.ts'
 import { deepseek } from './deepseek.ts'
 import { fireworks } from './fireworks.ts'
 import { google } from './google.ts'
 import { groq } from './groq.ts'
 import { huggingface } from './huggingface.ts'
+import { jina } from './jina.ts'
 import { mistral } from './mistral.ts'
 import { moonshot } from './moonshot.ts'
 import { ollama } from './ollama.ts'
@@ -25,6 +28,7 @@ import { simulator } from './simulator.ts'
 import { together } from './together.ts'
 import { vertex } from './vertex.ts'
 import { vllm } from './vllm.ts'
+import { voyage } from './voyage.ts'
 import { xai } from './xai.ts'
 import { zai } from './zai.ts'
 
@@ -47,6 +51,9 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
     zai,
     alibaba,
     huggingface,
+    cohere,
+    voyage,
+    jina,
     ollama,
     vllm,
     azure,
@@ -61,7 +68,7 @@ const compatible: Provider = {
   id: 'openai-compatible',
   name: 'OpenAI-compatible',
   protocol: openaiChat({ originalDetail: true }),
-  tasks: { embedding: openaiEmbeddings({ tokenIds: true, user: true }) },
+  tasks: { embedding: openaiEmbeddings({ tokenIds: true, user: true }), rerank: rerank() },
   authorize: bearer,
   source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
 }
@@ -229,6 +236,10 @@ const VENDOR_DOMAINS: readonly string[] = [
   'bigmodel.cn',
   'aliyuncs.com',
   'huggingface.co',
+  'cohere.com',
+  'cohere.ai',
+  'voyageai.com',
+  'jina.ai',
   'ollama.com',
   'azure.com',
   'azure.us',

@@ -71,6 +71,8 @@ export interface Provider {
   readonly apiKeyVariable?: string
   /** Of chat completions. */
   readonly protocol: UpstreamProtocol
+  /** Default: true. Without chat models, `protocol` is not called. */
+  readonly hasChat?: boolean
   /** Of other requests. Without `completion`, a legacy completion is sent as a chat completion. */
   readonly tasks?: TaskProtocols
   /** Other protocols at the same address with the same key, which deployments can select, by name in the configuration. */
@@ -102,15 +104,15 @@ export interface Provider {
 
 /** @throws GatewayError `unsupported_parameter` for a task that the provider does not have. */
 export function protocolOf(
-  { name, protocol, tasks }: Pick<Provider, 'name' | 'protocol' | 'tasks'>,
+  { name, protocol, tasks, hasChat = true }: Pick<Provider, 'name' | 'protocol' | 'tasks' | 'hasChat'>,
   request: ChatRequest,
 ): UpstreamProtocol {
   const { task } = request
-  if (task === undefined) return protocol.forRequest?.(request) ?? protocol
-  const own = tasks?.[task.type]
+  const own = task === undefined ? undefined : tasks?.[task.type]
   if (own !== undefined) return own
-  if (task.type === 'completion') return protocol
-  const message = `${name}, the provider of this model, has no ${task.type} models.`
+  const isChat = task === undefined || task.type === 'completion'
+  if (isChat && hasChat) return protocol.forRequest?.(request) ?? protocol
+  const message = `${name}, the provider of this model, has no ${isChat ? 'chat' : task.type} models.`
   throw new GatewayError('unsupported_parameter', message, { param: 'model' })
 }
 

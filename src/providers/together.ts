@@ -1,5 +1,6 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { rerank } from '../protocols/rerank/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /** Its `logprobs` is a number and answers in another shape. Thinking is switched off by a field of its own. */
@@ -20,7 +21,7 @@ export const together: Provider = {
       source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-23' },
     },
   }),
-  tasks: { embedding: openaiEmbeddings({ dimensionsField: 'none', encodingField: 'none' }) },
+  tasks: { embedding: openaiEmbeddings({ dimensionsField: 'none', encodingField: 'none' }), rerank: rerank() },
   authorize: bearer,
   source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-20' },
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, GoogleAuth, JWTInput } from 'google-auth-library'
+import { vertexEmbeddings } from '../protocols/gemini/embeddings.ts'
 import { gemini } from '../protocols/gemini/index.ts'
 import { type Authorize, bearer, obtainCredential, type Provider, type ProviderSettings } from './provider.ts'
 
@@ -14,7 +15,7 @@ const NAME = /^[a-z0-9:.-]{1,80}$/
 export const vertex: Provider = {
   id: 'vertex',
   name: 'Google Vertex AI',
-  protocol: gemini({ pathPrefix: '', serviceTier: false }),
+  ...protocolsAt(''),
   authorize: bearer,
   hiddenReasoning: 'unasked',
   // 400, "the supported range is from 1 (inclusive) to 65536 (exclusive)" (quoted in BerriAI/litellm, 10548).
@@ -32,14 +33,22 @@ function configure({ base_url: baseUrl, credentials_file: file, ...place }: Prov
   const authorize = createAuthorize(file)
   if (baseUrl !== undefined && /\/projects\//.test(baseUrl)) {
     const pathPrefix = baseUrl.endsWith('/publishers/google') ? '' : '/publishers/google'
-    return { authorize, protocol: gemini({ pathPrefix, serviceTier: false }) }
+    return { authorize, ...protocolsAt(pathPrefix) }
   }
   const { project, region = ANYWHERE } = place
   if (project === undefined) throw new Error('Google Vertex AI needs a project: set project, or GOOGLE_CLOUD_PROJECT.')
   for (const name of [project, region]) if (!NAME.test(name)) throw new Error(`'${name}' is no project or region.`)
   const pathPrefix = `/v1/projects/${project}/locations/${region}/publishers/google`
   const host = region === ANYWHERE ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`
-  return { authorize, baseUrl: `https://${host}`, protocol: gemini({ pathPrefix, serviceTier: false }) }
+  return { authorize, baseUrl: `https://${host}`, ...protocolsAt(pathPrefix) }
+}
+
+/** @param pathPrefix Up to the publisher. */
+function protocolsAt(pathPrefix: string): Pick<Provider, 'protocol' | 'tasks'> {
+  return {
+    protocol: gemini({ pathPrefix, serviceTier: false }),
+    tasks: { embedding: vertexEmbeddings(pathPrefix) },
+  }
 }
 
 /** A key in the configuration is an access token; without one, tokens are obtained. */

@@ -1,5 +1,6 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { rerank } from '../protocols/rerank/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /** Runs on one's own machines. Tools and reasoning depend on the flags the server was started with. */
@@ -61,6 +62,7 @@ export const vllm: Provider = {
         source: { url: 'https://docs.vllm.ai/en/stable/serving/openai_compatible_server/', read: '2026-11-23' },
       },
     }),
+    rerank: rerank(),
   },
   authorize: bearer,
   source: { url: 'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html', read: '2026-11-20' },

@@ -62,6 +62,9 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /messages/count_tokens': [404],
   'POST /v1/embeddings': [422],
   'POST /embeddings': [422],
+  'POST /v1/rerank': [422],
+  'POST /rerank': [422],
+  'POST /v2/rerank': [422],
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'POST /v1/agents': [400],
   'POST /v1/webhooks': [400],
@@ -259,6 +262,9 @@ const OTHERS_BODIES = new Set([
   '/messages/count_tokens',
   '/v1/embeddings',
   '/embeddings',
+  '/v1/rerank',
+  '/rerank',
+  '/v2/rerank',
 ])
 
 test('TEN-4: no route takes a field that it does not have; account, balance and role are nobody’s to send', async (t) => {

@@ -92,6 +92,13 @@ export interface paths {
          */
         post: operations["postEmbeddings"];
     };
+    "/v1/rerank": {
+        /**
+         * Rank documents
+         * @description Orders texts by their relevance to a query. Requests are limited, held, charged and logged like chat completions. With an `Idempotency-Key` a repeat gets the answer of the first request, free of charge.
+         */
+        post: operations["postRerank"];
+    };
     "/v1/models": {
         /**
          * List models
@@ -817,6 +824,64 @@ export interface components {
                 cost: number;
             };
         };
+        /**
+         * @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.
+         * @example {
+         *       "model": "rerank-v3.5",
+         *       "query": "What is a turnpike?",
+         *       "documents": [
+         *         "A toll road.",
+         *         "A fish."
+         *       ]
+         *     }
+         */
+        RerankRequest: {
+            /** @description ID of a rerank model; GET /v1/models?kind=rerank lists them. */
+            model: string;
+            query: string;
+            /** @description Texts to rank. */
+            documents: (string | ({
+                text: string;
+            } & {
+                [key: string]: unknown;
+            }))[];
+            top_n?: number | null;
+            return_documents?: boolean | null;
+        } & {
+            [key: string]: unknown;
+        };
+        Ranking: {
+            /** @description ID of the request at the gateway, as in the usage log. */
+            id: string;
+            /** @enum {string} */
+            object: "list";
+            /** @description Requested model ID. */
+            model: string;
+            /** @description The most relevant first. */
+            results: {
+                /** @description Position in `documents`. */
+                index: number;
+                relevance_score: number;
+                document?: {
+                    text: string;
+                };
+            }[];
+            usage: {
+                prompt_tokens: number;
+                total_tokens: number;
+                /** @description USD, at most 9 decimals. */
+                cost: number;
+            };
+            meta: {
+                api_version: {
+                    version: string;
+                };
+                billed_units: {
+                    search_units?: number;
+                    input_tokens?: number;
+                };
+            };
+        };
     };
     responses: never;
     parameters: never;
@@ -1527,6 +1592,58 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Embeddings"];
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postRerank: {
+        /** @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "rerank-v3.5",
+                 *       "query": "What is a turnpike?",
+                 *       "documents": [
+                 *         "A toll road.",
+                 *         "A fish."
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description ID of a rerank model; GET /v1/models?kind=rerank lists them. */
+                    model: string;
+                    query: string;
+                    /** @description Texts to rank. */
+                    documents: (string | ({
+                        text: string;
+                    } & {
+                        [key: string]: unknown;
+                    }))[];
+                    top_n?: number | null;
+                    return_documents?: boolean | null;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Ranking"];
                 };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */

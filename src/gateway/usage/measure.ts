@@ -224,10 +224,9 @@ function sumByName(some: Readonly<Record<string, number>> = {}, more: Readonly<R
 
 /** Everything of the request that a model reads as text. */
 function promptText({ messages, tools, task }: ChatRequest): string {
-  const isPlain = task !== undefined // its texts have no roles
-  const parts = messages.flatMap((message) =>
-    isPlain ? messageText(message) : [message.role, ...messageText(message)],
-  )
+  // Texts of a task have no roles, and a space belongs to the token behind it.
+  if (task !== undefined) return messages.flatMap(messageText).join(' ')
+  const parts = messages.flatMap((message) => [message.role, ...messageText(message)])
   if (tools !== undefined) parts.push(JSON.stringify(tools))
   return parts.join('\n')
 }

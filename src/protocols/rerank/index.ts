@@ -1,0 +1,114 @@
+/**
+ * Ranking of documents by their relevance to a query, as Cohere, Voyage, Jina, vLLM and others have it. A pure codec; hosts
+ * differ by its options.
+ *
+ * Sources, read 2026-11-24: https://docs.cohere.com/reference/rerank, https://docs.voyageai.com/reference/reranker-api,
+ * https://jina.ai/reranker/, https://docs.vllm.ai/en/stable/serving/openai_compatible_server/
+ */
+import { textTokenBound } from '../../domain/bounds/token-bound.ts'
+import type { ChatEvent, ChatRequest, Usage } from '../../domain/chat.ts'
+import type { RankedDocument, RerankTask } from '../../domain/task.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
+import { type ForwardedFields, forwardedFields } from '../body-fields.ts'
+import { failureOf, parseError } from '../openai-chat/errors.ts'
+import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from '../protocol.ts'
+import type { ToolUses } from '../server-tools.ts'
+import { count, type MutableUsage } from '../usage-fields.ts'
+import { parseAnswerObject, taskOf, wholeAnswers } from '../whole-answers.ts'
+
+export interface RerankOptions {
+  /** Default: `/rerank`. */
+  readonly path?: string
+  /** The name of the number of results. Default: `top_n`. */
+  readonly topField?: 'top_n' | 'top_k'
+  /** Whether the host reports the searches that it charges for. Default: false, a call is one search. */
+  readonly reportsSearches?: boolean
+  /** The host's documented extension fields. Default: none. */
+  readonly forwards?: ForwardedFields
+}
+
+/** The name of a search in prices (`server_tools`). */
+export const SEARCH = 'search'
+const FIELD = 'ranking'
+
+export function rerank(options: RerankOptions = {}): UpstreamProtocol {
+  const known = new Set(options.forwards?.fields)
+  return wholeAnswers({
+    id: 'rerank',
+    forwards: options.forwards,
+    toolUses: options.reportsSearches === true ? reportedSearches : () => ONE_SEARCH,
+    renderRequest: (request, target) => renderRequest(request, target, { options, known }),
+    parseResponse,
+    parseError,
+  })
+}
+
+const ONE_SEARCH: ToolUses = { [SEARCH]: { limit: 1, counted: 'always', param: 'documents' } }
+
+/*
+ * A search is a query with at most 100 documents; a document with more than 500 tokens, the query included, counts as
+ * several. Source: https://cohere.com/pricing, read 2026-11-24.
+ */
+const SEARCH_DOCUMENTS = 100
+const DOCUMENT_TOKENS = 500
+
+function reportedSearches(request: ChatRequest): ToolUses {
+  const { query, documents } = taskOf(request, 'rerank')
+  const queryTokens = textTokenBound(query)
+  let chunks = 0
+  for (const document of documents) chunks += Math.ceil((queryTokens + textTokenBound(document) + 1) / DOCUMENT_TOKENS)
+  return { [SEARCH]: { limit: Math.ceil(chunks / SEARCH_DOCUMENTS), param: 'documents' } }
+}
+
+interface Dialect {
+  readonly options: RerankOptions
+  readonly known: ReadonlySet<string>
+}
+
+/** Documents are never requested back: the gateway has them. */
+function renderRequest(request: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
+  const { query, documents, topN }: RerankTask = taskOf(request, 'rerank')
+  const { path = '/rerank', topField = 'top_n' } = options
+  const warnings = new Set<string>()
+  const fields = forwardedFields(request, { known, target, warnings })
+  const body = { ...fields, model: target.model, query, documents, [topField]: topN }
+  return { path, body: JSON.stringify(body), warnings: [...warnings] }
+}
+
+function parseResponse(body: string): ChatEvent[] {
+  const answer = parseAnswerObject(body, failureOf)
+  const results = answer['results'] ?? answer['data']
+  if (!Array.isArray(results)) throw brokenAnswer('The provider answered without results.')
+  const events: ChatEvent[] = [{ type: 'extension', index: 0, field: FIELD, value: results.map(readResult) }]
+  const usage = usageOf(answer)
+  if (usage !== undefined) events.push({ type: 'usage', usage })
+  events.push({ type: 'finish', index: 0, reason: 'stop', raw: 'stop' })
+  return events
+}
+
+function readResult(result: unknown): RankedDocument {
+  const { index, relevance_score: relevance, score = relevance } = isRecord(result) ? result : {}
+  const position = count(index)
+  if (position === undefined || typeof score !== 'number') throw brokenAnswer('The provider answered without scores.')
+  return { index: position, score }
+}
+
+/** Undefined: nothing is reported. */
+function usageOf({ usage, meta }: Json): Usage | undefined {
+  const reported = isRecord(usage) ? usage : {}
+  const { billed_units, tokens: counted } = isRecord(meta) ? meta : {}
+  const billed = isRecord(billed_units) ? billed_units : {}
+  const read = isRecord(counted) ? counted : {}
+  const own = [reported['prompt_tokens'], reported['total_tokens'], billed['input_tokens'], read['input_tokens']]
+  const promptTokens = own.map(count).find((tokens) => tokens !== undefined && tokens > 0)
+  const searches = count(billed['search_units'])
+  const found: MutableUsage = { completionTokens: 0 }
+  if (promptTokens !== undefined) found.promptTokens = promptTokens
+  if (searches !== undefined) found.serverToolUses = { [SEARCH]: searches }
+  return promptTokens === undefined && searches === undefined ? undefined : found
+}
+
+/** The ranking of an event; undefined for other events. */
+export function rankingOf(event: ChatEvent): readonly RankedDocument[] | undefined {
+  return event.type === 'extension' && event.field === FIELD ? (event.value as readonly RankedDocument[]) : undefined
+}
