@@ -2,8 +2,10 @@
 import { messagesApi } from './anthropic-messages/client/index.ts'
 import type { ClientApi } from './client-api.ts'
 import { chatCompletionsApi } from './openai-chat/client/index.ts'
+import { embeddingsApi } from './openai-embeddings/client.ts'
+import { rerankApi } from './rerank/client.ts'
 
-const CLIENT_APIS: readonly ClientApi[] = [chatCompletionsApi, messagesApi]
+const CLIENT_APIS: readonly ClientApi[] = [chatCompletionsApi, messagesApi, embeddingsApi, rerankApi]
 
 /** @param endpoint Of a completion: `METHOD /path`. */
 export function clientApiOf(endpoint: string): ClientApi | undefined {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, GoogleAuth, JWTInput } from 'google-auth-library'
-import { vertexEmbeddings } from '../protocols/gemini/embeddings.ts'
+import { predictEmbeddings } from '../protocols/gemini/embeddings.ts'
 import { gemini } from '../protocols/gemini/index.ts'
 import { type Authorize, bearer, obtainCredential, type Provider, type ProviderSettings } from './provider.ts'
 
@@ -47,7 +47,7 @@ function configure({ base_url: baseUrl, credentials_file: file, ...place }: Prov
 function protocolsAt(pathPrefix: string): Pick<Provider, 'protocol' | 'tasks'> {
   return {
     protocol: gemini({ pathPrefix, serviceTier: false }),
-    tasks: { embedding: vertexEmbeddings(pathPrefix) },
+    tasks: { embedding: predictEmbeddings(pathPrefix) },
   }
 }
 

@@ -42,9 +42,9 @@ export function geminiEmbeddings(): UpstreamProtocol {
 }
 
 /** Of Vertex AI. @param pathPrefix Up to the publisher. */
-export function vertexEmbeddings(pathPrefix: string): UpstreamProtocol {
+export function predictEmbeddings(pathPrefix: string): UpstreamProtocol {
   return wholeAnswers({
-    id: 'vertex-embeddings',
+    id: 'gemini-predict',
     forwards: FORWARDS,
     parseError,
     renderRequest(request, target): WireRequest {
