@@ -1,6 +1,7 @@
 /**
- * `npm test`: every test of the project but the slow ones among the fault tests, each file in a process of its own, with
- * progress and totals. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is started here.
+ * `npm test`: every test of the project but the slow ones among the fault tests, with progress and totals. Files under
+ * `test` run in a process each, neighbours of the others share one. Files that use a database run twice: on SQLite, and on
+ * a PostgreSQL server that is started here.
  * What they need of the machine is looked for, and installed where that is possible.
  * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
@@ -13,14 +14,16 @@ import { type PostgresServer, startPostgres } from '../test/support/process/post
 import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
 import { prepareTool, toolNames } from './kit/machine-tools.ts'
 import { startStalls } from './kit/stalls.ts'
-import { type FileResult, runTestFile } from './kit/test-file-run.ts'
+import { type FileResult, type RunResult, runTestFiles } from './kit/test-file-run.ts'
+import { formGroups, runsAlone } from './kit/test-groups.ts'
 import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
 import {
   keyOf,
-  nextTask,
+  nextGroup,
   planTasks,
   progressLine,
   readDurations,
+  type TestGroup,
   type TestTask,
   writeDurations,
 } from './kit/test-progress.ts'
@@ -35,7 +38,7 @@ const PATTERNS = [
   'bench/**/*.test.ts',
   'dashboard/src/**/*.test.ts',
 ]
-/** Files at once: more than there are cores, since tests wait, too. */
+/** Processes at once: more than there are cores, since tests wait, too. */
 const CONCURRENCY = 2 * availableParallelism() + 1
 /**
  * Of one file. The longest kills a gateway dozens of times over and waits for what is swept half a minute later; the money
@@ -79,6 +82,7 @@ const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surr
 const startedAt = performance.now()
 let lastLineAt: number | undefined
 const done: Done[] = []
+const notes = new Set<string>()
 const total = (count: (result: FileResult) => number) => done.reduce((sum, { result }) => sum + count(result), 0)
 const secondsOf = (some: Iterable<TestTask>) => [...some].reduce((sum, { seconds }) => sum + seconds, 0)
 const endStalls = options.includes('--stalls') ? startStalls() : undefined
@@ -98,24 +102,22 @@ function testFiles(): readonly string[] {
 
 /** @returns The files that failed, with their database. */
 async function runAll(): Promise<readonly string[]> {
-  const waiting = [...tasks]
-  const running = new Map<TestTask, Promise<void>>()
+  const waiting = [...formGroups(tasks, ({ file }) => runsAlone(join(ROOT, file)))]
+  const running = new Map<TestGroup, Promise<void>>()
   const failed: string[] = []
   let server: Promise<PostgresServer> | undefined
-  const begin = async (task: TestTask): Promise<void> => {
-    if (task.dialect === 'postgres') server ??= startPostgres()
-    const result = await runTask(task, (await (task.dialect === 'postgres' ? server : undefined))?.url)
-    running.delete(task)
-    done.push({ task, result })
-    if (result.failed > 0) failed.push(`${task.file} (${task.dialect})`)
-    show(result.report === '' ? '' : `\n── ${task.file} (${task.dialect})\n${result.report}`)
+  const begin = async (group: TestGroup): Promise<void> => {
+    if (group.dialect === 'postgres') server ??= startPostgres()
+    const result = await runGroup(group, (await (group.dialect === 'postgres' ? server : undefined))?.url)
+    running.delete(group)
+    failed.push(...finishGroup(group, result))
   }
   try {
     while (waiting.length + running.size > 0) {
-      const next = running.size < CONCURRENCY ? nextTask(waiting, running.keys()) : -1
-      const task = next === -1 ? undefined : waiting.splice(next, 1)[0]
-      if (task === undefined) await Promise.race(running.values())
-      else running.set(task, begin(task))
+      const next = running.size < CONCURRENCY ? nextGroup(waiting, running.keys()) : -1
+      const group = next === -1 ? undefined : waiting.splice(next, 1)[0]
+      if (group === undefined) await Promise.race(running.values())
+      else running.set(group, begin(group))
     }
   } finally {
     await (await server)?.stop()
@@ -123,19 +125,32 @@ async function runAll(): Promise<readonly string[]> {
   return failed
 }
 
-function runTask({ file, dialect }: TestTask, server: string | undefined): Promise<FileResult> {
-  const path = join(ROOT, file)
-  return runTestFile({
-    file: path,
+/** @returns The files that failed, with their database. */
+function finishGroup(
+  { tasks: members, dialect }: TestGroup,
+  { files, report, notes: lines }: RunResult,
+): readonly string[] {
+  const ended = files.flatMap((result, at) => (members[at] === undefined ? [] : [{ task: members[at], result }]))
+  done.push(...ended)
+  for (const line of lines) notes.add(line)
+  const failed = ended.filter(({ result }) => result.failed > 0).map(({ task }) => `${task.file} (${dialect})`)
+  const titles = failed.length > 0 ? failed : ended.map(({ task }) => `${task.file} (${dialect})`)
+  show(report === '' ? '' : `\n── ${titles.join(', ')}\n${report}`)
+  return failed
+}
+
+function runGroup({ tasks: members, dialect }: TestGroup, server: string | undefined): Promise<RunResult> {
+  return runTestFiles({
+    files: members.map(({ file }) => join(ROOT, file)),
     root: ROOT,
     env: server === undefined ? env : { ...env, TURNPIKE_TEST_DATABASE_URL: server },
     timeoutMs: FILE_TIMEOUT_MS,
     namesAll: options.includes('--spec'),
-    mayBeEmpty: dialect === 'postgres' || usesBoth(path),
+    mayBeEmpty: (path) => dialect === 'postgres' || usesBoth(path),
   })
 }
 
-/** Writes what a file reported and how far the run is: on a terminal in one line that is written over. */
+/** Writes what a group reported and how far the run is: on a terminal in one line that is written over. */
 function show(report: string): void {
   const line = progressLine({
     files: tasks.length,
@@ -162,7 +177,6 @@ function durations(): Readonly<Record<string, number>> {
 
 function finish(): void {
   if (process.stdout.isTTY) console.log()
-  const notes = new Set(done.flatMap(({ result }) => result.notes))
   if (notes.size > 0) console.log(`\n${[...notes].join('\n')}`)
   const skips = done.flatMap(({ task, result }) => result.skipped.map((skip) => ({ ...skip, file: task.file })))
   if (skips.length > 0) console.log(`\nskipped:`)

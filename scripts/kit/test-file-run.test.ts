@@ -1,48 +1,98 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { FileResult } from './test-file-run.ts'
+import type { RunResult } from './test-file-run.ts'
 
 const RUNNER = new URL('./test-file-run.ts', import.meta.url).href
 
-/** What `npm test` learns of a file of these lines; in a process of its own, since tests do not run tests. */
-function resultOf(t: TestContext, lines: readonly string[]): FileResult {
-  const root = mkdtempSync(join(tmpdir(), 'turnpike-file-run-'))
+/** What `npm test` learns of files of these lines; in a process of its own, since tests do not run tests. */
+function resultOf(t: TestContext, ...files: readonly (readonly string[])[]): RunResult {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'turnpike-file-run-')))
   t.after(() => rmSync(root, { recursive: true }))
-  const file = join(root, 'some.test.mjs')
-  writeFileSync(file, ["import { test } from 'node:test'", ...lines].join('\n'))
-  const input = { file, root, timeoutMs: 60_000, namesAll: false, mayBeEmpty: false }
+  const paths = files.map((lines, at) => {
+    const path = join(root, `${at}.test.mjs`)
+    writeFileSync(path, [`import { after, before, beforeEach, test } from 'node:test'`, ...lines].join('\n'))
+    return path
+  })
+  const input = { files: paths, root, timeoutMs: 60_000, namesAll: false }
   const script = join(root, 'run.mjs')
-  const code = `const { runTestFile } = await import(${JSON.stringify(RUNNER)})
-    console.log(JSON.stringify(await runTestFile({ ...${JSON.stringify(input)}, env: process.env })))`
+  const code = `const { runTestFiles } = await import(${JSON.stringify(RUNNER)})
+    const input = { ...${JSON.stringify(input)}, env: process.env, mayBeEmpty: () => false }
+    console.log(JSON.stringify(await runTestFiles(input)))`
   writeFileSync(script, code)
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: '1' }
-  const output = execFileSync(process.execPath, [script], { encoding: 'utf8', env })
-  return JSON.parse(output) as FileResult
+  return JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8', env })) as RunResult
 }
 
+const countsOf = ({ files }: RunResult) => files.map(({ passed, failed }) => [passed, failed])
+
 test('passed, failed and skipped tests are counted, with names and reasons', (t) => {
-  const { seconds, report, ...counts } = resultOf(t, [
+  const { files, report, notes } = resultOf(t, [
     "test('good', () => console.log('recordings: 3 of 3 run'))",
     "test('bad', () => { throw new Error('broken') })",
     "test('absent', (t) => t.skip('no manifest.json'))",
   ])
-  assert.deepEqual(counts, {
-    passed: 1,
-    failed: 1,
-    skipped: [{ name: 'absent', reason: 'no manifest.json' }],
-    notes: ['recordings: 3 of 3 run'],
-  })
+  const [{ seconds, file, ...counts } = { seconds: 0, file: '' }] = files
+  assert.deepEqual(counts, { passed: 1, failed: 1, skipped: [{ name: 'absent', reason: 'no manifest.json' }] })
+  assert.deepEqual(notes, ['recordings: 3 of 3 run'])
   assert.match(report, /bad[\s\S]*broken/)
+  assert.match(report, /0\.test\.mjs/)
   assert.doesNotMatch(report, /good/)
 })
 
 test('a file whose process ends before its tests fails, and so does one without tests', (t) => {
   const cut = resultOf(t, ["test('good', () => {})", "test('cut', () => process.kill(process.pid, 'SIGKILL'))"])
-  assert.ok(cut.failed >= 1)
-  assert.match(cut.report, /some\.test\.mjs ended before it reported all its tests/)
-  assert.equal(resultOf(t, []).failed, 1)
+  assert.ok((cut.files[0]?.failed ?? 0) >= 1)
+  assert.match(cut.report, /0\.test\.mjs ended before it reported all its tests/)
+  const empty = resultOf(t, [])
+  assert.deepEqual(countsOf(empty), [[0, 1]])
+  assert.match(empty.report, /0\.test\.mjs has no tests/)
+})
+
+test('files of a process run one after another, each with the hooks that it has itself', (t) => {
+  const hooks = [
+    'globalThis.log ??= []',
+    'const name = import.meta.url.slice(-10, -9)',
+    'before(() => log.push("before " + name))',
+    'beforeEach(() => log.push("each " + name))',
+    `after(() => { log.push("after " + name); console.log("recordings: " + log) })`,
+    "test('one', () => {})",
+  ]
+  const { files, notes } = resultOf(t, hooks, hooks)
+  assert.deepEqual(countsOf({ files, notes, report: '' }), [
+    [1, 0],
+    [1, 0],
+  ])
+  assert.equal(notes.at(-1), 'recordings: before 0,each 0,after 0,before 1,each 1,after 1')
+})
+
+test('the tests of a file begin when all of it has been read', (t) => {
+  const result = resultOf(t, ["test('good', () => { later.toString() })", 'await 0', 'const later = 1'])
+  assert.deepEqual(countsOf(result), [[1, 0]])
+})
+
+test('a file that cannot be imported, or ends the process, does not hide the others', (t) => {
+  const good = ["test('good', () => {})"]
+  const broken = ["import './nothing.mjs'", ...good]
+  const result = resultOf(t, good, broken, good, ['process.exit(0)'], good)
+  assert.deepEqual(countsOf(result), [
+    [1, 0],
+    [0, 1],
+    [1, 0],
+    [0, 1],
+    [1, 0],
+  ])
+  assert.match(result.report, /nothing\.mjs/)
+  assert.match(result.report, /3\.test\.mjs ended before it reported all its tests/)
+})
+
+test('an error after the last test of a process fails its last file', (t) => {
+  const late = ["test('good', () => {})", "process.on('exit', () => { process.exitCode = 3 })"]
+  assert.deepEqual(countsOf(resultOf(t, ["test('good', () => {})"], late)), [
+    [1, 0],
+    [1, 1],
+  ])
 })

@@ -1,19 +1,20 @@
-/** Runs one test file in a process of its own and says how all its tests went, also when the process ended before it did. */
+/** Runs test files in a process and reports how all their tests went, also when the process ended before they did. */
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 
-export interface FileRun {
-  /** Full path. */
-  readonly file: string
+export interface TestRun {
+  /** Full paths. */
+  readonly files: readonly string[]
   readonly root: string
   readonly env: NodeJS.ProcessEnv
+  /** Of each file. */
   readonly timeoutMs: number
   /** The report names every test, not only those that failed. */
   readonly namesAll: boolean
-  /** The file may have no test of its own on this database. */
-  readonly mayBeEmpty: boolean
+  /** Whether the file may have no test of its own on this database. */
+  readonly mayBeEmpty: (file: string) => boolean
 }
 
 export interface SkippedTest {
@@ -22,57 +23,136 @@ export interface SkippedTest {
 }
 
 export interface FileResult {
+  /** Full path. */
+  readonly file: string
   readonly passed: number
   readonly failed: number
   readonly skipped: readonly SkippedTest[]
-  /** For people: what failed and why; with `namesAll`, every test. */
-  readonly report: string
-  /** Lines about recordings that the file printed. */
-  readonly notes: readonly string[]
   readonly seconds: number
 }
 
+export interface RunResult {
+  readonly files: readonly FileResult[]
+  /** For people: what failed and why; with `namesAll`, every test. */
+  readonly report: string
+  /** Lines about recordings that the files printed. */
+  readonly notes: readonly string[]
+}
+
+const PROCESS = join(import.meta.dirname, 'test-group.ts')
 const WHOLE_OUTPUT = pathToFileURL(join(import.meta.dirname, 'whole-output.ts')).href
 const NOTE = /^recordings\b.*:/
 /** The `dot` reporter's own heading, after which the failures come. */
 const FAILURES = 'Failed tests:'
 
-export async function runTestFile(input: FileRun): Promise<FileResult> {
-  const { file, root, env, timeoutMs, namesAll, mayBeEmpty } = input
-  const startedAt = performance.now()
+/**
+ * Runs the files in one process, one after another. When it ends early, each file without a result runs again in a process
+ * of its own, since the last results are lost: that shows which file is at fault.
+ */
+export async function runTestFiles(input: TestRun): Promise<RunResult> {
+  const { unfinished, ...result } = await runProcess(input)
+  const missing = input.files.slice(result.files.length)
+  const [first] = missing
+  if (first === undefined) return result
+  if (input.files.length === 1) {
+    const ended = { ...unfinished, file: first, failed: unfinished.failed + 1 }
+    return merge([result, { files: [ended], report: endedEarly(input, first), notes: [] }])
+  }
+  const again: RunResult[] = []
+  for (const file of missing) again.push(await runTestFiles({ ...input, files: [file] }))
+  const all = merge([result, ...again])
+  if (again.some(({ files }) => files.some(({ failed }) => failed > 0))) return all
+  const files = all.files.map((one) => (one.file === first ? { ...one, failed: 1 } : one))
+  return { ...all, files, report: `${all.report}${endedEarly(input, first)}` }
+}
+
+function endedEarly({ root, files }: TestRun, file: string): string {
+  const others = files.length === 1 ? '' : `, or one after it did, but not alone, only after other files of its process`
+  return `✖ ${relative(root, file)} ended before it reported all its tests${others}\n`
+}
+
+function merge(results: readonly RunResult[]): RunResult {
+  return {
+    files: results.flatMap(({ files }) => files),
+    report: results.map(({ report }) => report).join(''),
+    notes: results.flatMap(({ notes }) => notes),
+  }
+}
+
+interface ProcessResult extends RunResult {
+  /** Of the file in which the process ended. */
+  readonly unfinished: Omit<FileResult, 'file'>
+}
+
+async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }: TestRun): Promise<ProcessResult> {
   const events = run({
-    files: [file],
+    files: [PROCESS],
+    argv: files,
     cwd: root,
     concurrency: 1,
-    timeout: timeoutMs,
+    timeout: timeoutMs * files.length,
     // What a failed test has left open must not hold up all others for ever.
     execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
     env,
   })
-  let counts = { passed: 0, failed: 0 }
-  let isCut = true
-  const skipped: SkippedTest[] = []
+  const results: FileResult[] = []
   const notes: string[] = []
-  events.on('test:summary', ({ file: of, counts: { tests, passed, skipped, todo } }) => {
-    if (of === undefined) counts = { passed, failed: tests - passed - skipped - todo }
-    else isCut = false
-  })
-  events.on('test:pass', ({ name, skip, todo }) => {
-    if (mayBeEmpty && name === file) isCut = false // it has no test on this database: then it is the file that passes
-    if (skip !== undefined) skipped.push({ name, reason: String(skip) })
-    else if (todo !== undefined) skipped.push({ name, reason: `todo ${todo}` })
-  })
+  let current = counter()
+  let problems = ''
+  const end = (file: string, isFailed: boolean): void => {
+    const hasNone = current.isEmpty() && !isFailed && !mayBeEmpty(file)
+    if (hasNone) problems += `✖ ${relative(root, file)} has no tests\n`
+    results.push({ file, ...current.result(isFailed || hasNone) })
+    current = counter()
+  }
+  const count = (event: TestEvent, isFailed: boolean): void => {
+    if (event.nesting > 0) current.add(event, isFailed)
+    else if (event.name === files[results.length]) end(event.name, isFailed)
+    else if (isFailed) failLast(results) // the process, after the last file
+  }
+  events.on('test:pass', (event) => count(event, false))
+  events.on('test:fail', (event) => count(event, true))
   events.on('test:stdout', ({ message }) => void notes.push(...message.split('\n').filter((line) => NOTE.test(line))))
   let listing = ''
   for await (const piece of namesAll ? events.compose(spec()) : events.compose(dot)) listing += piece
-  const cut = isCut ? `✖ ${relative(root, file)} ended before it reported all its tests\n` : ''
+  const report = (namesAll ? listing : failuresIn(listing)) + problems
+  return { files: results, unfinished: current.result(false), report, notes }
+}
+
+function failLast(results: FileResult[]): void {
+  const last = results.pop()
+  if (last !== undefined) results.push({ ...last, failed: last.failed + 1 })
+}
+
+/** What is read of the events of `node:test`. */
+interface TestEvent {
+  readonly name: string
+  readonly nesting: number
+  readonly details: { readonly type?: string | undefined }
+  readonly skip?: string | boolean | undefined
+  readonly todo?: string | boolean | undefined
+}
+
+/** Counts the tests of one file. */
+function counter() {
+  const startedAt = performance.now()
+  const skipped: SkippedTest[] = []
+  const counts = { passed: 0, failed: 0 }
   return {
-    passed: counts.passed,
-    failed: counts.failed + (isCut ? 1 : 0),
-    skipped,
-    report: (namesAll ? listing : failuresIn(listing)) + cut,
-    notes,
-    seconds: (performance.now() - startedAt) / 1000,
+    add({ name, details, skip, todo }: TestEvent, isFailed: boolean): void {
+      if (details.type === 'suite') return
+      if (skip !== undefined) skipped.push({ name, reason: String(skip) })
+      else if (todo !== undefined) skipped.push({ name, reason: `todo ${todo}` })
+      else counts[isFailed ? 'failed' : 'passed'] += 1
+    },
+    isEmpty: (): boolean => counts.passed + counts.failed + skipped.length === 0,
+    /** @param isFailed The file itself failed, for instance because it cannot be imported. */
+    result: (isFailed: boolean): Omit<FileResult, 'file'> => ({
+      passed: counts.passed,
+      failed: isFailed ? Math.max(counts.failed, 1) : counts.failed,
+      skipped,
+      seconds: (performance.now() - startedAt) / 1000,
+    }),
   }
 }
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextTask, planTasks, progressLine, type TestTask } from './test-progress.ts'
+import { nextGroup, planTasks, progressLine, type TestGroup } from './test-progress.ts'
 
-const task = (file: string, seconds = 1): TestTask => ({ file, dialect: 'sqlite', seconds })
+const group = (file: string): TestGroup => ({
+  tasks: [{ file, dialect: 'sqlite', seconds: 1 }],
+  dialect: 'sqlite',
+  seconds: 1,
+})
 
 test('the longest files come first, as they took last time or as their kind takes', () => {
   const files = ['src/lib/a.test.ts', 'test/browser/b.test.ts', 'src/lib/slow.test.ts', 'test/e2e/c.test.ts']
@@ -17,11 +21,11 @@ test('the longest files come first, as they took last time or as their kind take
 })
 
 test('no more than two browser tests run at once, and others run meanwhile', () => {
-  const browser = task('test/browser/a.test.ts')
-  assert.equal(nextTask([browser, task('src/a.test.ts')], [browser]), 0)
-  assert.equal(nextTask([browser, task('src/a.test.ts')], [browser, browser]), 1)
-  assert.equal(nextTask([browser], [browser, browser]), -1)
-  assert.equal(nextTask([], []), -1)
+  const browser = group('test/browser/a.test.ts')
+  assert.equal(nextGroup([browser, group('src/a.test.ts')], [browser]), 0)
+  assert.equal(nextGroup([browser, group('src/a.test.ts')], [browser, browser]), 1)
+  assert.equal(nextGroup([browser], [browser, browser]), -1)
+  assert.equal(nextGroup([], []), -1)
 })
 
 test('a line of progress has totals and the time left by what the files that are done took', () => {

@@ -1,4 +1,4 @@
-/** Progress of a test run: how much is done, how long the rest takes, and which file is to be begun next. */
+/** Progress of a test run: how much is done, how long the rest takes, and which files are to be begun next. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DialectName } from '../../src/db/dialect.ts'
@@ -9,6 +9,14 @@ export interface TestTask {
   readonly file: string
   readonly dialect: DialectName
   /** Seconds that it took last time, or takes as a rule. */
+  readonly seconds: number
+}
+
+/** Test files that run in one process, one after another, on the same database. */
+export interface TestGroup {
+  readonly tasks: readonly TestTask[]
+  readonly dialect: DialectName
+  /** Estimated. */
   readonly seconds: number
 }
 
@@ -25,9 +33,9 @@ export type Durations = Readonly<Record<string, number>>
 const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
   [/^test\/browser\//, 20],
   [/^test\/(?:e2e|faults|webhooks|sandbox|recordings)/, 15],
-  [/^src\/cli\//, 10],
-  [/^src\/(?:features|jobs|app)\b/, 4],
-  [/./, 1],
+  [/^src\/cli\//, 5],
+  [/^src\/(?:features|jobs|app)\b/, 2],
+  [/./, 0.5],
 ]
 
 export const keyOf = ({ file, dialect }: Pick<TestTask, 'file' | 'dialect'>): string => `${dialect}:${file}`
@@ -42,12 +50,12 @@ export function planTasks(tasks: readonly Omit<TestTask, 'seconds'>[], known: Du
 
 /** Browsers use every core they get; more at once than this only make each other slow. */
 const BROWSERS_AT_ONCE = 2
-const isBrowserTest = (file: string): boolean => file.startsWith('test/browser/')
+const usesBrowser = ({ tasks }: TestGroup): boolean => tasks.some(({ file }) => file.startsWith('test/browser/'))
 
-/** @returns The index of the waiting task to begin now; -1: none may be begun beside those that are running. */
-export function nextTask(waiting: readonly TestTask[], running: Iterable<TestTask>): number {
-  const browsers = [...running].filter(({ file }) => isBrowserTest(file)).length
-  return waiting.findIndex(({ file }) => browsers < BROWSERS_AT_ONCE || !isBrowserTest(file))
+/** @returns The index of the waiting group to begin now; -1: none may be begun beside those that are running. */
+export function nextGroup(waiting: readonly TestGroup[], running: Iterable<TestGroup>): number {
+  const browsers = [...running].filter(usesBrowser).length
+  return waiting.findIndex((group) => browsers < BROWSERS_AT_ONCE || !usesBrowser(group))
 }
 
 export interface Progress extends Totals {

@@ -1,3 +1,4 @@
+/** Reads the timers of the whole process. Runs in a process of its own. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

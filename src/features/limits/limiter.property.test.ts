@@ -1,4 +1,7 @@
-/** What the documentation promises of the rate limits, under a hundred thousand patterns of arrivals. */
+/**
+ * What the documentation promises of the rate limits, under a hundred thousand patterns of arrivals. Changes a setting of
+ * the engine. Runs in a process of its own.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
