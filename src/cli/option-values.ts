@@ -132,6 +132,12 @@ function readReceiver(text: string): URL | undefined {
   return readUrl(isPort ? `http://localhost:${text.replace(/^:/, '')}` : text)
 }
 
+/** The name of an environment variable. */
+export const parseVariable = textOfForm(
+  /^[A-Za-z_][A-Za-z0-9_]{0,99}$/,
+  'letters, digits and _, such as TURNPIKE_API_KEY',
+)
+
 /** @returns Without trailing slash and without the `/v1` of the API; `https://` where no scheme was written. */
 export function parseServerUrl(text: string): string {
   const url = readUrl(text.trim())

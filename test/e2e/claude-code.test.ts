@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { arch, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { eventually } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { everyRow, type UsageRow } from '../support/ledger/money.ts'
+import { makeHome } from '../support/process/command-line.ts'
 import { npmClient } from '../support/process/npm-client.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
@@ -84,3 +85,27 @@ for (const name of PROTOCOLS) {
     for (const { status, cost_usd: cost } of rows) assert.deepEqual([status, cost > 0], ['completed', true])
   })
 }
+
+test('turnpike setup claude configures Claude Code, which reads the key from the environment', async (t) => {
+  const own = makeHome()
+  t.after(own.remove)
+  const words = ['setup', 'claude', '--write', '--yes', '--url', gateway.url, '--model', 'azure']
+  const { code, stderr } = await own.run(words)
+  assert.equal(code, 0, stderr)
+  const root = dirname(dirname(own.folder))
+  const settings = await readFile(join(root, '.claude', 'settings.json'), 'utf8')
+  const key = await gateway.key()
+  assert.ok(!settings.includes(key))
+  provider.answer(answerNative(NATIVES['azure'] ?? assert.fail(), { text: ['Hello.'] }))
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: root,
+    TURNPIKE_API_KEY: key,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }
+  const running = run(program, ['-p', 'Say hello.', '--output-format', 'json'], { cwd: root, env, timeout: 120_000 })
+  running.child.stdin?.end()
+  const { stdout } = await running
+  const result = JSON.parse(stdout)
+  assert.deepEqual([result.is_error, result.result], [false, 'Hello.'], stdout)
+})

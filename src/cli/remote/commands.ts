@@ -1,5 +1,5 @@
 /** Defines the commands that call a server over HTTP. Names and flags are a contract with scripts. */
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { AGENT_STATUSES } from '../../domain/agent.ts'
 import { lazily } from '../lazy-action.ts'
 import {
@@ -15,9 +15,11 @@ import {
   parseRepository,
   parseServerUrl,
   parseTime,
+  parseVariable,
   parseWebhookId,
   parseWholeNumber,
 } from '../option-values.ts'
+import { CLIENT_NAMES } from '../setup/names.ts'
 import type { ListenOptions } from '../webhooks/listen.ts'
 import { parseProfileName } from './auth/profiles.ts'
 import { setClientVersion } from './http.ts'
@@ -28,6 +30,7 @@ export function addRemoteCommands(program: Command, version: string): void {
   addSignIn(program)
   addReports(program)
   addChat(program)
+  addSetup(program)
   addAgents(program)
   addWebhooks(program, version)
 }
@@ -71,6 +74,22 @@ function addChat(program: Command): void {
     .option('--model <id>', 'same as the argument', parseName)
     .option('--system <text>', 'system prompt')
     .action(lazily(() => import('./chat.ts'), 'chat'))
+}
+
+function addSetup(program: Command): void {
+  withTarget(program.command('setup'))
+    .description('print the configuration of a coding client for this gateway, or apply it')
+    .addArgument(new Argument('<client>', 'the client').choices(CLIENT_NAMES))
+    .option('--model <id>', 'model (default: the first one that the server lists)', parseName)
+    .option(
+      '--small-model <id>',
+      'model for small tasks, of clients with such a setting (default: the same)',
+      parseName,
+    )
+    .option('--key-variable <name>', 'environment variable with the API key', parseVariable, 'TURNPIKE_API_KEY')
+    .option('--write', "show the changes of the client's file, ask, and apply them")
+    .option('--yes', 'do not ask')
+    .action(lazily(() => import('../setup/setup.ts'), 'setup'))
 }
 
 function addAgents(program: Command): void {
