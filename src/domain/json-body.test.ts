@@ -7,6 +7,7 @@ import {
   MAX_ARRAY_ITEMS,
   MAX_BODY_DEPTH,
   MAX_BODY_VALUES,
+  MAX_ESCAPES,
   MAX_FIELD_NAMES,
   parseCheckedBody,
   parseJsonBody,
@@ -45,6 +46,16 @@ test('PP-2: arrays up to the limit pass, one item more does not, wherever they a
   const body = (length: number) => `{"extra": {"list": ${list(length, (at) => ` ${at}`)} }}`
   assert.ok(accepts(body(MAX_ARRAY_ITEMS)))
   assert.ok(!accepts(body(MAX_ARRAY_ITEMS + 1)))
+})
+
+test('escape sequences up to the limit pass, one more does not, of whatever kind they are [limit: escapes]', () => {
+  for (const sequence of ['\\"', '\\\\', '\\n', '\\u0001']) {
+    // Text between them, and a body of one value: nothing else is exceeded.
+    const body = (escapes: number) => `{"a":"${sequence.repeat(escapes)}${'x'.repeat(1_000)}"}`
+    assert.ok(accepts(body(MAX_ESCAPES)), sequence)
+    assert.ok(!accepts(body(MAX_ESCAPES + 1)), sequence)
+  }
+  assert.ok(accepts(`{"image":"${'A'.repeat(30 * 1024 * 1024)}"}`), 'images have none')
 })
 
 test('values up to the limit pass, one more does not, of whatever kind they are [limit: values]', () => {

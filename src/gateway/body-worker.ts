@@ -9,7 +9,8 @@ import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import { embeddingsApi } from '../protocols/openai-embeddings/client.ts'
 import { rerankApi } from '../protocols/rerank/client.ts'
-import type { BodyReply, BodyRequest } from './large-bodies.ts'
+import { type Piece, splitBody } from './body-pieces.ts'
+import type { BodyPiece, BodyReply, BodyRequest } from './large-bodies.ts'
 
 /** By endpoint. A Messages request whose tokens are to be counted has no `max_tokens`, which is no part of its prompt. */
 const PARSERS: Readonly<Record<string, (body: unknown) => ChatRequest>> = {
@@ -19,6 +20,18 @@ const PARSERS: Readonly<Record<string, (body: unknown) => ChatRequest>> = {
   [messagesApi.endpoint]: (body) => messagesApi.parse(isRecord(body) ? { max_tokens: 1, ...body } : body),
 }
 
+/** Pieces of the body that was parsed last, after those that were sent. */
+let pieces: Iterator<Piece, void> = splitBody({})
+let ahead = pieces.next()
+
+function nextPiece(): BodyPiece {
+  const piece = ahead.value ?? []
+  ahead = pieces.next()
+  const isLast = ahead.done === true
+  if (isLast) pieces = splitBody({}) // frees the body
+  return { piece, isLast }
+}
+
 function replyTo({ bytes, endpoint, isKeyed }: BodyRequest): BodyReply {
   try {
     const buffer = Buffer.from(bytes)
@@ -26,7 +39,9 @@ function replyTo({ bytes, endpoint, isKeyed }: BodyRequest): BodyReply {
     const body = parseJsonBody(buffer.toString('utf8'))
     const fingerprint = endpoint !== undefined && isKeyed ? fingerprintOf({ endpoint, body }) : undefined
     const prompt = endpoint === undefined ? undefined : promptOf(endpoint, body)
-    return { parsed: { body, findings: { bytes: bytes.length, prompt, fingerprint } } }
+    pieces = splitBody(body)
+    ahead = pieces.next()
+    return { findings: { bytes: bytes.length, prompt, fingerprint }, ...nextPiece() }
   } catch (error) {
     const { code, message } = GatewayError.from(error)
     return { fault: { code, message } }
@@ -44,4 +59,6 @@ function promptOf(endpoint: string, body: unknown): PromptContent | undefined {
   }
 }
 
-parentPort?.on('message', (request: BodyRequest) => parentPort?.postMessage(replyTo(request)))
+parentPort?.on('message', (message: BodyRequest | 'next') =>
+  parentPort?.postMessage(message === 'next' ? nextPiece() : replyTo(message)),
+)

@@ -1,12 +1,14 @@
 /**
  * Parses large request bodies on a thread of their own, one at a time, in rotation over their owners: an account with many
- * delays no other. The thread starts with the first body, and ends when idle for a minute.
+ * delays no other. The parsed body comes in pieces, each in an iteration of the event loop of its own. The thread starts
+ * with the first body, and ends when idle for a minute.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import type { LargeBody, ParsedBody, ParseLargeBody } from '../domain/json-body.ts'
+import type { BodyFindings, LargeBody, ParsedBody, ParseLargeBody } from '../domain/json-body.ts'
 import { createRotation, type Rotation } from '../lib/collections.ts'
+import { joinBody, type Piece } from './body-pieces.ts'
 
 /** Memory that the thread has used comes back with its end. */
 const IDLE_MS = 60_000
@@ -17,9 +19,15 @@ export interface BodyRequest {
   readonly isKeyed: boolean
 }
 
-export type BodyReply =
-  | { readonly parsed: ParsedBody }
-  | { readonly fault: { readonly code: ErrorCode; readonly message: string } }
+export interface BodyPiece {
+  readonly piece: Piece
+  readonly isLast: boolean
+  /** With the first piece. */
+  readonly findings?: BodyFindings
+}
+
+/** The message `next` asks for another piece. */
+export type BodyReply = BodyPiece | { readonly fault: { readonly code: ErrorCode; readonly message: string } }
 
 export interface LargeBodies {
   readonly parse: ParseLargeBody
@@ -31,10 +39,15 @@ interface Job extends LargeBody {
   readonly reject: (error: GatewayError) => void
 }
 
+interface Running extends Job {
+  findings: BodyFindings | undefined
+  readonly add: ReturnType<typeof joinBody>
+}
+
 interface State {
   readonly waiting: Rotation<Job>
   worker: Worker | undefined
-  running: Job | undefined
+  running: Running | undefined
   idle: NodeJS.Timeout | undefined
 }
 
@@ -67,7 +80,7 @@ function startNext(state: State): void {
     state.idle.unref()
     return
   }
-  state.running = job
+  state.running = { ...job, findings: undefined, add: joinBody() }
   state.worker ??= startWorker(state)
   const { bytes, endpoint, isKeyed } = job
   const own = ownBytes(bytes)
@@ -82,9 +95,26 @@ function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
 }
 
 /** Database drivers want a `Buffer`, which arrives as a plain array of bytes. */
-function withBuffer({ body, findings }: ParsedBody): ParsedBody {
+function withBuffer(findings: BodyFindings): BodyFindings {
   const { fingerprint } = findings
-  return { body, findings: { ...findings, fingerprint: fingerprint && Buffer.from(fingerprint) } }
+  return { ...findings, fingerprint: fingerprint && Buffer.from(fingerprint) }
+}
+
+/** @returns Whether it was the last reply of the body. */
+function accept(running: Running | undefined, reply: BodyReply): boolean {
+  if (running === undefined) return true
+  if ('fault' in reply) {
+    running.reject(new GatewayError(reply.fault.code, reply.fault.message))
+    return true
+  }
+  if (reply.findings !== undefined) running.findings = withBuffer(reply.findings)
+  const body = running.add(reply.piece)
+  if (reply.isLast && running.findings !== undefined) running.resolve({ body, findings: running.findings })
+  return reply.isLast
+}
+
+function requestPiece({ worker }: State): void {
+  worker?.postMessage('next')
 }
 
 function startWorker(state: State): Worker {
@@ -94,10 +124,8 @@ function startWorker(state: State): Worker {
   })
   worker.unref()
   worker.on('message', (reply: BodyReply) => {
-    if ('parsed' in reply) state.running?.resolve(withBuffer(reply.parsed))
-    else state.running?.reject(new GatewayError(reply.fault.code, reply.fault.message))
-    // The resolved request goes on, and other connections are read, before the next body.
-    setImmediate(startNext, state)
+    // Other connections are read, and a resolved request goes on, before the next piece or body.
+    setImmediate(accept(state.running, reply) ? startNext : requestPiece, state)
   })
   let cause: unknown
   worker.once('error', (error) => {
