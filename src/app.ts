@@ -39,6 +39,7 @@ import { probeProvider } from './gateway/upstream/probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/usage/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { chatRoute } from './http/chat-route.ts'
+import { completionsRoute } from './http/completions-route.ts'
 import { embeddingsRoute } from './http/embeddings-route.ts'
 import { createEventStreams, type EventStreams } from './http/event-stream.ts'
 import { messagesRoute } from './http/messages-route.ts'
@@ -51,6 +52,7 @@ import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
 import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from './protocols/openai-chat/client/index.ts'
+import { completionsApi } from './protocols/openai-completions/client.ts'
 import { embeddingsApi } from './protocols/openai-embeddings/client.ts'
 import { rerankApi } from './protocols/rerank/client.ts'
 import { type Log, logError } from './telemetry/log.ts'
@@ -282,6 +284,12 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
     complete: (incoming, client) => gateway.complete({ ...incoming, api: messagesApi }, client),
     api: messagesApi,
     countTokens: (caller, body, findings) => gateway.countTokens({ api: messagesApi, caller, body, findings }),
+  })
+  completionsRoute(app, {
+    bodyLimitBytes,
+    clock,
+    complete: (incoming, client) => gateway.complete({ ...incoming, api: completionsApi }, client),
+    api: completionsApi,
   })
   embeddingsRoute(app, {
     bodyLimitBytes,

@@ -7,6 +7,7 @@ import { checkJsonBytes, fingerprintOf, parseJsonBody } from '../domain/json-bod
 import { isRecord } from '../lib/json.ts'
 import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
+import { completionsApi } from '../protocols/openai-completions/client.ts'
 import { embeddingsApi } from '../protocols/openai-embeddings/client.ts'
 import { rerankApi } from '../protocols/rerank/client.ts'
 import { type Piece, splitBody } from './body-pieces.ts'
@@ -15,6 +16,7 @@ import type { BodyPiece, BodyReply, BodyRequest } from './large-bodies.ts'
 /** By endpoint. A Messages request whose tokens are to be counted has no `max_tokens`, which is no part of its prompt. */
 const PARSERS: Readonly<Record<string, (body: unknown) => ChatRequest>> = {
   [chatCompletionsApi.endpoint]: chatCompletionsApi.parse,
+  [completionsApi.endpoint]: completionsApi.parse,
   [embeddingsApi.endpoint]: embeddingsApi.parse,
   [rerankApi.endpoint]: rerankApi.parse,
   [messagesApi.endpoint]: (body) => messagesApi.parse(isRecord(body) ? { max_tokens: 1, ...body } : body),

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { escapeHtml } from '../lib/escape.ts'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.ts'
+import { CompletionsRequest, TextCompletion } from './completions-route.ts'
 import { Embeddings, EmbeddingsRequest } from './embeddings-route.ts'
 import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
 import { PAGE_HEADERS } from './pages/page-headers.ts'
@@ -24,6 +25,8 @@ const SCHEMAS = [
   MessagesRequest,
   Message,
   MessagesError,
+  CompletionsRequest,
+  TextCompletion,
   EmbeddingsRequest,
   Embeddings,
   RerankRequest,

@@ -104,7 +104,10 @@ const OVERLOADED = new GatewayError('overloaded', 'The gateway is overloaded.', 
 /** Whether overload rejects a route: the API except for operators. @param route As registered. */
 function isShed(route: string | undefined): boolean {
   if (route === undefined || route.startsWith('/v1/admin/')) return false
-  return route.startsWith('/v1/') || /^\/(?:chat\/completions|messages|embeddings|rerank|v2\/rerank|models)/.test(route)
+  return (
+    route.startsWith('/v1/') ||
+    /^\/(?:chat\/completions|completions|messages|embeddings|rerank|v2\/rerank|models)/.test(route)
+  )
 }
 
 function pathOf(url: string): string {

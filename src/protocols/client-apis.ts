@@ -2,10 +2,11 @@
 import { messagesApi } from './anthropic-messages/client/index.ts'
 import type { ClientApi } from './client-api.ts'
 import { chatCompletionsApi } from './openai-chat/client/index.ts'
+import { completionsApi } from './openai-completions/client.ts'
 import { embeddingsApi } from './openai-embeddings/client.ts'
 import { rerankApi } from './rerank/client.ts'
 
-const CLIENT_APIS: readonly ClientApi[] = [chatCompletionsApi, messagesApi, embeddingsApi, rerankApi]
+const CLIENT_APIS: readonly ClientApi[] = [chatCompletionsApi, messagesApi, completionsApi, embeddingsApi, rerankApi]
 
 /** @param endpoint Of a completion: `METHOD /path`. */
 export function clientApiOf(endpoint: string): ClientApi | undefined {

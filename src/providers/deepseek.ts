@@ -1,4 +1,5 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /**
@@ -29,6 +30,8 @@ export const deepseek: Provider = {
       source: { url: 'https://api-docs.deepseek.com/guides/thinking_mode', read: '2026-11-23' },
     },
   }),
+  // https://api-docs.deepseek.com/api/create-completion, read 2026-11-24: its beta, with `suffix`.
+  tasks: { completion: openaiCompletions({ path: '/beta/completions', maxStops: 16, severalChoices: false }) },
   authorize: bearer,
   // 400, "the valid range of max_tokens is [1, 8192]" (quoted in deepseek-ai/DeepSeek-V3, issue 69).
   outputLimit: { refusesMore: true },

@@ -1,4 +1,5 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { rerank } from '../protocols/rerank/index.ts'
 import { bearer, type Provider } from './provider.ts'
@@ -33,7 +34,11 @@ export const fireworks: Provider = {
       source: { url: 'https://docs.fireworks.ai/api-reference/post-chatcompletions', read: '2026-11-23' },
     },
   }),
-  tasks: { embedding: openaiEmbeddings({ encodingField: 'none', tokenIds: true, user: true }), rerank: rerank() },
+  tasks: {
+    completion: openaiCompletions(),
+    embedding: openaiEmbeddings({ encodingField: 'none', tokenIds: true, user: true }),
+    rerank: rerank(),
+  },
   authorize: bearer,
   source: { url: 'https://docs.fireworks.ai/api-reference/post-chatcompletions', read: '2026-11-20' },
 }

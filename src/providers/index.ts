@@ -2,6 +2,7 @@
 
 import { trimEndOf } from '../lib/trim-end.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { openaiResponses } from '../protocols/openai-responses/index.ts'
 import { rerank } from '../protocols/rerank/index.ts'
@@ -68,7 +69,11 @@ const compatible: Provider = {
   id: 'openai-compatible',
   name: 'OpenAI-compatible',
   protocol: openaiChat({ originalDetail: true }),
-  tasks: { embedding: openaiEmbeddings({ tokenIds: true, user: true }), rerank: rerank() },
+  tasks: {
+    completion: openaiCompletions(),
+    embedding: openaiEmbeddings({ tokenIds: true, user: true }),
+    rerank: rerank(),
+  },
   authorize: bearer,
   source: { url: 'https://platform.openai.com/docs/api-reference/chat', read: '2026-11-20' },
 }

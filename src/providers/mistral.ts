@@ -4,7 +4,9 @@ import type { Json } from '../lib/json.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { partsOf } from '../protocols/openai-chat/messages.ts'
 import type { Body, OpenAiChatOptions } from '../protocols/openai-chat/options.ts'
+import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { unsupportedParameter } from '../protocols/parameters.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import { bearer, type Provider } from './provider.ts'
 
@@ -111,6 +113,23 @@ const protocol: UpstreamProtocol = {
     (THINKING_MODELS.test(target.model) ? thinking : plain).renderRequest(request, target),
 }
 
+const fillIn = openaiCompletions({
+  path: '/fim/completions',
+  severalChoices: false,
+  streamOptions: false,
+  seedField: 'random_seed',
+})
+
+/** Models that fill in, at an endpoint whose answers are those of chat completions; others get a message. */
+const completion: UpstreamProtocol = {
+  ...fillIn,
+  renderRequest(request, target) {
+    if (/^codestral/.test(target.model)) return fillIn.renderRequest(request, target)
+    if (request.task?.type === 'completion' && request.task.suffix !== undefined) throw unsupportedParameter('suffix')
+    return protocol.renderRequest(request, target)
+  },
+}
+
 /**
  * Rejects unknown fields in the request and in its messages, system messages after others, and, for older models, ids of
  * tool calls of another form than its own. Always sends usage.
@@ -122,6 +141,7 @@ export const mistral: Provider = {
   apiKeyVariable: 'MISTRAL_API_KEY',
   protocol,
   tasks: {
+    completion,
     embedding: openaiEmbeddings({
       dimensionsField: 'output_dimension',
       forwards: {

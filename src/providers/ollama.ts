@@ -1,5 +1,6 @@
 import type { ChatRequest } from '../domain/chat.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { unsupportedContent } from '../protocols/parameters.ts'
 import { bearer, type Provider } from './provider.ts'
@@ -38,7 +39,7 @@ export const ollama: Provider = {
       source: { url: 'https://docs.ollama.com/api/openai-compatibility', read: '2026-11-23' },
     },
   }),
-  tasks: { embedding: openaiEmbeddings() },
+  tasks: { completion: openaiCompletions({ maxStops: 64, severalChoices: false }), embedding: openaiEmbeddings() },
   authorize: bearer,
   source: { url: 'https://docs.ollama.com/api/openai-compatibility', read: '2026-11-20' },
 }

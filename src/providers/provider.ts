@@ -6,6 +6,7 @@ import type { ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import type { Task } from '../domain/task.ts'
+import { unsupportedParameter } from '../protocols/parameters.ts'
 import { ProviderError, type UpstreamProtocol } from '../protocols/protocol.ts'
 
 /** A call to a provider. */
@@ -102,7 +103,7 @@ export interface Provider {
   readonly source: { readonly url: string; readonly read: string }
 }
 
-/** @throws GatewayError `unsupported_parameter` for a task that the provider does not have. */
+/** @throws GatewayError `unsupported_parameter` for a task, or a suffix, that the provider does not have. */
 export function protocolOf(
   { name, protocol, tasks, hasChat = true }: Pick<Provider, 'name' | 'protocol' | 'tasks' | 'hasChat'>,
   request: ChatRequest,
@@ -111,6 +112,7 @@ export function protocolOf(
   const own = task === undefined ? undefined : tasks?.[task.type]
   if (own !== undefined) return own
   const isChat = task === undefined || task.type === 'completion'
+  if (task?.type === 'completion' && task.suffix !== undefined) throw unsupportedParameter('suffix')
   if (isChat && hasChat) return protocol.forRequest?.(request) ?? protocol
   const message = `${name}, the provider of this model, has no ${isChat ? 'chat' : task.type} models.`
   throw new GatewayError('unsupported_parameter', message, { param: 'model' })

@@ -1,4 +1,5 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { rerank } from '../protocols/rerank/index.ts'
 import { bearer, type Provider } from './provider.ts'
@@ -21,7 +22,11 @@ export const together: Provider = {
       source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-23' },
     },
   }),
-  tasks: { embedding: openaiEmbeddings({ dimensionsField: 'none', encodingField: 'none' }), rerank: rerank() },
+  tasks: {
+    completion: openaiCompletions(),
+    embedding: openaiEmbeddings({ dimensionsField: 'none', encodingField: 'none' }),
+    rerank: rerank(),
+  },
   authorize: bearer,
   source: { url: 'https://docs.together.ai/reference/chat-completions-1', read: '2026-11-20' },
 }

@@ -85,6 +85,13 @@ export interface paths {
          */
         post: operations["postMessagesCountTokens"];
     };
+    "/v1/completions": {
+        /**
+         * Create a legacy completion
+         * @description Continues a prompt, or fills in before `suffix`. Providers that have such an endpoint get it as it is; on others the prompt becomes the message of a user. With `stream: true` the response is an event stream of chunks that ends with `data: [DONE]`.
+         */
+        post: operations["postCompletions"];
+    };
     "/v1/embeddings": {
         /**
          * Create embeddings
@@ -784,6 +791,54 @@ export interface components {
                 [key: string]: unknown;
             };
             request_id: string;
+        };
+        /**
+         * @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.
+         * @example {
+         *       "model": "turnpike-simulator",
+         *       "prompt": "Hello!"
+         *     }
+         */
+        CompletionsRequest: {
+            /** @description ID of a chat model; GET /v1/models lists them. */
+            model: string;
+            prompt: string | string[];
+            suffix?: string | null;
+            max_tokens?: number | null;
+            temperature?: number | null;
+            top_p?: number | null;
+            n?: number | null;
+            stop?: (string | string[]) | null;
+            stream?: boolean | null;
+            seed?: number | null;
+            user?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        TextCompletion: {
+            /** @description ID of the completion at the gateway, as in the usage log. */
+            id: string;
+            /** @enum {string} */
+            object: "text_completion";
+            /** @description Unix seconds. */
+            created: number;
+            /** @description Requested model ID. */
+            model: string;
+            choices: {
+                text: string;
+                index: number;
+                logprobs: null;
+                finish_reason: "stop" | "length" | "content_filter";
+            }[];
+            usage: {
+                prompt_tokens: number;
+                completion_tokens: number;
+                total_tokens: number;
+                /** @description USD, at most 9 decimals. */
+                cost: number;
+            } & {
+                [key: string]: unknown;
+            };
         };
         /**
          * @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.
@@ -1560,6 +1615,59 @@ export interface operations {
             "5XX": {
                 content: {
                     "application/json": components["schemas"]["MessagesError"];
+                };
+            };
+        };
+    };
+    postCompletions: {
+        /** @description Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "turnpike-simulator",
+                 *       "prompt": "Hello!"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description ID of a chat model; GET /v1/models lists them. */
+                    model: string;
+                    prompt: string | string[];
+                    suffix?: string | null;
+                    max_tokens?: number | null;
+                    temperature?: number | null;
+                    top_p?: number | null;
+                    n?: number | null;
+                    stop?: (string | string[]) | null;
+                    stream?: boolean | null;
+                    seed?: number | null;
+                    user?: string | null;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The completion; with `stream: true` an event stream. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["TextCompletion"];
+                    "text/event-stream": {
+                        /** @description A chunk as JSON. */
+                        data: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };

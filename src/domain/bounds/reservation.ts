@@ -69,10 +69,10 @@ function mediaIn({ messages, task }: ChatRequest): readonly Media[] {
   return media
 }
 
-/** What a task has beside its messages: token IDs, and the query, which rerankers read with every document. */
+/** What a task has beside its messages: token IDs, a suffix, and the query, which rerankers read with every document. */
 function tokensBeside(task: Task): Media[] {
   if (task.type === 'embedding') return [{ kind: 'tokens', tokens: tokenIdCount(task) }]
-  if (task.type === 'completion') return []
+  if (task.type === 'completion') return [{ kind: 'tokens', tokens: textTokenBound(task.suffix ?? '') }]
   const repeats = Math.max(0, task.documents.length - 1)
   return [{ kind: 'tokens', tokens: (textTokenBound(task.query) + MESSAGE_TOKENS) * repeats }]
 }

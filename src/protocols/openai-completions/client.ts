@@ -1,0 +1,136 @@
+/**
+ * OpenAI's legacy completions as an API for clients, `POST /v1/completions`: a prompt that is continued, or filled in before a
+ * suffix, as editors do. On hosts without such an endpoint the prompt becomes the message of a user.
+ *
+ * Source: https://platform.openai.com/docs/api-reference/completions, and the types of the official SDK.
+ */
+import type { ChatEvent, ChatRequest, FinishReason } from '../../domain/chat.ts'
+import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
+import { brokenEnd } from '../../domain/kept-events.ts'
+import type { CompletionTask } from '../../domain/task.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
+import type { AnswerStream, ClientApi, StreamStart, WholeAnswer } from '../client-api.ts'
+import { type Bill, renderUsage } from '../openai-chat/client/answer.ts'
+import { booleanAt, integerIn, isAbsent, refuse, refuseType, stringAt } from '../openai-chat/client/checks.ts'
+import { parseChatRequest } from '../openai-chat/client/request.ts'
+
+export const completionsApi: ClientApi = {
+  endpoint: 'POST /v1/completions',
+  requestIdHeader: 'x-request-id',
+  parse: parseCompletionRequest,
+  createAnswer: createTextCompletion,
+  createStream: createTextStream,
+  renderError: renderErrorBody,
+  statusOf: ({ status }) => status,
+  renderBroken: brokenEnd,
+}
+
+/** The API's own default, which is short. */
+const DEFAULT_MAX_TOKENS = 16
+const LOGPROBS = { min: 0, max: 5 } as const
+/** Fields of conversations, which mean nothing here. */
+const CHAT_FIELDS: ReadonlySet<string> = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'functions',
+  'function_call',
+  'parallel_tool_calls',
+  'response_format',
+  'modalities',
+])
+
+/** @throws GatewayError for the first fault. */
+export function parseCompletionRequest(body: unknown): ChatRequest {
+  if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+  const { prompt: given, suffix: end, logprobs, echo, ...others } = body
+  const prompt = promptAt(given)
+  const suffix = isAbsent(end) ? '' : stringAt(end, 'suffix')
+  if (!isAbsent(logprobs) && integerIn(logprobs, 'logprobs', LOGPROBS) > 0) refuseField('logprobs')
+  if (!isAbsent(echo) && booleanAt(echo, 'echo')) refuseField('echo')
+  const fields = Object.entries(others).filter(([name]) => !CHAT_FIELDS.has(name))
+  const request = parseChatRequest({
+    max_tokens: DEFAULT_MAX_TOKENS,
+    ...withoutNulls(fields),
+    messages: [{ role: 'user', content: prompt }],
+  })
+  const task: CompletionTask = { type: 'completion', prompt, ...(suffix === '' ? {} : { suffix }) }
+  const ignored = Object.keys(others).filter((name) => CHAT_FIELDS.has(name))
+  const unheeded = [...(request.unheeded ?? []), ...ignored]
+  return { ...request, task, ...(unheeded.length === 0 ? {} : { unheeded }) }
+}
+
+function withoutNulls(fields: readonly (readonly [string, unknown])[]): Json {
+  return Object.fromEntries(fields.filter(([, value]) => !isAbsent(value)))
+}
+
+/** One text, alone or in a list. */
+function promptAt(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) refuseType(value, 'prompt', 'a string')
+  if (value.length !== 1) {
+    refuse('out_of_range', 'prompt', `\`prompt\` must have one entry, not ${value.length}. Send several requests.`)
+  }
+  return stringAt(value[0], 'prompt[0]')
+}
+
+function refuseField(name: string): never {
+  refuse('unsupported_parameter', name, `\`${name}\` is not supported by this endpoint.`)
+}
+
+interface Choice {
+  text: string
+  finish: FinishReason | undefined
+}
+
+function createTextCompletion(): WholeAnswer {
+  const choices = new Map<number, Choice>()
+  return {
+    push(event) {
+      if (event.type === 'usage') return
+      const choice = choices.get(event.index) ?? { text: '', finish: undefined }
+      choices.set(event.index, choice)
+      choice.text += textOfEvent(event)
+      if (event.type === 'finish') choice.finish = event.reason
+    },
+    render({ id, created, model, usage, costUsd }) {
+      const rendered = [...choices]
+        .sort(([one], [other]) => one - other)
+        .map(([index, { text, finish }]) => ({ text, index, logprobs: null, finish_reason: finishOf(finish) }))
+      const head = JSON.stringify({ id, object: 'text_completion', created, model, choices: rendered })
+      return `${head.slice(0, -1)},"usage":${renderUsage({ usage, costUsd })}}`
+    },
+  }
+}
+
+/** What the model wrote; its reasoning has no place in this format. */
+function textOfEvent(event: ChatEvent): string {
+  return event.type === 'text' || event.type === 'refusal' ? event.text : ''
+}
+
+function finishOf(reason: FinishReason | undefined): string | null {
+  return reason === 'tool_calls' ? 'stop' : (reason ?? null)
+}
+
+/** Finish reasons follow at the end: a later event may change them. */
+function createTextStream({ id, created, model, request: { includeUsage } }: StreamStart): AnswerStream {
+  const head = JSON.stringify({ id, object: 'text_completion', created, model }).slice(0, -1)
+  const finishes = new Map<number, FinishReason>()
+  const chunk = (index: number, text: string, finish: string | null): string => {
+    const choice = JSON.stringify({ text, index, logprobs: null, finish_reason: finish })
+    return `data: ${head},"choices":[${choice}]}\n\n`
+  }
+  return {
+    push(event) {
+      if (event.type === 'usage') return ''
+      if (event.type === 'finish') finishes.set(event.index, event.reason)
+      const text = textOfEvent(event)
+      return text === '' ? '' : chunk(event.index, text, null)
+    },
+    close(bill: Bill) {
+      const ends = [...finishes].map(([index, reason]) => chunk(index, '', finishOf(reason)))
+      const usage = includeUsage ? `data: ${head},"choices":[],"usage":${renderUsage(bill)}}\n\n` : ''
+      return `${ends.join('')}${usage}data: [DONE]\n\n`
+    },
+  }
+}
