@@ -14,16 +14,11 @@ import {
   temporaryDatabase,
   temporaryLocation,
 } from '../../test/support/database.ts'
+import { type CommandResult, runCommandHere } from '../../test/support/process/command-in-process.ts'
 import { createAuthenticator } from '../features/keys/authenticator.ts'
 import { keyForm } from '../features/keys/key.ts'
 
 const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly error: string
-}
 
 /** The command line with a data directory of the test's own, which does not exist yet. */
 async function installation(t: TestContext, at?: string) {
@@ -33,19 +28,20 @@ async function installation(t: TestContext, at?: string) {
   await writeFile(join(folder, 'turnpike.yaml'), 'accounts: { default_plan: pro }\n')
   const place = at ?? (await locationFor(t, dataDir))
   const env = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1', ...environmentOf(place) }
-  const turnpike = (...words: string[]): Promise<Ended> =>
+  const ownProcess = (...words: string[]): Promise<CommandResult> =>
     new Promise((resolve) => {
       execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env }, (error, out, errors) =>
         resolve({ code: error === null ? 0 : Number(error.code), out, error: errors }),
       )
     })
+  const turnpike = (...words: string[]): Promise<CommandResult> => runCommandHere(words, { cwd: folder, env })
   const json = async (...words: string[]) => JSON.parse((await turnpike(...words, '--json')).out)
-  return { dataDir, path: place, turnpike, json }
+  return { dataDir, path: place, turnpike, ownProcess, json }
 }
 
 test('keys create works before the first start, and prints only the key', async (t) => {
-  const { dataDir, path, turnpike, json } = await installation(t)
-  const { code, out, error } = await turnpike('keys', 'create', '--name', 'first')
+  const { dataDir, path, ownProcess, json } = await installation(t)
+  const { code, out, error } = await ownProcess('keys', 'create', '--name', 'first')
   assert.deepEqual([code, error], [0, ''])
   assert.match(out, new RegExp(`${keyForm.pattern.source.slice(0, -1)}\\n$`))
   if (dialect === 'sqlite') assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
@@ -178,13 +174,13 @@ sqliteTest('migrate says what it applies; with --dry-run it makes nothing', asyn
 postgresTest(
   'a Postgres is changed by migrate alone: other commands say what it lacks, and --dry-run makes nothing',
   async (t) => {
-    const { turnpike } = await installation(t, await temporaryLocation(t))
-    const refused = await turnpike('keys', 'list')
+    const { turnpike, ownProcess } = await installation(t, await temporaryLocation(t))
+    const refused = await ownProcess('keys', 'list')
     assert.deepEqual([refused.code, refused.out], [1, ''])
     assert.match(refused.error, /lacks 0001-first-schema, .* Run 'turnpike migrate'/)
     assert.match((await turnpike('migrate', '--dry-run')).out, /^would apply 0001-/)
     assert.equal((await turnpike('keys', 'list')).code, 1)
-    const applied = await Promise.all([turnpike('migrate'), turnpike('migrate')])
+    const applied = await Promise.all([ownProcess('migrate'), ownProcess('migrate')])
     assert.equal(applied.filter(({ out }) => out.startsWith('applied 0001-')).length, 1)
     assert.equal((await turnpike('migrate')).out, 'The schema is current.\n')
     assert.equal((await turnpike('keys', 'list')).code, 0)
@@ -198,10 +194,10 @@ test('login-link prints only a link to the public URL', async (t) => {
 })
 
 test('commands work concurrently, and while another process has the database open', async (t) => {
-  const { path, turnpike, json } = await installation(t)
+  const { path, turnpike, ownProcess, json } = await installation(t)
   await turnpike('migrate')
   await temporaryDatabase(t, path)
-  const ended = await Promise.all(['a', 'b', 'c', 'd'].map((name) => turnpike('keys', 'create', '--name', name)))
+  const ended = await Promise.all(['a', 'b', 'c', 'd'].map((name) => ownProcess('keys', 'create', '--name', name)))
   assert.deepEqual(
     ended.map(({ code }) => code),
     [0, 0, 0, 0],

@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { completionRecord, recordCompletions } from '../../test/support/ledger/completions.ts'
+import { type CommandResult, runCommandHere } from '../../test/support/process/command-in-process.ts'
 import { freePort } from '../../test/support/process/free-port.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
@@ -18,21 +19,16 @@ import { LEDGER_PROGRAMS } from '../features/credit/ledger/sqlite/store.ts'
 
 const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
 
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly error: string
-}
-
 /** An installation on SQLite whose service has ended, with completions of two accounts. */
 async function installation(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-backup-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')
   const path = join(dataDir, 'turnpike.db')
-  const turnpike = (...words: string[]): Promise<Ended> =>
+  const surroundings = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1', ...env }
+  const turnpike = (...words: string[]) => runCommandHere(words, { cwd: folder, env: surroundings })
+  const ownProcess = (...words: string[]): Promise<CommandResult> =>
     new Promise((resolve) => {
-      const surroundings = { PATH: '', TURNPIKE_DATA_DIR: dataDir, NO_COLOR: '1', ...env }
       execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env: surroundings }, (error, out, errors) =>
         resolve({ code: error === null ? 0 : Number(error.code), out, error: errors }),
       )
@@ -51,7 +47,7 @@ async function installation(t: TestContext, env: Readonly<Record<string, string>
   await record('acc_b', 10)
   const file = (name: string) => join(folder, name)
   const asides = () => readdirSync(dataDir).filter((name) => /before-restore.*Z$/.test(name))
-  return { dataDir, path, folder, file, turnpike, record, asides, count: () => completionsIn(path) }
+  return { dataDir, path, folder, file, turnpike, ownProcess, record, asides, count: () => completionsIn(path) }
 }
 
 /** The service itself, on SQLite whatever the dialect of the pass. */
@@ -80,15 +76,15 @@ function completionsIn(path: string): unknown {
 }
 
 test('DUR-4: a restore returns the backed-up data, and keeps the previous database', async (t) => {
-  const { turnpike, record, count, file, asides, dataDir, path } = await installation(t)
-  const made = await turnpike('backup', file('copy.db'))
+  const { ownProcess, record, count, file, asides, dataDir, path } = await installation(t)
+  const made = await ownProcess('backup', file('copy.db'))
   assert.deepEqual([made.code, made.error], [0, ''])
   assert.match(made.out, /Wrote .*copy\.db: \d+\.\d MiB, 2 accounts, 30 completions, schema 0/)
   assert.match(made.out, /does not contain the installation's secret/)
   assert.equal(statSync(file('copy.db')).mode & 0o777, 0o600)
   await record('acc_a', 5)
   assert.equal(count(), 35)
-  const restored = await turnpike('restore', file('copy.db'))
+  const restored = await ownProcess('restore', file('copy.db'))
   assert.deepEqual([restored.code, restored.error], [0, ''])
   assert.match(restored.out, /is intact: schema 0\d+-\S+\.\n.*all 2 accounts are consistent\.\n.*previous.*\nRestored /)
   assert.equal(count(), 30)

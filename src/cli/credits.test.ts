@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { environmentOf, locationFor } from '../../test/support/database.ts'
 import { openCreditFixture } from '../../test/support/ledger/credit-service.ts'
+import { runCommandHere } from '../../test/support/process/command-in-process.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { findAccount } from '../features/accounts/queries.ts'
 
-const COMMAND = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
 const CONFIG = `
 accounts: { default_plan: free }
 plans: { tiny: { monthly_credit_usd: 0.25 } }
@@ -26,12 +24,7 @@ async function installation(t: TestContext) {
   await writeFile(join(folder, 'turnpike.yaml'), CONFIG)
   const place = await locationFor(t, join(folder, 'data'))
   const env = { PATH: '', TURNPIKE_DATA_DIR: join(folder, 'data'), NO_COLOR: '1', ...environmentOf(place) }
-  const turnpike = (...words: string[]): Promise<{ code: number; out: string; error: string }> =>
-    new Promise((resolve) => {
-      execFile(process.execPath, [COMMAND, ...words], { cwd: folder, env }, (error, out, errors) =>
-        resolve({ code: error === null ? 0 : Number(error.code), out, error: errors }),
-      )
-    })
+  const turnpike = (...words: string[]) => runCommandHere(words, { cwd: folder, env })
   const json = async (...words: string[]) => {
     const { code, out, error } = await turnpike(...words, '--json')
     assert.equal(code, 0, error)

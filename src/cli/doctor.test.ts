@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
+import { runCommandHere } from '../../test/support/process/command-in-process.ts'
 import { freePort } from '../../test/support/process/free-port.ts'
 import { temporaryRedis } from '../../test/support/process/redis-server.ts'
 import { migrate } from '../db/migrate.ts'
@@ -38,7 +39,12 @@ interface Examined {
 
 /** Each in its own folder, on any free port unless the environment says another. */
 async function turnpike(words: readonly string[], env: Record<string, string>, cwd: string): Promise<Examined> {
-  const child = spawn(process.execPath, [PROGRAM, ...words], { cwd, env: { PORT: '0', ...env } })
+  const { code, out } = await runCommandHere(words, { cwd, env: { PORT: '0', ...env } })
+  return { status: code, output: out }
+}
+
+async function ownProcess(words: readonly string[], cwd: string): Promise<Examined> {
+  const child = spawn(process.execPath, [PROGRAM, ...words], { cwd, env: { PORT: '0' } })
   const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   return { status, output }
 }
@@ -73,7 +79,7 @@ async function serve(status: number, body: string): Promise<{ port: number }> {
 
 test('on a new machine every check passes, and nothing is created', async () => {
   const cwd = newFolder()
-  const { status, output } = await turnpike(['doctor', '--json'], {}, cwd)
+  const { status, output } = await ownProcess(['doctor', '--json'], cwd)
   const report = JSON.parse(output) as Report
   assert.deepEqual([status, report.ok], [0, true], output)
   assert.deepEqual(
