@@ -26,7 +26,7 @@ import { createHttpTransport } from './upstream/transport.ts'
 /** A provider on a real socket, and a data plane before it. */
 async function onSocket(t: TestContext, credit: FakeCredit): Promise<{ provider: FakeProvider; plane: Plane }> {
   const provider = await startFakeProvider(answersOrdinarily)
-  const { transport, close } = createHttpTransport(provider.url, 5_000)
+  const { transport, close } = createHttpTransport(provider.url, 60_000)
   t.after(async () => {
     await close()
     await provider.close()

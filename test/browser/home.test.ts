@@ -44,7 +44,7 @@ test('the first request is waited for, and shows up within a second or two; the 
     messages: [{ role: 'user', content: 'simulate: say Good morning.' }],
   })
   const received = main(page).getByText(`First request received: ${answer.usage?.total_tokens} tokens, $0.000`)
-  await received.waitFor({ timeout: 15_000 })
+  await received.waitFor({ timeout: 60_000 })
   await step(page, 'Send the first request: done').waitFor()
   const link = page.getByRole('link', { name: 'See the request' })
   assert.equal(await link.getAttribute('href'), `/app/requests?request=${answer.id}`)

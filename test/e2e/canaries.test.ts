@@ -156,7 +156,7 @@ async function connect({ watch, gateway }: Runtime, cookie: string) {
 }
 
 /** Of a key that is used when its time is over. What is done until then takes longer on most machines. */
-const EXPIRES_AFTER_MS = 5_000
+const EXPIRES_AFTER_MS = 15_000
 
 /** A key that is revoked, and one that will be too old soon. */
 async function spentKeys({ watch, gateway }: Runtime, token: string): Promise<readonly string[]> {

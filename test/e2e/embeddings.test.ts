@@ -1,7 +1,6 @@
 /** `POST /v1/embeddings`: the official SDK, and what the pipeline does for it as for chat completions. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { errorOf, eventually, getJson, send, usageReport } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
@@ -284,9 +283,8 @@ test('a client that leaves ends the call of the provider', async (t) => {
   const leaving = new AbortController()
   const sent = client.embeddings.create({ model: 'small', input: 'x' }, { signal: leaving.signal })
   const call = await provider.call(next)
-  const leftAt = performance.now()
   leaving.abort()
   await assert.rejects(sent)
-  await Promise.race([call.over, sleep(5000)])
-  assert.ok((call.abortedAtMs ?? Number.POSITIVE_INFINITY) - leftAt < 1000, 'the call was aborted')
+  await call.over // otherwise the provider ends it after 10 s
+  assert.notEqual(call.abortedAtMs, undefined, 'the call was aborted')
 })

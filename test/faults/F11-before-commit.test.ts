@@ -10,7 +10,7 @@ import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const WORDS = 7
 const SETTLED_WITHIN_MS = 30_000
-const LOCKED_WITHIN_MS = 10_000
+const LOCKED_WITHIN_MS = 60_000
 
 const provider = await startFakeProvider(ordinary)
 const gateway = await startGateway({ config: oneModel(provider.url) })

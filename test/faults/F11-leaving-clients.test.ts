@@ -21,9 +21,9 @@ const GAP_MS = 20
 /** Words that are generated for somebody who has seen enough, and is about to leave. */
 const AHEAD = 10
 /** Many times what is promised: others work on this machine, too. No provider ends its answer by itself before. */
-const ABORTED_WITHIN_MS = 10_000
+const ABORTED_WITHIN_MS = 30_000
 const ENDLESS_MS = 60_000
-const SETTLED_WITHIN_MS = 20_000
+const SETTLED_WITHIN_MS = 60_000
 const MAX_DRAINS = 50
 const LEAVING = 60
 

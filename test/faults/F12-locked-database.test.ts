@@ -11,7 +11,7 @@ import { startFakeProvider } from '../support/providers/fake-provider.ts'
 import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const LOCKED_MS = 30_000
-const LOCK_WITHIN_MS = 5_000
+const LOCK_WITHIN_MS = 60_000
 /** Long before the lock is over. */
 const REFUSED_WITHIN_MS = 15_000
 const BACK_WITHIN_MS = 30_000

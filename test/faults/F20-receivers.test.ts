@@ -333,7 +333,7 @@ test('F20: a deleted endpoint is told nothing more, and its deliveries are gone'
   assert.equal(receiver.at('/deleted').length, 1)
 })
 
-async function waitFor(isSo: () => Promise<boolean>, withinMs = 15_000): Promise<void> {
+async function waitFor(isSo: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   const until = performance.now() + withinMs
   while (!(await isSo())) {
     assert.ok(performance.now() < until, 'it is not so in time')

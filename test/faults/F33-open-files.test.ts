@@ -14,7 +14,7 @@ import { startFakeProvider } from '../support/providers/fake-provider.ts'
 const OPEN_FILES = 256
 const SOCKETS = 400
 const MIB = 1024 * 1024
-const WITHIN_MS = 20_000
+const WITHIN_MS = 60_000
 
 function residentBytes({ pid }: Gateway): number {
   const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

@@ -115,7 +115,7 @@ export async function getJson<T>(gateway: Gateway, key: string, path: string): P
 }
 
 /** Far more than anything takes, also where processes stand still for seconds, since others have the cores. */
-const WITHIN_MS = 20_000
+const WITHIN_MS = 60_000
 
 /** Asks again until the answer is as wished. Rejects, and says the last one, when it is not after `withinMs`. */
 export async function eventually<T>(
@@ -142,7 +142,7 @@ export async function untilActive(gateway: Gateway, count: number): Promise<void
 }
 
 /** Writes bytes on a socket of its own and returns everything that comes back until the server closes it. */
-export function raw(gateway: Gateway, pieces: readonly (string | Uint8Array)[], stayMs = 30_000): Promise<string> {
+export function raw(gateway: Gateway, pieces: readonly (string | Uint8Array)[], stayMs = 60_000): Promise<string> {
   return new Promise((resolve) => {
     let received = ''
     const socket = connect(gateway.port, '127.0.0.1', () => {

@@ -49,7 +49,7 @@ export interface Gateway {
   readonly signal: (name: NodeJS.Signals) => void
   /** Resolves with the exit code; null after a signal that killed it. */
   readonly exited: Promise<number | null>
-  /** SIGTERM, wait, remove the data. Kills after 20 s. */
+  /** SIGTERM, wait, remove the data. Kills after 60 s. */
   readonly stop: () => Promise<number | null>
 }
 
@@ -210,7 +210,7 @@ function handle(parts: {
     exited,
     stop: async () => {
       child.kill('SIGTERM')
-      const killer = setTimeout(kill, 20_000)
+      const killer = setTimeout(kill, 60_000)
       const code = await exited
       clearTimeout(killer)
       atExit.delete(kill)

@@ -43,7 +43,7 @@ export async function admitted(admit: () => Admission | Promise<Admission>): Pro
 }
 
 /** Waits for something that happens by itself; fails after `withinMs`. */
-export async function comesTrue(what: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
+export async function comesTrue(what: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   const until = performance.now() + withinMs
   while (!(await what())) {
     if (performance.now() > until) assert.fail(`it did not come true within ${withinMs} ms: ${what}`)

@@ -20,7 +20,7 @@ function workspace(t: TestContext, files: Readonly<Record<string, string | Uint8
   }
   const call = (name: string, given: unknown, outputBytes = 16_384): Promise<ToolOutcome> => {
     const json = typeof given === 'string' ? given : JSON.stringify(given)
-    const signal = AbortSignal.timeout(30_000)
+    const signal = AbortSignal.timeout(300_000)
     return runTool(
       { name, arguments: json, isCut: false, isTooLong: false },
       { sandbox, signal, outputBytes, commandTimeoutMs: 10_000 },
@@ -90,7 +90,7 @@ test('shell: a command has the time that it asks for, ten minutes at most, two u
   }
   const given = {
     sandbox: { run, close: async () => {} },
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(300_000),
     outputBytes: 1_000,
     commandTimeoutMs: DEFAULT_COMMAND_MS,
   }

@@ -23,7 +23,7 @@ export function createTestAuthority(cleanUp: (remove: () => void) => void): Test
   const folder = mkdtempSync(join(tmpdir(), 'authority-'))
   cleanUp(() => rmSync(folder, { recursive: true, force: true }))
   const openssl = (...given: readonly string[]): void => {
-    execFileSync('openssl', given, { cwd: folder, stdio: 'pipe', timeout: 20_000 })
+    execFileSync('openssl', given, { cwd: folder, stdio: 'pipe', timeout: 60_000 })
   }
   const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
   openssl('req', '-x509', ...KEY, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2', '-subj', '/CN=Test authority')

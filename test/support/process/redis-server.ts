@@ -14,7 +14,7 @@ import { freePort } from './free-port.ts'
 
 const PROGRAMS = ['redis-server', 'valkey-server']
 const INSTALL = 'apt-get install -y --no-install-recommends redis-server'
-const READY_WITHIN_MS = 20_000
+const READY_WITHIN_MS = 60_000
 const PORT_ATTEMPTS = 3
 
 export interface RedisServer {

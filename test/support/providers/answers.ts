@@ -117,7 +117,7 @@ export function slowStream(words: number, gapMs: number): Script {
   }
 }
 
-/** A word every few milliseconds until the test has `told` it to end, which it does well; half a minute at most. */
+/** Ten words a second until the test has `told` it to end, which it does well; two and a half minutes at most. */
 export function streamUntil(told: Promise<void>): Script {
   return async (_, reply) => {
     let isTold = false
@@ -127,7 +127,7 @@ export function streamUntil(told: Promise<void>): Script {
     reply.head(200, SSE_HEAD)
     let words = 0
     for (; !isTold && words < 1500; words += 1) {
-      if (!(await reply.write(frame(chunk({ content: ' hello' })))) || !(await reply.wait(20))) return
+      if (!(await reply.write(frame(chunk({ content: ' hello' })))) || !(await reply.wait(100))) return
     }
     if (await sendFrames(reply, textChunks(words).slice(-2))) reply.end(frame('[DONE]'))
   }

@@ -143,7 +143,7 @@ export async function startReceiver({ tls, host = '127.0.0.1', port = 0 }: Recei
     connections: () => state.connections,
     at,
     answer: (path, ...all) => void state.answers.set(path, { all, turn: 0 }),
-    until: (path, count, withinMs = 30_000) => untilThere(state, { ask: () => at(path), path, count, withinMs }),
+    until: (path, count, withinMs = 60_000) => untilThere(state, { ask: () => at(path), path, count, withinMs }),
     close: () => {
       for (const socket of state.sockets) socket.destroy()
       return new Promise((resolve) => server.close(() => resolve()))

@@ -94,7 +94,7 @@ export interface Customer {
   attempted(id: string, type: string, attempts?: number): Promise<WireDelivery>
 }
 
-const WITHIN_MS = 20_000
+const WITHIN_MS = 60_000
 
 export function customerOf(gateway: Gateway, key: string): Customer {
   const ask = (method: string, path: string, body?: object): Promise<Answer> =>
