@@ -20,6 +20,8 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
   ['docs/agents.md', 'curl http://localhost:7575/v1/agents ', 'test/e2e/documentation/agents.test.ts'],
   ['docs/agents.md', 'curl http://localhost:7575/v1/agents/', 'test/e2e/documentation/agents.test.ts'],
   ['docs/agents.md', 'curl -N', 'test/e2e/documentation/agents.test.ts'],
+  ['README.md', 'npm run -s turnpike -- login', 'test/e2e/documentation/devices.test.ts'],
+  ['docs/command-line.md', 'turnpike login', 'test/e2e/documentation/devices.test.ts'],
   ['docs/command-line.md', 'git diff', 'test/e2e/documentation/programs.test.ts'],
   ['docs/configuration.md', 'turnpike config check', 'test/e2e/documentation/programs.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/device/code', 'test/e2e/documentation/devices.test.ts'],
@@ -44,10 +46,8 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
 ]
 /** By document and beginning: why no test runs a block as it stands. */
 const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[] = [
-  ['README.md', 'npm run -s turnpike -- login', 'a person approves: test/e2e/command-line.test.ts'],
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
   ['CONTRIBUTING.md', 'npm run new:provider', 'changes the project: scripts/new-provider.test.ts; record needs a key'],
-  ['docs/command-line.md', 'turnpike login', 'a person approves: test/e2e/command-line.test.ts'],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
   ['docs/dashboard.md', 'npm run build:dashboard', 'writes into the project, needs a browser; npm ci builds'],
   ['docs/operations.md', 'scrape_configs:', 'settings of Prometheus'],

@@ -23,6 +23,8 @@ export interface Started {
   readonly output: () => string
   /** Resolves when it has printed this; rejects with all that it printed when it ends before, or does not in time. */
   printed(part: RegExp): Promise<RegExpExecArray>
+  /** Resolves with its exit code. */
+  readonly exited: Promise<number | null>
   /** Ends it and what it has started. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
@@ -34,7 +36,8 @@ export interface Reader {
   run(command: string, words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
   /** Runs shell, to its first error. */
   sh(text: string, env?: Readonly<Record<string, string>>): Promise<Ended>
-  start(text: string, env?: Readonly<Record<string, string>>): Started
+  /** @param input What is typed; without it nothing ever is. */
+  start(text: string, env?: Readonly<Record<string, string>>, input?: string): Started
   remove(): void
 }
 
@@ -82,8 +85,12 @@ export function makeReader({ gateway, key, config = {}, words = {} }: ReaderInpu
     own,
     run,
     sh: (text, env) => run('sh', ['-e', '-c', own(text)], env),
-    start: (text, env = {}) =>
-      started(spawn('sh', ['-e', '-c', own(text)], { cwd: folder, env: environment(env), detached: true })),
+    start(text, env = {}, input) {
+      const options = { cwd: folder, env: environment(env), detached: true }
+      const child = spawn('sh', ['-e', '-c', own(text)], options)
+      if (input !== undefined) child.stdin.end(input)
+      return started(child)
+    },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -111,9 +118,10 @@ function started(child: ChildProcess): Started {
       output += piece.toString()
     })
   }
-  const exited = new Promise<void>((resolve) => child.on('close', () => resolve()))
+  const exited = new Promise<number | null>((resolve) => child.on('close', resolve))
   return {
     output: () => output,
+    exited,
     async printed(part) {
       const isOver = () => part.test(output) || child.exitCode !== null
       await eventually(async () => output, isOver, TIMEOUT_MS)
