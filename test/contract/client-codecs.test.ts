@@ -122,7 +122,7 @@ function alternates(events: readonly ChatEvent[]): boolean {
   let last = -1
   return events.some((event) => {
     if (event.type !== 'tool-call') return false
-    const isEarlier = event.toolIndex < last
+    const isEarlier = event.toolIndex < last && event.arguments !== '{}'
     last = Math.max(last, event.toolIndex)
     return isEarlier
   })

@@ -19,6 +19,8 @@ interface State {
   open: 'text' | 'thinking' | 'tool_use' | 'native' | undefined
   /** Of the last tool call. */
   toolIndex: number
+  /** Tool calls without argument text so far. */
+  readonly emptyCalls: Set<number>
   readonly ending: Ending
   /** As far as the provider has counted. */
   usage: Usage
@@ -34,6 +36,7 @@ export function createMessageStream(start: StreamStart): AnswerStream {
     index: -1,
     open: undefined,
     toolIndex: -1,
+    emptyCalls: new Set(),
     ending,
     usage: {},
     others: {},
@@ -107,6 +110,8 @@ function renderReasoning(
   return rendered + closeBlock(state)
 }
 
+const NO_ARGUMENTS = '{}'
+
 /** Blocks come one after another, so a call must be whole before the next one begins. */
 function renderToolCall(state: State, { toolIndex, id, name, arguments: input }: ToolCallEvent): string {
   let text = ''
@@ -114,10 +119,15 @@ function renderToolCall(state: State, { toolIndex, id, name, arguments: input }:
     state.toolIndex = toolIndex
     text = startBlock(state, { type: 'tool_use', id, name, input: {} })
     state.open = 'tool_use'
+    state.emptyCalls.add(toolIndex)
   } else if (toolIndex < state.toolIndex || state.open !== 'tool_use') {
+    // That a call has none is known at the end only, and its empty input says so already.
+    if (input === NO_ARGUMENTS && state.emptyCalls.has(toolIndex)) return ''
     throw brokenAnswer('The provider continued a tool call after it had begun another block.')
   }
-  return input === '' ? text : text + delta(state, { type: 'input_json_delta', partial_json: input })
+  if (input === '') return text
+  state.emptyCalls.delete(toolIndex)
+  return text + delta(state, { type: 'input_json_delta', partial_json: input })
 }
 
 function openBlock(state: State, type: 'text' | 'thinking', empty: object): string {
