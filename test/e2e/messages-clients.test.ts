@@ -1,0 +1,123 @@
+/**
+ * Clients of the Messages API other than its SDK for JavaScript: the SDK for Python, and `@ai-sdk/anthropic`; and
+ * `@ai-sdk/openai` on chat completions. Runs on one database: it is about the wire. The clients are installed once per
+ * machine, in the temporary folder.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { generateText, type LanguageModel, stepCountIs, streamText, tool } from 'ai'
+import { z } from 'zod'
+import { model, startGateway } from '../support/gateway.ts'
+import { npmClient } from '../support/process/npm-client.ts'
+import { pythonWith } from '../support/process/python-environment.ts'
+import { answerBytes } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { answerNative, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
+
+const run = promisify(execFile)
+const PROGRAM = join(import.meta.dirname, '../support/anthropic/messages_sdk.py')
+const NAMES = ['anthropic', 'google', 'bedrock', 'azure'] as const
+const CALL = { id: 'call_one', name: 'look', input: { at: 'left' } }
+const CALLS: Said = { text: ['I look.'], calls: [CALL] }
+const DONE: Said = { text: ['It is there.'] }
+
+const provider = await startFakeProvider(answerBytes({}, '', 500))
+const gateway = await startGateway({
+  config: {
+    providers: Object.fromEntries(
+      NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
+    ),
+    models: NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 8000 })),
+    plans: { test: { billing: 'postpaid' } },
+    accounts: { default_plan: 'test' },
+    routing: { max_attempts: 1, breaker: { failures: 1000 } },
+  },
+})
+const key = await gateway.key()
+after(async () => {
+  await gateway.stop()
+  await provider.close()
+})
+
+/** Calls the tool until a result is in the conversation; the path begins with the provider's name. */
+function lookOnce(): void {
+  provider.answer((call, reply) => {
+    const native = NATIVES[call.path.split('/')[1] ?? ''] ?? assert.fail(call.path)
+    const hasResult = /tool_result|functionResponse|toolResult|"role":"tool"/.test(call.body)
+    return answerNative(native, hasResult ? DONE : CALLS)(call, reply)
+  })
+}
+
+/** What its package exports, as far as this test uses it. */
+interface Package {
+  readonly createAnthropic: (settings: Settings) => (name: string) => LanguageModel
+  readonly createOpenAI: (settings: Settings) => { readonly chat: (name: string) => LanguageModel }
+}
+interface Settings {
+  readonly baseURL: string
+  readonly apiKey: string
+}
+
+async function installed(name: string, version: string): Promise<Package> {
+  const folder = await npmClient(`${name}@${version}`)
+  return (await import(pathToFileURL(join(folder, 'node_modules', name, 'dist/index.js')).href)) as Package
+}
+
+const settings: Settings = { baseURL: `${gateway.url}/v1`, apiKey: key }
+const { createAnthropic } = await installed('@ai-sdk/anthropic', '4.0.105')
+const { createOpenAI } = await installed('@ai-sdk/openai', '4.0.118')
+const PROVIDERS = { '@ai-sdk/anthropic': createAnthropic(settings), '@ai-sdk/openai': createOpenAI(settings).chat }
+const tools = {
+  look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `nothing at ${at}` }),
+}
+
+test('the SDK for Python: tool loops, whole and streamed, on every protocol, and its own exceptions', async () => {
+  const python = await pythonWith(['anthropic==2.12.0'])
+  lookOnce()
+  const env = {
+    ...process.env,
+    GATEWAY_URL: gateway.url,
+    GATEWAY_KEY: key,
+    GATEWAY_MODELS: JSON.stringify(NAMES),
+    PYTHONDONTWRITEBYTECODE: '1',
+  }
+  const { stdout } = await run(python, [PROGRAM], { env, timeout: 120_000 })
+  const { loops, faults, models, tokens } = JSON.parse(stdout)
+  const expected = NAMES.flatMap((name) => ['whole', 'streamed'].map((way) => `${name}, ${way}`))
+  for (const way of expected) assert.deepEqual(loops[way], ['tool_use', [CALL.input], 'It is there.'], way)
+  assert.deepEqual(faults, {
+    key: ['AuthenticationError', 401, 'authentication_error', 'req_'],
+    model: ['NotFoundError', 404, 'not_found_error', 'req_'],
+    body: ['BadRequestError', 400, 'invalid_request_error', 'req_'],
+    stream: ['BadRequestError', 400, 'invalid_request_error', 'req_'],
+  })
+  for (const name of NAMES) assert.ok(models.includes(name), name)
+  assert.ok(tokens > 0)
+})
+
+for (const [name, create] of Object.entries(PROVIDERS)) {
+  for (const id of NAMES) {
+    test(`${name}, ${id}: a tool loop, whole and streamed`, async () => {
+      lookOnce()
+      const request = { model: create(id), prompt: 'Look.', tools, stopWhen: stepCountIs(3), maxRetries: 0 }
+      const whole = await generateText(request)
+      assert.deepEqual([whole.text, whole.steps.length, whole.finishReason], ['It is there.', 2, 'stop'])
+      assert.match(provider.calls.at(-1)?.body ?? '', /nothing at left/)
+      const stream = streamText(request)
+      let text = ''
+      for await (const piece of stream.textStream) text += piece
+      assert.equal(text, 'I look.It is there.')
+      const { inputTokens, outputTokens } = await stream.totalUsage
+      assert.deepEqual([inputTokens, outputTokens], [20, 10])
+    })
+  }
+
+  test(`${name}: a refusal of the provider is an error with the status`, async () => {
+    provider.answer(refuseNative(NATIVES['azure'] ?? assert.fail(), 400, 'No.'))
+    await assert.rejects(generateText({ model: create('azure'), prompt: 'Look.', maxRetries: 0 }), { statusCode: 400 })
+  })
+}
