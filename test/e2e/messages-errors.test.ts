@@ -140,15 +140,18 @@ for (const name of NAMES) {
     const said = { text: ['Hello ', 'world'] }
     const ends: readonly Script[] = [(_, reply) => reply.end(native.errorFrame('Broken.')), (_, reply) => reply.cut()]
     for (const end of ends) {
+      const seen = Promise.withResolvers<void>()
       provider.answer(async (call, reply) => {
         reply.head(200, { 'content-type': native.streamType })
         for (const piece of beginning(native, said)) await reply.write(piece)
+        await seen.promise
         return end(call, reply)
       })
       const stream = client.messages.stream(ask(name))
       let text = ''
       stream.on('text', (piece) => {
         text += piece
+        seen.resolve()
       })
       const fault = await stream.finalMessage().then(
         () => assert.fail('answered'),
@@ -177,7 +180,7 @@ test('a client that leaves after a tool call is charged once, and the call of th
     ask('anthropic', { tools: [{ name: 'look', input_schema: { type: 'object' } }] }),
   )
   const failed = stream.done().catch((error: unknown) => error)
-  await new Promise<void>((resolve) => stream.on('contentBlock', () => resolve()))
+  await new Promise<void>((resolve) => stream.on('inputJson', () => resolve()))
   stream.abort()
   assert.ok((await failed) instanceof Anthropic.APIUserAbortError)
   await left.promise
