@@ -35,8 +35,9 @@ providers:
   local: { protocol: openai-responses, base_url: "http://10.1.2.3:8000/v1" }
 \`\`\`
 
-A \`protocol\` of the provider is used for all of its models. If \`openai\` has a \`base_url\` that has Chat Completions only,
-set \`protocol: openai\` there; the gateway then calls no Responses API for the models of the catalogue.
+A \`protocol\` of the provider is used for all of its models; the log names deployments that select another one. If
+\`openai\` has a \`base_url\` that has Chat Completions only, set \`protocol: openai\` there; the gateway then calls no
+Responses API for the models of the catalogue.
 
 Nothing is stored at the provider (\`store: false\`). Reasoning comes back encrypted, with the IDs of its items, in
 \`provider_context\` of the answer; a client that returns the message unchanged replays it. A client that drops it can go

@@ -47,6 +47,7 @@ export async function createRuntime({ config, database, log }: RuntimeInput): Pr
   const upstreams = createUpstreams(providers)
   const health = createHealth({ clock, now: Date.now, random: Math.random, settings: () => routing })
   health.use(providers)
+  warnOfProtocols(config, providers, log)
   let book = buildBook(config, upstreams.names)
   let terms = termsOfPlans(config)
   await recordPriceVersions(db, book.all, Date.now())
@@ -72,6 +73,7 @@ export async function createRuntime({ config, database, log }: RuntimeInput): Pr
       upstreams.replace(providers)
       routing = routingSettings(next)
       health.use(providers)
+      warnOfProtocols(next, providers, log)
       book = nextBook
       terms = nextTerms
       current = next
@@ -113,6 +115,19 @@ function configuredProviders(config: Config, log: Log): readonly ConfiguredProvi
     }
   }
   return providers
+}
+
+/** A deployment of the file whose protocol its provider does not have is called by the provider's usual one. */
+function warnOfProtocols({ models }: Config, providers: readonly ConfiguredProvider[], log: Log): void {
+  const known = new Map(providers.map(({ name, provider }) => [name, provider]))
+  for (const { id: model, deployments = [] } of models) {
+    for (const { provider, protocol } of deployments) {
+      const host = known.get(provider)
+      if (protocol === undefined || host === undefined || host.protocols?.[protocol] !== undefined) continue
+      if (host.protocol.id === protocol) continue
+      log.warn({ model, provider, protocol }, 'protocol of a deployment ignored: its provider does not have it')
+    }
+  }
 }
 
 /** Always configured, so that the first request needs no provider account. */

@@ -141,9 +141,15 @@ for (const [way, ask] of Object.entries(WAYS)) {
     assert.equal(provider.calls.at(-1)?.path, '/v1/responses')
   })
 
-  test(`a provider with a protocol of its own speaks that for every model, ${way}`, async () => {
+  test(`a provider with a protocol of its own speaks that for every model, and the log says so, ${way}`, async () => {
     await ask(await client(), { model: 'chat-alone', messages: [USER], tools: [TOOL] })
     assert.equal(provider.calls.at(-1)?.path, '/plain/chat/completions')
+    const warnings = gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('protocol of a deployment ignored'))
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', /chat-alone/)
   })
 }
 
