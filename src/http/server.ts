@@ -12,6 +12,7 @@ import type { RequestId } from '../domain/ids.ts'
 import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
 import { acceptJsonBodies, type BodyReading } from './request-body.ts'
 import { cutSlowReaders } from './sockets.ts'
+import { schemaController, VALIDATION } from './validation.ts'
 
 export interface ServerInput {
   readonly newRequestId: () => RequestId
@@ -42,12 +43,12 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     trustProxy: input.trustProxy.length === 0 ? false : [...input.trustProxy],
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     ajv: { customOptions: VALIDATION },
+    schemaController,
     frameworkErrors: frameworkErrors(input.onError),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, input.newRequestId()),
   })
   app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders
   app.server.maxConnections = connectionsFor(openFileLimit(), EDGE_LIMITS.maxConnections)
-  app.setSerializerCompiler(() => JSON.stringify) // compiled serialisers cost more at start than they ever save
   renderErrors(app, (error, requestId) => {
     if (error !== OVERLOADED) input.onError(error, requestId) // logging each would add load
   })
@@ -83,15 +84,6 @@ function addRequestId({ id, routeOptions: { config } }: FastifyRequest, reply: F
   reply.header('x-request-id', id)
   if (config.api !== undefined) reply.header(config.api.requestIdHeader, id)
 }
-
-/** `verbose`: errors then carry the schema, whose example is shown. */
-const VALIDATION = {
-  removeAdditional: false,
-  coerceTypes: false,
-  useDefaults: true,
-  allErrors: false,
-  verbose: true,
-} as const
 
 const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'
 /** Served while draining. */

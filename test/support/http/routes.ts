@@ -6,6 +6,7 @@ import { createApp } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { migrate } from '../../../src/db/migrate.ts'
 import type { Right } from '../../../src/domain/identity/caller.ts'
+import { isRecord } from '../../../src/lib/json.ts'
 import { openLog } from '../../../src/telemetry/log.ts'
 import { currentLocation, openLocation } from '../database.ts'
 
@@ -18,6 +19,10 @@ export interface TableRow {
   /** JSON Schema, where it has one. */
   readonly body: object | undefined
   readonly querystring: object | undefined
+  /** The JSON Schemas of what it reads of a request. */
+  readonly parts: readonly object[]
+  /** The schemas that these refer to. */
+  readonly shared: () => Readonly<Record<string, object>>
 }
 
 /** Every route that is added to any Fastify application while `make` runs. */
@@ -27,11 +32,21 @@ export async function collectRoutes<Made>(
   const routes: TableRow[] = []
   const listen = (message: unknown) => {
     const { fastify } = message as { readonly fastify: FastifyInstance } // what Fastify publishes when it is called
-    fastify.addHook('onRoute', ({ method, url: path, config, schema }) => {
+    fastify.addHook('onRoute', function ({ method, url: path, config, schema }) {
       const body = schema?.body as object | undefined
       const querystring = schema?.querystring as object | undefined
       for (const one of [method].flat()) {
-        routes.push({ method: one, path: path === '' ? '/' : path, scope: config?.scope, body, querystring })
+        const shared = () => this.getSchemas() as Record<string, object>
+        const parts = [schema?.params, schema?.headers, querystring, ...bodiesOf(body)].filter((part) => isRecord(part))
+        routes.push({
+          method: one,
+          path: path === '' ? '/' : path,
+          scope: config?.scope,
+          body,
+          querystring,
+          parts,
+          shared,
+        })
       }
     })
   }
@@ -41,6 +56,12 @@ export async function collectRoutes<Made>(
   } finally {
     unsubscribe('fastify.initialization', listen)
   }
+}
+
+/** A body has one schema, or one for each content type. */
+function bodiesOf(body: object | undefined): readonly unknown[] {
+  const { content } = (body ?? {}) as { readonly content?: unknown }
+  return isRecord(content) ? Object.values(content).map((one) => isRecord(one) && one['schema']) : [body]
 }
 
 /** @param folder Where the application may keep what it keeps. */
