@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { PROTOCOLS, PROVIDERS } from '../src/providers/index.ts'
+import { writeGolden } from './golden-requests.ts'
 import {
   identifierOf,
   idProblem,
@@ -23,7 +24,8 @@ const USAGE = `Usage: npm run -s new:provider -- NAME [options]
   --variable VAR    environment variable of its key (default: NAME_API_KEY)
   --no-variable     it uses no keys
   --name TEXT       its name in the documentation (default: NAME)
-  --source URL      the page of the host's documentation, read today (default: the format's own page)`
+  --source URL      the page of the host's documentation, read today (default: the format's own page)
+       npm run -s new:provider -- --golden NAME   writes the golden requests of a host again`
 
 const FORMAT_SOURCE = 'https://platform.openai.com/docs/api-reference/chat'
 const REGISTRY = 'src/providers/index.ts'
@@ -104,6 +106,16 @@ function write(provider: NewProvider): readonly string[] {
   return Object.keys(files)
 }
 
+/** Of a registered host, as its module is now. */
+async function golden(id: string): Promise<void> {
+  const { PROVIDERS: registered } = (await import(`../src/providers/index.ts?${Date.now()}`)) as {
+    readonly PROVIDERS: typeof PROVIDERS
+  }
+  const provider = registered[id]
+  if (provider === undefined) throw new WrongUsage(`There is no provider '${id}'.`)
+  writeGolden(id, provider.protocol)
+}
+
 /** Formats the files and updates the documentation generated from the registry. */
 function finish(paths: readonly string[]): void {
   const steps = [
@@ -134,9 +146,14 @@ function printNextSteps({ id, apiKeyVariable, baseUrl, source }: NewProvider): v
 }
 
 try {
-  const provider = readArguments()
-  finish(write(provider))
-  printNextSteps(provider)
+  const [option, host] = process.argv.slice(2)
+  if (option === '--golden' && host !== undefined) await golden(host)
+  else {
+    const provider = readArguments()
+    finish(write(provider))
+    await golden(provider.id)
+    printNextSteps(provider)
+  }
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = error instanceof WrongUsage ? 2 : 1

@@ -12,14 +12,15 @@ Takes ten minutes, most of them for reading the host's documentation.
 
    It creates \`src/providers/examplehost.ts\` and its test, registers the host in \`src/providers/index.ts\` and updates
    this page. \`--variable\` sets the variable of the key (default: \`EXAMPLEHOST_API_KEY\`), \`--name\` the name in the
-   documentation; \`--no-variable\` creates a host without keys. The test passes at once: it shows the request to a host
-   that does not differ from the format.
+   documentation; \`--no-variable\` creates a host without keys. The tests pass at once: they show the requests to a host
+   that does not differ from the format, its own and those of \`test/contract/golden/fixtures/examplehost.json\`.
 
 2. **Declare how it differs**, in the new file. Read the host's page on chat completions and go through
    \`src/protocols/openai-chat/options.ts\`: the name of the length limit, support of \`n\` and \`stream_options\`, hints
    to drop, parameters to reject, the field for reasoning. A difference without an option is an \`adapt…\` function in the
    host's own file (\`mistral.ts\` and \`perplexity.ts\` have some). Its name must not occur elsewhere; \`npm run check\`
-   verifies that.
+   verifies that. \`npm run -s new:provider -- --golden examplehost\` writes its golden requests again: read the
+   difference.
 
 3. **Record it.** With a real key in its variable, or in the configuration file:
 
@@ -37,7 +38,9 @@ Takes ten minutes, most of them for reading the host's documentation.
 
    A case whose outcome is \`the codec could not read it\` is a difference that step 2 has missed.
 
-4. **Price its models.** An entry in \`catalogue/\` for each, with the page the price was read on and the day, then:
+4. **Price its models.** An entry in \`catalogue/\` for each, with the page the price was read on and the day: copy a
+   small file such as \`catalogue/xai.ts\` and add it to \`catalogue/index.ts\`; \`catalogue/entry.ts\` describes the
+   fields. A model that fewer than two published collections know needs \`settled: { sources: 'why' }\`. Then:
 
    \`\`\`sh
    npm run -s catalogue:check
@@ -47,7 +50,8 @@ Takes ten minutes, most of them for reading the host's documentation.
    imminent shutdowns, and models without a price ([models.md](models.md)). An unknown price is \`null\`,
    never a guess.
 
-5. **Finish.** \`npm run generate:docs && npm run check && npm test\`.
+5. **Finish.** \`npm test -- src/providers catalogue test/contract\` first, which takes seconds, then
+   \`npm run generate:docs && npm run check && npm test\`.
 
 ## Recordings
 

@@ -54,7 +54,7 @@ export const ${identifier}: Provider = {
   name: ${quoted(name)},
 ${baseUrl === undefined ? '' : `  baseUrl: ${quoted(baseUrl)},\n`}${
   apiKeyVariable === undefined ? '' : `  apiKeyVariable: ${quoted(apiKeyVariable)},\n`
-}  protocol: openaiChat(),
+}  protocol: openaiChat({ forwards: { fields: [] } }),
   authorize: bearer,
   source: { url: ${quoted(source.url)}, read: ${quoted(source.read)} },
 }

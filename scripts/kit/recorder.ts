@@ -84,7 +84,7 @@ function modelOf({ model, maxOutputTokens, upstream }: RecordedHost): Model {
 async function readingOf(call: Call): Promise<Pick<Outcome, 'outcome' | 'said'>> {
   const events: ChatEvent[] = []
   try {
-    await call.answered
+    await call.firstEvent
     while (await call.next(events));
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error

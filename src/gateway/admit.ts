@@ -57,7 +57,10 @@ export function parse(
   return { request, model }
 }
 
-/** @throws GatewayError. The result counts within the rate limits until its `limits` are released. */
+/**
+ * Validates and routes a request and applies its rate limits; `holdCredit` holds the credit later. The result counts within
+ * the rate limits until its `limits` are released. @throws GatewayError
+ */
 export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
   const { api, caller, body, headers, findings, clientRequestId, requestId, receivedAt } = incoming
   const { request, model } = parse(ports, { api, caller, body, headers })

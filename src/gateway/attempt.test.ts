@@ -135,7 +135,7 @@ test('UP-1: a target that fails is followed by the next one, and the one that an
   const begun = begin((host) => (host === 'c' ? good : refusal(500)), { targets: ['a', 'b', 'c', 'd'] })
   const answering = await begun.answering
   assert.equal(hosts(begun), 'a b c')
-  assert.deepEqual([begun.completion.attempt.count, begun.completion.attempt.lease?.target.upstream.name], [3, 'c'])
+  assert.deepEqual([begun.completion.attempt.count, begun.completion.attempt.running?.target.upstream.name], [3, 'c'])
   assert.equal(begun.completion.attempt.answering, answering)
 })
 

@@ -10,16 +10,16 @@ import { protocolOf } from '../providers/provider.ts'
 import { isCancelled } from './cancellation.ts'
 import type { Answering, Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
-import {
-  type AttemptLease,
-  noteBegun,
-  noteCallEnd,
-  noteFailed,
-  outcomeOf,
-  releaseLease,
-  statusOf,
-} from './routing/attempt-lease.ts'
 import { spreads } from './routing/candidates.ts'
+import {
+  endAttempt,
+  outcomeOf,
+  type RunningAttempt,
+  recordAttemptFailure,
+  recordCallEnd,
+  recordFirstEvent,
+  statusOf,
+} from './routing/running-attempt.ts'
 import { createSelection, learn, type Selection, select } from './routing/select.ts'
 import { boundsOf, costOf, outputScaleOf } from './settle.ts'
 import { type Call, type CallEnd, startCall } from './upstream/call.ts'
@@ -48,14 +48,14 @@ export async function beginAnswer(
   let refused = 0
   for (;;) {
     const selected = select(selection)
-    const lease = selected instanceof Promise ? await selected : selected
+    const running = selected instanceof Promise ? await selected : selected
     try {
-      return await tryOnce(completion, ports, lease)
+      return await tryOnce(completion, ports, running)
     } catch (error) {
       if (isCredentialRefusal(error)) refused += 1
       const hasAttempts = attempt.count - refused < maxAttempts
       if (!hasAttempts || !mayBeTriedElsewhere(error) || isCancelled(cancellation)) throw error
-      learn(selection, lease, error)
+      learn(selection, running, error)
     }
   }
 }
@@ -65,84 +65,84 @@ function startSelection({ admitted, cancellation }: Completion, { health }: Gate
   return createSelection({ accountId: caller.accountId, route, choices: request.n, receivedAt, cancellation, health })
 }
 
-async function tryOnce(completion: Completion, ports: GatewayPorts, lease: AttemptLease): Promise<Answering> {
+async function tryOnce(completion: Completion, ports: GatewayPorts, running: RunningAttempt): Promise<Answering> {
   const { admitted, attempt } = completion
   attempt.sent = false
-  const answering = startAttempt(completion, ports, lease)
+  const answering = startAttempt(completion, ports, running)
   const { calls } = answering
   try {
-    if (calls.length === 1) await calls[0]?.answered
-    else await Promise.all(calls.map(({ answered }) => answered))
-    noteBegun(lease, { stream: admitted.request.stream, route: admitted.route, health: ports.health })
-    if (attempt.log.length > 0) addNote(completion, lease, 'answered', 200)
+    if (calls.length === 1) await calls[0]?.firstEvent
+    else await Promise.all(calls.map((call) => call.firstEvent))
+    recordFirstEvent(running, { stream: admitted.request.stream, route: admitted.route, health: ports.health })
+    if (attempt.log.length > 0) addNote(completion, running, 'answered', 200)
     return answering
   } catch (error) {
     answering.abort()
-    failAttempt(completion, ports, { lease, answering, error })
+    failAttempt(completion, ports, { running, answering, error })
     throw error
   } finally {
-    attempt.upstreamMs += ports.clock() - lease.startedAt
+    attempt.upstreamMs += ports.clock() - running.startedAt
   }
 }
 
-function startAttempt(completion: Completion, ports: GatewayPorts, lease: AttemptLease): Answering {
+function startAttempt(completion: Completion, ports: GatewayPorts, running: RunningAttempt): Answering {
   const { attempt, cancellation } = completion
-  const { calls, spread } = startCalls(completion, ports, lease)
+  const { calls, spread } = startCalls(completion, ports, running)
   const answering = { calls, spread, abort: () => abortAll(calls) }
   attempt.count += 1
-  attempt.lease = lease
+  attempt.running = running
   attempt.answering = answering
-  const protocol = protocolOf(lease.target.upstream.provider, completion.admitted.request)
+  const protocol = protocolOf(running.target.upstream.provider, completion.admitted.request)
   attempt.usages = calls.map(() => createCallUsage(protocol))
   if (isCancelled(cancellation)) answering.abort()
   return answering
 }
 
 interface Failed {
-  readonly lease: AttemptLease
+  readonly running: RunningAttempt
   readonly answering: Answering
   readonly error: unknown
 }
 
-function failAttempt(completion: Completion, ports: GatewayPorts, { lease, answering, error }: Failed): void {
+function failAttempt(completion: Completion, ports: GatewayPorts, { running, answering, error }: Failed): void {
   const { attempt, cancellation } = completion
   const begun = meterArrived(attempt.usages, answering.calls)
   const isAbandoned = isCancelled(cancellation) && !isRefusal(error)
-  if (begun.length === 0 && attempt.sent && !isRefusal(error)) noteUnbilled(completion, lease, ports.clock())
+  if (begun.length === 0 && attempt.sent && !isRefusal(error)) noteUnbilled(completion, running, ports.clock())
   if (!isAbandoned) {
     attempt.answering = undefined
     attempt.usages = begun
   }
-  noteFailed(lease, isAbandoned ? undefined : error, ports.clock())
-  addNote(completion, lease, isAbandoned ? 'abandoned' : outcomeOf(error), statusOf(error))
+  recordAttemptFailure(running, isAbandoned ? undefined : error, ports.clock())
+  addNote(completion, running, isAbandoned ? 'abandoned' : outcomeOf(error), statusOf(error))
 }
 
 function startCalls(
   completion: Completion,
   ports: GatewayPorts,
-  lease: AttemptLease,
+  running: RunningAttempt,
 ): Pick<Answering, 'calls' | 'spread'> {
   const { now, clock, health } = ports
   const { request, model, receivedAt } = completion.admitted
   const { outputTokens } = completion.reservation
-  const { target, candidate } = lease
+  const { target, candidate } = running
   const spread = spreads(candidate, request.n)
   const sent = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
   const onSend = (): void => noteSent(completion, ports)
   const onOver = (end: CallEnd): void => {
-    if (noteCallEnd(lease, health, end)) noteCut(completion, lease)
+    if (recordCallEnd(running, health, end)) noteCut(completion, running)
   }
   const requests = requestsOf(sent, spread)
   const calls: Call[] = []
-  lease.open = requests.length
+  running.openCalls = requests.length
   try {
     for (const each of requests) {
       calls.push(startCall({ target, request: each, model, outputTokens, now, clock, receivedAt, onSend, onOver }))
     }
     return { calls, spread }
   } catch (error) {
-    lease.open = calls.length
-    if (calls.length === 0) releaseLease(lease)
+    running.openCalls = calls.length
+    if (calls.length === 0) endAttempt(running)
     abortAll(calls)
     throw error
   }
@@ -158,7 +158,7 @@ function noteSent({ attempt, reservation: { hold } }: Completion, { credit }: Ga
 }
 
 /** Adds to what the operator pays: the provider may have worked for an answer that is charged to no client. */
-function noteUnbilled(completion: Completion, { candidate }: AttemptLease, now: number): void {
+function noteUnbilled(completion: Completion, { candidate }: RunningAttempt, now: number): void {
   if (completion.cancellation.abandoned) return // the client pays
   const { usages } = completion.attempt
   const usage = measureRoughly(usages, boundsOf(completion), outputScaleOf(completion, now))
@@ -167,11 +167,11 @@ function noteUnbilled(completion: Completion, { candidate }: AttemptLease, now: 
 
 function addNote(
   { admitted, attempt }: Completion,
-  lease: AttemptLease,
+  running: RunningAttempt,
   outcome: AttemptOutcome,
   status: number,
 ): void {
-  const { candidate, startedAt, durationMs = 0 } = lease
+  const { candidate, startedAt, durationMs = 0 } = running
   const note = {
     provider: candidate.upstream.name,
     model: candidate.model,
@@ -184,10 +184,10 @@ function addNote(
 }
 
 /** An answer broke off after it had begun. */
-function noteCut(completion: Completion, lease: AttemptLease): void {
+function noteCut(completion: Completion, running: RunningAttempt): void {
   const { attempt } = completion
   if (attempt.log.at(-1)?.outcome === 'answered') attempt.log = attempt.log.slice(0, -1)
-  addNote(completion, lease, 'cut', 200)
+  addNote(completion, running, 'cut', 200)
 }
 
 /** The provider answered with an error: it has done no work, whether or not the client still waits. */

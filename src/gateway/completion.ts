@@ -14,8 +14,8 @@ import type { ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
 import type { Admission } from './ports.ts'
 import type { KeptStream } from './resumable/stream.ts'
-import type { AttemptLease } from './routing/attempt-lease.ts'
 import type { Route } from './routing/health.ts'
+import type { RunningAttempt } from './routing/running-attempt.ts'
 import type { Selection } from './routing/select.ts'
 import type { Call } from './upstream/call.ts'
 import { mayHideReasoning } from './usage/hidden-reasoning.ts'
@@ -77,7 +77,7 @@ export interface AttemptState {
   /** Undefined before the first attempt. */
   selection: Selection | undefined
   /** Of the last attempt. */
-  lease: AttemptLease | undefined
+  running: RunningAttempt | undefined
   /** For the record: empty where the first attempt is answered. */
   log: readonly AttemptNote[]
   /** The calls in flight. */
@@ -127,7 +127,7 @@ export function createCompletion(admitted: AdmittedRequest): Completion {
       count: 0,
       upstreamMs: 0,
       selection: undefined,
-      lease: undefined,
+      running: undefined,
       log: NO_NOTES,
       answering: undefined,
       usages: NO_USAGES,
@@ -172,12 +172,12 @@ export function disconnect(completion: Completion): void {
 }
 
 /** As the operator sets it; else where only the end reports what was used, and credit for the whole answer is held. */
-function shouldDrain({ admitted, attempt: { lease }, reservation }: Completion): boolean {
+function shouldDrain({ admitted, attempt: { running }, reservation }: Completion): boolean {
   const { hold, outputTokens, worst } = reservation
-  const setting = lease?.target.upstream.onDisconnect
+  const setting = running?.target.upstream.onDisconnect
   if (setting !== undefined) return setting === 'drain'
   const isCovered = hold !== undefined && !hold.unrecorded && outputTokens >= worst.outputTokens
-  return isCovered && mayHideReasoning({ request: admitted.request, model: admitted.model, lease })
+  return isCovered && mayHideReasoning({ request: admitted.request, model: admitted.model, running })
 }
 
 /** Ends draining: the request is over. */

@@ -179,8 +179,8 @@ export function completionHeaders(
   const { limits, model, receivedAt, request } = admitted
   const headers = limitHeaders(limits)
   if (model.deprecationDate !== undefined) Object.assign(headers, deprecationHeaders(model, now()))
-  const { lease, answering, count, upstreamMs } = attempt
-  if (lease !== undefined) headers['x-turnpike-provider'] = lease.target.upstream.name
+  const { running, answering, count, upstreamMs } = attempt
+  if (running !== undefined) headers['x-turnpike-provider'] = running.target.upstream.name
   const route = routeText(attempt, admitted.route.skipped)
   if (route !== '') headers['x-turnpike-route'] = route
   headers['x-turnpike-attempts'] = String(count)
@@ -194,16 +194,16 @@ export function completionHeaders(
 }
 
 /** The candidates tried so far, and why. */
-function routeText({ selection, lease }: AttemptState, skipped: string): string {
+function routeText({ selection, running }: AttemptState, skipped: string): string {
   const header = selection?.routeHeader ?? skipped
-  if (lease === undefined || lease.listed) return header
-  return withMember(header, calledText(lease.candidate.label, lease.why, lease.outcome))
+  if (running === undefined || running.inRouteHeader) return header
+  return withMember(header, calledText(running.candidate.label, running.why, running.outcome))
 }
 
 /** The error that the client of a completion gets: why the gateway interrupted it, or else `error`, with its headers. */
 export function clientError(completion: Completion, ports: GatewayPorts, error: unknown): GatewayError {
   const { cancellation, attempt } = completion
-  const provider = attempt.lease?.target.upstream.name
+  const provider = attempt.running?.target.upstream.name
   return toGatewayError(cancellation.interruption ?? error, provider, completionHeaders(completion, ports))
 }
 

@@ -13,7 +13,7 @@ import {
 import type { ChatMessage } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
-import { cool, noteFailure } from './routing/breaker.ts'
+import { cool, countFailure } from './routing/breaker.ts'
 import { routeRequest } from './routing/candidates.ts'
 import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
@@ -75,7 +75,7 @@ function candidate(from: Table, name: string): Candidate {
 
 function eject(from: Table, name: string): void {
   const { breaker } = candidate(from, name).deployment
-  noteFailure(breaker, { role: 'normal', epoch: breaker.epoch }, from.health.clock(), SETTINGS.breaker)
+  countFailure(breaker, { role: 'normal', epoch: breaker.epoch }, from.health.clock(), SETTINGS.breaker)
 }
 
 function near(actual: number | undefined, expected: number): void {

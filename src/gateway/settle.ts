@@ -64,13 +64,13 @@ export function priceAnswer(
 export function boundsOf({ admitted, attempt, reservation }: Completion): Bounds {
   const { request, model, price } = admitted
   const { promptTokens, outputTokens, worst } = reservation
-  const { lease, usages } = attempt
+  const { running, usages } = attempt
   const { n } = request
   return {
     promptTokens,
     mediaTokens: Math.min(worst.bound.mediaTokens, promptTokens),
     promptLimit: Math.max(worst.promptTokens + PROVIDER_TOKENS, worst.tools.growsPrompt ? model.contextWindow * n : 0),
-    toolUses: believedUses({ price, request, target: lease?.target, usages }),
+    toolUses: believedUses({ price, request, target: running?.target, usages }),
     outputTokens: (outputTokens + worst.reasoningTokens) * n,
   }
 }
@@ -78,7 +78,7 @@ export function boundsOf({ admitted, attempt, reservation }: Completion): Bounds
 /** How our own count of this completion's output becomes its provider's. @param now Monotonic milliseconds. */
 export function outputScaleOf({ admitted, attempt, reservation }: Completion, now: number): OutputScale {
   const { request, model } = admitted
-  return outputScale({ request, model, lease: attempt.lease, outputTokens: reservation.outputTokens }, now)
+  return outputScale({ request, model, running: attempt.running, outputTokens: reservation.outputTokens }, now)
 }
 
 /** What usage costs at the price of the admission (LED-9). */
@@ -88,7 +88,7 @@ export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
 
 function chargeableOf({ admitted, attempt }: Completion, usage: CountedUsage): ChargeableUsage {
   const { request, price, createdAt } = admitted
-  const { usages, lease } = attempt
+  const { usages, running } = attempt
   const calls = Math.max(1, usages.length)
   return {
     prompt: usage.promptTokens,
@@ -102,7 +102,7 @@ function chargeableOf({ admitted, attempt }: Completion, usage: CountedUsage): C
     audioOutput: usage.audioOutputTokens,
     imageOutput: usage.imageOutputTokens,
     reasoning: usage.reasoningTokens,
-    serverTools: chargedUses({ price, request, target: lease?.target, usages }, usage.serverToolUses),
+    serverTools: chargedUses({ price, request, target: running?.target, usages }, usage.serverToolUses),
     serviceTier: usage.serviceTier,
     calls,
     images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * calls,
@@ -188,8 +188,8 @@ export function settle(completion: Completion, ports: GatewayPorts, ending: Outc
 
 function learn({ admitted, attempt, reservation }: Completion, usage: CountedUsage, endedAt: number): void {
   const { request, model } = admitted
-  const { lease, usages } = attempt
-  learnOutput({ request, model, lease, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
+  const { running, usages } = attempt
+  learnOutput({ request, model, running, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
 }
 
 /** Ends every request: releases what it still holds, and reports its record. */
@@ -258,7 +258,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     accountId: caller.accountId,
     keyId: caller.keyId,
     model: model.aliasOf ?? model.id,
-    provider: attempt.lease?.target.upstream.name ?? '',
+    provider: attempt.running?.target.upstream.name ?? '',
     status,
     stream: admitted.request.stream,
     finishReason: finishReasonOf(attempt.usages),
@@ -287,7 +287,7 @@ function finishReasonOf([usage]: readonly CallUsage[]): FinishReason | undefined
 }
 
 /**
- * Usage of running completions so far, for the case that this process dies: the provider's figures, else four characters
+ * Usage of running completions so far, for the case that this process dies: the provider's figures, else four bytes
  * a token; hidden reasoning by time. Of those that a provider may have begun, and whose estimate changed since last time.
  */
 export function runningEstimates(completions: readonly Completion[], now: number): readonly RunningEstimate[] {
@@ -308,7 +308,7 @@ function estimateOf(completion: Completion, now: number): RunningEstimate {
   return {
     accountId: admitted.caller.accountId,
     id: admitted.id,
-    provider: attempt.lease?.target.upstream.name ?? '',
+    provider: attempt.running?.target.upstream.name ?? '',
     promptTokens: usage.promptTokens,
     completionTokens: usage.completionTokens,
     costNanoUsd: costOf(completion, usage),

@@ -46,7 +46,7 @@ interface Named {
   readonly candidates: readonly Candidate[]
 }
 
-export interface Weighed {
+export interface WorstCaseInput {
   readonly request: ChatRequest
   readonly model: Model & { readonly price: Price }
   readonly candidates: readonly Candidate[]
@@ -62,15 +62,18 @@ const COUNT_MARGIN = 1.03
 const FOREIGN_MARGIN = 2
 
 /** @throws GatewayError for a limit that no provider of the model takes. */
-export function worstCase(weighed: Weighed): WorstCase {
-  const { request, model } = weighed
+export function worstCase(input: WorstCaseInput): WorstCase {
+  const { request, model } = input
   const { contextWindow } = model
-  const bound = promptBound(request, { contextWindow, names: namesOf(weighed) }, weighed.content)
-  return withPrompt(weighed, bound, Math.min(bound.tokens, promptWindow(weighed)))
+  const bound = promptBound(request, { contextWindow, names: namesOf(input) }, input.content)
+  return withPrompt(input, bound, Math.min(bound.tokens, promptWindow(input)))
 }
 
 /** The longest prompt of one call: the window is that of each input of an embedding, and of each document. */
-function promptWindow({ request, model }: Pick<Weighed, 'request'> & { readonly model: Pick<Model, 'contextWindow'> }) {
+function promptWindow({
+  request,
+  model,
+}: Pick<WorstCaseInput, 'request'> & { readonly model: Pick<Model, 'contextWindow'> }) {
   return model.contextWindow * inputCount(request.task)
 }
 
@@ -85,16 +88,23 @@ function namesOf({ model, candidates }: Named): readonly string[] {
 }
 
 /** No prompt that is answered exceeds the window. */
-function withPrompt(weighed: Weighed, bound: PromptBound, inputTokens: number): WorstCase {
-  const { request, model, candidates } = weighed
+function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: number): WorstCase {
+  const { request, model, candidates } = input
   const { tokens, ...limit } = planOutput({ request, model, promptTokens: inputTokens, candidates })
   const calls = callsAtWorst(request, candidates)
-  const beside = (limit.reasoningTokens + bound.predictionTokens) * request.n
+  const extraOutputTokens = (limit.reasoningTokens + bound.predictionTokens) * request.n
   const likely = Math.min(bound.likelyTokens, inputTokens)
   const tools = worstOfTools(request, { price: model.price, targets: candidates, calls })
   const promptTokens = tools.growsPrompt ? Math.max(inputTokens, model.contextWindow) : inputTokens
-  const unlikely = (promptTokens - likely) * calls
-  const rates = ratesFor(weighed, { bound, promptTokens, calls, beside, unlikely, tools })
+  const unlikelyPromptTokens = (promptTokens - likely) * calls
+  const rates = ratesFor(input, {
+    bound,
+    promptTokens,
+    calls,
+    extraOutputTokens,
+    unlikelyPromptTokens,
+    tools,
+  })
   return {
     promptTokens: inputTokens * calls,
     likelyTokens: likely * calls,
@@ -117,14 +127,14 @@ interface Counted {
   readonly promptTokens: number
   readonly calls: number
   /** Output tokens beside the limit. */
-  readonly beside: number
+  readonly extraOutputTokens: number
   /** Prompt tokens beyond those that are expected: held for, and charged only if a provider counts them. */
-  readonly unlikely: number
+  readonly unlikelyPromptTokens: number
   readonly tools: ToolWorst
 }
 
-function ratesFor({ request, model, now }: Weighed, counted: Counted): HoldRates {
-  const { bound, promptTokens, calls, beside, unlikely, tools } = counted
+function ratesFor({ request, model, now }: WorstCaseInput, counted: Counted): HoldRates {
+  const { bound, promptTokens, calls, extraOutputTokens, unlikelyPromptTokens, tools } = counted
   const { modalities, serviceTier } = request
   const facts: RequestFacts = {
     promptTokens,
@@ -140,30 +150,30 @@ function ratesFor({ request, model, now }: Weighed, counted: Counted): HoldRates
     },
   }
   const rates = dearestRates(model.price, facts)
-  const pico = beside * rates.outputMicroUsd + unlikely * rates.inputMicroUsd
+  const pico = extraOutputTokens * rates.outputMicroUsd + unlikelyPromptTokens * rates.inputMicroUsd
   return { ...rates, fixedNanoUsd: rates.fixedNanoUsd + Math.ceil(pico / 1000) }
 }
 
 /** Claude's cache is written where the request asks for it; other makers may write theirs in any case. */
-function cacheWrites(request: ChatRequest, { id, price }: Weighed['model']): RequestFacts['may'] {
+function cacheWrites(request: ChatRequest, { id, price }: WorstCaseInput['model']): RequestFacts['may'] {
   if (price.cacheWriteMicroUsd === undefined || !/claude/i.test(id)) return {}
-  const wish = cacheWish(request)
+  const wish = requestedCacheTtl(request)
   return { cacheWrite: wish !== undefined, cacheWrite1h: wish === '1h', cacheWrite12h: false }
 }
 
-function cacheWish({ messages, tools = [], extra, native }: ChatRequest): '5m' | '1h' | undefined {
-  let wish = longer(wishOf(extra), native?.caching)
-  for (const tool of tools) wish = longer(wish, longer(wishOf(tool), wishOf(tool.function)))
+function requestedCacheTtl({ messages, tools = [], extra, native }: ChatRequest): '5m' | '1h' | undefined {
+  let wish = longer(cacheTtlOf(extra), native?.caching)
+  for (const tool of tools) wish = longer(wish, longer(cacheTtlOf(tool), cacheTtlOf(tool.function)))
   for (const message of messages) {
-    wish = longer(wish, wishOf(message))
-    if (Array.isArray(message.content)) for (const part of message.content) wish = longer(wish, wishOf(part))
+    wish = longer(wish, cacheTtlOf(message))
+    if (Array.isArray(message.content)) for (const part of message.content) wish = longer(wish, cacheTtlOf(part))
   }
   return wish
 }
 
 type Wish = '5m' | '1h' | undefined
 
-function wishOf(part: object): Wish {
+function cacheTtlOf(part: object): Wish {
   const { cache_control: control, prompt_cache_breakpoint: breakpoint } = part as Readonly<Record<string, unknown>>
   const wish = breakpoint ?? control
   if (wish === undefined || wish === null) return undefined
@@ -194,22 +204,22 @@ const COUNT_TIMEOUT_MS = 500
  */
 export async function recount(
   worst: WorstCase,
-  weighed: Weighed,
+  input: WorstCaseInput,
   countWhole: GatewayPorts['countWhole'],
 ): Promise<WorstCase> {
   const { bound } = worst
-  const window = promptWindow(weighed)
-  const counted = await countWhole(promptText(weighed.request), COUNT_TIMEOUT_MS)
+  const window = promptWindow(input)
+  const counted = await countWhole(promptText(input.request), COUNT_TIMEOUT_MS)
   if (counted === undefined) return worst
-  const isExact = isCountable(worst, weighed)
+  const isExact = isCountable(worst, input)
   const least = isExact ? counted : counted / FOREIGN_MARGIN
-  if (least > window) throw tooLong(weighed, Math.ceil(least))
+  if (least > window) throw tooLong(input, Math.ceil(least))
   if (!isExact) return worst
   const tokens = Math.min(Math.ceil(counted * COUNT_MARGIN) + bound.otherTokens, bound.tokens, window)
-  return withPrompt(weighed, bound, tokens)
+  return withPrompt(input, bound, tokens)
 }
 
-function tooLong({ request, model }: Weighed, tokens: number): GatewayError {
+function tooLong({ request, model }: WorstCaseInput, tokens: number): GatewayError {
   const param = textParam(request.task)
   const window = promptWindow({ request, model })
   const message = `The prompt has at least ${tokens} tokens; the context window of the model '${model.id}' is ${window}. Shorten the ${param}.`
@@ -222,7 +232,7 @@ function tooLong({ request, model }: Weighed, tokens: number): GatewayError {
  */
 
 /** A request that names no limit is left so many tokens of the window at least, however long its prompt seems. */
-const LEAST_ROOM = 4096
+const MIN_OUTPUT_TOKENS = 4096
 
 interface OutputLimit {
   /** Of one choice. */
@@ -251,7 +261,7 @@ function planOutput({ request, model, promptTokens, candidates }: OutputPlanning
   const most = known ?? contextWindow
   const reasoningTokens = reasoningBeside(request, model, candidates)
   if (requested === undefined) {
-    const room = Math.max(contextWindow - promptTokens, LEAST_ROOM)
+    const room = Math.max(contextWindow - promptTokens, MIN_OUTPUT_TOKENS)
     return { tokens: Math.min(most, room), lowered: false, reasoningTokens }
   }
   if (requested <= most) return { tokens: requested, lowered: false, reasoningTokens }
@@ -327,10 +337,13 @@ function unlimited({ serverTools = [] }: ChatRequest, name: string): GatewayErro
 const MESSAGE_TOKENS = 4
 
 /** The prompt of one call by the gateway's own tokenizer, with an estimate of images and files. */
-export async function countPromptTokens(weighed: Weighed, countWhole: GatewayPorts['countWhole']): Promise<number> {
-  const { bound, likelyTokens } = worstCase({ ...weighed, request: { ...weighed.request, n: 1 } })
-  const counted = await countWhole(promptText(weighed.request), COUNT_TIMEOUT_MS)
+export async function countPromptTokens(
+  input: WorstCaseInput,
+  countWhole: GatewayPorts['countWhole'],
+): Promise<number> {
+  const { bound, likelyTokens } = worstCase({ ...input, request: { ...input.request, n: 1 } })
+  const counted = await countWhole(promptText(input.request), COUNT_TIMEOUT_MS)
   return counted === undefined
     ? likelyTokens
-    : Math.ceil(counted) + MESSAGE_TOKENS * weighed.request.messages.length + bound.mediaTokens
+    : Math.ceil(counted) + MESSAGE_TOKENS * input.request.messages.length + bound.mediaTokens
 }

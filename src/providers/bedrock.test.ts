@@ -79,7 +79,7 @@ async function call(config: Partial<ProviderConfig>, request = REQUEST, model = 
   const upstream = { ...provider, transport: transport.transport }
   const target = { upstream, model, credential: provider.credentials[0] ?? '' }
   const started = startCall({ target, request, model: MODEL, now: Date.now, clock: () => performance.now() })
-  await started.answered
+  await started.firstEvent
   const events: ChatEvent[] = []
   for (;;) {
     const more: ChatEvent[] = []

@@ -3,59 +3,25 @@
  * of each host the body, or the refusal, that must come of it.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { GOLDEN_FOLDER, type Golden, readGolden, sentBy, standardRequests } from '../../scripts/golden-requests.ts'
 import type { ChatRequest } from '../../src/domain/chat.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import { parseChatRequest } from '../../src/protocols/openai-chat/client/request.ts'
-import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
 
-interface Sent {
-  readonly body: unknown
-  readonly warnings?: readonly string[]
-}
-interface Refused {
-  /** The parameter that the error names. */
-  readonly refused: string
-  readonly code: string
-}
-interface Golden {
-  readonly severalChoices: boolean
-  /** By the name of the request. */
-  readonly requests: Readonly<Record<string, Sent | Refused>>
-}
-
-const FOLDER = join(import.meta.dirname, 'golden', 'fixtures')
-const TARGET = { model: 'theirs', maxOutputTokens: undefined }
 /** The format's name is shared with servers that are only compatible; others of it have tests of their own. */
 const OTHER_TESTS = new Set(['azure', 'simulator'])
 
-function read<T>(file: string): T {
-  return JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as T
-}
-
-const requests = read<Readonly<Record<string, unknown>>>('requests.json')
-const hosts = readdirSync(FOLDER)
+const requests = standardRequests()
+const hosts = readdirSync(GOLDEN_FOLDER)
   .filter((file) => file !== 'requests.json')
   .map((file) => file.replace('.json', ''))
 
-function sentBy(protocol: UpstreamProtocol, request: unknown): Sent | Refused {
-  try {
-    const { path, body, warnings } = protocol.renderRequest(parseChatRequest(request), TARGET)
-    assert.equal(path, '/chat/completions')
-    return warnings.length === 0 ? { body: JSON.parse(body) } : { body: JSON.parse(body), warnings }
-  } catch (error) {
-    if (!(error instanceof GatewayError) || error.param === undefined) throw error
-    assert.equal(error.status, 422)
-    return { refused: error.param, code: error.code }
-  }
-}
-
 for (const host of hosts) {
-  const golden = read<Golden>(`${host}.json`)
+  const golden = readGolden<Golden>(`${host}.json`)
   const protocol = PROVIDERS[host]?.protocol
   test(`golden: ${host} is sent what its file says`, () => {
     assert.ok(protocol)
@@ -68,7 +34,9 @@ for (const host of hosts) {
 }
 
 test('golden: every host of the format has its file', () => {
-  const speakers = Object.values(PROVIDERS).filter(({ protocol }) => protocol.id === 'openai-chat')
+  const speakers = Object.values(PROVIDERS).filter(
+    ({ protocol, hasChat }) => protocol.id === 'openai-chat' && hasChat !== false,
+  )
   const missing = speakers.filter(({ id }) => !hosts.includes(id) && !OTHER_TESTS.has(id))
   assert.deepEqual(
     missing.map(({ id }) => id),
@@ -78,7 +46,7 @@ test('golden: every host of the format has its file', () => {
 
 test('golden: a stream is asked for its usage, or the host is known to send it unasked', () => {
   const unasked = hosts.filter((host) => {
-    const { body } = read<Golden>(`${host}.json`).requests['stream'] as {
+    const { body } = readGolden<Golden>(`${host}.json`).requests['stream'] as {
       readonly body: { readonly stream_options?: unknown }
     }
     return body.stream_options === undefined

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import {
   type Breaker,
   breakerState,
+  closeOnFirstEvent,
+  countFailure,
   createBreaker,
   endTrial,
   FORGET_MS,
   MAX_OPEN_MS,
-  noteBeginning,
-  noteEnd,
-  noteFailure,
   type Role,
+  resetFailures,
   roleNow,
   type Trial,
 } from './breaker.ts'
@@ -24,13 +24,13 @@ function begin(breaker: Breaker, now: number, forced?: Role): Trial {
 }
 
 function fail(breaker: Breaker, now: number, trial = begin(breaker, now)): void {
-  noteFailure(breaker, trial, now, SETTINGS)
+  countFailure(breaker, trial, now, SETTINGS)
   endTrial(breaker, trial)
 }
 
 function succeed(breaker: Breaker, now: number, trial = begin(breaker, now)): void {
-  noteBeginning(breaker, trial, now)
-  noteEnd(breaker, trial)
+  closeOnFirstEvent(breaker, trial, now)
+  resetFailures(breaker, trial)
   endTrial(breaker, trial)
 }
 
@@ -96,7 +96,7 @@ test('what began before it opened neither closes it nor keeps it open', () => {
   const breaker = createBreaker()
   const old = begin(breaker, 0)
   for (let i = 0; i < 5; i++) fail(breaker, 0)
-  noteBeginning(breaker, old, 10)
+  closeOnFirstEvent(breaker, old, 10)
   assert.equal(breakerState(breaker, 10), 'open')
   fail(breaker, 29_000, old)
   assert.equal(breakerState(breaker, 30_000), 'half_open')

@@ -65,7 +65,7 @@ export function roleNow(breaker: Breaker, now: number): 'normal' | 'probe' | und
 }
 
 /** An answer has begun: closes the breaker. */
-export function noteBeginning(breaker: Breaker, { epoch }: Trial, now: number): void {
+export function closeOnFirstEvent(breaker: Breaker, { epoch }: Trial, now: number): void {
   if (breaker.openUntil === undefined || epoch !== breaker.epoch) return
   breaker.openUntil = undefined
   breaker.probing = false
@@ -74,11 +74,15 @@ export function noteBeginning(breaker: Breaker, { epoch }: Trial, now: number): 
 }
 
 /** An answer has ended well: resets the count of failures. */
-export function noteEnd(breaker: Breaker, { epoch }: Trial): void {
+export function resetFailures(breaker: Breaker, { epoch }: Trial): void {
   if (breaker.openUntil === undefined && epoch === breaker.epoch) breaker.failures = 0
 }
 
-export function noteFailure(breaker: Breaker, trial: Trial, now: number, settings: BreakerSettings): void {
+/**
+ * Counts a failure: `settings.failures` in a row open a closed breaker, and a failed probe keeps it open. Calls that began
+ * before it last opened do not count.
+ */
+export function countFailure(breaker: Breaker, trial: Trial, now: number, settings: BreakerSettings): void {
   if (trial.epoch !== breaker.epoch) return
   breaker.failures += 1
   if (breaker.openUntil !== undefined) {

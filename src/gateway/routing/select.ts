@@ -6,7 +6,6 @@ import { GatewayError } from '../../domain/errors.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import { type Cancellation, isCancelled, pause, unlessCancelled } from '../cancellation.ts'
 import { isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
-import { type AttemptLease, beginLease } from './attempt-lease.ts'
 import {
   type Cooling,
   coolingOf,
@@ -21,6 +20,7 @@ import {
 } from './breaker.ts'
 import { calledText, freeTarget, isCooling, skippedText, skipReason, spreads, withMember } from './candidates.ts'
 import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
+import { beginAttempt, type RunningAttempt } from './running-attempt.ts'
 
 /** What routing knows of a request. */
 interface RoutingContext {
@@ -73,15 +73,15 @@ export function createSelection(context: RoutingContext): Selection {
 }
 
 /** Begins the next attempt, at once where a candidate can be called. Throws, or rejects, with the error for the client. */
-export function select(selection: Selection): AttemptLease | Promise<AttemptLease> {
+export function select(selection: Selection): RunningAttempt | Promise<RunningAttempt> {
   return selectNow(selection) ?? selectLater(selection)
 }
 
 /** Applies what a failed attempt means for the next one. */
-export function learn(selection: Selection, lease: AttemptLease, error: unknown): void {
-  const { candidate, role, why, outcome } = lease
+export function learn(selection: Selection, running: RunningAttempt, error: unknown): void {
+  const { candidate, role, why, outcome } = running
   selection.routeHeader = withMember(selection.routeHeader, calledText(candidate.label, why, outcome))
-  lease.listed = true
+  running.inRouteHeader = true
   selection.failure = error
   if (!(error instanceof ProviderError)) return
   const { kind, retryAfterMs } = error.failure
@@ -103,7 +103,7 @@ function hasAnotherTarget({ context: { health } }: Selection, candidate: Candida
 }
 
 /** The first candidate that can be called now. */
-function selectNow(selection: Selection): AttemptLease | undefined {
+function selectNow(selection: Selection): RunningAttempt | undefined {
   const { context, left } = selection
   for (const candidate of left) {
     if (!mayBeCalled(selection, candidate) || isLate(selection, candidate)) continue
@@ -117,11 +117,11 @@ function selectNow(selection: Selection): AttemptLease | undefined {
   return undefined
 }
 
-async function selectLater(selection: Selection): Promise<AttemptLease> {
+async function selectLater(selection: Selection): Promise<RunningAttempt> {
   for (;;) {
     const isLastRound = selection.again.length === 0
-    const lease = isLastRound ? ((await queueForCapacity(selection)) ?? selectLast(selection)) : undefined
-    if (lease !== undefined) return lease
+    const running = isLastRound ? ((await queueForCapacity(selection)) ?? selectLast(selection)) : undefined
+    if (running !== undefined) return running
     const waitMs = selection.again.length > 0 ? beginRound(selection) : waitForCredential(selection)
     if (waitMs > 0) await waitWithin(selection, waitMs)
     const found = selectNow(selection)
@@ -130,7 +130,7 @@ async function selectLater(selection: Selection): Promise<AttemptLease> {
 }
 
 /** Only candidates with open breakers are left: the best of them is called all the same, once (UP-4). */
-function selectLast(selection: Selection): AttemptLease | undefined {
+function selectLast(selection: Selection): RunningAttempt | undefined {
   const { context, left, called } = selection
   if (isCancelled(context.cancellation)) return undefined
   const fresh = left.filter(
@@ -140,14 +140,14 @@ function selectLast(selection: Selection): AttemptLease | undefined {
   const now = clock()
   for (const candidate of fresh) {
     const target = freeTarget(candidate, now, random)
-    const lease = target && takeAsLast(selection, candidate, target)
-    if (lease !== undefined) return lease
+    const running = target && takeAsLast(selection, candidate, target)
+    if (running !== undefined) return running
   }
   return tryCooling(selection, fresh)
 }
 
 /** Every credential is cooling: the one whose cooldown ends first is tried all the same, but seldom. */
-function tryCooling(selection: Selection, fresh: readonly Candidate[]): AttemptLease | undefined {
+function tryCooling(selection: Selection, fresh: readonly Candidate[]): RunningAttempt | undefined {
   const now = selection.context.health.clock()
   let best: { readonly candidate: Candidate; readonly target: KeyedTarget; readonly cooling: Cooling } | undefined
   for (const candidate of fresh) {
@@ -172,7 +172,7 @@ function rankOf({ cause, until }: Cooling): number {
   return cause === 'refused' ? Number.POSITIVE_INFINITY : until
 }
 
-function takeAsLast(selection: Selection, candidate: Candidate, target: KeyedTarget): AttemptLease | undefined {
+function takeAsLast(selection: Selection, candidate: Candidate, target: KeyedTarget): RunningAttempt | undefined {
   const calls = callsAt(candidate, selection.context)
   const { limiter } = candidate.provider
   if (!limiter.hasCapacity(calls)) return undefined
@@ -190,7 +190,7 @@ interface Choice {
 }
 
 /** Takes a choice: its candidate leaves the round, and its attempt begins. */
-function take(selection: Selection, { candidate, target, role, calls }: Choice): AttemptLease {
+function take(selection: Selection, { candidate, target, role, calls }: Choice): RunningAttempt {
   const { context, called } = selection
   const { health, route } = context
   countRepeat(selection, candidate)
@@ -202,7 +202,7 @@ function take(selection: Selection, { candidate, target, role, calls }: Choice):
   selection.called = called.length === 0 ? [candidate] : [...called, candidate]
   selection.switching = undefined
   selection.waitedMs = 0
-  return beginLease(health, { candidate, target, role: acting, why, calls })
+  return beginAttempt(health, { candidate, target, role: acting, why, calls })
 }
 
 function countRepeat({ called, switching, context }: Selection, candidate: Candidate): void {
@@ -285,7 +285,7 @@ const MAX_QUEUE_MS = 10_000
 const CROWDED_RETRY_MS = 2_000
 
 /** Queues at the best candidate that only lacks capacity. @returns undefined where there is none, or no longer. */
-async function queueForCapacity(selection: Selection): Promise<AttemptLease | undefined> {
+async function queueForCapacity(selection: Selection): Promise<RunningAttempt | undefined> {
   const { context, left } = selection
   const { health, cancellation } = context
   const candidate = left.find((each) => mayBeCalled(selection, each) && isFull(selection, each))

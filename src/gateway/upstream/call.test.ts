@@ -52,7 +52,7 @@ function start(script: Script, { request, authorize, clock, credential = 'sk-up'
     now: () => 0,
     clock: clock ?? (() => 0),
   })
-  call.answered.catch(() => {}) // not every test waits for it
+  call.firstEvent.catch(() => {}) // not every test waits for it
   calls.push(call)
   return {
     call,
@@ -72,7 +72,7 @@ async function play(call: Call): Promise<Outcome> {
   const events: ChatEvent[] = []
   let early = true
   try {
-    await call.answered
+    await call.firstEvent
     early = false
     for (let into: ChatEvent[] = []; await call.next(into); into = []) events.push(...into)
     return { events, failure: undefined, early }
@@ -120,7 +120,7 @@ test('a version that ends the base URL and begins the path is taken once', () =>
 
 test('events come as the network brought them, one network read at a time, the first ones at once', async () => {
   const { call, exchange } = start(streamed(textChunks(3)))
-  await call.answered
+  await call.firstEvent
   const reads = exchange.reads
   const first: ChatEvent[] = []
   assert.equal(await call.next(first), true)
@@ -135,7 +135,7 @@ test('events come as the network brought them, one network read at a time, the f
 test('several events in one read are had at once', async () => {
   const { call } = start({ body: [textChunks(3).map(frame).join('') + frame('[DONE]')] })
   const into: ChatEvent[] = []
-  await call.answered
+  await call.firstEvent
   await call.next(into)
   assert.equal(typesOf({ events: into, failure: undefined, early: false }), 'text text text finish usage')
   assert.equal(await call.next([]), false)
@@ -395,7 +395,7 @@ for (const { name, body, message, afterMs, stream } of WAITS) {
 test('R-A7: a provider that is silent once its slow reader has come back is idle', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 })
   const { call, exchange } = start({ body: [said, HANGS] }, { timeouts: waits, clock: () => Date.now() })
-  await call.answered
+  await call.firstEvent
   await call.next([])
   call.suspend()
   t.mock.timers.tick(1000)
@@ -427,7 +427,7 @@ test('a call whose credential takes time is sent once it is there', async () => 
   await turn()
   assert.equal(exchanges.length, 0)
   key.resolve()
-  await call.answered
+  await call.firstEvent
   assert.equal(exchanges[0]?.call.headers['authorization'], 'Bearer late')
 })
 
@@ -436,14 +436,14 @@ test('INV-5: a call that is aborted before its credential is there is never sent
   const { call, exchanges } = start(streamed(textChunks(1)), { authorize: () => key.promise })
   call.abort()
   key.resolve()
-  await assert.rejects(call.answered, ProviderError)
+  await assert.rejects(call.firstEvent, ProviderError)
   assert.equal(exchanges.length, 0)
 })
 
 test('a credential that cannot be had is the reason given', async () => {
   const failure = new ProviderError({ kind: 'credentials', message: 'No token.', status: 0 })
   const { call, exchanges } = start(streamed([]), { authorize: () => Promise.reject(failure) })
-  await assert.rejects(call.answered, failure)
+  await assert.rejects(call.firstEvent, failure)
   assert.equal(exchanges.length, 0)
 })
 

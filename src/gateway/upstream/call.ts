@@ -55,10 +55,10 @@ export interface CallEnd {
   readonly failure?: Error
 }
 
-/** A call in flight. `answered` must be awaited before `next`. */
+/** A call in flight. `firstEvent` must be awaited before `next`. */
 export interface Call {
   /** Resolves once the first event is there; rejects with `ProviderError` when there will be none. */
-  readonly answered: Promise<void>
+  readonly firstEvent: Promise<void>
   /**
    * Moves the events of the next network read to `into`, the first ones at once.
    * @returns false at the end of a complete answer. Rejects with `ProviderError` when the answer breaks off.
@@ -100,9 +100,9 @@ export function startCall(input: CallInput): Call {
   }
   const authorised = provider.authorize(call, target.credential)
   const state: CallState = { input, protocol, aborted: false, pending: [], finished: false, over: false }
-  const answered = authorised === undefined ? answer(state, open()) : answerLate(state, { authorised, open })
+  const firstEvent = authorised === undefined ? answer(state, open()) : answerLate(state, { authorised, open })
   return {
-    answered,
+    firstEvent,
     next: (into) => nextEvents(state, into),
     arrived: (into) => takePending(state, into),
     complete: () => state.finished && state.failure === undefined,

@@ -331,7 +331,7 @@ async function streamOnce(fake: FakeProvider, transport: Transport): Promise<Cha
     now: () => 0,
     clock: () => 0,
   })
-  await call.answered
+  await call.firstEvent
   const events: ChatEvent[] = []
   while (await call.next(events));
   await free.promise

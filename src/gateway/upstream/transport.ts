@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
 
-/** Above this many unread bytes the provider is made to wait; below half of it, it may go on. */
+/** Above this many unread bytes the connection is paused; the next `read` takes all of them and resumes it. */
 export const MAX_UNREAD_BYTES = 256 * 1024
 /** Upstream response headers beyond this are refused. */
 export const MAX_UPSTREAM_HEADER_BYTES = 16 * 1024

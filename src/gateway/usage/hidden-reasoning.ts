@@ -17,7 +17,7 @@ import { type CallUsage, guessTokens } from './meter.ts'
 export interface Reasoning {
   readonly request: ChatRequest
   readonly model: Model
-  readonly lease:
+  readonly running:
     | {
         readonly candidate: {
           readonly model: string
@@ -39,10 +39,10 @@ export interface LimitedReasoning extends Reasoning {
 const MOST_OF_LIMIT = 0.9
 
 /** Whether its answer may have reasoning that no event shows. */
-export function mayHideReasoning({ request, model, lease }: Reasoning): boolean {
+export function mayHideReasoning({ request, model, running }: Reasoning): boolean {
   const asked = requestsReasoning(request)
-  if (lease === undefined || asked === false || !generatesText(request.task)) return false
-  const { deployment, upstream } = lease.candidate
+  if (running === undefined || asked === false || !generatesText(request.task)) return false
+  const { deployment, upstream } = running.candidate
   const measured = hasHidden(deployment.output, asked === true)
   if (measured !== undefined) return measured
   const { hiddenReasoning: facts } = upstream.provider
@@ -60,9 +60,9 @@ function requestsReasoning({ reasoningEffort, extra }: ChatRequest): boolean | u
 
 /** How our own count of an answer becomes what its provider would have counted. @param now Monotonic milliseconds. */
 export function outputScale(reasoning: LimitedReasoning, now: number): OutputScale {
-  const { lease, outputTokens, model } = reasoning
-  if (lease === undefined) return { text: 1, summary: undefined, generated: () => 0 }
-  const { candidate, startedAt } = lease
+  const { running, outputTokens, model } = reasoning
+  if (running === undefined) return { text: 1, summary: undefined, generated: () => 0 }
+  const { candidate, startedAt } = running
   const { output } = candidate.deployment
   const text = tokenFamilyOf(isKnownModel(candidate.model) ? candidate.model : model.id).perOwnToken
   const hides = mayHideReasoning(reasoning)
@@ -84,13 +84,13 @@ export interface Ended {
 
 /** Measures a deployment by a complete answer that its client did not slow down. */
 export function learnOutput(reasoning: LimitedReasoning, { usages, usage, endedAt }: Ended): void {
-  const { lease, request } = reasoning
+  const { running, request } = reasoning
   const [call] = usages
   const { completionTokens: total, reasoningTokens } = usage
-  if (lease === undefined || call === undefined || call.slowed || total === 0) return
+  if (running === undefined || call === undefined || call.slowed || total === 0) return
   if (usages.length > 1 || request.n > 1 || usage.audioOutputTokens || usage.imageOutputTokens) return
-  const { output } = lease.candidate.deployment
-  if (!noteOutput(output, { tokens: total, ms: endedAt - lease.startedAt })) return
+  const { output } = running.candidate.deployment
+  if (!noteOutput(output, { tokens: total, ms: endedAt - running.startedAt })) return
   const asked = requestsReasoning(request) === true
   const { text } = outputScale(reasoning, endedAt)
   const counted = guessTokens(call) * text

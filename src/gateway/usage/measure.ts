@@ -7,7 +7,7 @@ import type { UsageSource } from '../../domain/completion.ts'
 import { bytesOf, bytesOfAll, type CallUsage, guessTokens, lengthOf } from './meter.ts'
 
 /** Figures on the way that cover more characters a token than this are no running count. */
-const OWN_BY_REPORTED = 16
+const CHARACTERS_PER_REPORTED_TOKEN = 16
 
 export interface Measured {
   readonly usage: CountedUsage
@@ -185,7 +185,7 @@ function outputOf(call: CallUsage, { counted, bounds, scale }: Seen): Output {
   const text = counted * (1 - share) * scale.text
   const reported = believedCompletion(call, bounds)
   const reasoned = usage.reasoningTokens ?? 0
-  if (reported > 0 && (usageLength > 0 || reasoned > 0) && reported * OWN_BY_REPORTED >= usageLength) {
+  if (reported > 0 && (usageLength > 0 || reasoned > 0) && reported * CHARACTERS_PER_REPORTED_TOKEN >= usageLength) {
     const later = length === 0 ? 0 : ((text + shown) * (length - usageLength)) / length
     return { tokens: Math.ceil(reported + later), reasoning: Math.min(reasoned, reported) }
   }

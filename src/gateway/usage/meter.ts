@@ -1,6 +1,6 @@
 /**
  * One meter for whole and streamed answers: what the provider reported, and enough of what was generated for `measure.ts`
- * to count it ourselves where the provider did not, or reported what cannot be.
+ * to count it ourselves where the provider did not, or reported what cannot be. Counts no tokens itself.
  */
 import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord } from '../../lib/json.ts'
@@ -9,16 +9,19 @@ import type { UpstreamProtocol } from '../../protocols/protocol.ts'
 /** Generated text kept for an estimate, per call in UTF-16 units; what comes beyond is counted in proportion. */
 export const MAX_KEPT_TEXT = 256 * 1024
 
-/** In most languages, however they are written. */
-const BYTES_A_TOKEN = 4
+/** A rough average over languages and scripts, in UTF-8. */
+const BYTES_PER_TOKEN = 4
+
 /** What one call of a completion generated. */
 export interface CallUsage {
   usage: Usage
   /** By choice. */
   readonly finishes: Map<number, FinishReason>
-  /** Choices that produced anything. */
+  /** Generated text in order, in pieces; at most `MAX_KEPT_TEXT`. */
   readonly text: string[]
+  /** Of `text`, in UTF-16 units. */
   keptLength: number
+  /** Of all that was generated, in UTF-16 units. */
   length: number
   /** UTF-8 bytes of the first pieces of `text`, and how many pieces that are: each is looked at once. */
   sizedBytes: number
@@ -112,7 +115,7 @@ export function generatedAnything(usages: readonly CallUsage[]): boolean {
 
 /** Tokens of what was generated, from its bytes. */
 export function guessTokens(call: CallUsage): number {
-  return Math.ceil(bytesOf(call) / BYTES_A_TOKEN)
+  return Math.ceil(bytesOf(call) / BYTES_PER_TOKEN)
 }
 
 /** UTF-8 bytes that were generated; in proportion beyond the text that is kept. */

@@ -82,7 +82,7 @@ export interface OpenAiChatOptions {
 
   /** Chargeable uses of the host's own tools. Default: the limits of the request's tools. */
   readonly toolUses?: (request: ChatRequest, model: string) => ToolUses
-  /** The host's documented extension fields, which are sent unchanged. Default: none. */
+  /** The host's documented extension fields, which are sent unchanged. Each registered host lists its own, or `[]`. */
   readonly forwards?: ForwardedFields
 
   /** Changes the request before it is rendered; throws `GatewayError` for what the host cannot read. */

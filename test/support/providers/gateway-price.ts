@@ -59,7 +59,7 @@ export function answerEvents({
 export function gatewayNanoUsd(usage: CountedUsage, tariff: CatalogueTariff): bigint {
   const completion = {
     admitted: { price: toPrice(tariff), request: { messages: [] }, createdAt: 0 },
-    attempt: { usages: [createCallUsage()], lease: undefined },
+    attempt: { usages: [createCallUsage()], running: undefined },
   }
   return costOf(completion as unknown as Completion, usage)
 }

@@ -28,7 +28,7 @@ import { listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
  * The time, and no scan of a whole table for what has an index: plans are kept, and what was planned while nothing was held
  * would read the whole of `hold`, with all that was deleted of it, for every batch of the next busy minute.
  */
-const BEGIN = `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+const READ_CLOCK = `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
   set_config('enable_seqscan', 'off', true) as seqscan`
 
 /**
@@ -171,7 +171,7 @@ export async function readBatchData(
 ): Promise<BatchData> {
   const { holds, keys, entries } = refs
   const [begun, accountRows, holdRows, keyRows, entryRows, correctedRows] = await Promise.all([
-    client.query<{ readonly now: number }>(BEGIN),
+    client.query<{ readonly now: number }>(READ_CLOCK),
     lockAccounts(client, refs),
     holds.length === 0 ? NO_ROWS : send<HoldKey, HoldRow>(client, READ_HOLDS, holds),
     keys.size === 0 ? NO_ROWS : send<KeyRef, KeySpendingTable>(client, READ_KEYS, [...keys.values()]),

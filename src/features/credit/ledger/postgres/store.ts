@@ -1,6 +1,7 @@
 /**
  * The ledger on PostgreSQL: each batch is one transaction of three round trips, whatever its size. The first locks the
- * batch's accounts and reads what its units need, the second writes a statement for each table, the third commits.
+ * batch's accounts and reads what its units need, the second writes a statement for each table, the third commits. Rare
+ * units (late settlements, keys with a new budget or with parents) add reads.
  *
  * READ COMMITTED is enough: every change of an account's money, by any process, is made under the lock of its row, and
  * what is read after the lock is what its last holder has committed. Nothing of two accounts is decided together.

@@ -227,7 +227,7 @@ const MOVE_COLUMNS: readonly Column<MovedAccount>[] = [
  * The one movement of each account in a batch: it holds only what is there, whatever was decided (LED-3). The lock keeps
  * others away; the conditions keep the promise where somebody writes without one.
  */
-const MOVE_ACCOUNTS: RowsStatement<MovedAccount> = {
+const UPDATE_ACCOUNTS_IF_UNCHANGED: RowsStatement<MovedAccount> = {
   columns: MOVE_COLUMNS,
   sql: `update credit set (${ACCOUNT_COLUMNS}) = row(${STATE_COLUMNS.map(({ name }) => `moved.${name}`).join(', ')})
 from ${rowsOf(MOVE_COLUMNS, 'moved')}
@@ -255,7 +255,7 @@ const MOVE_KEY_COLUMNS: readonly Column<MovedKey>[] = [
   whole('held_read', ({ from }) => from?.held),
 ]
 
-const MOVE_KEYS: RowsStatement<MovedKey> = {
+const UPDATE_KEYS_IF_UNCHANGED: RowsStatement<MovedKey> = {
   columns: MOVE_KEY_COLUMNS,
   sql: `update key_spending set month = moved.month, spent_nano_usd = moved.spent_nano_usd,
   held_nano_usd = moved.held_nano_usd
@@ -287,8 +287,8 @@ function writeAccounts(client: PostgresClient, accounts: Iterable<LoadedAccount>
   created.sort((a, b) => (a.account.id < b.account.id ? -1 : 1))
   return [
     sendAll(client, CREATE_ACCOUNTS, created),
-    sendAll(client, MOVE_ACCOUNTS, moved),
+    sendAll(client, UPDATE_ACCOUNTS_IF_UNCHANGED, moved),
     sendAll(client, CREATE_KEYS, keysCreated),
-    sendAll(client, MOVE_KEYS, keysMoved),
+    sendAll(client, UPDATE_KEYS_IF_UNCHANGED, keysMoved),
   ]
 }

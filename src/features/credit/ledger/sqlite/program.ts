@@ -316,7 +316,7 @@ const CREATE_ACCOUNT = `insert into credit (account_id, ${ACCOUNT_COLUMNS}, reti
 values (?, ${MARKS}, 0) on conflict do nothing`
 
 /** One statement for all units of a batch: it holds only what is there, whatever was decided (LED-3). */
-const MOVE_ACCOUNT = `update credit set (${ACCOUNT_COLUMNS}) = (${MARKS})
+const UPDATE_ACCOUNT_IF_UNCHANGED = `update credit set (${ACCOUNT_COLUMNS}) = (${MARKS})
 where account_id = ? and balance_nano_usd - held_nano_usd >= ?
   and ${STATE_COLUMNS.map(({ name }) => `${name} is ?`).join(' and ')}`
 
@@ -327,7 +327,7 @@ function moveAccount(
 ): void {
   if (from === CREATED) connection.prepare(CREATE_ACCOUNT).run(id, ...valuesOf(STATE_COLUMNS, CREATED))
   const moved = connection
-    .prepare(MOVE_ACCOUNT)
+    .prepare(UPDATE_ACCOUNT_IF_UNCHANGED)
     .run(...valuesOf(STATE_COLUMNS, to), id, account.neededNanoUsd, ...valuesOf(STATE_COLUMNS, from))
   if (moved !== 1)
     throw new WriteConflict(`The credit of ${id} changed since it was read, or does not cover its holds.`)
@@ -336,7 +336,7 @@ function moveAccount(
 const CREATE_KEY = `insert into key_spending (account_id, key_id, month, spent_nano_usd, held_nano_usd)
 values (?, ?, ?, ?, ?) on conflict do nothing`
 
-const MOVE_KEY = `update key_spending set month = ?, spent_nano_usd = ?, held_nano_usd = ?
+const UPDATE_KEY_IF_UNCHANGED = `update key_spending set month = ?, spent_nano_usd = ?, held_nano_usd = ?
 where account_id = ? and key_id = ? and month = ? and spent_nano_usd = ? and held_nano_usd = ?`
 
 function moveKey(
@@ -347,7 +347,9 @@ function moveKey(
   const moved =
     read === undefined
       ? connection.prepare(CREATE_KEY).run(account.id, id, to.month, to.spent, to.held)
-      : connection.prepare(MOVE_KEY).run(to.month, to.spent, to.held, account.id, id, read.month, read.spent, read.held)
+      : connection
+          .prepare(UPDATE_KEY_IF_UNCHANGED)
+          .run(to.month, to.spent, to.held, account.id, id, read.month, read.spent, read.held)
   if (moved !== 1) throw new WriteConflict(`The spending of ${id} changed since it was read.`)
 }
 

@@ -7,19 +7,19 @@ import { ProviderError } from '../../protocols/protocol.ts'
 import type { CallEnd } from '../upstream/call.ts'
 import { describeFailure, failureWord } from '../upstream/failure.ts'
 import {
+  closeOnFirstEvent,
   cool,
+  countFailure,
   endTrial,
   isAboutCredential,
-  noteBeginning,
-  noteEnd,
-  noteFailure,
   type Role,
   refill,
+  resetFailures,
   warm,
 } from './breaker.ts'
 import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
 
-interface LeaseInput {
+interface AttemptInput {
   readonly candidate: Candidate
   readonly target: KeyedTarget
   readonly role: Role
@@ -28,25 +28,25 @@ interface LeaseInput {
   readonly calls: number
 }
 
-export interface AttemptLease extends LeaseInput {
+export interface RunningAttempt extends AttemptInput {
   readonly epoch: number
   /** Monotonic milliseconds. */
   readonly startedAt: number
   /** Calls that have not ended. */
-  open: number
+  openCalls: number
   /** Of those that have, the ones whose answer was complete. */
   complete: number
   /** Monotonic milliseconds from its start to its first event, or to its failure. */
   durationMs: number | undefined
   /** Its part of `x-turnpike-route`. */
   outcome: string
-  /** Its failure is counted. */
-  judged: boolean
-  /** The selection's `routeHeader` has it. */
-  listed: boolean
+  /** At most once an attempt. */
+  failureCounted: boolean
+  /** Whether the selection's `routeHeader` has it. */
+  inRouteHeader: boolean
 }
 
-export function beginLease(health: Health, { candidate, target, role, why, calls }: LeaseInput): AttemptLease {
+export function beginAttempt(health: Health, { candidate, target, role, why, calls }: AttemptInput): RunningAttempt {
   const { deployment } = candidate
   const { breaker } = deployment
   if (role === 'probe') breaker.probing = true
@@ -61,12 +61,12 @@ export function beginLease(health: Health, { candidate, target, role, why, calls
     calls,
     epoch: breaker.epoch,
     startedAt: health.clock(),
-    open: 0,
+    openCalls: 0,
     complete: 0,
     durationMs: undefined,
     outcome: 'pending',
-    judged: false,
-    listed: false,
+    failureCounted: false,
+    inRouteHeader: false,
   }
 }
 
@@ -77,59 +77,59 @@ interface Begun {
 }
 
 /** Every choice has begun. */
-export function noteBegun(lease: AttemptLease, { stream, route: { prefix }, health }: Begun): void {
-  const { candidate, target } = lease
+export function recordFirstEvent(running: RunningAttempt, { stream, route: { prefix }, health }: Begun): void {
+  const { candidate, target } = running
   const { deployment } = candidate
   const now = health.clock()
-  lease.durationMs = now - lease.startedAt
-  lease.outcome = 'answered'
-  if (stream) deployment.firstEventMs = smoothed(deployment.firstEventMs, lease.durationMs)
-  else deployment.wholeAnswerMs = smoothed(deployment.wholeAnswerMs, lease.durationMs)
-  noteBeginning(deployment.breaker, lease, now)
-  warm(target.health, candidate.model, lease.startedAt)
+  running.durationMs = now - running.startedAt
+  running.outcome = 'answered'
+  if (stream) deployment.firstEventMs = smoothed(deployment.firstEventMs, running.durationMs)
+  else deployment.wholeAnswerMs = smoothed(deployment.wholeAnswerMs, running.durationMs)
+  closeOnFirstEvent(deployment.breaker, running, now)
+  warm(target.health, candidate.model, running.startedAt)
   if (prefix !== undefined) health.affinity.remember(prefix, { deployment, credential: target.health })
 }
 
 /** The attempt failed before its first event. @param error Undefined: it was abandoned. */
-export function noteFailed(lease: AttemptLease, error: unknown, now: number): void {
-  lease.durationMs ??= now - lease.startedAt
-  lease.outcome = error === undefined ? 'abandoned' : outcomeWord(error)
+export function recordAttemptFailure(running: RunningAttempt, error: unknown, now: number): void {
+  running.durationMs ??= now - running.startedAt
+  running.outcome = error === undefined ? 'abandoned' : outcomeWord(error)
 }
 
 /**
  * One of its calls has ended. @returns whether the answer was cut by that: it broke off after it had begun.
  */
-export function noteCallEnd(lease: AttemptLease, health: Health, { complete, failure }: CallEnd): boolean {
-  const { candidate } = lease
-  lease.open -= 1
-  if (complete) lease.complete += 1
-  const isCut = failure !== undefined && !lease.judged && judge(lease, health, failure)
-  if (lease.open > 0) return isCut
-  if (lease.complete > 0 && !lease.judged) {
-    noteEnd(candidate.deployment.breaker, lease)
+export function recordCallEnd(running: RunningAttempt, health: Health, { complete, failure }: CallEnd): boolean {
+  const { candidate } = running
+  running.openCalls -= 1
+  if (complete) running.complete += 1
+  const isCut = failure !== undefined && !running.failureCounted && countAttemptFailure(running, health, failure)
+  if (running.openCalls > 0) return isCut
+  if (running.complete > 0 && !running.failureCounted) {
+    resetFailures(candidate.deployment.breaker, running)
     refill(candidate.provider.budget)
   }
-  releaseLease(lease)
+  endAttempt(running)
   return isCut
 }
 
 /** Releases what the attempt took, once all its calls have ended or where none began. */
-export function releaseLease(lease: AttemptLease): void {
-  const { candidate, target, calls } = lease
-  endTrial(candidate.deployment.breaker, lease)
+export function endAttempt(running: RunningAttempt): void {
+  const { candidate, target, calls } = running
+  endTrial(candidate.deployment.breaker, running)
   candidate.deployment.inFlight -= calls
   target.health.inFlight -= calls
   candidate.provider.limiter.release(calls)
 }
 
 /** Counts a failure for the provider and the credential. @returns whether it cut an answer that had begun. */
-function judge(lease: AttemptLease, health: Health, error: Error): boolean {
-  lease.judged = true
-  const { candidate, target } = lease
+function countAttemptFailure(running: RunningAttempt, health: Health, error: Error): boolean {
+  running.failureCounted = true
+  const { candidate, target } = running
   const { deployment, scripted, model } = candidate
-  lease.durationMs ??= health.clock() - lease.startedAt
-  const isCut = lease.outcome === 'answered'
-  if (isCut) lease.outcome = 'cut'
+  running.durationMs ??= health.clock() - running.startedAt
+  const isCut = running.outcome === 'answered'
+  if (isCut) running.outcome = 'cut'
   if (!(error instanceof ProviderError)) return isCut
   const { failure } = error
   if (isAboutCredential(failure.kind)) {
@@ -139,7 +139,7 @@ function judge(lease: AttemptLease, health: Health, error: Error): boolean {
   if (failure.kind !== 'failed' && failure.kind !== 'overloaded') return isCut
   deployment.failedCalls += 1
   deployment.lastFailure = { at: health.now(), message: describeFailure(failure) }
-  if (!scripted) noteFailure(deployment.breaker, lease, health.clock(), health.settings().breaker)
+  if (!scripted) countFailure(deployment.breaker, running, health.clock(), health.settings().breaker)
   return isCut
 }
 
