@@ -1,7 +1,7 @@
 /**
  * Chat completions and the Responses API of one host, for models whose chat completions take tools without reasoning
  * alone. Responses has no stop sequences, penalties, predictions or several choices, so that it is called where tools and
- * reasoning meet, and chat completions for all other requests.
+ * reasoning meet or a tool runs at the host, and chat completions for all other requests.
  */
 import type { ChatRequest } from '../domain/chat.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
@@ -16,8 +16,9 @@ export function responsesForTools(chat: UpstreamProtocol, responses: UpstreamPro
 }
 
 function needsResponses(request: ChatRequest): boolean {
-  const { tools = [], reasoningEffort } = request
-  return tools.length > 0 && reasoningEffort !== 'none' && !needsChat(request)
+  const { tools = [], serverTools = [], reasoningEffort } = request
+  const reasonsWithTools = tools.length > 0 && reasoningEffort !== 'none'
+  return (reasonsWithTools || serverTools.length > 0) && !needsChat(request)
 }
 
 function needsChat({ n, stop, prediction, modalities, logitBias, ...sampling }: ChatRequest): boolean {

@@ -153,6 +153,27 @@ for (const [way, ask] of Object.entries(WAYS)) {
   })
 }
 
+test('searches at the provider are held for, limited, and charged one by one', async () => {
+  const search = (type: string) => ({ type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type } })
+  const cited = { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 3 }
+  const said = { ...messageItem('msg_1', ''), content: [{ type: 'output_text', text: 'Yes', annotations: [cited] }] }
+  const items = [search('search'), search('open_page'), search('search'), said]
+  provider.answer((_, reply) => {
+    reply.head(200, { 'content-type': 'application/json' })
+    reply.end(JSON.stringify({ ...responseOf(items), usage: USAGE }))
+  })
+  const tools = [{ type: 'web_search', max_uses: 4 }] as unknown as OpenAI.ChatCompletionTool[]
+  const sdk = await client()
+  const answer = await sdk.chat.completions.create({ model: 'gpt-6-luna', messages: [USER], tools })
+  provider.answer(both)
+  const sent = JSON.parse(provider.calls.at(-1)?.body ?? '')
+  assert.deepEqual([sent.tools, sent.max_tool_calls], [[{ type: 'web_search' }], 4])
+  assert.equal(answer.choices[0]?.message.annotations?.[0]?.url_citation.url, 'https://a.example')
+  // 500 at 0.1, 400 cached at 0.01, 100 written at 0.125, 200 of output at 0.5 dollars per million, two searches at a cent.
+  const { cost } = answer.usage as unknown as { cost: number }
+  assert.equal(cost, 0.000_166_5 + 0.02)
+})
+
 test('a client that leaves amid a response ends the call, and is charged once', async () => {
   const ended = Promise.withResolvers<boolean>()
   provider.answer(async (_, reply) => {

@@ -226,19 +226,22 @@ test('web_search_options becomes the tool, limited by max_tool_calls', () => {
 })
 
 const LOOK = { type: 'function', function: { name: 'look' } }
+const PRICED: RenderTarget = { ...TARGET, price: RICH_PRICE }
 
 test('openai-auto: Responses where tools and reasoning meet, chat completions for what only they have', () => {
   const auto = openai.protocols?.['openai-auto'] ?? assert.fail()
   const pathOf = (body: object): string => {
     const request: ChatRequest = parseChatRequest({ ...HELLO, ...body })
     assert.equal(
-      auto.forRequest?.(request).renderRequest(request, TARGET).path,
-      auto.renderRequest(request, TARGET).path,
+      auto.forRequest?.(request).renderRequest(request, PRICED).path,
+      auto.renderRequest(request, PRICED).path,
     )
-    return auto.renderRequest(request, TARGET).path
+    return auto.renderRequest(request, PRICED).path
   }
   const tools = [LOOK]
-  for (const body of [{ tools }, { tools, reasoning_effort: 'high' }, { tools, modalities: ['text'] }]) {
+  const search = [{ type: 'web_search' }]
+  const byResponses = [{ tools }, { tools, reasoning_effort: 'high' }, { tools, modalities: ['text'] }]
+  for (const body of [...byResponses, { tools: search }, { tools: search, reasoning_effort: 'none' }]) {
     assert.equal(pathOf(body), '/responses', JSON.stringify(body))
   }
   for (const body of [
