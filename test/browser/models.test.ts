@@ -167,7 +167,7 @@ test('a model has its page, also with a slash in its ID, and a name that is none
   await main(page).getByText('Set by the operator of this installation.').waitFor()
   await main(page).getByRole('listitem').filter({ hasText: 'simulator' }).getByText('Healthy').waitFor()
   await main(page).getByText(`"model": "${PRICED}"`).waitFor()
-  await main(page).getByRole('tab', { name: 'Python' }).click()
+  await main(page).getByRole('tab', { name: 'Python', exact: true }).click()
   await main(page).getByText(`base_url="${dashboard.url}/v1"`).waitFor()
   await page.goto(`${dashboard.url}/app/models/turnpike-simulater`)
   await page.getByRole('link', { name: 'turnpike-simulator' }).click()
@@ -239,3 +239,26 @@ for (const colorScheme of ['light', 'dark'] as const)
     assert.equal(await overflow(page), 0)
     assert.deepEqual(await axeFindings(page), [])
   })
+
+test('a model has code for each API that serves it', async (t) => {
+  const page = await dashboard.open(t, browser, `/models/${PRICED}`)
+  const choose = (name: string) => page.getByRole('tab', { name, exact: true }).click()
+  const code = main(page).getByRole('tabpanel')
+  await code.getByText('/v1/chat/completions').waitFor()
+  await choose('Messages: curl')
+  await code.getByText('/v1/messages').waitFor()
+  await choose('Messages: Python')
+  await code.getByText('from anthropic import Anthropic').waitFor()
+  await code.getByText(`model="${PRICED}"`).waitFor()
+  for (const width of [320, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    assert.equal(await overflow(page), 0, String(width))
+  }
+  await page.route('**/v1/models', async (route) => {
+    const list = await (await route.fetch()).json()
+    for (const model of list.data) model.kind = 'embedding'
+    await route.fulfill({ json: list })
+  })
+  await page.reload()
+  await code.getByText('/v1/embeddings').waitFor()
+})

@@ -25,7 +25,8 @@ export interface ChatSamples {
   readonly typescript: string
 }
 
-const KEY_VARIABLE = 'TURNPIKE_API_KEY'
+/** The variable from which programs without a key read it. */
+export const KEY_VARIABLE = 'TURNPIKE_API_KEY'
 
 export function chatSamples(input: ChatSampleInput): ChatSamples {
   const request: SampleRequest = {
@@ -58,18 +59,18 @@ function chatBody({ model, messages, parameters = {}, stream }: ChatSampleInput)
 
 function curlSample({ root, key, body, isStream }: SampleRequest): string {
   const authorization =
-    key === undefined ? `"Authorization: Bearer $${KEY_VARIABLE}"` : shell(`Authorization: Bearer ${key}`)
-  const json = `{\n${[...body].map(([name, value]) => `  ${renderJson(name)}: ${renderJson(value, '  ')}`).join(',\n')}\n}`
+    key === undefined ? `"Authorization: Bearer $${KEY_VARIABLE}"` : shellWord(`Authorization: Bearer ${key}`)
+  const json = `{\n${[...body].map(([name, value]) => `  ${jsonText(name)}: ${jsonText(value, '  ')}`).join(',\n')}\n}`
   return [
-    `curl ${isStream ? '--no-buffer ' : ''}${shell(`${root}/chat/completions`)}`,
+    `curl ${isStream ? '--no-buffer ' : ''}${shellWord(`${root}/chat/completions`)}`,
     `-H ${authorization}`,
     "-H 'Content-Type: application/json'",
-    `--data-raw ${shell(json)}`,
+    `--data-raw ${shellWord(json)}`,
   ].join(' \\\n  ')
 }
 
 /** One word of a POSIX shell, whatever is in it. */
-function shell(text: string): string {
+export function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
@@ -109,13 +110,13 @@ const LIBRARY_PARAMETERS = new Set([
 function pythonSample({ root, key, body, isStream }: SampleRequest): string {
   const known = [...body].filter(([name]) => LIBRARY_PARAMETERS.has(name))
   const others = [...body].filter(([name]) => !LIBRARY_PARAMETERS.has(name))
-  const given = known.map(([name, value]) => `    ${name}=${renderPython(value, '    ')},\n`)
-  const extra = others.length === 0 ? '' : `    extra_body=${renderPython(new Map(others), '    ')},\n`
+  const given = known.map(([name, value]) => `    ${name}=${pythonText(value, '    ')},\n`)
+  const extra = others.length === 0 ? '' : `    extra_body=${pythonText(new Map(others), '    ')},\n`
   return `${key === undefined ? 'import os\n\n' : ''}from openai import OpenAI
 
 client = OpenAI(
-    base_url=${renderPython(root)},
-    api_key=${key === undefined ? `os.environ["${KEY_VARIABLE}"]` : renderPython(key)},
+    base_url=${pythonText(root)},
+    api_key=${key === undefined ? `os.environ["${KEY_VARIABLE}"]` : pythonText(key)},
 )
 
 ${isStream ? 'stream' : 'completion'} = client.chat.completions.create(
@@ -138,13 +139,13 @@ function pythonAnswer(body: ReadonlyMap<string, Json>): string {
 function typescriptSample({ root, key, body, isStream }: SampleRequest): string {
   const known = [...body].filter(([name]) => LIBRARY_PARAMETERS.has(name))
   const others = [...body].filter(([name]) => !LIBRARY_PARAMETERS.has(name))
-  const given = known.map(([name, value]) => `  ${name}: ${renderTypescript(value, '  ')},\n`)
-  const extra = others.length === 0 ? '' : `const extra: object = ${renderTypescript(new Map(others))}\n`
+  const given = known.map(([name, value]) => `  ${name}: ${typescriptText(value, '  ')},\n`)
+  const extra = others.length === 0 ? '' : `const extra: object = ${typescriptText(new Map(others))}\n`
   return `import OpenAI from 'openai'
 
 const client = new OpenAI({
-  baseURL: ${renderTypescript(root)},
-  apiKey: ${key === undefined ? `process.env['${KEY_VARIABLE}']` : renderTypescript(key)},
+  baseURL: ${typescriptText(root)},
+  apiKey: ${key === undefined ? `process.env['${KEY_VARIABLE}']` : typescriptText(key)},
 })
 
 ${extra}const ${isStream ? 'stream' : 'completion'} = await client.chat.completions.create({
@@ -160,7 +161,7 @@ function typescriptAnswer(body: ReadonlyMap<string, Json>): string {
   return `console.log(completion.choices[0]?.message${body.has('tools') ? '' : '.content'})`
 }
 
-function renderJson(value: Json, indent = ''): string {
+export function jsonText(value: Json, indent = ''): string {
   return visible(JSON.stringify(value, null, 2)).replaceAll('\n', `\n${indent}`)
 }
 
@@ -186,12 +187,12 @@ const TYPESCRIPT: Language = {
 }
 
 /** @param indent Of the line on which the value begins. */
-function renderPython(value: Value, indent = ''): string {
+export function pythonText(value: Value, indent = ''): string {
   return render(value, PYTHON, indent)
 }
 
 /** @param indent Of the line on which the value begins. */
-function renderTypescript(value: Value, indent = ''): string {
+export function typescriptText(value: Value, indent = ''): string {
   return render(value, TYPESCRIPT, indent)
 }
 

@@ -3,6 +3,7 @@ import { useParams } from '@tanstack/react-router'
 import { Boxes, Columns3, SquareTerminal } from 'lucide-react'
 import { useCan } from '../../api/me.ts'
 import { type ListedModel, modelsQuery } from '../../api/models.ts'
+import { type ApiSample, embeddingSamples, messageSamples, rerankSamples } from '../../lib/api-samples.ts'
 import { chatSamples } from '../../lib/code-samples.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
@@ -96,7 +97,7 @@ function Model({ model, aliases }: ModelProps) {
         <div className="flex min-w-0 flex-col gap-4 lg:col-span-2">
           <PricesCard model={model} />
           <ModelUse model={model.alias_of ?? model.id} />
-          {model.pricing !== null && <ModelCode model={model.id} />}
+          {model.pricing !== null && <ModelCode model={model} />}
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <FactsCard model={model} aliases={aliases} />
@@ -135,21 +136,26 @@ function Actions({ model: { id, pricing } }: { readonly model: ListedModel }) {
   )
 }
 
-/** How the model is called, with the address of this very installation. */
-function ModelCode({ model }: { readonly model: string }) {
-  const messages = [{ role: 'user', content: 'Say hello.' }]
-  const samples = chatSamples({ baseUrl: `${location.origin}/v1`, model, messages })
+/** How the model is called in each API that has it, with the address of this very installation. */
+function ModelCode({ model }: { readonly model: ListedModel }) {
   return (
     <Card>
       <CardTitle className="mb-2">Call it</CardTitle>
-      <CodeTabs
-        label="Language of the example"
-        tabs={[
-          { id: 'curl', label: 'curl', code: samples.curl },
-          { id: 'python', label: 'Python', code: samples.python },
-          { id: 'typescript', label: 'TypeScript', code: samples.typescript },
-        ]}
-      />
+      <CodeTabs label="Language of the example" tabs={samplesOf(model)} />
     </Card>
   )
+}
+
+function samplesOf({ id: model, kind }: ListedModel): readonly ApiSample[] {
+  const { origin } = location
+  if (kind === 'embedding') return embeddingSamples({ origin, model })
+  if (kind === 'rerank') return rerankSamples({ origin, model })
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const { curl, python, typescript } = chatSamples({ baseUrl: `${origin}/v1`, model, messages })
+  return [
+    { id: 'curl', label: 'curl', code: curl },
+    { id: 'python', label: 'Python', code: python },
+    { id: 'typescript', label: 'TypeScript', code: typescript },
+    ...messageSamples({ origin, model }),
+  ]
 }
