@@ -1,6 +1,7 @@
 /**
  * What a reader of README.md does first: `npm ci` in a clean clone, with the Node.js and npm of this machine (20 or newer)
- * and with the bundled Node.js, and then `npm start`. Packages come from npm's cache where that has them.
+ * and with the bundled Node.js, and then `npm start`. Packages come from npm's cache where that has them. The commands of
+ * CONTRIBUTING.md, docs/dashboard.md and docs/providers.md that change the project run there as well.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
@@ -10,6 +11,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { eventually } from '../support/client.ts'
 import { MACHINE_PATH } from '../support/http/documentation.ts'
+import { blockOf } from '../support/http/reader.ts'
 import { freePort } from '../support/process/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -82,6 +84,49 @@ test('then npm start serves, until SIGTERM', async () => {
   } finally {
     killGroup(child.pid)
   }
+})
+
+function shell(text: string): void {
+  const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', text], { cwd: folder, env, encoding: 'utf8' })
+  assert.equal(status, 0, `${text}: ${stdout}${stderr}`)
+}
+
+test('docs/dashboard.md: the dashboard is built, its client generated, and served while one works on it', async () => {
+  const [build = '', generate = '', screenshots = '', serve = ''] = blockOf(
+    'docs/dashboard.md',
+    'npm run build:dashboard',
+  ).text.split('\n')
+  shell(build)
+  shell(generate)
+  assert.match(screenshots, /^npm run screenshots /, 'the one that is not run: it takes minutes, and a browser')
+  const port = await freePort()
+  const child = spawn('sh', ['-c', serve.replace('npx vite', `npx vite --port ${port} `)], {
+    cwd: folder,
+    env,
+    detached: true,
+  })
+  try {
+    const isServed = () =>
+      fetch(`http://localhost:${port}/app/`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    await eventually(async () => child.exitCode !== null || (await isServed()), Boolean, 90_000)
+    assert.equal(child.exitCode, null, 'it serves until it is ended')
+  } finally {
+    killGroup(child.pid)
+  }
+})
+
+test('CONTRIBUTING.md and docs/providers.md: a host is added, and the catalogue checked', () => {
+  shell('git init -q')
+  const [add = '', record = '', check = ''] = blockOf('CONTRIBUTING.md', 'npm run new:provider').text.split('\n')
+  shell(add)
+  assert.ok(existsSync(join(folder, 'src', 'providers', 'acme.ts')))
+  assert.match(record, /^npm run record /, "the one that is not run: it needs the host's key")
+  shell(check)
+  shell(blockOf('docs/providers.md', 'npm run -s new:provider').text)
+  assert.ok(existsSync(join(folder, 'src', 'providers', 'examplehost.ts')))
 })
 
 /** A server must not outlive npm. @param pid Of the leader of the group. */

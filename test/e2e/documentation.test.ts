@@ -14,6 +14,9 @@ import { makeReader, ROOT } from '../support/http/reader.ts'
 /** By document and beginning: blocks that need more than a gateway, and the test that runs them as they stand. */
 const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: string])[] = [
   ['README.md', 'npm ci && npm start', 'test/e2e/clean-clone.test.ts'],
+  ['CONTRIBUTING.md', 'npm run new:provider', 'test/e2e/clean-clone.test.ts'],
+  ['docs/dashboard.md', 'npm run build:dashboard', 'test/e2e/clean-clone.test.ts'],
+  ['docs/providers.md', 'npm run -s new:provider', 'test/e2e/clean-clone.test.ts'],
   ['README.md', 'OPENAI_API_KEY=', 'test/e2e/documentation/programs.test.ts'],
   ['README.md', 'from openai import', 'test/e2e/documentation/programs.test.ts'],
   ['CONTRIBUTING.md', 'node_modules/.bin/node --test', 'test/e2e/documentation/programs.test.ts'],
@@ -47,11 +50,8 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
 /** By document and beginning: why no test runs a block as it stands. */
 const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[] = [
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
-  ['CONTRIBUTING.md', 'npm run new:provider', 'changes the project: scripts/new-provider.test.ts; record needs a key'],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
-  ['docs/dashboard.md', 'npm run build:dashboard', 'writes into the project, needs a browser; npm ci builds'],
   ['docs/operations.md', 'scrape_configs:', 'settings of Prometheus'],
-  ['docs/providers.md', 'npm run -s new:provider', 'changes the project: scripts/new-provider.test.ts'],
   ['docs/providers.md', 'EXAMPLEHOST_API_KEY', "calls the host's real address: scripts/record.test.ts"],
   ['docs/providers.md', 'TURNPIKE_RECORDINGS', 'runs these tests, with recordings of a host'],
 ]
