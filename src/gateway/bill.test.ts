@@ -21,6 +21,7 @@ import { PLAIN_PRICE, RICH_PRICE } from '../../test/support/providers/prices.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Price } from '../domain/price/tariff.ts'
 import { COST_FIELDS } from '../protocols/body-fields.ts'
+import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { createGateway } from './pipeline.ts'
 
@@ -91,6 +92,14 @@ function isServerTool(entry: unknown): boolean {
   return typeof type === 'string' && /search|code_(interpreter|execution)|computer/.test(type)
 }
 
+/** Whose answers a protocol has; chat completions by default. */
+const SPOKEN: Readonly<Record<string, string>> = {
+  anthropic: 'anthropic',
+  gemini: 'google',
+  bedrock: 'bedrock',
+  'openai-responses': 'responses',
+}
+
 interface Asked {
   readonly bill: bigint
   readonly charge: bigint
@@ -103,8 +112,8 @@ async function ask(
   body: object,
   { price, forwardUnknown }: { price: Price; forwardUnknown: boolean },
 ): Promise<Asked> {
-  const provider = PROVIDERS[host] ?? assert.fail(host)
-  const native = NATIVES[{ anthropic: 'anthropic', gemini: 'google', bedrock: 'bedrock' }[provider.protocol.id] ?? '']
+  const provider = HOSTS[host] ?? assert.fail(host)
+  const native = NATIVES[SPOKEN[provider.protocol.id] ?? '']
   const said = { text: ['Hi'], promptTokens: 10, completionTokens: 5 }
   const sent: unknown[] = []
   const network = playNetwork((call): Script => {
@@ -128,8 +137,12 @@ async function ask(
   return { bill, charge: records.reduce((sum, record) => sum + record.costNanoUsd, 0n), refused, sent: sent[0] }
 }
 
-const HOSTS = Object.keys(PROVIDERS)
-const WHO = HOSTS.flatMap((host) => [true, false].map((forwardUnknown) => ({ host, forwardUnknown })))
+const { openai } = PROVIDERS
+const HOSTS: Readonly<Record<string, { readonly protocol: UpstreamProtocol }>> = {
+  ...PROVIDERS,
+  'openai-responses': { protocol: openai?.protocols?.['openai-responses'] ?? assert.fail() },
+}
+const WHO = Object.keys(HOSTS).flatMap((host) => [true, false].map((forwardUnknown) => ({ host, forwardUnknown })))
 
 /** Where a field may stand. */
 const PLACES: readonly (readonly [string, (name: string, value: unknown) => object])[] = [
@@ -233,7 +246,7 @@ test('what the price covers is sent where the host has it, and refused where it 
       ['openai', 'google', 'bedrock'],
       ['groq', 'anthropic', 'vertex', 'deepseek', 'vllm'],
     ],
-    [{ web_search_options: {} }, ['openai', 'perplexity'], ['bedrock', 'vllm', 'groq']],
+    [{ web_search_options: {} }, ['openai', 'openai-responses', 'perplexity'], ['bedrock', 'vllm', 'groq']],
     [{ enable_search: true }, ['alibaba'], ['openai', 'anthropic']],
     [
       { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } },
@@ -286,7 +299,7 @@ interface RichBill {
 }
 
 async function askRich(host: string, body: object, forwardUnknown: boolean): Promise<RichBill> {
-  const provider = PROVIDERS[host] ?? assert.fail(host)
+  const provider = HOSTS[host] ?? assert.fail(host)
   let bill = 0n
   const network = playNetwork((call): Script => {
     const { protocol } = provider

@@ -102,9 +102,14 @@ function renderBreakpoint(part: ContentPart, { price, warnings }: InputSettings)
   const { prompt_cache_breakpoint: breakpoint } = fields
   if (!isRecord(breakpoint)) return {}
   const own = { prompt_cache_breakpoint: breakpoint }
-  if (isCachingPriced(own, price)) return own
+  if (isCachingPriced(own, price) && isReportedLifetime(breakpoint)) return own
   warnings.add(CACHE_LIFETIME_PARAM)
   return withoutLifetime(own)
+}
+
+/** Whether the usage of an answer tells how long the prompt is cached. */
+export function isReportedLifetime({ ttl }: Json): boolean {
+  return ttl === undefined || ttl === null || ttl === '30m' || ttl === '12h'
 }
 
 function addAssistant(rendering: Rendering, message: ChatMessage, path: string): void {

@@ -4,7 +4,7 @@ import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { type Fields, type ForwardedFields, forwardedFields, pricedField } from '../body-fields.ts'
 import { effortOf, outputLimitOf, readThinking, refuseSamplingControls, unsupportedParameter } from '../parameters.ts'
 import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts'
-import { renderInput } from './input.ts'
+import { isReportedLifetime, renderInput } from './input.ts'
 import { renderTools } from './tools.ts'
 
 export interface OpenAiResponsesOptions {
@@ -107,7 +107,8 @@ function refuseUnknownMeaning(request: ChatRequest): void {
 function withoutOwn(fields: Fields, warnings: Set<string>): Json {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(fields)) {
-    if (OWN_FIELDS.has(name)) warnings.add(name)
+    const isUnreported = name === 'prompt_cache_options' && isRecord(value) && !isReportedLifetime(value)
+    if (OWN_FIELDS.has(name) || isUnreported) warnings.add(name)
     else kept[name] = value
   }
   return kept

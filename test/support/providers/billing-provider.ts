@@ -53,6 +53,8 @@ export function serveAndBill(
 ): Billed {
   const wishes: Wishes = { tier: 'standard', cache: undefined, audio: false, images: false, searches: 0, unknown: 0 }
   readWishes(body, wishes, unknown)
+  const { max_tool_calls: most } = isRecord(body) ? body : {}
+  if (typeof most === 'number') wishes.searches = Math.min(wishes.searches, most)
   // Sonar models search for every request; so do OpenAI's models that can.
   const billedSearches = host === 'perplexity' ? 1 : host === 'openai' ? Math.min(wishes.searches, 1) : wishes.searches
   return { answer: answerOf(wishes, host, protocol), billNanoUsd: billOf(wishes, billedSearches) }
@@ -111,11 +113,34 @@ function answerOf(wishes: Wishes, host: string, protocol: string): object {
   if (protocol === 'anthropic') return anthropicAnswer(wishes)
   if (protocol === 'gemini') return geminiAnswer(wishes)
   if (protocol === 'bedrock') return bedrockAnswer(wishes)
+  if (protocol === 'openai-responses') return responsesAnswer(wishes)
   return chatAnswer(wishes, host)
 }
 
 function writtenFor({ cache }: Wishes, ttl: Wishes['cache']): number {
   return cache === ttl ? WRITTEN : 0
+}
+
+/** Each search opens a page, which is free. */
+function responsesAnswer(wishes: Wishes): object {
+  const { tier, cache, searches } = wishes
+  const action = (type: string) => ({ type: 'web_search_call', status: 'completed', action: { type } })
+  return {
+    status: 'completed',
+    output: [
+      ...Array.from({ length: searches }, () => [action('search'), action('open_page')]).flat(),
+      { type: 'message', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] },
+    ],
+    service_tier: tier === 'standard' ? 'default' : tier,
+    usage: {
+      input_tokens: PROMPT + (cache === undefined ? 0 : WRITTEN),
+      input_tokens_details: {
+        cache_write_tokens: cache === undefined ? 0 : WRITTEN,
+        cache_write_tokens_details: { ttl_12h_tokens: writtenFor(wishes, '12h') },
+      },
+      output_tokens: COMPLETION,
+    },
+  }
 }
 
 function chatAnswer(wishes: Wishes, host: string): object {
