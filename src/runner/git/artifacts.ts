@@ -1,6 +1,6 @@
 /**
- * What a run leaves beside its commit: the diff, computed between commits without reading the work tree, and a bundle of its
- * branch, from which a follow-up restores the work.
+ * Artifacts of a run besides its commit: the diff between commits, computed without reading the work tree, and a bundle of
+ * its branch, from which a follow-up restores the work.
  */
 import { rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -10,16 +10,16 @@ import { git, gitText } from './process.ts'
 import { layOut } from './remote.ts'
 
 export interface Diff {
-  /** Unified. Names are quoted as git does it; contents are as they are, terminal sequences and all. */
+  /** Unified diff. Names are quoted by git; contents are unchanged, including terminal sequences. */
   readonly text: string
   readonly isTruncated: boolean
 }
 
 export interface ChangedFile {
-  /** Cleaned for showing; not to open anything by. */
+  /** Sanitised for display; not usable as a path. */
   readonly path: string
   readonly change: 'added' | 'modified' | 'deleted'
-  /** Lines; undefined where the file is not text. */
+  /** Lines; undefined for a binary file. */
   readonly insertions: number | undefined
   readonly deletions: number | undefined
 }
@@ -39,7 +39,7 @@ export async function diff(checkout: Checkout, between: { base: string; head?: s
   const maxOutputBytes = checkout.settings.limits.diffBytes
   const args = ['diff-tree', '-p', ...OPTIONS, ...PREFIXES, '--end-of-options', between.base, between.head ?? 'HEAD']
   const { stdout, isCut } = await git(callIn(checkout, args, { maxOutputBytes }))
-  // Whole lines, so that no character is cut either.
+  // Whole lines, so that no character is split.
   const whole = isCut ? stdout.subarray(0, stdout.lastIndexOf('\n') + 1) : stdout
   return { text: whole.toString('utf8'), isTruncated: isCut }
 }
@@ -58,7 +58,7 @@ export async function changedFiles(
   return { files: files.slice(0, LISTED_FILES), isTruncated: isCut || files.length > LISTED_FILES }
 }
 
-/** First all pairs of `:mode mode object object status` and path, then for each `insertions deletions path`. */
+/** Parses all pairs of `:mode mode object object status` and path, then `insertions deletions path` for each. */
 function readChanges(fields: readonly string[]): ChangedFile[] {
   const changes = new Map<string, ChangedFile>()
   for (let at = 0; at < fields.length; at++) {
@@ -81,7 +81,7 @@ function readChanges(fields: readonly string[]): ChangedFile[] {
 const FILE = 'restored.bundle'
 
 /**
- * @returns the commits of the branch since `BASE`; undefined when there are none.
+ * @returns The commits of the branch since `BASE`; undefined if there are none.
  * @throws GitError `bundle_too_large`.
  */
 export async function bundle(checkout: Checkout, branch: string): Promise<Buffer | undefined> {
@@ -96,8 +96,8 @@ export async function bundle(checkout: Checkout, branch: string): Promise<Buffer
 }
 
 /**
- * Puts the work of an earlier run into a fresh checkout, which was cloned at the commit that it began at.
- * @throws GitError `base_gone` when the checkout is at another commit.
+ * Restores the work of an earlier run in a new checkout of the run's base commit.
+ * @throws GitError `base_gone` if the checkout is at another commit.
  */
 export async function restore(checkout: Checkout, kept: { bundle: Uint8Array; branch: string }): Promise<void> {
   const { bundleBytes } = checkout.settings.limits

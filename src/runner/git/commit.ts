@@ -1,7 +1,6 @@
 /**
- * Commits what the agent left in the work tree. Nothing in it is executed, followed or trusted, and repositories within it
- * are skipped: `git add`, `git status` and `git diff` would start git there, under settings that the agent may have
- * written.
+ * Commits the agent's changes in the work tree. Executes, follows and trusts nothing in it. Nested repositories are skipped:
+ * `git add`, `git status` and `git diff` would start git in them, with settings that the agent may have written.
  */
 import { lstat } from 'node:fs/promises'
 import { type Checkout, callIn, commitAt, releaseLocks } from './checkout.ts'
@@ -17,20 +16,17 @@ export interface CommitRequest {
 
 export interface Commit {
   readonly id: string
-  /**
-   * Paths that could not become part of it: repositories in the work tree, files that may not be read, names that git
-   * refuses. Cleaned.
-   */
+  /** Paths that could not be committed: nested repositories, unreadable files, names that git rejects. Sanitised. */
   readonly skipped: readonly string[]
 }
 
 const MESSAGE_LENGTH = 64 * 1024
 const NAME_LENGTH = 200
 const SKIPPED_SHOWN = 20
-/** Paths that cannot be added, one by one; beyond it the work as a whole is taken to be at fault. */
+/** Maximum number of paths that cannot be added; beyond it the commit fails. */
 const BAD_PATHS = 50
 
-/** @returns undefined when nothing has changed. */
+/** @returns undefined if nothing changed. */
 export async function commitAll(checkout: Checkout, request: CommitRequest): Promise<Commit | undefined> {
   await releaseLocks(checkout)
   const { written, removed } = await changesOf(checkout)
@@ -54,10 +50,7 @@ async function updateIndex(checkout: Checkout, options: readonly string[], paths
   await git(callIn(checkout, ['update-index', ...options, '-z', '--stdin'], more))
 }
 
-/**
- * One path that git does not take makes it take none, so that it is looked for by halves.
- * @returns the paths that git does not take.
- */
+/** Bisects the paths, since git adds none if it rejects one. @returns The rejected paths. */
 async function add(checkout: Checkout, paths: readonly string[], allowed: { left: number }): Promise<string[]> {
   try {
     await updateIndex(checkout, ['--add', '--remove', '--replace'], paths)
@@ -102,20 +95,20 @@ function readable(path: string): string {
   return plainText(Buffer.from(path, 'latin1').toString('utf8')).replace(/[\n\t]/g, ' ')
 }
 
-/** Paths as git has them: their bytes, one a character. */
+/** Paths as git stores them, one character per byte. */
 interface WorkTreeChanges {
   readonly written: readonly string[]
   readonly removed: readonly string[]
 }
 
 const GITLINK = '160000'
-/** Of one path in a list, on average, beyond which there are too many of them. */
+/** Average length of a path, for the limit of a list's output. */
 const PATH_BYTES = 256
 const LSTATS_AT_ONCE = 64
 
-/** @throws GitError `workspace_too_large` when it is more than one commit may hold. */
+/** @throws GitError `workspace_too_large` if the changes exceed the limits of a commit. */
 async function changesOf(checkout: Checkout): Promise<WorkTreeChanges> {
-  // So that a file whose owner or time alone is another does not count as written.
+  // A file of which only owner or time changed does not count as written.
   await git(callIn(checkout, ['update-index', '-q', '--refresh', '--ignore-missing', '--ignore-submodules']))
   const tracked = ['diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=all', '--no-ext-diff']
   const { written, removed } = readRaw(await list(checkout, tracked))
@@ -124,7 +117,7 @@ async function changesOf(checkout: Checkout): Promise<WorkTreeChanges> {
   return { written: await storable(checkout, [...written, ...files]), removed }
 }
 
-/** What git does not know and is not told to ignore; a repository within the work tree is one path, with a slash. */
+/** Untracked paths that are not ignored; a nested repository is one path that ends in a slash. */
 function untracked(checkout: Checkout): Promise<readonly string[]> {
   return list(checkout, ['ls-files', '-z', '--others', '--exclude-standard'])
 }
@@ -155,7 +148,7 @@ function readRaw(fields: readonly string[]): { written: string[]; removed: strin
   return { written, removed }
 }
 
-/** Files and symbolic links, by what they are themselves, as long as they are not too large together. */
+/** Returns the files and symbolic links among the paths. Throws if they are too large together. */
 async function storable({ workspace, settings }: Checkout, paths: readonly string[]): Promise<string[]> {
   const { workspaceBytes } = settings.limits
   const kept: string[] = []

@@ -1,28 +1,28 @@
-/** Errors of git: their reasons, derived from git's output, and the cleaning of that output. */
+/** Errors of git: reasons, derived from git's output, and the sanitising of that output. */
 import type { RunError } from '../../domain/agent.ts'
 
-/** The codes of a failed run that git can bring about. */
+/** Codes of failed runs that git can cause. */
 export type GitErrorCode = Extract<
   RunError,
   'repository_unavailable' | 'repository_too_large' | 'workspace_too_large' | 'push_failed' | 'internal_error'
 >
 
-/** What exactly went wrong, in the words of the run's owner. */
+/** Reasons, described for the run's owner. */
 const REASONS = {
-  not_found: 'The repository does not exist, or may not be read without a credential.',
-  access_denied: 'The git server refused access.',
+  not_found: 'The repository does not exist, or reading it requires a credential.',
+  access_denied: 'The git server denied access.',
   branch_not_found: 'The branch does not exist.',
   empty: 'The repository has no commit.',
-  unreachable: 'The git server could not be reached.',
-  address_refused: 'The name of the git server leads to an address that is not allowed.',
-  redirected: 'The git server answered with a redirect, which is not followed.',
-  damaged: 'The repository holds objects that git refuses.',
-  too_large: 'The repository or the work is larger than is allowed.',
-  too_many_files: 'There are more files than are allowed.',
-  timeout: 'Git took longer than is allowed.',
-  push_rejected: 'The git server did not take the branch.',
-  bundle_too_large: 'What was committed is too large to be kept.',
-  base_gone: 'The commit that the work began at is no longer in the repository.',
+  unreachable: 'The git server is unreachable.',
+  address_refused: 'The name of the git server resolves to an address that is not allowed.',
+  redirected: 'The git server returned a redirect; redirects are not followed.',
+  damaged: 'The repository contains objects that git rejects.',
+  too_large: 'The repository or the changes exceed the size limit.',
+  too_many_files: 'The number of files exceeds the limit.',
+  timeout: 'Git exceeded its time limit.',
+  push_rejected: 'The git server rejected the branch.',
+  bundle_too_large: 'The commits are too large to be stored.',
+  base_gone: 'The base commit is no longer in the repository.',
   failed: 'Git failed.',
 } as const
 export type GitReason = keyof typeof REASONS
@@ -30,11 +30,11 @@ export type GitReason = keyof typeof REASONS
 export interface GitErrorOptions {
   readonly code: GitErrorCode
   readonly reason: GitReason
-  /** For logs: what git said, bounded, without control characters and credentials. It may name paths of this machine. */
+  /** For logs: git's output, truncated, without control characters and credentials. It may contain paths of this machine. */
   readonly detail?: string
 }
 
-/** Its message may be shown to the run's owner; `detail` may not. */
+/** Its message is shown to the run's owner; `detail` must not be. */
 export class GitError extends Error {
   override readonly name = 'GitError'
   readonly code: GitErrorCode
@@ -49,8 +49,8 @@ export class GitError extends Error {
   }
 }
 
-/** What git says (in the C locale), and what it means; the first that fits. */
-const SAYINGS: readonly (readonly [RegExp, GitReason])[] = [
+/** Messages of git (in the C locale) and their reasons; the first match applies. */
+const MESSAGES: readonly (readonly [RegExp, GitReason])[] = [
   [/died of signal 25|File too large|file size limit exceeded/i, 'too_large'],
   [/out of memory|Cannot allocate memory|mmap failed/i, 'too_large'],
   [/couldn't find remote ref HEAD/, 'empty'],
@@ -67,26 +67,26 @@ const SAYINGS: readonly (readonly [RegExp, GitReason])[] = [
   [/SSL|certificate|Operation too slow|Empty reply|early EOF|hung up unexpectedly/i, 'unreachable'],
 ]
 
-/** @param said By git, cleaned. */
-export function reasonOf(said: string, code: GitErrorCode): { code: GitErrorCode; reason: GitReason } {
-  const reason = SAYINGS.find(([saying]) => saying.test(said))?.[1] ?? 'failed'
+/** @param output Of git, sanitised. */
+export function reasonOf(output: string, code: GitErrorCode): { code: GitErrorCode; reason: GitReason } {
+  const reason = MESSAGES.find(([message]) => message.test(output))?.[1] ?? 'failed'
   if (reason === 'too_large' && code === 'repository_unavailable') return { code: 'repository_too_large', reason }
   return { code, reason }
 }
 
-/** Sequences by which a terminal is told to do things (ECMA-48): CSI, OSC and other strings, then single escapes. */
+/** Control sequences of terminals (ECMA-48): CSI, OSC and other strings, then single escapes. */
 const TERMINAL_SEQUENCES =
   /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?/g
-/** Controls but line feed and tab; what is invisible, or turns the direction of writing. */
+/** Control characters except line feed and tab, and invisible and bidirectional characters. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 const REDACTED = '[redacted]'
 
-/** @returns the text as a log, a terminal or a page may show it: each line by itself, and nothing acts on the reader. */
+/** Removes control sequences and invisible characters, so that logs, terminals and pages can show the text. */
 export function plainText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(TERMINAL_SEQUENCES, '').replace(UNSEEN, '').toWellFormed()
 }
 
-/** @param secrets Are looked for as they are, and in the forms in which programs pass them on. */
+/** @param secrets Removed as they are, and in their URL and base64 encodings. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret !== '')

@@ -11,18 +11,18 @@ import { asUser, MEETING_FOLDER, openPath, type ReadOnlyPath, SHELL } from '../s
 import { sandboxFilter } from '../sandbox/seccomp.ts'
 import type { GitCredential } from './settings.ts'
 
-/** What a repository of a run consists of. The git directory is for git alone: the agent's commands see it read-only. */
+/** The folders of a run's repository. Only git writes the git directory; the agent's commands see it read-only. */
 export interface GitPaths {
   readonly gitDirectory: string
   readonly workspace: string
 }
 
-/** Where a call goes over the network, and with what. */
+/** The remote of a call, and how to connect to it. */
 export interface GitConnection {
   readonly transport: 'https' | 'http' | 'file'
   readonly url: string
   readonly config: readonly string[]
-  /** Of the server, checked; none where it is this machine's own repository. */
+  /** Checked addresses of the server; none for a repository of this machine. */
   readonly addresses: readonly string[]
   readonly localPath: string | undefined
   readonly credential: GitCredential | undefined
@@ -31,11 +31,11 @@ export interface GitConnection {
 
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin'
 const NOWHERE = '/nonexistent'
-/** Where the helper reads the credential. It is never in arguments, environment or a file. */
+/** Descriptor from which the helper reads the credential, which is never in arguments, environment or a file. */
 export const CREDENTIAL_FD = 3
 
 const SETTINGS: readonly string[] = [
-  // Programs that a setting, a hook or an attribute could name.
+  // Programs that a setting, a hook or an attribute could start.
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'core.sshCommand=false',
@@ -47,7 +47,7 @@ const SETTINGS: readonly string[] = [
   'credential.helper=',
   'gc.auto=0',
   'maintenance.auto=false',
-  // Repositories within the repository.
+  // Nested repositories.
   'safe.bareRepository=explicit',
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
@@ -61,15 +61,15 @@ const SETTINGS: readonly string[] = [
   'http.lowSpeedLimit=100',
   'http.lowSpeedTime=60',
   'transfer.bundleURI=false',
-  // What comes in.
+  // Received objects.
   'transfer.fsckObjects=true',
   'fetch.fsckObjects=true',
   'fetch.unpackLimit=1',
-  // Old mistakes of honest tools, harmless, and in the history of well-known repositories.
+  // Harmless defects of old tools, in the history of well-known repositories.
   'fetch.fsck.zeroPaddedFilemode=ignore',
   'fetch.fsck.badTimezone=ignore',
   'fetch.fsck.missingSpaceBeforeDate=ignore',
-  // Paths and bytes: as they are, symbolic links as links, no name that another system takes for `.git`.
+  // Contents unchanged, symbolic links as links, no name that another system resolves to `.git`.
   'core.symlinks=true',
   'core.protectHFS=true',
   'core.protectNTFS=true',
@@ -79,7 +79,7 @@ const SETTINGS: readonly string[] = [
   'core.checkStat=default',
   'core.untrackedCache=false',
   'core.splitIndex=false',
-  // Memory and processors.
+  // Memory and CPU.
   'core.bigFileThreshold=16m',
   'core.packedGitLimit=256m',
   'pack.windowMemory=64m',
@@ -87,7 +87,7 @@ const SETTINGS: readonly string[] = [
   'index.threads=1',
 ]
 
-/** In the order of `git [settings] command`. */
+/** Arguments before git's command. */
 export function settingArguments(connection: GitConnection | undefined, caFile: string | undefined): readonly string[] {
   const settings = [...SETTINGS, ...(connection === undefined ? [] : connectionSettings(connection, caFile))]
   return settings.flatMap((setting) => ['-c', setting])
@@ -97,12 +97,12 @@ function connectionSettings(connection: GitConnection, caFile: string | undefine
   const settings = [`protocol.${connection.transport}.allow=always`, ...connection.config]
   if (caFile !== undefined) settings.push(`http.sslCAInfo=${caFile}`)
   if (connection.credential === undefined) return settings
-  // Git adds the word `get` to it, which the shell takes as a comment. Of this server, so that no other is ever told.
+  // Git appends the word `get`, which becomes a shell comment. Limited to this server, so that no other receives it.
   const { origin } = new URL(connection.url)
   return [...settings, `credential.${origin}.helper=!cat <&${CREDENTIAL_FD} #`]
 }
 
-/** Everything that git finds in its environment. */
+/** The whole environment of git. */
 export function environmentOf(place: GitPaths, connection: GitConnection | undefined): Record<string, string> {
   return {
     ...CLEAN,
@@ -114,10 +114,10 @@ export function environmentOf(place: GitPaths, connection: GitConnection | undef
   }
 }
 
-/** Without the settings of this machine. */
+/** Ignores the settings of this machine. */
 const CLEAN = {
   PATH: SEARCH_PATH,
-  HOME: NOWHERE, // where curl would look for `.netrc`
+  HOME: NOWHERE, // curl reads `.netrc` there
   XDG_CONFIG_HOME: NOWHERE,
   LC_ALL: 'C',
   TZ: 'UTC',
@@ -128,25 +128,22 @@ const CLEAN = {
   GIT_TERMINAL_PROMPT: '0',
 } as const
 
-/** Of a git that serves a repository of this machine to another git. */
+/** Environment of the git process that serves a repository of this machine. */
 export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = { ...CLEAN, GIT_PROTOCOL: 'version=2' }
 
 const FILE_BLOCK_BYTES = 512
 const LIMITS = 'umask 022 && ulimit -c 0 && ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
 
-/** Without a jail: a shell, which sets the limits and becomes the command. */
-export function limitArguments(limits: {
-  readonly fileBytes: number
-  readonly memoryBytes: number
-}): readonly string[] {
+/** Arguments of a shell that sets the limits and executes the command, without a jail. */
+export function limitArguments(limits: JailLimits): readonly string[] {
   const blocks = Math.ceil(limits.fileBytes / FILE_BLOCK_BYTES)
   return ['-c', LIMITS, 'git', String(blocks), String(Math.ceil(limits.memoryBytes / 1024))]
 }
 
 export interface JailLimits {
-  /** Of any one file that is written. */
+  /** Maximum size of a written file. */
   readonly fileBytes: number
-  /** Address space of one process. */
+  /** Maximum address space of a process. */
   readonly memoryBytes: number
 }
 
@@ -155,28 +152,27 @@ export interface Jail {
   readonly environment: Readonly<Record<string, string>>
   /** Undefined: the user of this process. */
   readonly user: SystemUser | undefined
-  /** Folders of this machine that are to be written to, by the same paths. */
+  /** Writable folders of this machine, under the same paths. */
   readonly writable: readonly string[]
   readonly readOnly: readonly ReadOnlyPath[]
-  /** Shell code of our own that runs inside, before. */
+  /** Our own shell code, which runs in the jail before the command. */
   readonly prepare: string
-  /** Whether it may connect to sockets of the file system: that of its relay. */
+  /** Whether it can connect to Unix sockets: that of its relay. */
   readonly unixSockets: boolean
   readonly hasCredential: boolean
   readonly hasPeer: boolean
   readonly limits: JailLimits
 }
 
-/** Descriptors inside, beyond the standard ones. Those above the last one kept are closed before anything runs. */
+/** Descriptors in the jail, besides the standard ones. Others are closed before the command runs. */
 const FD = { credential: CREDENTIAL_FD, fromPeer: 4, toPeer: 5, filter: 6, first: 7 } as const
-/** The programs of the system, and of its settings the authorities of certificates alone. */
+/** Programs of the system, and its certificate authorities. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc/ssl', '/etc/pki', '/etc/ca-certificates']
 const SCRATCH_BYTES = 64 * 1024 * 1024
 
 /**
- * Process 1 of the jail: its end is the end of all others. `$1`: the last descriptor to keep, `$2`: code to run before,
- * `$3`, `$4`: limits in KiB. What git writes is readable by others, as the index of a repository usually is; folders above
- * keep others out.
+ * Process 1 of the jail: when it ends, all others end. `$1`: the last descriptor to keep, `$2`: code to run before, `$3`,
+ * `$4`: limits in KiB. Files of git are readable by others, as usual for a repository; parent folders deny access.
  */
 const INNER_SCRIPT = `
 last=$1; prepare=$2; files=$3; memory=$4; shift 4
@@ -187,7 +183,7 @@ exec 9>&2 2>/dev/null
 "$@" 2>&9 9>&-
 exit $?`
 
-/** Starts the command, in a process group of its own. Descriptor 3 is the credential's pipe, 4 and 5 are the peer's. */
+/** Starts the command in its own process group. Descriptor 3 is the credential's pipe; 4 and 5 are those of the peer. */
 export function startInJail(jail: Jail): ChildProcess {
   const shown = [...jail.writable.map((path) => ({ from: path, to: path })), ...jail.readOnly]
   const open: number[] = []
@@ -198,7 +194,7 @@ export function startInJail(jail: Jail): ChildProcess {
     const child = spawn(program, args, {
       cwd: '/',
       env: jail.environment,
-      detached: true, // a group of its own, which can be ended as a whole
+      detached: true, // a process group of its own, which can be killed as a whole
       stdio: [
         ...(['pipe', 'pipe', 'pipe'] as const),
         jail.hasCredential ? 'pipe' : 'ignore',
@@ -208,7 +204,7 @@ export function startInJail(jail: Jail): ChildProcess {
       ],
     })
     const filter = pipeOf(child, FD.filter)
-    filter.on('error', () => undefined) // its end tells
+    filter.on('error', () => undefined) // its end is reported separately
     filter.end(filterOf(jail))
     return child
   } finally {
@@ -235,18 +231,18 @@ function bwrapArguments(jail: Jail, shown: readonly ReadOnlyPath[]): readonly st
   ]
 }
 
-/** Another user may not walk to folders that are the service's alone: `asUser` shows them elsewhere. */
+/** Another user cannot enter folders of the service: `asUser` mounts them elsewhere. */
 function bind({ user }: Jail, fd: number, { to, isWritable }: { to: string; isWritable: boolean }): string[] {
   const flag = isWritable ? '--bind' : '--ro-bind'
   return user === undefined ? [`${flag}-fd`, String(fd), to] : [flag, `${MEETING_FOLDER}/${fd}`, to]
 }
 
-/** Shell code for the client: pipes in its scratch space lead to the peer, so that either sees the end of the other. */
+/** Shell code for the client: connects named pipes with the peer, so that each side notices the end of the other. */
 export const PEER_PREPARE = `mkfifo /tmp/from-peer /tmp/to-peer
 cat <&${FD.fromPeer} > /tmp/from-peer ${FD.toPeer}>&- &
 cat < /tmp/to-peer >&${FD.toPeer} ${FD.fromPeer}<&- &
 exec ${FD.fromPeer}<&- ${FD.toPeer}>&-`
-/** The program that git runs instead of `upload-pack` or `receive-pack`. Its argument, a path, has no use. */
+/** The program that git runs instead of `upload-pack` or `receive-pack`. It ignores its argument, a path. */
 export const PEER_PROGRAM = `sh -c 'exec 6<&0; cat <&6 > /tmp/to-peer & exec cat < /tmp/from-peer 6<&-' peer`
 
 /** Connects the client in one jail with the server in another. */
@@ -258,14 +254,14 @@ export function connectPeers(client: ChildProcess, server: ChildProcess): void {
 }
 
 function pipeOf(child: ChildProcess, fd: number): Duplex {
-  return child.stdio[fd] as Duplex // Node makes both ways of every pipe
+  return child.stdio[fd] as Duplex // Node makes every pipe duplex
 }
 
-/** Ends a process and its group; what is in its jail ends with it. */
+/** Kills a process and its group; the processes of its jail end with it. */
 export function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody of the group is left, which is what is wanted.
+    // The group has ended already.
   }
 }

@@ -1,6 +1,5 @@
 /**
- * One run of git, bounded in time, output, and what it may write. When a call has settled, with or without success, none of
- * its processes is left.
+ * Runs git once, with limits on time, output and written files. When a call settles, none of its processes is left.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
@@ -22,20 +21,20 @@ export interface GitCall extends GitPaths {
   readonly settings: GitSettings
   readonly signal: AbortSignal
   readonly args: readonly string[]
-  /** Another program of the system instead of git, with the same bounds; `args` are all of its arguments. */
+  /** Another program of the system instead of git, with the same limits; `args` are all of its arguments. */
   readonly program?: string
-  /** Files of this machine that it is to read, by their paths. */
+  /** Paths of this machine that it can read. */
   readonly reads?: readonly string[]
   readonly connection?: GitConnection
   readonly input?: string | Uint8Array
-  /** Beside what all calls have. */
+  /** In addition to the environment of all calls. */
   readonly environment?: Readonly<Record<string, string>>
   readonly timeoutMs?: number
-  /** Of standard output. Beyond it git is ended, and the output says that it is cut. */
+  /** Maximum standard output: beyond it git is killed, and `isCut` is set. */
   readonly maxOutputBytes?: number
-  /** Of a single file that git writes. */
+  /** Maximum size of a file that git writes. */
   readonly maxFileBytes?: number
-  /** What a failure of this call is to the run; `internal_error` by default. */
+  /** Error code of a failed call. Default: `internal_error`. */
   readonly code?: GitErrorCode
 }
 
@@ -50,9 +49,7 @@ const SHOWN_DETAIL_LENGTH = 2_000
 
 type Interruption = 'aborted' | 'timeout' | 'output'
 
-/**
- * @throws GitError when git fails, or is not done in time; the signal's reason once it is aborted.
- */
+/** @throws GitError if git fails or exceeds its time limit; the signal's reason once it is aborted. */
 export async function git(call: GitCall): Promise<GitOutput> {
   call.signal.throwIfAborted()
   const route = call.settings.confine ? await openRoute(call) : DIRECT
@@ -70,7 +67,7 @@ export async function git(call: GitCall): Promise<GitOutput> {
   }
 }
 
-/** @returns standard output without the white space around it. */
+/** Returns standard output, trimmed. */
 export async function gitText(call: GitCall): Promise<string> {
   const { stdout } = await git(call)
   return stdout.toString('utf8').trim()
@@ -90,7 +87,7 @@ function start(call: GitCall, route: Route): ChildProcess {
     return spawn('/bin/sh', [...limitArguments(bounds), ...argv], {
       cwd: '/',
       env: environment,
-      detached: true, // a group of its own, which can be ended as a whole
+      detached: true, // a process group of its own, which can be killed as a whole
       stdio: ['pipe', 'pipe', 'pipe', ...(hasCredential ? ['pipe' as const] : [])],
     })
   }
@@ -104,7 +101,7 @@ function start(call: GitCall, route: Route): ChildProcess {
 }
 
 function feed(child: ChildProcess, { input, connection }: GitCall): void {
-  // Git may end before it has read everything; how it ends is told by its exit code.
+  // Git may end before it has read everything; its exit code reports how.
   child.stdin?.on('error', ignore)
   child.stdin?.end(input)
   const pipe = child.stdio[CREDENTIAL_FD]
@@ -122,7 +119,7 @@ interface Ending {
   readonly interruption: Interruption | undefined
 }
 
-/** Resolves when the process has ended and nobody holds its output any more, which is when all of its group are gone. */
+/** Resolves when the process has ended and its output is closed, that is, when its whole group has ended. */
 function watch(child: ChildProcess, call: GitCall): Promise<Ending> {
   const { promise, resolve, reject } = Promise.withResolvers<Ending>()
   let interruption: Interruption | undefined
@@ -163,7 +160,7 @@ function collect(stream: Readable | null, maxBytes: number, onTooMuch: () => voi
   return () => Buffer.concat(chunks).subarray(0, maxBytes)
 }
 
-/** A server may send as much as it likes; the reason stands at the end. */
+/** Keeps the end of the output, which contains the reason. */
 function collectEnd(stream: Readable | null): () => string {
   let kept = Buffer.alloc(0)
   stream?.on('data', (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** Clones a repository, measured before it is checked out, and pushes a branch. No hook, filter or submodule runs. */
+/** Clones a repository, measuring it before the checkout, and pushes a branch. No hook, filter or submodule runs. */
 import { chmod, lchown, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../sandbox/folders.ts'
@@ -10,24 +10,24 @@ import type { GitCredential, GitSettings } from './settings.ts'
 
 export interface CloneRequest {
   readonly address: RepositoryAddress
-  /** What the work begins at; the repository's default branch by default. */
+  /** Base branch. Default: the repository's default branch. */
   readonly branch?: string | undefined
-  /** In place of `branch`: the very commit, which the server still has to have. */
+  /** Base commit instead of `branch`; the server must still have it. */
   readonly commit?: string | undefined
-  /** Empty, or not there yet. */
+  /** Empty or missing. */
   readonly directory: string
-  /** Commits of history. */
+  /** Depth of the history, in commits. */
   readonly depth: number
   readonly credential?: GitCredential | undefined
   readonly signal: AbortSignal
 }
 
-/** The system counts the size of files in these. */
+/** Unit of file size limits. */
 const BLOCK_BYTES = 512
-/** Whatever the service's umask is: the agent's commands may be another user's. */
+/** Set despite the service's umask: the agent's commands may run as another user. */
 const READABLE_FOLDER = 0o755
 const READABLE_FILE = 0o644
-/** For git and for the agent's commands alike: no remote, so that no address is kept, and nothing that runs a program. */
+/** For git and the agent's commands: no remote, so that no address is stored, and no setting that runs a program. */
 const CONFIG = `[core]
 	repositoryFormatVersion = 0
 	bare = false
@@ -39,14 +39,14 @@ const CONFIG = `[core]
 	auto = 0
 `
 /**
- * Over all attributes that files in the work tree set: contents go in and out byte by byte, no filter (LFS's neither), no
- * encoding that a file may fail to have, and diffs that show what there is.
+ * Overrides the attributes of the work tree: contents are unchanged, without filters (including LFS) and encodings, and diffs
+ * show the contents.
  */
 const ATTRIBUTES = '* -text !eol !filter !ident !working-tree-encoding !diff !merge !conflict-marker-size\n'
 
 /**
- * @returns the checkout, its work tree at the commit that `commitAt(checkout, BASE)` names, on no branch.
- * @throws GitError; whatever there was by then is removed.
+ * @returns The checkout, at the commit `commitAt(checkout, BASE)`, on no branch.
+ * @throws GitError, after it has removed what it created.
  */
 export async function clone(settings: GitSettings, request: CloneRequest): Promise<Checkout> {
   const checkout = checkoutAt(settings, request.directory, request.signal)
@@ -75,8 +75,8 @@ function sourceOf({ branch, commit }: CloneRequest): string {
 }
 
 /**
- * An empty repository (gitrepository-layout(5)), and an empty work tree. Complete before git has run in it: from then on
- * the service, which may be root, writes no file where git does.
+ * Creates an empty repository (gitrepository-layout(5)) and an empty work tree, completely, before git runs in it: after that
+ * the service, which may be root, writes no file in folders of git.
  */
 async function prepare({ gitDirectory, workspace, settings }: Checkout): Promise<void> {
   const inGit = (name: string): string => join(gitDirectory, name)
@@ -115,7 +115,7 @@ async function fetchBase(checkout: Checkout, remote: Remote, { source, depth, cr
   }
 }
 
-/** A program that the system ends at the largest size of a file says nothing of it; the file that it leaves does. */
+/** A program that the kernel kills at the file size limit reports nothing, so the size of the file decides. */
 async function isPackFull({ gitDirectory, settings }: Checkout): Promise<boolean> {
   const folder = join(gitDirectory, 'objects', 'pack')
   const names = await readdir(folder).catch(() => [])
@@ -123,17 +123,17 @@ async function isPackFull({ gitDirectory, settings }: Checkout): Promise<boolean
   return sizes.some((size) => size > settings.limits.packBytes - BLOCK_BYTES)
 }
 
-/** Makes the work tree that of a commit, after what that takes has been counted. */
+/** Checks a commit out, after measuring it. */
 export async function layOut(checkout: Checkout, commit: string): Promise<void> {
   await measure(checkout, commit)
   const more = { maxFileBytes: checkout.settings.limits.workspaceBytes }
   await git(callIn(checkout, ['read-tree', '--reset', '-u', '--no-recurse-submodules', commit], more))
 }
 
-/** Longest line of the list: the digits of a size, and a line feed. */
+/** Longest line of the list: the digits of a size and a line feed. */
 const SIZE_LINE_BYTES = 24
 
-/** From the sizes of objects, before any of them is written out: a few kilobytes may hold a billion files. */
+/** Sums object sizes before any is written: a few kilobytes may contain a billion files. */
 async function measure(checkout: Checkout, commit: string): Promise<void> {
   const { files, workspaceBytes } = checkout.settings.limits
   const list = ['ls-tree', '-r', '--full-tree', '--format=%(objectsize)', commit]
@@ -149,14 +149,11 @@ interface PushRequest {
   readonly address: RepositoryAddress
   readonly branch: string
   readonly credential?: GitCredential | undefined
-  /**
-   * The commit that the server is thought to have there: it is replaced, whatever it is, if it still is that one.
-   * Without it, the branch only goes forward.
-   */
+  /** The expected commit of the branch on the server, which is overwritten. Undefined: only a fast-forward is possible. */
   readonly replaces?: string | undefined
 }
 
-/** The one process, beside the fetch, that is given a credential. @throws GitError `push_failed`. */
+/** The only process besides the fetch that receives a credential. @throws GitError `push_failed`. */
 export async function push(checkout: Checkout, request: PushRequest): Promise<void> {
   const { address, branch, credential, replaces } = request
   if (!isBranchName(branch)) throw new Error('Not the name of a branch.')

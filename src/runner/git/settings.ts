@@ -1,18 +1,18 @@
 /**
- * Settings and limits of git, and the credential that a run may use: one that the operator has bound to both its account and
- * its repository, or none.
+ * Settings and limits of git, and the credential of a run: one that the operator assigned to both its account and its
+ * repository, or none.
  */
 import { type SystemUser, sandboxUser } from '../sandbox/folders.ts'
 import type { AddressRule } from './address.ts'
 
-/** What git may take up. In bytes and milliseconds. */
+/** Limits of git, in bytes and milliseconds. */
 export interface GitLimits {
-  /** Of one file that git writes: what a fetch brings is one pack. */
+  /** Maximum size of a file that git writes: a fetch receives one pack. */
   readonly packBytes: number
-  /** Of a commit that is checked out, and of what one commit of the agent adds. */
+  /** Limits of a checked-out commit, and of the changes of a commit of the agent. */
   readonly files: number
   readonly workspaceBytes: number
-  /** Address space of one process of git. */
+  /** Maximum address space of a git process. */
   readonly memoryBytes: number
   readonly diffBytes: number
   readonly bundleBytes: number
@@ -22,11 +22,11 @@ export interface GitLimits {
 }
 
 export interface GitSettings extends AddressRule {
-  /** Whether git runs under bubblewrap: wherever the sandbox of the agent's commands does. */
+  /** Whether git runs under bubblewrap, as the agent's commands do. */
   readonly confine: boolean
-  /** Whom git runs as under bubblewrap, and whom repositories belong to: the user of the agent's commands. */
+  /** User of git under bubblewrap, who owns the repositories: the user of the agent's commands. */
   readonly user: SystemUser | undefined
-  /** PEM file of the authorities to trust instead of the usual ones. */
+  /** PEM file of trusted certificate authorities. Undefined: the system's. */
   readonly caFile: string | undefined
   readonly limits: GitLimits
 }
@@ -45,7 +45,7 @@ export const GIT_LIMITS: GitLimits = {
   localTimeoutMs: 120 * SECOND_MS,
 }
 
-/** @param given What differs from the usual: https to public addresses, under bubblewrap, without an account. */
+/** @param given Deviations from the defaults: https to public addresses, under bubblewrap, without an account. */
 export function gitSettings(given: Partial<GitSettings> = {}): GitSettings {
   const usual = { allowLocalGit: false, confine: true, user: sandboxUser(), caFile: undefined }
   return { ...usual, limits: GIT_LIMITS, ...given }
@@ -62,10 +62,10 @@ export interface GitCredentialRule extends GitCredential {
   readonly repositories: readonly string[]
 }
 
-/** Whom hosts take tokens from: those that tell users apart by the token alone, which is all of the usual ones. */
+/** User name for tokens. The common hosts identify users by the token alone. */
 const TOKEN_USER = 'x-access-token'
 
-/** @returns the first that is for this account and this repository; undefined: none is, and none is used. */
+/** Returns the first credential that is assigned to this account and this repository; undefined: none. */
 export function credentialFor(
   rules: readonly GitCredentialRule[],
   wanted: { readonly accountId: string; readonly repository: string },
@@ -77,7 +77,7 @@ export function credentialFor(
   return rule === undefined ? undefined : { token: rule.token }
 }
 
-/** By hand, since a regular expression with several `.*` takes time that grows without bound. */
+/** Not a regular expression, since several `.*` take superlinear time. */
 function matches(pattern: string, text: string): boolean {
   const [start = '', ...rest] = pattern.split('*')
   const end = rest.pop()
@@ -92,12 +92,12 @@ function matches(pattern: string, text: string): boolean {
   return from <= text.length - end.length
 }
 
-/** Everything that would give the credential away, for what is to be cleaned of it. */
+/** Texts that reveal the credential, for their removal from output. */
 export function secretsOf({ token }: GitCredential): readonly string[] {
   return [token, `${TOKEN_USER}:${token}`]
 }
 
-/** What git reads from a credential helper (gitcredentials(7)). */
+/** Renders the response of a credential helper (gitcredentials(7)). */
 export function helperAnswer({ token }: GitCredential): string {
   return `username=${TOKEN_USER}\npassword=${token}\n`
 }
