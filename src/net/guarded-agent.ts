@@ -187,7 +187,7 @@ function withFamily(address: string): LookupAddress {
 }
 
 /** Private networks: their names are often in files or directories that only the system resolver reads. */
-function usualResolver({ allowPrivateNetworks }: TargetRule): ResolveAddresses {
+export function usualResolver({ allowPrivateNetworks }: TargetRule): ResolveAddresses {
   return allowPrivateNetworks ? resolveBySystem : nameServerResolver()
 }
 

@@ -10,24 +10,26 @@ export interface SandboxCommand {
   readonly script: string
   /** Below the workspace; its root by default. */
   readonly cwd?: string | undefined
-  readonly stdin?: string | Uint8Array | undefined
+  readonly stdin?: string | undefined
   readonly timeoutMs: number
-  /** Kept of each of stdout and stderr; more is thrown away and `truncated` says so. */
-  readonly maxOutputBytes?: number | undefined
 }
+
+/** Why a command was killed. */
+export type KillReason = 'timeout' | 'output' | 'memory' | 'workspace' | 'cancelled'
 
 export interface CommandResult {
   /** Null when it was killed. */
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
+  /** Part of the middle of `stdout` or `stderr` was omitted. */
   readonly truncated: boolean
   readonly durationMs: number
-  /** Why it was killed; undefined: it ended by itself. */
-  readonly killed?: 'timeout' | 'output' | 'memory' | 'processes' | 'workspace' | 'cancelled' | undefined
+  /** Undefined: it exited. */
+  readonly killed?: KillReason | undefined
 }
 
-/** One workspace. All that a command started is gone when `run` resolves. */
+/** One workspace. No process of a command is left when `run` resolves. */
 export interface Sandbox {
   run(command: SandboxCommand, signal: AbortSignal): Promise<CommandResult>
   close(): Promise<void>

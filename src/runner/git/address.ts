@@ -1,20 +1,19 @@
 /**
- * From a repository's name to an address that git may connect to. The name comes from an account, the template from the
- * operator; the name is checked before it is filled in, and the address that is connected to is checked before git is
- * started and fixed for it, so that no second resolution can lead elsewhere.
+ * Resolves a repository's name to an address that git can connect to. The name is the account's, the template the operator's.
+ * The name is checked before it is inserted; the address is checked before git starts, and git receives it, so that it
+ * cannot resolve the name to another one.
  */
-import { promises as dns } from 'node:dns'
 import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../../domain/errors.ts'
 import { isWithinReach, reachOf } from '../../lib/ip-address.ts'
-import { checkTarget, nameServerResolver, type ResolveAddresses } from '../../net/guarded-agent.ts'
+import { checkTarget, type ResolveAddresses, usualResolver } from '../../net/guarded-agent.ts'
 import { GitError } from './error.ts'
 
 export interface AddressRule {
   /** Also admits `file://`, and `http://` on private addresses. */
   readonly allowLocalGit: boolean
-  /** In place of the name servers of this machine. */
+  /** Default: the name servers of this machine. */
   readonly resolve?: ResolveAddresses
 }
 
@@ -23,13 +22,13 @@ export interface RepositoryAddress {
   readonly transport: 'https' | 'http' | 'file'
 }
 
-/** An address with all that git has to be told to go there and nowhere else. */
+/** An address with the settings that restrict git to it. */
 export interface Remote extends RepositoryAddress {
   /** `name=value`, for `-c`. */
   readonly config: readonly string[]
-  /** Of the server, checked; none of a repository of this machine. */
+  /** Checked addresses of the server; none for a repository of this machine. */
   readonly addresses: readonly string[]
-  /** Where a repository of this machine is. */
+  /** Path of a repository of this machine. */
   readonly localPath: string | undefined
 }
 
@@ -39,7 +38,7 @@ const REPOSITORY = new RegExp(`^${PART}/${PART}$`)
 const ENDINGS = /\.(?:git|lock)?(?:\/|$)/i
 const RESOLUTION_TIMEOUT_MS = 10_000
 
-/** @throws GatewayError `invalid_value` when the name is none, or leads to what the rule does not allow. */
+/** @throws GatewayError `invalid_value` if the name is invalid, or the rule does not allow its address. */
 export function repositoryUrl(template: string, repository: string, { allowLocalGit }: AddressRule): RepositoryAddress {
   if (!isRepositoryName(repository)) {
     const message = 'A repository is organisation/repository: letters, digits, "-", "_" and single dots.'
@@ -48,12 +47,16 @@ export function repositoryUrl(template: string, repository: string, { allowLocal
   const text = template.replaceAll(PLACEHOLDER, repository)
   const url = allowLocalGit && URL.parse(text)?.protocol === 'file:' ? new URL(text) : checkHttp(text, allowLocalGit)
   if (url.pathname.includes(repository) && url.search === '') return { url: url.href, transport: transportOf(url) }
-  throw new GatewayError('invalid_value', 'The address of git repositories has its {repository} in a wrong place.', {
-    param: 'repository',
-  })
+  throw new GatewayError(
+    'invalid_value',
+    'The configured address of git repositories must have {repository} in its path.',
+    {
+      param: 'repository',
+    },
+  )
 }
 
-/** `organisation/repository` in letters that mean the same in a URL, on a disk and on a command line. */
+/** Whether a text is `organisation/repository`, without characters that are special in URLs, paths and command lines. */
 export function isRepositoryName(text: string): boolean {
   return REPOSITORY.test(text) && !ENDINGS.test(text)
 }
@@ -68,7 +71,7 @@ function transportOf({ protocol }: URL): RepositoryAddress['transport'] {
 }
 
 /**
- * Resolves the name, once, and checks every address of it.
+ * Resolves the name once, and checks all of its addresses.
  * @throws GitError `address_refused` or `unreachable`.
  */
 export async function remoteAt(address: RepositoryAddress, rule: AddressRule): Promise<Remote> {
@@ -91,22 +94,16 @@ function inBrackets(address: string): string {
 }
 
 async function addressesOf(hostname: string, { allowLocalGit, resolve }: AddressRule): Promise<readonly string[]> {
-  const usual = allowLocalGit ? resolveBySystem : nameServerResolver()
+  const lookUp = resolve ?? usualResolver({ allowPrivateNetworks: allowLocalGit })
   const late = Promise.withResolvers<readonly string[]>()
   const timer = setTimeout(late.resolve, RESOLUTION_TIMEOUT_MS, [])
   try {
-    const found = await Promise.race([(resolve ?? usual)(hostname).catch(() => []), late.promise])
+    const found = await Promise.race([lookUp(hostname).catch(() => []), late.promise])
     if (found.length > 0) return found
   } finally {
     clearTimeout(timer)
   }
   throw new GitError({ code: 'repository_unavailable', reason: 'unreachable', detail: `${hostname} has no address` })
-}
-
-/** Names of private networks are often in a file of the machine's, which only the system looks into. */
-async function resolveBySystem(hostname: string): Promise<readonly string[]> {
-  const found = await dns.lookup(hostname, { all: true })
-  return found.map(({ address }) => address)
 }
 
 function refused(what: string): GitError {

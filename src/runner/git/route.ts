@@ -13,17 +13,9 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { tmpdir } from 'node:os'
-import {
-  type Destination,
-  FORWARDER_PORT,
-  forwarderSource,
-  lookupOf,
-  openProxy,
-  RefusedError,
-  SOCKET_NAME,
-} from '../sandbox/egress.ts'
+import { type Destination, FORWARDER_PORT, forwarderTo, lookupOf, openProxy, RefusedError } from '../sandbox/egress.ts'
 import type { SystemUser } from '../sandbox/folders.ts'
-import { EGRESS_FOLDER, FORWARDER_NODE, forwarderScript, type ReadOnlyPath } from '../sandbox/launch.ts'
+import type { ReadOnlyPath } from '../sandbox/launch.ts'
 import { GitError, type GitErrorCode } from './error.ts'
 import {
   connectPeers,
@@ -40,10 +32,10 @@ import type { GitSettings } from './settings.ts'
 export interface Route extends Pick<Jail, 'prepare' | 'unixSockets' | 'hasPeer' | 'readOnly'> {
   /** Arguments of git before its command. */
   readonly settings: readonly string[]
-  /** The command and its arguments, as they are with this route. */
+  /** Adapts the command and its arguments to this route. */
   readonly routedArguments: (args: readonly string[]) => readonly string[]
   readonly connect: (child: ChildProcess) => void
-  /** Standard error of the other side. */
+  /** Standard error of the server. */
   readonly stderr: () => string
   /** Resolves when all of its processes have ended. */
   readonly close: () => Promise<void>
@@ -64,11 +56,11 @@ export const DIRECT: Route = {
 interface RouteRequest {
   readonly settings: GitSettings
   readonly connection?: GitConnection
-  /** Of the error where there is no route. */
+  /** Code of the error if there is no route. */
   readonly code?: GitErrorCode
 }
 
-/** @throws GitError `not_found` where a repository of this machine is missing. */
+/** @throws GitError `not_found` if a repository of this machine does not exist. */
 export async function openRoute(request: RouteRequest): Promise<Route> {
   const { connection, settings, code = 'internal_error' } = request
   if (connection === undefined) return DIRECT
@@ -85,7 +77,7 @@ async function relayRoute(connection: GitConnection, user: SystemUser | undefine
   return { ...DIRECT, readOnly, prepare, unixSockets: true, settings, close: async () => close() }
 }
 
-/** Of the other side's standard error: the reason is at its end. */
+/** Kept part of the server's standard error: the reason is at its end. */
 const STDERR_LENGTH = 8 * 1024
 
 interface LocalRepository {
@@ -94,7 +86,7 @@ interface LocalRepository {
   readonly owner: SystemUser
 }
 
-/** A git of the repository's owner serves it in a jail of its own; the run's git never reads its files. */
+/** A git process of the repository's owner serves it in its own jail; the run's git never reads its files. */
 function peerRoute(repository: LocalRepository, limits: GitSettings['limits']): Route {
   const { localPath, isPush } = repository
   const service = isPush ? 'receive-pack' : 'upload-pack'
@@ -133,23 +125,23 @@ function switchedUser({ uid, gid }: SystemUser): SystemUser | undefined {
 }
 
 interface Relay {
-  /** What the jail shows for it. */
+  /** Files that the jail needs for it. */
   readonly readOnly: readonly ReadOnlyPath[]
-  /** Shell code that runs in the jail before git: it carries connections from `PROXY_SETTING` to the socket. */
+  /** Shell code that runs in the jail before git: forwards connections from `PROXY_SETTING` to the socket. */
   readonly prepare: string
   readonly close: () => void
 }
 
-/** As git's setting. */
+/** A setting of git. */
 const PROXY_SETTING = `http.proxy=http://127.0.0.1:${FORWARDER_PORT}`
 
-/** What git and its servers say to each other; anything else could make Node refuse the message as it is written. */
+/** Forwarded headers. Node rejects some others when it writes the message. */
 const REQUEST_HEADERS = ['accept', 'accept-encoding', 'accept-language', 'authorization', 'content-encoding']
 const BODY_HEADERS = ['content-length', 'content-type', 'transfer-encoding']
 const FORWARDED = [...REQUEST_HEADERS, ...BODY_HEADERS, 'git-protocol', 'pragma', 'user-agent']
 const RETURNED = [...BODY_HEADERS, 'cache-control', 'content-encoding', 'location', 'www-authenticate']
 
-/** @param addresses Of the URL's host, checked; where git may go. */
+/** @param addresses Checked addresses of the URL's host, the only ones that git can connect to. */
 async function openRelay(url: URL, addresses: readonly string[], user: SystemUser | undefined): Promise<Relay> {
   const destination: Destination = {
     addresses,
@@ -160,21 +152,14 @@ async function openRelay(url: URL, addresses: readonly string[], user: SystemUse
     {
       async findDestination(wanted) {
         if (url.protocol === 'https:' && wanted.toLowerCase() === authority) return destination
-        throw new RefusedError('Only the git server of this call may be reached from here.')
+        throw new RefusedError('Only the git server of this call is allowed.')
       },
       answer: (request, response) => passOn(request, response, { url, destination }),
     },
     tmpdir(),
     user,
   )
-  return {
-    readOnly: [
-      { from: proxy.folder, to: EGRESS_FOLDER },
-      { from: process.execPath, to: FORWARDER_NODE },
-    ],
-    prepare: forwarderScript(forwarderSource(`${EGRESS_FOLDER}/${SOCKET_NAME}`)),
-    close: proxy.close,
-  }
+  return { ...forwarderTo(proxy.folder), close: proxy.close }
 }
 
 function passOn(
@@ -184,7 +169,7 @@ function passOn(
 ): void {
   const wanted = URL.parse(request.url ?? '')
   if (url.protocol !== 'http:' || wanted?.origin !== url.origin) {
-    response.writeHead(403, { connection: 'close' }).end('Only the git server of this call may be reached from here.\n')
+    response.writeHead(403, { connection: 'close' }).end('Only the git server of this call is allowed.\n')
     return
   }
   const headers = { ...only(FORWARDED, request.headers), host: url.host }
@@ -197,9 +182,9 @@ function passOn(
     response.writeHead(statusCode >= 200 && statusCode < 600 ? statusCode : 502, only(RETURNED, answer.headers))
     answer.on('error', () => response.destroy()).pipe(response)
   })
-  // Also where the server switches to another protocol, which Node reports as neither a response nor an error.
+  // Node reports a switch of protocols as neither a response nor an error.
   upstream.on('error', () => upstream.destroy()).on('upgrade', (_, socket) => socket.destroy())
-  // After an answer it comes before all of that has been read; one that is cut off is an error of its own.
+  // A truncated response is an error of its own.
   upstream.on('close', () => {
     if (!response.headersSent) response.writeHead(502).end()
   })

@@ -1,7 +1,7 @@
 /**
- * Whether git's jail holds on this machine: a probe runs in it as git does, with the route of a remote, and tells what it
- * finds. Agents are off unless it finds nothing: no capability, no hole in the filter, no file of the service by path or
- * by handle, no service on loopback.
+ * Tests on this machine whether git's jail isolates: a probe runs in it as git does, with the route of a remote. Agents are
+ * off if it has a capability, an incomplete seccomp filter, or access to files of the service by path or handle, or to
+ * services on loopback.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,54 +10,49 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FORWARDER_PORT } from '../sandbox/egress.ts'
 import { makeWorkspace } from '../sandbox/folders.ts'
-import type { SelfTestResult } from '../sandbox/self-test.ts'
+import {
+  PROBE as COMMON_PROBE,
+  EXPECTED,
+  parseFindings,
+  type SelfTestResult,
+  unexpectedFinding,
+} from '../sandbox/self-test.ts'
 import { GitError } from './error.ts'
 import { gitText } from './process.ts'
 import type { GitSettings } from './settings.ts'
 
 export interface GitSelfTestOptions {
-  /** Files of the service that git must not find: the secret of the installation. */
+  /** Files of the service that git must not see, such as the secret of the installation. */
   readonly secrets?: readonly string[]
   readonly folder?: string
 }
 
 const TIMEOUT_MS = 20_000
-/** Of `open_by_handle_at`, by `process.arch`. */
+/** Number of `open_by_handle_at`, by `process.arch`. */
 const BY_HANDLE: Readonly<Record<string, number>> = { x64: 304, arm64: 265 }
-/** A handle as ext4 has them: of the folder that its file system begins with. Whoever may not ask, is refused before it is read. */
+/** Opens a handle in the form of ext4, of the file system's root folder. Without the right the call fails before it reads it. */
 const HANDLE_CALL = `my $h = pack("LLLL", 8, 1, 2, 0); opendir(my $d, $ARGV[1]) or exit; my $f = syscall($ARGV[0], fileno($d), $h, 0);
 print $f >= 0 ? "opened" : $! + 0`
 
-/** Says one finding a line, as `name=value`. Arguments: port of a service, number of a call, files to look for. */
-const PROBE = `
-port=$1; call=$2; shift 2
-while read -r name value; do
-  case $name in Uid:|CapEff:|CapPrm:|CapBnd:|NoNewPrivs:|Seccomp:) echo "\${name%:}=$value";; esac
-done < /proc/self/status
+/** Arguments: port of a service, number of a system call, files to look for. */
+const PROBE = `port=$1; call=$2; shift 2
+${COMMON_PROBE}
 echo "first=$(grep -h ^Seccomp: /proc/1/status | tr -d '\\t')"
-echo "links=$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | tr '\\n' ' ')"
 files=hidden; for f in /etc/shadow "$@"; do if [ -e "$f" ]; then files="$f"; fi; done; echo "files=$files"
 (exec 5<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && echo loopback=reached || echo loopback=refused
 exec 5<>/dev/tcp/127.0.0.1/${FORWARDER_PORT}
 printf 'CONNECT 127.0.0.1:%s HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n' "$port" >&5; read -r _ answer _ <&5; echo "relay=$answer"
-unshare -U true 2>/dev/null && echo namespaces=allowed || echo namespaces=refused
 : > "$GIT_WORK_TREE/probe"; chmod u+s "$GIT_WORK_TREE/probe" 2>/dev/null && echo bits=allowed || echo bits=refused
 if command -v perl > /dev/null; then echo "handle=$(perl -e '${HANDLE_CALL}' "$call" "$GIT_DIR")"; else echo handle=untried; fi`
 
-const EXPECTED: Readonly<Record<string, RegExp>> = {
-  CapEff: /^0+$/,
-  CapPrm: /^0+$/,
-  CapBnd: /^0+$/,
-  NoNewPrivs: /^1$/,
-  Seccomp: /^2$/,
+const EXPECTED_IN_JAIL: Readonly<Record<string, RegExp>> = {
+  ...EXPECTED,
   first: /^Seccomp:2$/,
-  links: /^lo $/,
   files: /^hidden$/,
   loopback: /^refused$/,
   relay: /^403$/,
-  namespaces: /^refused$/,
   bits: /^refused$/,
-  handle: /^(?:1|untried)$/, // EPERM; without perl, capabilities and filter speak for it
+  handle: /^(?:1|untried)$/, // EPERM; without perl, the other findings decide
 }
 const FIX = 'Run `turnpike doctor` as the user of the service on a Linux machine outside of containers.'
 
@@ -102,28 +97,25 @@ async function probe(settings: GitSettings, { folder, port, secrets }: Probe): P
 }
 
 function judge(output: string, { user }: GitSettings): SelfTestResult {
-  const found = new Map(output.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.replace(/^[^=]*=/, '')]))
+  const found = parseFindings(output)
   const uid = user?.uid ?? process.getuid?.()
   if (uid === 0 || found.get('Uid')?.split('\t')[0] !== String(uid)) return failed(`it is user ${found.get('Uid')}`)
-  for (const [name, pattern] of Object.entries(EXPECTED)) {
-    const value = found.get(name)
-    if (value === undefined || !pattern.test(value)) return failed(`${name} is '${value ?? 'not to be found'}'`)
-  }
-  return { ok: true }
+  const unexpected = unexpectedFinding(found, EXPECTED_IN_JAIL)
+  return unexpected === undefined ? { ok: true } : failed(unexpected)
 }
 
 function failed(reason: string): SelfTestResult {
-  return { ok: false, reason: `The jail of git does not hold: ${reason}`, fix: FIX }
+  return { ok: false, reason: `The jail of git does not isolate: ${reason}`, fix: FIX }
 }
 
-/** The first with everything that is relied on: fixing addresses, sizes in lists of files, the repairs of May 2024. */
+/** Oldest supported version: with fixed addresses, sizes in lists of files, and the security fixes of May 2024. */
 const OLDEST: readonly [number, number, number] = [2, 39, 4]
 
 type GitCheck =
   | { readonly ok: true; readonly version: string }
   | { readonly ok: false; readonly reason: string; readonly fix: string }
 
-/** Whether this machine's git can be used. An older one would take no notice of settings that it does not know. */
+/** Checks the version of git: an older one would ignore settings that it does not know. */
 export async function checkGit(settings: GitSettings, signal: AbortSignal): Promise<GitCheck> {
   const place = { gitDirectory: '/nonexistent', workspace: '/nonexistent' }
   const call = { ...place, settings: { ...settings, confine: false }, signal, args: ['--version'] }
@@ -134,7 +126,7 @@ export async function checkGit(settings: GitSettings, signal: AbortSignal): Prom
     return { ok: false, reason: `git is ${name}`, fix: `install git ${OLDEST.join('.')} or newer` }
   } catch (error) {
     if (!(error instanceof GitError)) throw error
-    return { ok: false, reason: 'git is not there', fix: 'install git: apt-get install git' }
+    return { ok: false, reason: 'git is not installed', fix: 'install git: apt-get install git' }
   }
 }
 

@@ -5,8 +5,6 @@ export const MAX_OUTPUT_BYTES = 65_536
 export const DEFAULT_OUTPUT_BYTES = 16_384
 /** A small window is not filled by one output: this part of it at most. */
 export const OUTPUT_PART_OF_WINDOW = 1 / 8
-/** What the sandbox keeps of a command's output. */
-export const KEPT_OUTPUT_BYTES = 1_048_576
 
 export const DEFAULT_COMMAND_MS = 120_000
 export const MAX_COMMAND_MS = 600_000

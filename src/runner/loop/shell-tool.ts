@@ -1,6 +1,6 @@
 import { bounded, byteLength, plainText } from '../plain-text.ts'
-import { KEPT_OUTPUT_BYTES, MAX_COMMAND_MS, MAX_OUTPUT_BYTES, MAX_SCRIPT_BYTES } from './limits.ts'
-import { countField, fieldOf, quoted, reasonOf, ToolError, type ToolOutcome, type ToolRun } from './tool.ts'
+import { MAX_COMMAND_MS, MAX_OUTPUT_BYTES, MAX_SCRIPT_BYTES } from './limits.ts'
+import { countField, fieldOf, KILLED, quoted, ToolError, type ToolOutcome, type ToolRun } from './tool.ts'
 
 /** A stream that is said little of leaves its room to the other. */
 const LEAST_PART = 0.25
@@ -17,15 +17,12 @@ export async function shell(run: ToolRun): Promise<ToolOutcome> {
   }
   const seconds = countField(run.fields, 'timeout_seconds')
   const timeoutMs = seconds === undefined ? run.commandTimeoutMs : Math.max(1, seconds) * 1000
-  const result = await run.sandbox.run(
-    { script, timeoutMs: Math.min(timeoutMs, MAX_COMMAND_MS), maxOutputBytes: KEPT_OUTPUT_BYTES },
-    run.signal,
-  )
+  const result = await run.sandbox.run({ script, timeoutMs: Math.min(timeoutMs, MAX_COMMAND_MS) }, run.signal)
   const wanted = countField(run.fields, 'output_bytes')
   const most = Math.min(MAX_OUTPUT_BYTES, run.outputBytes * MORE_OUTPUT)
   const maxBytes = Math.min(most, Math.max(LEAST_OUTPUT_BYTES, wanted ?? run.outputBytes))
   const { text, isCut } = streams(result, maxBytes)
-  const how = result.killed === undefined ? `exit code ${result.exitCode}` : `stopped: ${reasonOf(result.killed)}`
+  const how = result.killed === undefined ? `exit code ${result.exitCode}` : `stopped: ${KILLED[result.killed]}`
   const seen = `${how}, after ${(result.durationMs / 1000).toFixed(1)} s`
   return {
     output: text === '' ? `${seen}, no output` : `${seen}\n${text}`,

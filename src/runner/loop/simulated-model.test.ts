@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { findTool } from '../../../scripts/kit/machine-tools.ts'
 import { plainSandbox } from '../../../test/support/agents/plain-sandbox.ts'
 import { simulatorTransport } from '../../providers/simulator.ts'
-import type { AskModel, CommandResult, LoopEntry, LoopInput, ModelAnswer, Sandbox } from '../ports.ts'
+import type { AskModel, LoopEntry, LoopInput, ModelAnswer, Sandbox } from '../ports.ts'
 import { makeWorkspace } from '../sandbox/folders.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
 import { selfTest } from '../sandbox/self-test.ts'
@@ -78,23 +78,11 @@ function repositoryIn(directory: string): void {
   writeFileSync(join(directory, 'test.sh'), 'test "$(sh add.sh 2 3)" = 5 && echo passed || { echo failed; exit 1; }\n')
 }
 
-/** The sandbox of the product, as the loop knows one. */
+/** The product's sandbox behind the loop's port. */
 function confined(workspace: string): Sandbox {
   const sandbox = createSandbox({ backend: 'bubblewrap', workspace })
-  const reasons = {
-    disk: 'workspace',
-    timeout: 'timeout',
-    output: 'output',
-    memory: 'memory',
-    cancelled: 'cancelled',
-  } as const
   return {
-    run: async ({ script, stdin, timeoutMs }, signal): Promise<CommandResult> => {
-      assert.ok(!(stdin instanceof Uint8Array))
-      const given = stdin === undefined ? {} : { stdin }
-      const { reason, ...result } = await sandbox.run({ run: { script }, timeoutMs, ...given }, signal)
-      return reason === undefined ? result : { ...result, killed: reasons[reason] }
-    },
+    run: ({ script, ...command }, signal) => sandbox.run({ ...command, run: { script } }, signal),
     close: () => sandbox.close(),
   }
 }

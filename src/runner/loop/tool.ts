@@ -4,8 +4,8 @@
  */
 import { isRecord, type Json, parseJson } from '../../lib/json.ts'
 import { byteLength, plainText } from '../plain-text.ts'
-import type { CommandResult, Sandbox, SandboxCommand } from '../ports.ts'
-import { KEPT_OUTPUT_BYTES, MAX_PATH_BYTES } from './limits.ts'
+import type { CommandResult, KillReason, Sandbox, SandboxCommand } from '../ports.ts'
+import { MAX_PATH_BYTES } from './limits.ts'
 
 export interface ToolRun {
   readonly fields: Json
@@ -25,7 +25,7 @@ export interface ToolOutcome {
   readonly hasFailed: boolean
   readonly exitCode?: number | null | undefined
   readonly truncated: boolean
-  readonly killed?: CommandResult['killed']
+  readonly killed?: KillReason | undefined
 }
 
 /** A message of the tool itself, not data. */
@@ -34,26 +34,21 @@ export function toolMessage(output: string): ToolOutcome {
 }
 
 /** Runs a script of ours. Throws `ToolError` when it was killed. */
-export async function runScript(run: ToolRun, command: Omit<SandboxCommand, 'maxOutputBytes'>): Promise<CommandResult> {
-  const result = await run.sandbox.run({ ...command, maxOutputBytes: KEPT_OUTPUT_BYTES }, run.signal)
+export async function runScript(run: ToolRun, command: SandboxCommand): Promise<CommandResult> {
+  const result = await run.sandbox.run(command, run.signal)
   if (result.killed === 'workspace') throw new ToolError(WORKSPACE_FULL, { cause: result.killed })
   if (result.killed !== undefined && result.killed !== 'output') {
-    throw new ToolError(`It was stopped: ${reasonOf(result.killed)}.`)
+    throw new ToolError(`It was stopped: ${KILLED[result.killed]}.`)
   }
   return result
 }
 
 const WORKSPACE_FULL = 'It was stopped: the workspace is full. Remove what is not needed.'
 
-export function reasonOf(killed: NonNullable<CommandResult['killed']>): string {
-  return REASONS[killed]
-}
-
-const REASONS: Readonly<Record<NonNullable<CommandResult['killed']>, string>> = {
+export const KILLED: Readonly<Record<KillReason, string>> = {
   timeout: 'it took too long',
   output: 'it wrote too much',
   memory: 'it used too much memory',
-  processes: 'it started too many processes',
   workspace: 'the workspace is full',
   cancelled: 'the work was cancelled',
 }

@@ -1,9 +1,10 @@
-/** Runs one command under bubblewrap: starts it, bounds it, watches it, and leaves nothing of it behind. */
+/** Runs one command under bubblewrap: starts it, limits it, monitors it, and leaves no process behind. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { KillReason } from '../ports.ts'
 import type { SystemUser } from './folders.ts'
 import {
   boundsScript,
@@ -17,9 +18,9 @@ import {
 } from './launch.ts'
 import type { Cgroup, SandboxLimits } from './limits.ts'
 import { type DiskGauge, startWatch } from './resource-monitor.ts'
-import { type CommandResult, type EndReason, supervise } from './supervise.ts'
+import { type ProcessResult, supervise } from './supervise.ts'
 
-/** The sandbox itself did not come to stand, so nothing was run. */
+/** The sandbox could not be set up, so no command ran. */
 export class SandboxFailedError extends Error {
   override readonly name = 'SandboxFailedError'
 }
@@ -30,11 +31,11 @@ export interface ConfinedRun {
   readonly stdin: string | undefined
   readonly timeoutMs: number
   readonly workspace: string
-  /** Who the command is on this machine; undefined: the user of this process. */
+  /** User of the command on this machine; undefined: the user of this process. */
   readonly user: SystemUser | undefined
   readonly readOnly: readonly ReadOnlyPath[]
   readonly environment: Readonly<Record<string, string>>
-  /** Shell code of our own that comes before the command, inside. */
+  /** Our own shell code, which runs in the sandbox before the command. */
   readonly prepare: string
   readonly filter: Buffer
   readonly limits: SandboxLimits
@@ -44,22 +45,22 @@ export interface ConfinedRun {
   readonly searchPath: string
 }
 
-/** Behind whatever else the machine has to do. */
+/** Other processes of the machine come first. */
 const NICENESS = 10
 const KILL_GRACE_MS = 500
 const GONE_TRIES = 100
 const GONE_PAUSE_MS = 20
 
-/** What is known of a run while it lives. */
+/** The processes of a run. */
 interface Life {
   readonly child: ChildProcess
   readonly cgroup: Cgroup | undefined
-  /** Process 1 of the sandbox, as this machine counts. */
+  /** Process 1 of the sandbox, by its ID on this machine. */
   initPid?: number
 }
 
-/** @throws SandboxFailedError when the command did not begin, for another reason than that it was to end. */
-export async function runConfined(run: ConfinedRun, signal: AbortSignal): Promise<CommandResult> {
+/** @throws SandboxFailedError if the command did not start, unless it was killed before. */
+export async function runConfined(run: ConfinedRun, signal: AbortSignal): Promise<ProcessResult> {
   const { cgroup, limits, timeoutMs, stdin } = run
   try {
     const child = tryToStart(run)
@@ -67,7 +68,7 @@ export async function runConfined(run: ConfinedRun, signal: AbortSignal): Promis
     const { result, end } = supervise(child, { limits, timeoutMs, stdin, signal, kill: () => killRun(life) })
     const entered = enter(run, life, end).catch((error: unknown) => {
       killRun(life)
-      return new SandboxFailedError('What runs in the sandbox cannot be watched.', { cause: error })
+      return new SandboxFailedError('The processes of the sandbox cannot be monitored.', { cause: error })
     })
     bound(life)
     const outcome = await result.catch((error: unknown) => {
@@ -107,7 +108,7 @@ function start(run: ConfinedRun): ChildProcess {
     const [program, ...args] = outerCommand(built, user)
     const child = spawn(program, args, {
       cwd: '/',
-      detached: true, // a group of its own, which its guard can end
+      detached: true, // a process group of its own, which its guard can kill
       env: { PATH: run.searchPath },
       stdio: [
         run.stdin === undefined ? 'ignore' : 'pipe',
@@ -115,8 +116,8 @@ function start(run: ConfinedRun): ChildProcess {
         ...handed.map((what) => ('fd' in what ? what.fd : ('pipe' as const))),
       ],
     })
-    for (const stream of child.stdio) stream?.on('error', () => undefined) // its end tells
-    // Ended by a signal, it may have left a process 1 that it was still setting up: the guard then ends the whole group.
+    for (const stream of child.stdio) stream?.on('error', () => undefined) // its end is reported separately
+    // If a signal ended it, its process 1 may still be starting: the guard then kills the whole group.
     child.once('exit', (code) => writable(child, FD.life).end(code === null ? undefined : 'ended\n'))
     handed.forEach((what, index) => {
       if ('data' in what) writable(child, FD.first + index).end(what.data)
@@ -127,7 +128,7 @@ function start(run: ConfinedRun): ChildProcess {
   }
 }
 
-/** Before it has taken on anything: what it starts inherits it. */
+/** Called before it starts any process: processes inherit priority and cgroup. */
 function bound({ child, cgroup }: Life): void {
   if (child.pid === undefined) return
   try {
@@ -140,11 +141,11 @@ function bound({ child, cgroup }: Life): void {
   writable(child, FD.go).write('\n')
 }
 
-/** @returns Ends the watch; undefined when the sandbox did not come to stand. */
+/** @returns Ends the watch; undefined if the sandbox could not be set up. */
 async function enter(
   run: ConfinedRun,
   life: Life,
-  end: (reason: EndReason) => void,
+  end: (reason: KillReason) => void,
 ): Promise<(() => void) | undefined> {
   const { child } = life
   const ready = firstData(readable(child, FD.status))
@@ -154,13 +155,13 @@ async function enter(
   if ((await ready) === undefined) return undefined
   const { limits, disk, watchMemory } = run
   const stop = await startWatch({ initPid: life.initPid, limits, disk, watchMemory }, end)
-  // It dies with bubblewrap from here on, if that is still there: one left alone before is told to go by a closed pipe.
+  // From here on it dies with bubblewrap. If bubblewrap is gone already, the closed pipe ends it.
   if (isChildOf(life.initPid, child.pid)) writable(child, FD.go).write('\n')
   else writable(child, FD.go).destroy()
   return stop
 }
 
-/** @returns undefined at its end. */
+/** @returns undefined at the end of the stream. */
 async function firstData(stream: Readable): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   stream.once('data', (chunk: Buffer) => resolve(chunk.toString()))
@@ -169,24 +170,24 @@ async function firstData(stream: Readable): Promise<string | undefined> {
 }
 
 function verdict(
-  outcome: CommandResult,
+  outcome: ProcessResult,
   entry: (() => void) | undefined | SandboxFailedError,
   cgroup: Cgroup | undefined,
-): CommandResult {
-  // A sandbox that was ended while it came to stand cannot be watched either.
-  if (outcome.reason !== undefined) return outcome
+): ProcessResult {
+  // A sandbox that was killed during its setup cannot be monitored either.
+  if (outcome.killed !== undefined) return outcome
   if (entry instanceof SandboxFailedError) throw entry
-  if (cgroup?.ranOutOfMemory()) return { ...outcome, exitCode: null, signal: 'SIGKILL', reason: 'memory' }
+  if (cgroup?.ranOutOfMemory()) return { ...outcome, exitCode: null, signal: 'SIGKILL', killed: 'memory' }
   if (entry !== undefined) return outcome
-  throw new SandboxFailedError(outcome.stderr.trim() || 'The sandbox ended before anything ran in it.')
+  throw new SandboxFailedError(outcome.stderr.trim() || 'The sandbox ended before the command started.')
 }
 
 /**
- * Process 1 first: bubblewrap then collects it, and no dead process is left to a service that is process 1 of a container
- * and collects none. Bubblewrap itself should that not do, which takes everything with it as well.
+ * Kills process 1 first: bubblewrap then reaps it, which leaves no zombie to a service that is process 1 of a container and
+ * reaps none. If that does not suffice, kills bubblewrap, which ends all others as well.
  */
 function killRun({ child, initPid, cgroup }: Life): void {
-  writable(child, FD.go).destroy() // whatever comes to ask whether it may begin, may not
+  writable(child, FD.go).destroy() // shells that wait for permission to start get none
   if (child.exitCode !== null || child.signalCode !== null) return
   cgroup?.killAll()
   if (initPid === undefined || !isChildOf(initPid, child.pid) || !killOne(initPid)) {
@@ -196,7 +197,7 @@ function killRun({ child, initPid, cgroup }: Life): void {
   setTimeout(() => child.kill('SIGKILL'), KILL_GRACE_MS).unref()
 }
 
-/** False when it has just ended by itself. */
+/** False if it has just ended. */
 function killOne(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL')
@@ -228,7 +229,7 @@ function isAlive(pid: number): boolean {
 }
 
 function writable(child: ChildProcess, fd: number): Writable {
-  return child.stdio[fd] as Writable // Node makes both ways of every pipe
+  return child.stdio[fd] as Writable // Node makes every pipe duplex
 }
 
 function readable(child: ChildProcess, fd: number): Readable {

@@ -11,11 +11,12 @@ import type { Duplex } from 'node:stream'
 import { domainToASCII } from 'node:url'
 import { isWithinReach, type Reach, reachOf, type TargetRule } from '../../lib/ip-address.ts'
 import { type SystemUser, sandboxUser } from './folders.ts'
+import { EGRESS_FOLDER, FORWARDER_NODE, forwarderScript, type ReadOnlyPath } from './launch.ts'
 
 export interface EgressOptions {
-  /** Names; one that starts with a dot stands for all names below it. */
+  /** Host names; one that starts with a dot matches all names below it. */
   readonly hosts: readonly string[]
-  /** Every address of a name, at least one; rejects otherwise. What it answers is checked. */
+  /** Returns all addresses of a name; rejects if there are none. The addresses are checked. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>
   /** Public addresses, ports 443 and 8443 by default. */
   readonly rule?: TargetRule
@@ -34,10 +35,10 @@ const HEADERS_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 10_000
 const IDLE_MS = 300_000
 const PUBLIC_ONLY: TargetRule = { allowPrivateNetworks: false }
-/** Names and IPv4 addresses, as they are sent: no user, no zone, no brackets, no percent, nothing unseen. */
+/** Names and IPv4 addresses: without user, zone, brackets, percent-encoding and invisible characters. */
 const AUTHORITY = /^([a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?):(\d{1,5})$/i
 
-/** Where a connection goes: addresses that have been checked, the first that answers. */
+/** Checked addresses; the connection goes to the first that accepts it. */
 export interface Destination {
   readonly addresses: readonly string[]
   readonly port: number
@@ -65,20 +66,20 @@ export async function openEgressProxy(
     findDestination: (authority) => findDestination(authority, isAllowed, options),
     answer(_, response) {
       response.writeHead(403, { 'content-type': 'text/plain', connection: 'close' })
-      response.end('Only https is let out of this sandbox, by CONNECT.\n')
+      response.end('This sandbox allows only https, through CONNECT.\n')
     },
   }
   return await openProxy(rules, inFolder, user)
 }
 
-/** A proxy on a socket that `user`, or else the user of this process, alone may reach. */
+/** Opens a proxy on a socket that only `user`, by default the user of this process, can connect to. */
 export async function openProxy(
   rules: ProxyRules,
   inFolder: string,
   user: SystemUser | undefined,
 ): Promise<EgressProxy> {
   const tunnels = new Set<Duplex>()
-  // What a request takes as a whole is bounded by what asks for it.
+  // The caller limits the duration of a whole request.
   const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, ...timeouts })
   server.maxConnections = MAX_CONNECTIONS
@@ -105,7 +106,7 @@ export async function openProxy(
   }
 }
 
-/** Its folder is open to this process and to the sandbox's user alone. */
+/** Only this process and the sandbox's user can enter the folder of the socket. */
 async function listen(server: ReturnType<typeof createServer>, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject).listen(path, resolve)
@@ -114,14 +115,14 @@ async function listen(server: ReturnType<typeof createServer>, path: string): Pr
   chmodSync(path, 0o666)
 }
 
-/** @throws RangeError for an entry that is no name: what it was meant to allow is not guessed. */
+/** @throws RangeError for an entry that is not a host name. */
 export function hostMatcher(hosts: readonly string[]): (host: string) => boolean {
   const exact = new Set<string>()
   const suffixes: string[] = []
   for (const entry of hosts) {
     const isSuffix = entry.startsWith('.')
     const name = domainToASCII(isSuffix ? entry.slice(1) : entry).toLowerCase()
-    if (!AUTHORITY.test(`${name}:1`)) throw new RangeError(`'${entry}' is no host name.`)
+    if (!AUTHORITY.test(`${name}:1`)) throw new RangeError(`'${entry}' is not a host name.`)
     if (isSuffix) suffixes.push(`.${name}`)
     else exact.add(name)
   }
@@ -134,20 +135,20 @@ async function findDestination(
   { resolve, rule = PUBLIC_ONLY }: EgressOptions,
 ): Promise<Destination> {
   const [, name, digits] = AUTHORITY.exec(authority) ?? []
-  if (name === undefined || digits === undefined) throw new RefusedError('This is no host and port.')
+  if (name === undefined || digits === undefined) throw new RefusedError('This is not a host and a port.')
   const host = name.toLowerCase()
-  if (!isAllowed(host)) throw new RefusedError(`${host} is not among the hosts that may be reached from here.`)
+  if (!isAllowed(host)) throw new RefusedError(`${host} is not an allowed host.`)
   const port = Number(digits)
   const reach = port < 65_536 ? reachOf({ protocol: 'https:', port: String(port) }, rule) : undefined
-  if (reach === undefined) throw new RefusedError('Only ports 443 and 8443 may be reached from here.')
+  if (reach === undefined) throw new RefusedError('Only ports 443 and 8443 are allowed.')
   return { addresses: [checkedAddress(await resolve(host), reach)], port }
 }
 
-/** One address that is refused refuses the name. */
+/** Rejects a name if one of its addresses is not allowed. */
 function checkedAddress(addresses: readonly string[], reach: Reach): string {
   const [first] = addresses
   if (first === undefined || !addresses.every((address) => isWithinReach(address, reach))) {
-    throw new RefusedError('The name leads to an address that may not be reached from here.')
+    throw new RefusedError('The name resolves to an address that is not allowed.')
   }
   return first
 }
@@ -158,7 +159,7 @@ function refuse(socket: Duplex, message: string): void {
   socket.end(`${head}\r\n\r\n${text}`)
 }
 
-/** Has a connection go to the addresses of a destination, whatever its host is called. */
+/** Resolves every host name to the addresses of a destination. */
 export function lookupOf({ addresses }: Destination): LookupFunction {
   return (_hostname, _options, callback) =>
     callback(
@@ -178,7 +179,7 @@ function openTunnel(destination: Destination, socket: Duplex, head: Buffer): voi
   target.on('timeout', () => target.destroy())
   target.on('error', () => {
     if (isOpen) socket.destroy()
-    else refuse(socket, 'The host does not answer.')
+    else refuse(socket, 'The host does not respond.')
   })
   target.on('close', () => socket.end())
   socket.on('close', () => target.destroy())
@@ -192,8 +193,8 @@ function openTunnel(destination: Destination, socket: Duplex, head: Buffer): voi
 }
 
 /**
- * Runs inside the sandbox, as the text of this function: carries what programs send to the proxy that their environment
- * names to the socket of the proxy outside. It decides nothing. Node's own modules are all it may use.
+ * Runs in the sandbox, as the source text of this function: forwards connections to the proxy that the environment names to
+ * the socket of the proxy outside. It makes no decisions, and can use only built-in modules of Node.js.
  */
 export const FORWARDER_PORT = 3128
 
@@ -210,7 +211,17 @@ function forward(socketPath: string, port: number): void {
   })
 }
 
-/** @param socketPath As it is called inside. */
-export function forwarderSource(socketPath: string): string {
+/** What a sandbox needs so that its programs reach the socket in `folder` at `FORWARDER_PORT`. */
+export function forwarderTo(folder: string): { readonly readOnly: readonly ReadOnlyPath[]; readonly prepare: string } {
+  return {
+    readOnly: [
+      { from: folder, to: EGRESS_FOLDER },
+      { from: process.execPath, to: FORWARDER_NODE },
+    ],
+    prepare: forwarderScript(forwarderSource(`${EGRESS_FOLDER}/${SOCKET_NAME}`)),
+  }
+}
+
+function forwarderSource(socketPath: string): string {
   return `process.stdout.on('error', () => undefined); (${forward.toString()})(${JSON.stringify(socketPath)}, ${FORWARDER_PORT})`
 }

@@ -1,6 +1,6 @@
 /**
- * Folders of agents on this machine: which system user owns them, how much they hold, and their removal, however deep they
- * are and even if their owner closed them to itself. Nothing may run in a folder while it is removed.
+ * Folders of agents on this machine: their owner, their size, and their removal, whatever their depth and permissions. No
+ * process may run in a folder while it is removed.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,18 +12,17 @@ export interface SystemUser {
   readonly gid: number
 }
 
-/** Of the numbers that systemd leaves to nobody (`UIDS-GIDS.md`), so that no file belongs to it but workspaces. */
+/** An ID that systemd leaves unassigned (`UIDS-GIDS.md`), so that it owns no files except workspaces. */
 const UNPRIVILEGED: SystemUser = { uid: 61_075, gid: 61_075 }
-/** The range that systemd documents as unused, 2^28 numbers: those of accounts. */
+/** The IDs of accounts: the range that systemd documents as unused, 2^28 IDs. */
 export const ACCOUNT_UIDS = { first: 0x7000_0000, count: 0x1000_0000 } as const
 
 /**
- * Returns the user for commands and git: one of an account's own, derived from its ID, or without an account the one of
- * tests and probes. Two accounts of ten thousand may share a number; namespaces keep them apart even then.
+ * Returns the system user of commands and git: derived from the account's ID, or without an account the one of tests and
+ * probes. Two of ten thousand accounts may share an ID; namespaces isolate them even then.
  *
- * Only a service that is root can change who it is. For another one commands are the service's user, in namespaces where
- * that gives them nothing but their workspace: undefined. Where root has few numbers, as in some containers, all accounts
- * share one.
+ * Undefined if the service is not root and cannot switch users: commands then run as the service's user, in namespaces that
+ * give access to their workspace only. If root has few IDs, as in some containers, all accounts share one.
  */
 export function sandboxUser(account?: string): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -39,7 +38,7 @@ function hasAccountUids(): boolean {
   return accountUids
 }
 
-/** Whether one line of the map (user_namespaces(7): inside, outside, count) has the whole range. */
+/** Whether a line of the map (user_namespaces(7): inside, outside, count) contains the whole range. */
 function isMapped(file: string): boolean {
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   return lines.some((line) => {
@@ -48,13 +47,13 @@ function isMapped(file: string): boolean {
   })
 }
 
-/** Makes an empty folder that commands may write to. */
+/** Creates an empty folder that commands can write to. */
 export function makeWorkspace(path: string, user = sandboxUser()): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
 
-/** Makes a folder that nobody but the service may enter, whatever its mode was. */
+/** Creates a folder that only the service can enter, or resets the mode of an existing one. */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   chmodSync(path, 0o700)
@@ -64,8 +63,8 @@ const MEASURE_TIMEOUT_MS = 60_000
 const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' }
 
 /**
- * Root enters any folder. Another user does as the root of a user namespace of its own, in which the rights over its own
- * files, and no others, are root's.
+ * Root can enter any folder. Another user runs the command as root of a new user namespace, which has root's rights over the
+ * user's own files only.
  */
 function asOwner(command: readonly string[]): readonly [string, ...string[]] {
   const [program = '', ...args] = command
@@ -73,8 +72,8 @@ function asOwner(command: readonly string[]): readonly [string, ...string[]] {
 }
 
 /**
- * @returns what `du` counts, which follows no links: bytes with `-B1`, files with `--inodes`. Infinity when it cannot tell.
- * Where no user namespaces can be made, and so no sandbox either, closed folders do not count.
+ * Returns the result of `du`, which follows no links: bytes with `-B1`, files with `--inodes`. Infinity if it fails. Without
+ * user namespaces, and therefore without a sandbox, inaccessible folders do not count.
  */
 export async function treeUse(path: string, flag: '-B1' | '--inodes'): Promise<number> {
   const command = ['du', '-sx', flag, '.'] as const
@@ -85,13 +84,13 @@ async function countOf([program, ...args]: readonly [string, ...string[]], cwd: 
   const options = { cwd, env: ENVIRONMENT, timeout: MEASURE_TIMEOUT_MS }
   const output = await promisify(execFile)(program, args, options).then(
     ({ stdout }) => stdout,
-    (error: { stdout?: string }) => error.stdout ?? '', // files that went away meanwhile make it fail, and still count
+    (error: { stdout?: string }) => error.stdout ?? '', // files deleted in the meantime make it fail; its count is still valid
   )
   const found = /^\d+/.exec(output)
   return found === null ? undefined : Number(found[0])
 }
 
-/** Does nothing where there is none. @throws when something of it is left. */
+/** Does nothing if it does not exist. @throws if a part could not be removed. */
 export async function removeTree(path: string): Promise<void> {
   const command = ['rm', '-rf', '--', path]
   await promisify(execFile)('rm', command.slice(1), { env: ENVIRONMENT }).catch(() => undefined)

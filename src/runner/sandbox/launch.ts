@@ -1,15 +1,14 @@
 /**
- * How a command gets into its sandbox: a shell outside closes what this process inherited and waits until it has been
- * bounded, bubblewrap builds the sandbox, a shell inside bounds itself and is process 1 of everything that follows. Its
- * end is the end of all of it. Process 1 has the filter of system calls like all others: bubblewrap's own would not, and
- * whoever may write to its memory would be rid of the filter.
+ * Starts commands in a sandbox: an outer shell closes inherited descriptors and waits until its limits are set, bubblewrap
+ * builds the sandbox, and an inner shell sets its own limits and is process 1: when it ends, all processes end. It has the
+ * seccomp filter like all others. Bubblewrap's own process 1 has none, and could be used to escape the filter.
  */
 import { constants, lstatSync, openSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SystemUser } from './folders.ts'
 import type { SandboxLimits } from './limits.ts'
 
-/** Descriptors of the shell outside beyond the standard ones, in the order of `stdio`. */
+/** Descriptors of the outer shell besides the standard ones, in the order of `stdio`. */
 export const FD = { go: 3, status: 4, info: 5, life: 6, first: 7 } as const
 
 const WORKSPACE = '/workspace'
@@ -17,19 +16,19 @@ export const HOME = '/home/agent'
 export const EGRESS_FOLDER = '/run/turnpike/egress'
 export const FORWARDER_NODE = '/run/turnpike/node'
 const BASH = '/usr/bin/bash'
-/** A folder of all machines in which nobody keeps anything. What is there for others stays. */
+/** A folder that exists on every machine; the mount over it is private. */
 export const MEETING_FOLDER = '/sys'
-/** Of the only user inside; outside it is whoever starts the sandbox. */
+/** ID of the only user in the sandbox; outside it is the user who starts the sandbox. */
 const INNER_ID = '1000'
-/** Opens a file for nothing but to say which one it is. Node does not name it; the same on both machines. */
+/** Opens a file only as a reference. Node has no constant for it; the value is the same on both architectures. */
 const O_PATH = 0x200000
 
-/** What comes to bubblewrap through a descriptor: the text of a file, or an open file or folder. */
+/** What bubblewrap receives through a descriptor: the content of a file, or an open file or folder. */
 export type Handed = { readonly data: string | Buffer } | { readonly fd: number }
 
 export interface Launch {
   readonly args: readonly string[]
-  /** In the order of their descriptors, from `FD.first`. Open files are the caller's to close. */
+  /** In the order of their descriptors, from `FD.first`. The caller closes open files. */
   readonly handed: readonly Handed[]
 }
 
@@ -43,17 +42,17 @@ export interface ReadOnlyPath {
 export interface LaunchOptions {
   /** An open folder. */
   readonly workspaceFd: number
-  /** Whoever builds the sandbox, if not the user of this process. */
+  /** User who builds the sandbox; undefined: the user of this process. */
   readonly user: SystemUser | undefined
   readonly readOnly: readonly ReadOnlyPath[]
   readonly environment: Readonly<Record<string, string>>
   readonly filter: Buffer
   readonly limits: SandboxLimits
-  /** Put in front of the command, which it starts. */
+  /** The command line in the sandbox. */
   readonly inner: readonly string[]
 }
 
-/** Whether a machine has it or not, it is not missed: certificates, and where Debian's commands and libraries lead. */
+/** Optional: certificates, and the targets of Debian's links to commands and libraries. */
 const FROM_ETC = [
   '/etc/alternatives',
   '/etc/ld.so.cache',
@@ -65,7 +64,7 @@ const FROM_ETC = [
   '/etc/pki/ca-trust/extracted',
   '/etc/localtime',
 ]
-const OF_OUR_OWN: Readonly<Record<string, string>> = {
+const GENERATED: Readonly<Record<string, string>> = {
   '/etc/passwd': `agent:x:${INNER_ID}:${INNER_ID}:agent:${HOME}:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n`,
   '/etc/group': `agent:x:${INNER_ID}:\nnogroup:x:65534:\n`,
   '/etc/hosts': '127.0.0.1 localhost sandbox\n::1 localhost\n',
@@ -85,7 +84,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   TMPDIR: '/tmp',
 }
 
-/** @throws what opening a read-only path throws; then nothing is left open. */
+/** @throws if a read-only path cannot be opened; no descriptor stays open then. */
 export function launch(options: LaunchOptions): Launch {
   const { limits, environment } = options
   const handed: Handed[] = []
@@ -100,7 +99,7 @@ export function launch(options: LaunchOptions): Launch {
     ...['--info-fd', String(FD.info), '--seccomp', hand({ data: options.filter })],
     ...systemPaths(),
     ...FROM_ETC.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...Object.entries(OF_OUR_OWN).flatMap(([path, data]) => ['--ro-bind-data', hand({ data }), path]),
+    ...Object.entries(GENERATED).flatMap(([path, data]) => ['--ro-bind-data', hand({ data }), path]),
     ...['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/dev'],
     ...tmpfs('/dev/shm', SHARED_MEMORY_BYTES),
     ...tmpfs('/tmp', limits.scratchBytes),
@@ -118,7 +117,7 @@ function tmpfs(path: string, bytes: number): string[] {
   return ['--size', String(bytes), '--tmpfs', path]
 }
 
-/** `/usr`, and what leads there; machines that have not merged the two have folders of their own. */
+/** `/usr`, and links to it; machines without a merged `/usr` have separate folders. */
 function systemPaths(): string[] {
   const others = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -128,21 +127,20 @@ function systemPaths(): string[] {
   return ['--ro-bind', '/usr', '/usr', ...others]
 }
 
-/** What is opened here stays what it is, also when its path leads elsewhere later, or only this process may follow it. */
+/** The descriptor stays valid when the path changes later, and for users who cannot enter its folders. */
 export function openPath(path: string): number {
   return openSync(path, O_PATH)
 }
 
-/** @throws where the folder itself is a link. */
+/** @throws if the folder is a symbolic link. */
 export function openFolder(path: string): number {
   return openSync(path, O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY)
 }
 
 /**
- * The shell outside. `$1`: the last descriptor that bubblewrap is to have. Node closes few of those that were open when it
- * was started itself. Its own ends of standard input and output are sockets, which `/dev/stdout` cannot be opened on:
- * `cat` puts pipes in between, which belong to whoever is to open them. A guard ends the group when this process is gone
- * without a word: bubblewrap, whose parent may die while it starts, would wait for it for ever.
+ * The outer shell. `$1`: the last descriptor for bubblewrap. Node does not close all descriptors that it inherited. Node's
+ * standard streams are sockets, on which `/dev/stdout` cannot be opened, so `cat` inserts pipes that belong to the user of
+ * the sandbox. A guard kills the group if this process dies: bubblewrap would wait forever if its parent dies at its start.
  */
 const OUTER_SCRIPT = `
 last=$1; shift
@@ -155,9 +153,9 @@ close_above "$last"
 exec "$@"`
 
 /**
- * Before it, where bubblewrap is to be another user. That one may not walk to folders that are root's alone, though it may
- * have what is in them: it finds them in a place of its own, in mounts that nobody else sees and that end with it. What
- * was opened belongs to the mounts of others, so it is found by its path as the kernel knows it. `$1`: descriptors.
+ * Runs before bubblewrap as another user, who cannot enter folders of root but may access their contents: it mounts them in
+ * a private mount namespace. The descriptors belong to another namespace, so `readlink` finds their paths. `$1`:
+ * descriptors.
  */
 const MOUNTS_SCRIPT = `
 mounts=$1; shift
@@ -169,7 +167,7 @@ for n in $mounts; do
 done
 exec "$@"`
 
-/** Without the files that a shell reads when it takes a socket for somebody who has come over the network. */
+/** Ignores startup files, which bash reads if its standard input is a socket. */
 export const SHELL = [BASH, '--norc', '--noprofile', '-c'] as const
 
 export function outerCommand({ args, handed }: Launch, user: SystemUser | undefined): readonly [string, ...string[]] {
@@ -178,7 +176,7 @@ export function outerCommand({ args, handed }: Launch, user: SystemUser | undefi
   return asUser(user, descriptors, shell)
 }
 
-/** Puts before a command what makes it another user's, who finds open files at `MEETING_FOLDER/<descriptor>`. */
+/** Prefixes a command so that it runs as another user, with open files mounted at `MEETING_FOLDER/<descriptor>`. */
 export function asUser(
   user: SystemUser | undefined,
   descriptors: readonly number[],
@@ -191,8 +189,8 @@ export function asUser(
 }
 
 /**
- * The shell inside. It says when the sandbox stands, and begins only if whoever started it is still there to be asked:
- * from then on bubblewrap dies with it. `$1`: folder to begin in; `$2`: shell code to run before, of our own.
+ * The inner shell. It reports that the sandbox is ready, and continues only after a confirmation: from then on bubblewrap
+ * dies with the process that started it. `$1`: working directory; `$2`: our own shell code, which runs before.
  */
 const INNER_SCRIPT = `
 folder=$1; prepare=$2; shift 2
@@ -211,7 +209,7 @@ export function innerShell(prepare: string, folder: string, argv: readonly strin
   return [...SHELL, INNER_SCRIPT, 'sandbox', folder, prepare, ...argv]
 }
 
-/** A bound that is stricter already stays; `ulimit` refuses to raise it. Processes count from within this sandbox. */
+/** Stricter limits stay: `ulimit` cannot raise them. Processes are counted within this sandbox. */
 export function boundsScript(limits: SandboxLimits, timeoutMs: number): string {
   const kibibytes = (bytes: number): number => Math.ceil(bytes / 1024)
   const bounds: Readonly<Record<string, number>> = {
@@ -236,7 +234,7 @@ export function forwarderScript(source: string): string {
     '-e',
     `'${source.replaceAll("'", `'\\''`)}'`,
   ]
-  return `exec 5< <(exec ${node.join(' ')} 3<&-)\nread -r _ <&5 || { echo 'The way to the network did not open.' >&2; exit 125; }\nexec 5<&-`
+  return `exec 5< <(exec ${node.join(' ')} 3<&-)\nread -r _ <&5 || { echo 'The network proxy did not start.' >&2; exit 125; }\nexec 5<&-`
 }
 
 export function folderInside(cwd: string | undefined): string {

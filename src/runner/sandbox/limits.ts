@@ -1,28 +1,28 @@
 /**
- * What one command of an agent may use, and the kernel's enforcement for all of its processes together (cgroup v2), where
- * this service may create groups: below its own one, which systemd delegates with `Delegate=yes`. What cgroups do not
- * enforce, `resource-monitor.ts` does.
+ * Resource limits of an agent's command, and their enforcement for all of its processes together by the kernel (cgroup v2),
+ * if this service can create groups below its own, which systemd delegates with `Delegate=yes`. `resource-monitor.ts`
+ * enforces the limits that cgroups do not.
  */
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SandboxLimits {
-  /** Processes and threads at a time. */
+  /** Concurrent processes and threads. */
   readonly processes: number
-  /** Of all processes together, with what is in the sandbox's own file systems in memory. */
+  /** Memory of all processes together, including the sandbox's in-memory file systems. */
   readonly memoryBytes: number
   readonly cpus: number
   readonly openFiles: number
-  /** Of the workspace as a whole, and of any one file. */
+  /** Size of the workspace, and of any single file. */
   readonly workspaceBytes: number
   readonly workspaceFiles: number
-  /** Of each of `/tmp` and the home; they begin empty with each command. */
+  /** Size of `/tmp` and of the home directory, each; they are empty at the start of a command. */
   readonly scratchBytes: number
   readonly scratchFiles: number
-  /** What is kept of standard output and standard error together. */
+  /** Kept part of standard output and standard error together. */
   readonly outputBytes: number
-  /** What they may write before the command is ended. */
+  /** Output at which the command is killed. */
   readonly outputReadBytes: number
   readonly wallMs: number
 }
@@ -41,22 +41,22 @@ export const SANDBOX_LIMITS: SandboxLimits = {
   wallMs: 1_800_000,
 }
 
-/** Of the script or the arguments of a command; the kernel takes 128 KiB in one argument. */
+/** Maximum size of a command's script or arguments; the kernel allows 128 KiB in one argument. */
 export const MAX_COMMAND_BYTES = 96 * 1024
 
 export interface Cgroups {
-  /** Controllers of the kernel that bound the groups. */
+  /** Enabled controllers of the kernel. */
   readonly controllers: ReadonlySet<string>
-  /** @param name Of a file. */
+  /** @param name A file name. */
   readonly make: (name: string, limits: SandboxLimits) => Cgroup
 }
 
 export interface Cgroup {
   readonly join: (pid: number) => void
   readonly killAll: () => void
-  /** Whether the kernel ended something in it for want of memory. */
+  /** Whether the kernel killed a process of it for lack of memory. */
   readonly ranOutOfMemory: () => boolean
-  /** Resolves when it is gone, or is somebody's again. */
+  /** Resolves when it is removed, or after the last attempt. */
   readonly remove: () => Promise<void>
 }
 
@@ -68,8 +68,8 @@ const REMOVE_TRIES = 50
 const REMOVE_PAUSE_MS = 20
 
 /**
- * @param own The group that this process is in; looked up by default.
- * @returns undefined where no groups can be made, as in most containers.
+ * @param own Group of this process; detected by default.
+ * @returns undefined if no groups can be created, as in most containers.
  */
 export function openCgroups(own: string | undefined = ownCgroup()): Cgroups | undefined {
   if (own === undefined) return undefined
@@ -87,7 +87,7 @@ export function openCgroups(own: string | undefined = ownCgroup()): Cgroups | un
   }
 }
 
-/** Where the second version of groups is mounted, and which of them this process is in. */
+/** Returns the path of this process's group in the cgroup v2 hierarchy. */
 function ownCgroup(): string | undefined {
   try {
     const mount = / (\/\S*) \S+(?: \S+)* - cgroup2 /.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1]
@@ -102,14 +102,14 @@ function words(file: string): string[] {
   return readFileSync(file, 'utf8').split(/\s+/).filter(Boolean)
 }
 
-/** Groups of runs whose service was killed: those still in use cannot be removed. */
+/** Removes groups of runs whose service was killed. Groups in use cannot be removed. */
 function removeLeftovers(runs: string): void {
   for (const entry of readdirSync(runs, { withFileTypes: true })) {
     if (entry.isDirectory()) tryTo(() => rmdirSync(join(runs, entry.name)))
   }
 }
 
-/** A group that gives its controllers to groups below may hold no process itself: this one then moves down. */
+/** Enables controllers for child groups. A group that does must not contain processes: this process moves to a child group. */
 function enable(group: string): void {
   const wanted = words(join(group, 'cgroup.controllers')).filter((name) => WANTED.includes(name))
   if (wanted.length === 0) return
@@ -140,7 +140,7 @@ function makeCgroup(path: string, limits: SandboxLimits, controllers: ReadonlySe
     tryTo(() => write('memory.swap.max', 0)) // a kernel without swap has no such file
     write('memory.oom.group', 1)
   }
-  // Beside the processes inside, those that start them and carry their output.
+  // Includes the processes that start the command and forward its output.
   if (controllers.has('pids')) write('pids.max', limits.processes + 8)
   if (controllers.has('cpu')) write('cpu.max', `${limits.cpus * CPU_PERIOD_US} ${CPU_PERIOD_US}`)
   return {

@@ -8,29 +8,29 @@ import { HOME } from './launch.ts'
 import type { SandboxLimits } from './limits.ts'
 
 export interface WatchOptions {
-  /** Process 1 of the sandbox, as this machine counts. */
+  /** Process 1 of the sandbox, by its ID on this machine. */
   readonly initPid: number
   readonly limits: SandboxLimits
   readonly disk: DiskGauge
-  /** False where the kernel bounds it. */
+  /** False where the kernel limits it. */
   readonly watchMemory: boolean
 }
 
-export type Excess = 'memory' | 'disk'
+export type Excess = 'memory' | 'workspace'
 
 const INTERVAL_MS = 100
 const IN_MEMORY = ['/tmp', HOME, '/dev/shm']
-/** About what the kernel keeps of a file in memory. */
+/** Approximate size of an inode in the kernel's memory. */
 const INODE_BYTES = 1024
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024
-/** Of memory and of disk space. */
+/** Share of memory and disk space that must stay free. */
 const RESERVE_SHARE = 0.05
 const KIBIBYTE = 1024
 
 /**
- * @param onExcess Called once, and then no more is looked at.
- * @returns Ends it.
- * @throws when the processes cannot be seen: then nothing may run there.
+ * @param onExcess Called once; it ends the watch.
+ * @returns Ends the watch.
+ * @throws if the processes cannot be read: then no command may run there.
  */
 export async function startWatch(options: WatchOptions, onExcess: (excess: Excess) => void): Promise<() => void> {
   const availableAtStart = await availableMemory()
@@ -39,7 +39,7 @@ export async function startWatch(options: WatchOptions, onExcess: (excess: Exces
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
   const look = async (): Promise<void> => {
-    // A process that ends while it is looked at cannot be read.
+    // A process that ends in the meantime cannot be read.
     const excess = await findExcess(options, availableAtStart).catch(() => undefined)
     if (isStopped) return
     if (excess === undefined) timer = setTimeout(look, INTERVAL_MS)
@@ -55,9 +55,9 @@ export async function startWatch(options: WatchOptions, onExcess: (excess: Exces
 async function findExcess(options: WatchOptions, availableAtStart: number): Promise<Excess | undefined> {
   const { initPid, limits, disk, watchMemory } = options
   const scratch = await scratchOf(initPid)
-  if (scratch.files > limits.scratchFiles) return 'disk'
+  if (scratch.files > limits.scratchFiles) return 'workspace'
   if (watchMemory && (await takesTooMuch(options, scratch, availableAtStart))) return 'memory'
-  return (await disk.isOverfull(() => heldBytes(initPid))) ? 'disk' : undefined
+  return (await disk.isOverfull(() => heldBytes(initPid))) ? 'workspace' : undefined
 }
 
 async function takesTooMuch(
@@ -71,7 +71,7 @@ async function takesTooMuch(
   const held = scratch.bytes + scratch.files * INODE_BYTES + (await socketBytes(initPid))
   const room = limits.memoryBytes - held
   if (room < 0) return true
-  // What processes share counts for each of them at first; only who looks guilty is measured exactly.
+  // The cheap measurement counts shared memory once per process; the exact one runs only beyond the limit.
   return (await memoryOf(initPid)) > room && (await memoryOf(initPid, sharedOut)) > room
 }
 
@@ -95,7 +95,7 @@ type MemoryReader = (folder: string) => Promise<number>
 const resident: MemoryReader = async (folder) =>
   sumOf(await readFile(`${folder}/status`, 'utf8'), /^Rss(?:Anon|Shmem):\s+(\d+)/gm)
 
-/** What several processes share counts in equal parts. */
+/** Counts shared memory proportionally. */
 const sharedOut: MemoryReader = async (folder) =>
   sumOf(await readFile(`${folder}/smaps_rollup`, 'utf8'), /^Pss_(?:Anon|Shmem):\s+(\d+)/gm)
 
@@ -111,14 +111,14 @@ async function processFolders(initPid: number): Promise<string[]> {
   return (await readdir(root)).filter((name) => /^\d+$/.test(name)).map((name) => `${root}/${name}`)
 }
 
-/** @param pattern Its group is a number of KiB. */
+/** @param pattern Its group is a number in KiB. */
 function sumOf(text: string, pattern: RegExp): number {
   let sum = 0
   for (const match of text.matchAll(pattern)) sum += Number(match[1]) * KIBIBYTE
   return sum
 }
 
-/** What files take whose names are gone, but which processes still have open. */
+/** Returns the size of deleted files that processes still have open. */
 async function heldBytes(initPid: number): Promise<number> {
   const sizes = new Map<string, number>()
   for (const folder of await processFolders(initPid)) {
@@ -134,19 +134,19 @@ async function noteHeld(path: string, sizes: Map<string, number>): Promise<void>
   sizes.set(`${dev}:${ino}`, blocks * 512)
 }
 
-/** Queues are counted in bytes of payload; the kernel's own part is about as much again. */
+/** Queues are counted in bytes of payload; the kernel's overhead is about as large. */
 const QUEUE_FACTOR = 2
-/** Of the pages at which the kernel begins to hold back all TCP of the machine (tcp(7), `tcp_mem`). */
+/** Share of the pages at which the kernel throttles all TCP of the machine (tcp(7), `tcp_mem`). */
 const TCP_SHARE = 0.5
 
-/** @param pid Of a process in the sandbox, as this machine counts. @returns an upper bound of all but TCP; TCP's queues. */
+/** @param pid Of a process in the sandbox. @returns An upper bound for buffers of all sockets, plus the queues of TCP. */
 async function socketBytes(pid: number): Promise<number> {
   const sockets = numberIn(await statistics(pid), /^sockets: used (\d+)$/m)
   const queues = await Promise.all(['tcp', 'tcp6'].map((name) => queuedBytes(`/proc/${pid}/net/${name}`)))
   return sockets * (await bufferBytes()) + QUEUE_FACTOR * queues.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** Whether TCP of this machine takes so much that it would soon be held back, and this sandbox has some of it. */
+/** Whether TCP of this machine is close to the throttling threshold, and this sandbox has TCP sockets. */
 async function isTcpShort(pid: number): Promise<boolean> {
   const found = await statistics(pid)
   if (numberIn(found, /^TCP: inuse (\d+)/m) === 0) return false
@@ -168,7 +168,7 @@ async function numbersOf(file: string): Promise<number[]> {
 
 let usual: Promise<number> | undefined
 
-/** A sent byte is counted at the one socket or the other. */
+/** A byte in flight is in the buffer of the sender or of the receiver. */
 function bufferBytes(): Promise<number> {
   usual ??= Promise.all(['rmem_default', 'wmem_default'].map((name) => numbersOf(`/proc/sys/net/core/${name}`))).then(
     (sizes) => Math.max(...sizes.flat()),
@@ -176,7 +176,7 @@ function bufferBytes(): Promise<number> {
   return usual
 }
 
-/** `tx_queue:rx_queue`, the fifth column, in hexadecimal. A machine may have no IPv6. */
+/** Sums `tx_queue:rx_queue`, the fifth column, in hexadecimal. 0 on a machine without IPv6. */
 async function queuedBytes(file: string): Promise<number> {
   const table = await readFile(file, 'utf8').catch(() => '')
   let sum = 0
@@ -187,9 +187,9 @@ async function queuedBytes(file: string): Promise<number> {
 }
 
 export interface DiskGauge {
-  /** At the start of a command. What is too full already may stay so, that a command can clean up. */
+  /** Called at the start of a command. A workspace that exceeds its limit may stay as full, so that a command can clean up. */
   readonly begin: () => Promise<void>
-  /** @param heldBytes Of files that have no name any more, but are still open. Asked only when it matters. */
+  /** @param heldBytes Size of deleted files that are still open; called only if it decides. */
   readonly isOverfull: (heldBytes: () => Promise<number>) => Promise<boolean>
 }
 
@@ -199,17 +199,17 @@ interface Fill {
 }
 
 interface Measured extends Fill {
-  /** Free in the file system at that time. */
+  /** Free space of the file system at that time. */
   readonly free: Fill
-  /** Of `performance.now()`. */
+  /** By `performance.now()`. */
   readonly at: number
   readonly tookMs: number
 }
 
 const DISK_RESERVE_BYTES = 1024 * 1024 * 1024
-/** Others free space at the same time, so growth may go unseen in what is free: looked at this often in any case. */
+/** Maximum age of a measurement: others may free space, which hides growth in the free space. */
 const MEASURE_EVERY_MS = 5_000
-/** Measuring takes at most one part in this many of a command's time. */
+/** Measuring takes at most one part in this many of a command's duration. */
 const MEASURE_SHARE = 10
 
 export function createDiskGauge(workspace: string, limits: SandboxLimits): DiskGauge {
@@ -231,7 +231,7 @@ export function createDiskGauge(workspace: string, limits: SandboxLimits): DiskG
     async begin() {
       const { free } = await freeIn(workspace)
       freeAtStart = free.bytes
-      // It grew on until the command that was ended for it was gone.
+      // The workspace grew until the killed command was gone.
       if (last !== undefined && isBeyond(last, limits)) last = await measure(workspace, free)
       allowed = {
         bytes: Math.max(limits.workspaceBytes, last?.bytes ?? 0),
@@ -257,7 +257,7 @@ function isBeyond({ bytes, files }: Fill, limits: SandboxLimits): boolean {
 
 async function freeIn(folder: string): Promise<{ readonly free: Fill; readonly reserveBytes: number }> {
   const { bsize, blocks, bavail, bfree, ffree } = await statfs(folder)
-  // What is left to the users of the machine counts for the reserve, what is free at all for growth.
+  // The reserve counts blocks available to users; growth counts all free blocks.
   const reserveBytes = Math.min(DISK_RESERVE_BYTES, blocks * bsize * RESERVE_SHARE) + (bfree - bavail) * bsize
   return { free: { bytes: bfree * bsize, files: ffree }, reserveBytes }
 }

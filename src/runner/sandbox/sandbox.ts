@@ -1,6 +1,6 @@
 /**
- * Runs the commands of one agent: in a workspace, with none of this machine's files but its programs. Output, exit codes
- * and file names are untrusted. Knows commands, and neither models nor git nor jobs.
+ * Runs the commands of one agent in a workspace, with no files of this machine except its programs. Output, exit codes and
+ * file names are untrusted. Knows neither models nor git nor jobs.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -8,58 +8,51 @@ import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
 import { type ConfinedRun, runConfined } from './confined.ts'
-import {
-  type EgressOptions,
-  type EgressProxy,
-  FORWARDER_PORT,
-  forwarderSource,
-  openEgressProxy,
-  SOCKET_NAME,
-} from './egress.ts'
+import { type EgressOptions, type EgressProxy, FORWARDER_PORT, forwarderTo, openEgressProxy } from './egress.ts'
 import { type SystemUser, sandboxUser } from './folders.ts'
-import { EGRESS_FOLDER, FORWARDER_NODE, forwarderScript, type ReadOnlyPath } from './launch.ts'
+import type { ReadOnlyPath } from './launch.ts'
 import { type Cgroups, MAX_COMMAND_BYTES, SANDBOX_LIMITS, type SandboxLimits } from './limits.ts'
 import { createDiskGauge } from './resource-monitor.ts'
 import { sandboxFilter } from './seccomp.ts'
-import { type CommandResult, supervise } from './supervise.ts'
+import { type ProcessResult, supervise } from './supervise.ts'
 
 export interface SandboxOptions {
   /** `none` runs commands without isolation. */
   readonly backend: 'bubblewrap' | 'none'
-  /** The one folder that commands may write to, absolute; they know it as `/workspace`. `makeWorkspace` makes it. */
+  /** The only folder that commands can write to; absolute. In the sandbox it is `/workspace`. `makeWorkspace` creates it. */
   readonly workspace: string
-  /** What else of this machine they may read. */
+  /** Other files of this machine that they can read. */
   readonly readOnly?: readonly ReadOnlyPath[]
   readonly environment?: Readonly<Record<string, string>>
-  /** No network at all unless given. */
+  /** Default: no network. */
   readonly network?: EgressOptions
   readonly limits?: Partial<SandboxLimits>
-  /** Who commands are on this machine, to whom the workspace belongs; `sandboxUser()` unless given. */
+  /** User of the commands on this machine, who owns the workspace. Default: `sandboxUser()`. */
   readonly user?: SystemUser | undefined
-  /** Bounds of the kernel, where `openCgroups` found that there may be some. */
+  /** Limits of the kernel, if `openCgroups` can create groups. */
   readonly cgroups?: Cgroups | undefined
-  /** Where bubblewrap and the system's small programs are looked for, as in `PATH`. */
+  /** Search path for bubblewrap and system programs, as in `PATH`. */
   readonly searchPath?: string
 }
 
 export interface Command {
   /** A program and its arguments, or a script for bash. */
   readonly run: { readonly argv: readonly string[] } | { readonly script: string }
-  /** Below the workspace, as a relative path; the workspace itself unless given. */
-  readonly cwd?: string
-  /** At most `limits.wallMs`, which it is unless given. */
+  /** Relative path below the workspace. Default: the workspace. */
+  readonly cwd?: string | undefined
+  /** At most `limits.wallMs`, the default. */
   readonly timeoutMs?: number
-  readonly stdin?: string
+  readonly stdin?: string | undefined
 }
 
 export interface Sandbox {
   readonly backend: 'bubblewrap' | 'none'
   /**
-   * Resolves when the command and all that it started are gone, also when it was cancelled by `signal`.
-   * @throws RangeError for a command that cannot be run anywhere, SandboxFailedError when the sandbox did not stand.
+   * Resolves when the command and all processes that it started are gone, also after `signal` cancelled it.
+   * @throws RangeError for an invalid command, SandboxFailedError if the sandbox could not be set up.
    */
-  readonly run: (command: Command, signal: AbortSignal) => Promise<CommandResult>
-  /** Ends what serves the commands outside. Those that run are the caller's to cancel. */
+  readonly run: (command: Command, signal: AbortSignal) => Promise<ProcessResult>
+  /** Ends the proxy of the commands. The caller cancels running commands. */
   readonly close: () => Promise<void>
 }
 
@@ -69,7 +62,7 @@ type CheckedCommand = Pick<ConfinedRun, 'argv' | 'cwd' | 'stdin' | 'timeoutMs'>
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const limits = { ...SANDBOX_LIMITS, ...options.limits }
-  if (!isAbsolute(options.workspace)) throw new RangeError('The path of a workspace is absolute.')
+  if (!isAbsolute(options.workspace)) throw new RangeError('The path of a workspace must be absolute.')
   return options.backend === 'none' ? unconfinedSandbox(options, limits) : confinedSandbox(options, limits)
 }
 
@@ -93,8 +86,12 @@ function confinedSandbox(options: SandboxOptions, limits: SandboxLimits): Sandbo
     const { readOnly = [], environment = {} } = options
     if (network === undefined || !isOnline) return { readOnly, environment, prepare: '' }
     proxy ??= openEgressProxy(network, tmpdir(), user)
-    const way = networkWay((await proxy).folder)
-    return { ...way, readOnly: [...readOnly, ...way.readOnly], environment: { ...way.environment, ...environment } }
+    const access = networkAccess((await proxy).folder)
+    return {
+      ...access,
+      readOnly: [...readOnly, ...access.readOnly],
+      environment: { ...access.environment, ...environment },
+    }
   }
   return {
     backend: 'bubblewrap',
@@ -112,23 +109,19 @@ function confinedSandbox(options: SandboxOptions, limits: SandboxLimits): Sandbo
   }
 }
 
-/** The variables by which programs find the forwarder, which takes them to the socket in `folder`. */
-function networkWay(folder: string): Pick<ConfinedRun, 'readOnly' | 'environment' | 'prepare'> {
+/** Configures the forwarder, which connects programs to the socket in `folder`, and the variables that name it. */
+function networkAccess(folder: string): Pick<ConfinedRun, 'readOnly' | 'environment' | 'prepare'> {
   const address = `http://127.0.0.1:${FORWARDER_PORT}`
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']
   const none = 'localhost,127.0.0.1,::1'
   return {
-    readOnly: [
-      { from: folder, to: EGRESS_FOLDER },
-      { from: process.execPath, to: FORWARDER_NODE },
-    ],
+    ...forwarderTo(folder),
     environment: {
       ...Object.fromEntries(names.map((name) => [name, address])),
       NO_PROXY: none,
       no_proxy: none,
       NODE_USE_ENV_PROXY: '1',
     },
-    prepare: forwarderScript(forwarderSource(`${EGRESS_FOLDER}/${SOCKET_NAME}`)),
   }
 }
 
@@ -145,32 +138,24 @@ function checkCommand({ run, cwd, stdin, timeoutMs }: Command, limits: SandboxLi
   return { argv, cwd: folder, stdin, timeoutMs: Math.min(timeoutMs ?? limits.wallMs, limits.wallMs) }
 }
 
-interface UnconfinedRun {
-  readonly argv: readonly string[]
-  readonly cwd: string | undefined
-  readonly stdin: string | undefined
-  readonly timeoutMs: number
-  readonly workspace: string
-  readonly environment: Readonly<Record<string, string>>
-  readonly limits: SandboxLimits
-}
+interface UnconfinedRun extends CheckedCommand, Pick<ConfinedRun, 'workspace' | 'environment' | 'limits'> {}
 
 const GRACE_MS = 500
 
-async function runUnconfined(run: UnconfinedRun, signal: AbortSignal): Promise<CommandResult> {
+async function runUnconfined(run: UnconfinedRun, signal: AbortSignal): Promise<ProcessResult> {
   const { argv, limits, timeoutMs, stdin } = run
   const [program = '', ...args] = argv
   const home = realpathSync(run.workspace)
   const child = spawn(program, args, {
     cwd: join(home, run.cwd ?? ''),
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', ...run.environment },
+    env: { PATH: USUAL_PATH, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', ...run.environment },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: true,
   })
   const kill = (): void => killGroup(child)
   child.once('exit', () => {
     kill()
-    // A process that left the group may hold the output open for ever.
+    // A process that left the group may keep the output open.
     setTimeout(() => closeOutput(child), GRACE_MS).unref()
   })
   return await supervise(child, { limits, timeoutMs, stdin, signal, kill }).result
@@ -186,6 +171,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left in it.
+    // The group has ended.
   }
 }

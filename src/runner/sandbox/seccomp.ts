@@ -8,13 +8,13 @@
 export interface FilterOptions {
   /** As in `process.arch`. */
   readonly arch: string
-  /** Sockets of the file system, which lead to the egress proxy. Pairs of connected ones are always there. */
+  /** Whether Unix sockets are allowed, for the egress proxy. Socket pairs always are. */
   readonly unixSockets: boolean
-  /** Memory outside of any process, for where the kernel counts it. */
+  /** Whether memory outside of processes is allowed: only if the kernel limits it. */
   readonly hiddenMemory: boolean
 }
 
-/** @throws Error for a machine whose numbers are not known. */
+/** @throws Error for an unsupported architecture. */
 export function sandboxFilter(options: FilterOptions): Buffer {
   const machine = MACHINES[options.arch]
   if (machine === undefined) throw new Error(`There is no filter of system calls for ${options.arch}.`)
@@ -22,7 +22,7 @@ export function sandboxFilter(options: FilterOptions): Buffer {
   const internet = [AF_INET, AF_INET6]
   return assemble([
     ...foreignCalls(machine),
-    ...when(CLONE3, [unknown]), // its flags are behind a pointer, which a filter cannot follow
+    ...when(CLONE3, [unknown]), // its flags are behind a pointer, which a filter cannot read
     ...when(clone, [load(FIRST_ARGUMENT), ...whenBits(NAMESPACES, [refuse]), allow]),
     ...when(ioctl, [load(SECOND_ARGUMENT), ...when(TIOCSTI, [refuse]), ...when(TIOCLINUX, [refuse]), allow]),
     ...when(socket, families(options.unixSockets ? [...internet, AF_UNIX] : internet)),
@@ -35,7 +35,7 @@ export function sandboxFilter(options: FilterOptions): Buffer {
   ])
 }
 
-/** One instruction; `ifTrue` and `ifFalse` say how many of the following ones are passed over. */
+/** One instruction; `ifTrue` and `ifFalse` are numbers of instructions to skip. */
 interface Instruction {
   readonly code: number
   readonly k: number
@@ -50,7 +50,7 @@ const JUMP_IF_GREATER = 0x25
 const JUMP_IF_BITS = 0x45
 const RETURN = 0x06
 
-// Offsets in `struct seccomp_data`; of an argument, the half that both kernels look at for what is asked here.
+// Offsets in `struct seccomp_data`; of arguments, the lower half, which is the one that both kernels use here.
 const CALL = 0
 const ARCH = 4
 const FIRST_ARGUMENT = 16
@@ -64,19 +64,19 @@ const ERROR = 0x00050000
 const EPERM = ERROR | 1
 /** The call returns success and does nothing. */
 const SUCCESS = ERROR
-/** What a kernel without the call would say: programs then take the older way, which can be looked at. */
+/** The error of a kernel without the call: programs then use the older call, which the filter can check. */
 const ENOSYS = ERROR | 38
 
 /** CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}. */
 const NAMESPACES = 0x7e020000
-/** Puts characters into a terminal as if its user had typed them. */
+/** Injects input into a terminal. */
 const TIOCSTI = 0x5412
 /** Pastes into a console. */
 const TIOCLINUX = 0x541c
-/** S_ISUID and S_ISGID, and the bit that the types of both kinds of device (S_IFCHR, S_IFBLK) have, others not. */
+/** S_ISUID and S_ISGID, and the bit that only the types of devices (S_IFCHR, S_IFBLK) have. */
 const SET_ID = 0o6000
 const DEVICE = 0o020000
-/** O_CREAT and what O_TMPFILE adds: without either, the mode is whatever was in the register. */
+/** O_CREAT and the bit of O_TMPFILE: without either, the mode argument is undefined. */
 const CREATES = 0x400040
 const SOL_SOCKET = 1
 const SO_SNDBUF = 7
@@ -97,7 +97,7 @@ function load(offset: number): Instruction {
   return { code: LOAD, k: offset }
 }
 
-/** @param body Ends in a verdict whatever it finds, so that nothing after it sees another word loaded than the call. */
+/** @param body Always returns, so that the accumulator still has the call's number after it. */
 function when(value: number, body: readonly Instruction[]): Instruction[] {
   return [{ code: JUMP_IF_EQUAL, k: value, ifFalse: body.length }, ...body]
 }
@@ -122,7 +122,7 @@ function families(allowed: readonly number[]): Instruction[] {
   return [load(FIRST_ARGUMENT), ...allowed.flatMap((family) => when(family, [allow])), refuse]
 }
 
-/** Nothing that could give its user's rights away outlives a command: no set-id bits, no devices. */
+/** Prevents set-id bits and devices, which could pass on the user's rights after the command. */
 function modes({ modes: changes, opens }: Machine): Instruction[] {
   const argument = (index: number): Instruction => load(FIRST_ARGUMENT + index * ARGUMENT_BYTES)
   return [
@@ -135,7 +135,7 @@ function modes({ modes: changes, opens }: Machine): Instruction[] {
   ]
 }
 
-/** Buffers of sockets stay at the size that the watch counts for each: programs ask for others as a hint. */
+/** Socket buffers keep the size that the resource monitor assumes; programs only set it as a hint. */
 function bufferSizes({ setsockopt }: Machine): Instruction[] {
   const sizes = [SO_SNDBUF, SO_RCVBUF].flatMap((option) => when(option, [pretend]))
   const forced = [SO_SNDBUFFORCE, SO_RCVBUFFORCE].flatMap((option) => when(option, [refuse]))
@@ -143,7 +143,7 @@ function bufferSizes({ setsockopt }: Machine): Instruction[] {
   return when(setsockopt, [load(SECOND_ARGUMENT), ...when(SOL_SOCKET, ofSocket), allow])
 }
 
-/** `struct sock_filter`, one after the other. Both machines are little-endian. */
+/** An array of `struct sock_filter`. Both architectures are little-endian. */
 function assemble(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * INSTRUCTION_BYTES)
   program.forEach(({ code, k, ifTrue = 0, ifFalse = 0 }, index) => {
@@ -156,29 +156,29 @@ function assemble(program: readonly Instruction[]): Buffer {
   return bytes
 }
 
-/** A call, and one of its arguments, counted from 0. */
+/** A call and the index of one of its arguments. */
 type CallArgument = readonly [call: number, argument: number]
 
-/** `arch` in the kernel's words (`AUDIT_ARCH_*`): of a call made in any other way, the numbers mean something else. */
+/** `arch` is the kernel's constant (`AUDIT_ARCH_*`): other architectures number calls differently. */
 export interface Machine {
   readonly arch: number
-  /** Numbers with this bit are the x32 ABI's, whose calls are the same ones under other numbers. */
+  /** Bit of calls of the x32 ABI, which are the same calls with other numbers. */
   readonly x32Bit?: number
   readonly clone: number
   readonly ioctl: number
   readonly socket: number
   readonly socketpair: number
   readonly setsockopt: number
-  /** Calls that give a file its mode, and which argument it is: `chmod`, `mknod` and their like, `creat`. */
+  /** Calls that set a file's mode, and its argument: `chmod`, `mknod`, `creat` and their variants. */
   readonly modes: readonly CallArgument[]
-  /** `open`, `openat`, and which argument the flags are; the mode comes after them. */
+  /** `open` and `openat`, with the argument of the flags; the mode is the next one. */
   readonly opens: readonly CallArgument[]
   readonly refused: readonly number[]
-  /** Memory that belongs to no process that could be counted: `memfd_create`, `memfd_secret`, `shmget`. */
+  /** Calls that allocate memory outside of processes: `memfd_create`, `memfd_secret`, `shmget`. */
   readonly hiddenMemory: readonly number[]
 }
 
-/** Above it are calls that nobody has looked at yet. */
+/** Later calls are unknown to this filter. */
 const LAST_KNOWN_CALL = 467
 const CLONE3 = 435
 /** Its flags and mode are behind a pointer. */
@@ -186,7 +186,7 @@ const OPENAT2 = 437
 const FCHMODAT2 = 452
 
 const REFUSED_EVERYWHERE = [
-  425, // io_uring_setup: its work passes by every filter
+  425, // io_uring_setup: filters do not see its operations
   426, // io_uring_enter
   427, // io_uring_register
   428, // open_tree
@@ -203,100 +203,58 @@ const REFUSED_EVERYWHERE = [
 ] as const
 const MEMFD_SECRET = 447
 
-const X64_REFUSED = [
-  101, // ptrace
-  103, // syslog
-  134, // uselib
-  139, // sysfs
-  153, // vhangup
-  154, // modify_ldt
-  155, // pivot_root
-  156, // _sysctl
-  159, // adjtimex
-  161, // chroot
-  163, // acct
-  164, // settimeofday
-  165, // mount
-  166, // umount2
-  167, // swapon
-  168, // swapoff
-  169, // reboot
-  170, // sethostname
-  171, // setdomainname
-  172, // iopl
-  173, // ioperm
-  174, // create_module
-  175, // init_module
-  176, // delete_module
-  177, // get_kernel_syms
-  178, // query_module
-  179, // quotactl
-  180, // nfsservctl
-  212, // lookup_dcookie
-  227, // clock_settime
-  246, // kexec_load
-  248, // add_key
-  249, // request_key
-  250, // keyctl
-  272, // unshare
-  298, // perf_event_open
-  300, // fanotify_init
-  301, // fanotify_mark
-  303, // name_to_handle_at
-  304, // open_by_handle_at
-  305, // clock_adjtime
-  308, // setns
-  310, // process_vm_readv
-  311, // process_vm_writev
-  312, // kcmp
-  313, // finit_module
-  320, // kexec_file_load
-  321, // bpf
-  323, // userfaultfd
-] as const
-
-const ARM64_REFUSED = [
-  18, // lookup_dcookie
-  39, // umount2
-  40, // mount
-  41, // pivot_root
-  42, // nfsservctl
-  51, // chroot
-  58, // vhangup
-  60, // quotactl
-  89, // acct
-  97, // unshare
-  104, // kexec_load
-  105, // init_module
-  106, // delete_module
-  112, // clock_settime
-  116, // syslog
-  117, // ptrace
-  142, // reboot
-  161, // sethostname
-  162, // setdomainname
-  170, // settimeofday
-  171, // adjtimex
-  217, // add_key
-  218, // request_key
-  219, // keyctl
-  224, // swapon
-  225, // swapoff
-  241, // perf_event_open
-  262, // fanotify_init
-  263, // fanotify_mark
-  264, // name_to_handle_at
-  265, // open_by_handle_at
-  266, // clock_adjtime
-  268, // setns
-  270, // process_vm_readv
-  271, // process_vm_writev
-  272, // kcmp
-  273, // finit_module
-  280, // bpf
-  282, // userfaultfd
-  294, // kexec_file_load
-] as const
+/** Refused calls by name, with their number on x86-64 and, where it has them, on arm64. */
+const REFUSED: readonly (readonly [name: string, x64: number, arm64?: number])[] = [
+  ['ptrace', 101, 117],
+  ['syslog', 103, 116],
+  ['uselib', 134],
+  ['sysfs', 139],
+  ['vhangup', 153, 58],
+  ['modify_ldt', 154],
+  ['pivot_root', 155, 41],
+  ['_sysctl', 156],
+  ['adjtimex', 159, 171],
+  ['chroot', 161, 51],
+  ['acct', 163, 89],
+  ['settimeofday', 164, 170],
+  ['mount', 165, 40],
+  ['umount2', 166, 39],
+  ['swapon', 167, 224],
+  ['swapoff', 168, 225],
+  ['reboot', 169, 142],
+  ['sethostname', 170, 161],
+  ['setdomainname', 171, 162],
+  ['iopl', 172],
+  ['ioperm', 173],
+  ['create_module', 174],
+  ['init_module', 175, 105],
+  ['delete_module', 176, 106],
+  ['get_kernel_syms', 177],
+  ['query_module', 178],
+  ['quotactl', 179, 60],
+  ['nfsservctl', 180, 42],
+  ['lookup_dcookie', 212, 18],
+  ['clock_settime', 227, 112],
+  ['kexec_load', 246, 104],
+  ['add_key', 248, 217],
+  ['request_key', 249, 218],
+  ['keyctl', 250, 219],
+  ['unshare', 272, 97],
+  ['perf_event_open', 298, 241],
+  ['fanotify_init', 300, 262],
+  ['fanotify_mark', 301, 263],
+  ['name_to_handle_at', 303, 264],
+  ['open_by_handle_at', 304, 265],
+  ['clock_adjtime', 305, 266],
+  ['setns', 308, 268],
+  ['process_vm_readv', 310, 270],
+  ['process_vm_writev', 311, 271],
+  ['kcmp', 312, 272],
+  ['finit_module', 313, 273],
+  ['kexec_file_load', 320, 294],
+  ['bpf', 321, 280],
+  ['userfaultfd', 323, 282],
+]
 
 /** By `process.arch`. */
 export const MACHINES: Readonly<Record<string, Machine>> = {
@@ -321,7 +279,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
       [2, 1],
       [257, 2],
     ],
-    refused: [...X64_REFUSED, ...REFUSED_EVERYWHERE],
+    refused: [...REFUSED.map(([, x64]) => x64), ...REFUSED_EVERYWHERE],
     hiddenMemory: [319, MEMFD_SECRET, 29],
   },
   arm64: {
@@ -338,7 +296,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
       [33, 2], // mknodat
     ],
     opens: [[56, 2]],
-    refused: [...ARM64_REFUSED, ...REFUSED_EVERYWHERE],
+    refused: [...REFUSED.flatMap(([, , arm64]) => arm64 ?? []), ...REFUSED_EVERYWHERE],
     hiddenMemory: [279, MEMFD_SECRET, 194],
   },
 }

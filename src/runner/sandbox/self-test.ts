@@ -1,6 +1,6 @@
 /**
- * Whether a sandbox holds on this machine: one is built, and what runs inside tells what it finds. Agents are off unless
- * it finds nothing. Every service asks at its start, the doctor when it is asked.
+ * Tests on this machine whether the sandbox isolates: a probe runs in one and reports what it can access. Agents are off
+ * unless the test passes. Every service runs it at its start, and `turnpike doctor` runs it on request.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { SandboxFailedError } from './confined.ts'
 import { makeWorkspace } from './folders.ts'
 import type { Cgroups } from './limits.ts'
 import { createSandbox } from './sandbox.ts'
-import type { CommandResult } from './supervise.ts'
+import type { ProcessResult } from './supervise.ts'
 
 export type SelfTestResult =
   | { readonly ok: true }
@@ -17,50 +17,73 @@ export type SelfTestResult =
 
 export interface SelfTestOptions {
   readonly cgroups?: Cgroups | undefined
-  /** Where the folder of the test is made: on the file system of the workspaces, if that is to be tested too. */
+  /** Parent of the test's folder, to test the file system of the workspaces too. */
   readonly folder?: string
-  /** Where bubblewrap is looked for. */
+  /** Search path for bubblewrap. */
   readonly searchPath?: string
 }
 
 const TIMEOUT_MS = 20_000
 const MOST_PROCESSES = 8
 
-/** Says one finding a line, as `name=value`. */
-const PROBE = `
+/** Prints the state of a process that must have no rights, one finding per line, as `name=value`. */
+export const PROBE = `
 while read -r name value; do
-  case $name in CapEff:|CapPrm:|CapBnd:|NoNewPrivs:|Seccomp:) echo "\${name%:}=$value";; esac
+  case $name in Uid:|CapEff:|CapPrm:|CapBnd:|NoNewPrivs:|Seccomp:) echo "\${name%:}=$value";; esac
 done < /proc/self/status
-echo "variables=$(compgen -e | sort | tr '\\n' ' ')"
 echo "links=$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | tr '\\n' ' ')"
-(: > /usr/turnpike-probe) 2>/dev/null && echo usr=writable || echo usr=read-only
-(: > /turnpike-probe) 2>/dev/null && echo root=writable || echo root=read-only
-(: > /workspace/probe) 2>/dev/null && echo workspace=writable || echo workspace=read-only
-unshare -U true 2>/dev/null && echo namespaces=allowed || echo namespaces=refused
-[ -e /etc/shadow ] && echo shadow=there || echo shadow=hidden
-[ -e "$1" ] && echo outside=there || echo outside=hidden
-set -- /proc/[0-9]*; echo "processes=$#"
-set -- /proc/self/fd/*; echo "descriptors=$#"`
+unshare -U true 2>/dev/null && echo namespaces=allowed || echo namespaces=refused`
 
-const EXPECTED: Readonly<Record<string, RegExp>> = {
+/** The findings of `PROBE` without any right. */
+export const EXPECTED: Readonly<Record<string, RegExp>> = {
   CapEff: /^0+$/,
   CapPrm: /^0+$/,
   CapBnd: /^0+$/,
   NoNewPrivs: /^1$/,
   Seccomp: /^2$/,
-  variables: /^(?:(?:HOME|LANG|LOGNAME|PATH|PWD|SHELL|SHLVL|TERM|TMPDIR|USER|_|OLDPWD) )+$/,
   links: /^lo $/,
+  namespaces: /^refused$/,
+}
+
+export function parseFindings(output: string): ReadonlyMap<string, string> {
+  return new Map(output.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.replace(/^[^=]*=/, '')]))
+}
+
+/** Describes the first finding that is missing or not as expected; undefined: none. */
+export function unexpectedFinding(
+  found: ReadonlyMap<string, string>,
+  expected: Readonly<Record<string, RegExp>>,
+): string | undefined {
+  for (const [name, pattern] of Object.entries(expected)) {
+    const value = found.get(name)
+    if (value === undefined || !pattern.test(value)) return `${name} is '${value ?? 'missing'}'`
+  }
+  return undefined
+}
+
+const SANDBOX_PROBE = `${PROBE}
+echo "variables=$(compgen -e | sort | tr '\\n' ' ')"
+(: > /usr/turnpike-probe) 2>/dev/null && echo usr=writable || echo usr=read-only
+(: > /turnpike-probe) 2>/dev/null && echo root=writable || echo root=read-only
+(: > /workspace/probe) 2>/dev/null && echo workspace=writable || echo workspace=read-only
+[ -e /etc/shadow ] && echo shadow=there || echo shadow=hidden
+[ -e "$1" ] && echo outside=there || echo outside=hidden
+set -- /proc/[0-9]*; echo "processes=$#"
+set -- /proc/self/fd/*; echo "descriptors=$#"`
+
+const EXPECTED_IN_SANDBOX: Readonly<Record<string, RegExp>> = {
+  ...EXPECTED,
+  variables: /^(?:(?:HOME|LANG|LOGNAME|PATH|PWD|SHELL|SHLVL|TERM|TMPDIR|USER|_|OLDPWD) )+$/,
   usr: /^read-only$/,
   root: /^read-only$/,
   workspace: /^writable$/,
-  namespaces: /^refused$/,
   shadow: /^hidden$/,
   outside: /^hidden$/,
   processes: new RegExp(`^[1-${MOST_PROCESSES}]$`),
   descriptors: /^[1-4]$/,
 }
 
-/** What bubblewrap and the shell say, and what mends it. The first that fits. */
+/** Error messages of bubblewrap and the shell, with their fixes. The first match applies. */
 const FIXES: readonly (readonly [RegExp, string])[] = [
   [/bwrap: (?:command )?not found|execute bwrap/, 'Install bubblewrap: apt-get install bubblewrap'],
   [
@@ -84,7 +107,7 @@ const LAST_FIX = 'Run `turnpike doctor` as the user of the service on a Linux ma
 
 /** Never throws. Takes about a tenth of a second. */
 export async function selfTest(options: SelfTestOptions = {}): Promise<SelfTestResult> {
-  if (process.platform !== 'linux') return failed('It needs Linux.', 'Run agents on a Linux machine.')
+  if (process.platform !== 'linux') return failed('The sandbox requires Linux.', 'Run agents on a Linux machine.')
   const folder = mkdtempSync(join(options.folder ?? tmpdir(), 'sandbox-test-'))
   try {
     return await probe(folder, options)
@@ -105,21 +128,15 @@ async function probe(folder: string, { cgroups, searchPath }: SelfTestOptions): 
     cgroups,
     ...(searchPath === undefined ? {} : { searchPath }),
   })
-  const argv = ['/bin/bash', '-c', PROBE, 'probe', folder]
+  const argv = ['/bin/bash', '-c', SANDBOX_PROBE, 'probe', folder]
   const result = await sandbox.run({ run: { argv }, timeoutMs: TIMEOUT_MS }, AbortSignal.timeout(TIMEOUT_MS))
   return judge(result)
 }
 
-function judge({ stdout, stderr, reason }: CommandResult): SelfTestResult {
-  const found = new Map(stdout.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.replace(/^[^=]*=/, '')]))
-  if (reason !== undefined) return failed(`Its test ended by ${reason}. ${stderr}`.trim(), LAST_FIX)
-  for (const [name, pattern] of Object.entries(EXPECTED)) {
-    const value = found.get(name)
-    if (value === undefined || !pattern.test(value)) {
-      return failed(`Inside of it, ${name} is '${value ?? 'not to be found'}'.`, LAST_FIX)
-    }
-  }
-  return { ok: true }
+function judge({ stdout, stderr, killed }: ProcessResult): SelfTestResult {
+  if (killed !== undefined) return failed(`The test was killed (${killed}). ${stderr}`.trim(), LAST_FIX)
+  const unexpected = unexpectedFinding(parseFindings(stdout), EXPECTED_IN_SANDBOX)
+  return unexpected === undefined ? { ok: true } : failed(`In the sandbox, ${unexpected}.`, LAST_FIX)
 }
 
 function failed(reason: string, fix: string): SelfTestResult {

@@ -1,21 +1,12 @@
 /** Supervises the process of an agent's command until it has ended and its output is closed, with limits on time and output. */
 import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
+import type { CommandResult, KillReason } from '../ports.ts'
 import type { SandboxLimits } from './limits.ts'
 
-/** Why a command was ended before its time. */
-export type EndReason = 'timeout' | 'output' | 'memory' | 'disk' | 'cancelled'
-
-export interface CommandResult {
-  /** As a shell says it: 128 and the signal's number for what a signal ended. Null when it was ended from outside. */
-  readonly exitCode: number | null
+/** Its exit code is a shell's: 128 plus the number of the signal that ended the process. */
+export interface ProcessResult extends CommandResult {
   readonly signal: NodeJS.Signals | null
-  readonly stdout: string
-  readonly stderr: string
-  /** Something is left out of the middle of `stdout` or `stderr`, which say so. */
-  readonly truncated: boolean
-  readonly durationMs: number
-  readonly reason?: EndReason
 }
 
 export interface Supervision {
@@ -23,22 +14,22 @@ export interface Supervision {
   readonly timeoutMs: number
   readonly stdin: string | undefined
   readonly signal: AbortSignal
-  /** Ends every process of the command, however often it is called. */
+  /** Kills every process of the command. Idempotent. */
   readonly kill: () => void
 }
 
 export interface Supervised {
-  readonly result: Promise<CommandResult>
-  /** Only the first reason counts. */
-  readonly end: (reason: EndReason) => void
+  readonly result: Promise<ProcessResult>
+  /** Kills the command. The first reason is the one that is reported. */
+  readonly end: (reason: KillReason) => void
 }
 
 export function supervise(child: ChildProcess, supervision: Supervision): Supervised {
   const { limits, timeoutMs, signal, kill } = supervision
   const startedAt = performance.now()
-  let reason: EndReason | undefined
-  const end = (why: EndReason): void => {
-    reason ??= why
+  let killed: KillReason | undefined
+  const end = (reason: KillReason): void => {
+    killed ??= reason
     kill()
   }
   const stdout = captureOutput(limits.outputBytes / 2)
@@ -49,30 +40,30 @@ export function supervise(child: ChildProcess, supervision: Supervision): Superv
       if (stdout.totalBytes() + stderr.totalBytes() > limits.outputReadBytes) end('output')
     })
   }
-  child.stdin?.on('error', () => undefined) // a command need not read what it is given
+  child.stdin?.on('error', () => undefined) // a command need not read its input
   child.stdin?.end(supervision.stdin)
   const timer = setTimeout(() => end('timeout'), timeoutMs)
   const cancel = (): void => end('cancelled')
   if (signal.aborted) cancel()
   else signal.addEventListener('abort', cancel, { once: true })
-  const result = ended(child).then(([code, by]): CommandResult => {
+  const result = ended(child).then(([code, by]): ProcessResult => {
     clearTimeout(timer)
     signal.removeEventListener('abort', cancel)
     return {
-      ...(reason === undefined
+      ...(killed === undefined
         ? { exitCode: code, signal: by ?? signalOf(code) }
         : { exitCode: null, signal: 'SIGKILL' }),
       stdout: stdout.text(),
       stderr: stderr.text(),
       truncated: stdout.isTruncated() || stderr.isTruncated(),
       durationMs: Math.round(performance.now() - startedAt),
-      ...(reason === undefined ? {} : { reason }),
+      ...(killed === undefined ? {} : { killed }),
     }
   })
   return { result, end }
 }
 
-/** Not before nobody can write to its output any more. */
+/** Resolves when the process has ended and no other process holds its output. */
 async function ended(child: ChildProcess): Promise<readonly [number | null, NodeJS.Signals | null]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly [number | null, NodeJS.Signals | null]>()
   child.once('error', reject)
@@ -89,10 +80,10 @@ function signalOf(code: number | null): NodeJS.Signals | null {
 
 interface CapturedOutput {
   readonly push: (chunk: Buffer) => void
-  /** All that was written, kept or not. */
+  /** Bytes written, including omitted ones. */
   readonly totalBytes: () => number
   readonly isTruncated: () => boolean
-  /** With a line in place of what was left out. What is not UTF-8 is replaced; control characters are as they came. */
+  /** A line replaces the omitted middle. Invalid UTF-8 is replaced; control characters are unchanged. */
   readonly text: () => string
 }
 
@@ -100,7 +91,7 @@ export function captureOutput(maxBytes: number): CapturedOutput {
   const headBytes = Math.ceil(maxBytes / 2)
   const tailBytes = maxBytes - headBytes
   const head = Buffer.alloc(headBytes)
-  /** Written round and round. */
+  /** A ring buffer. */
   const tail = Buffer.alloc(tailBytes)
   let total = 0
   const push = (chunk: Buffer): void => {

@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { SandboxFailedError } from '../../../src/runner/sandbox/confined.ts'
-import type { CommandResult } from '../../../src/runner/sandbox/supervise.ts'
+import type { ProcessResult } from '../../../src/runner/sandbox/supervise.ts'
 import { testSandbox } from '../../support/agents/sandbox-kit.ts'
 
 /** All that is said to be readable by a command, in one stream. */
@@ -30,7 +30,7 @@ find / -xdev -not -path '/usr/*' -type f -size -200k -exec cat {} +
 ls -laR /workspace /home /tmp /root /var /work /etc /run /dev
 cat /etc/shadow /etc/../root/.*/* /proc/kcore /proc/kmsg /dev/mem /proc/1/root/etc/shadow /proc/self/root/../etc/shadow`
 
-async function dump(t: TestContext, canary: string, folder?: string): Promise<CommandResult> {
+async function dump(t: TestContext, canary: string, folder?: string): Promise<ProcessResult> {
   const { sh } = await testSandbox(t, { limits: { outputBytes: 8_000_000, outputReadBytes: 64_000_000 } })
   const result = await sh(`{ ${DUMP} ${folder === undefined ? '' : `; cat ${folder}/*`}; } 2>/dev/null; echo dumped`)
   assert.match(result.stdout, /dumped\n$/)

@@ -46,7 +46,7 @@ test('JOB-3: a command that is cancelled is gone with all it started, and what i
   stop.abort()
   const result = await running
   assert.ok(performance.now() - at < SMALL.wallMs / 2)
-  assert.deepEqual([result.reason, result.exitCode, result.stdout], ['cancelled', null, 'begun\n'])
+  assert.deepEqual([result.killed, result.exitCode, result.stdout], ['cancelled', null, 'begun\n'])
   await assertNoneLeft(marker)
 })
 
@@ -62,7 +62,7 @@ function readable(path: string): boolean {
 test('JOB-3: one that was cancelled before it began does not begin', async (t) => {
   const { run, workspace } = await testSandbox(t)
   const result = await run({ run: { script: 'touch begun' } }, AbortSignal.abort())
-  assert.equal(result.reason, 'cancelled')
+  assert.equal(result.killed, 'cancelled')
   assert.equal(readable(join(workspace, 'begun')), false)
 })
 
@@ -74,7 +74,7 @@ test('JOB-3: a command that is cancelled while its sandbox is built ends then, a
     const running = run({ run: { script: `: ${marker}; sleep 1000` } }, stop.signal)
     await sleep(delayMs)
     stop.abort()
-    assert.equal((await running).reason, 'cancelled')
+    assert.equal((await running).killed, 'cancelled')
   }
   await assertNoneLeft(marker)
 })
@@ -106,8 +106,8 @@ test('F25: nothing of a run is left when its service is killed, at any moment', 
 
 test('it takes its time from the command that asked for less, and at most its own [limit: agent-command-time]', async (t) => {
   const { sh } = await testSandbox(t, { limits: { wallMs: 400 } })
-  assert.equal((await sh('sleep 30', { timeoutMs: 100 })).reason, 'timeout')
-  assert.equal((await sh('sleep 30', { timeoutMs: 60_000 })).reason, 'timeout')
+  assert.equal((await sh('sleep 30', { timeoutMs: 100 })).killed, 'timeout')
+  assert.equal((await sh('sleep 30', { timeoutMs: 60_000 })).killed, 'timeout')
 })
 
 test('several commands at a time have nothing of one another but the workspace', async (t) => {
@@ -127,8 +127,8 @@ test('backend none: the same words without the walls', async (t) => {
   t.after(() => delete process.env['SANDBOX_CANARY'])
   assert.equal((await sh('pwd; echo $SANDBOX_CANARY; cat', { stdin: 'in\n' })).stdout, `${workspace}\n\nin\n`)
   assert.deepEqual([(await sh('exit 3')).exitCode, (await sh('kill -9 $$')).signal], [3, 'SIGKILL'])
-  assert.equal((await sh('sleep 30', { timeoutMs: 100 })).reason, 'timeout')
-  assert.equal((await sh('yes')).reason, 'output')
+  assert.equal((await sh('sleep 30', { timeoutMs: 100 })).killed, 'timeout')
+  assert.equal((await sh('yes')).killed, 'output')
   const marker = `plain-${process.pid}`
   assert.equal((await sh(`(: ${marker}; sleep 1000; : ${marker}) & echo started`)).stdout, 'started\n')
   await assertNoneLeft(marker)

@@ -123,7 +123,7 @@ test('SBX-5: by default neither private addresses nor other ports are reached [l
   const port = await ask(`CONNECT allowed.test:${host.port} HTTP/1.1\r\nhost: x\r\n\r\n`)
   assert.match(port, /403 Forbidden[\s\S]*Only ports 443 and 8443/)
   const address = await ask('CONNECT allowed.test:443 HTTP/1.1\r\nhost: x\r\n\r\n')
-  assert.match(address, /403 Forbidden[\s\S]*leads to an address that may not be reached/)
+  assert.match(address, /403 Forbidden[\s\S]*resolves to an address that is not allowed/)
   assert.match(await ask('CONNECT allowed.test:99999 HTTP/1.1\r\nhost: x\r\n\r\n'), /403 Forbidden/)
   assert.match(
     await ask('GET http://allowed.test/ HTTP/1.1\r\nhost: allowed.test\r\nconnection: close\r\n\r\n'),

@@ -14,8 +14,8 @@ test('SBX-4 F28: a fork bomb stops at the processes of its run, ends in time, an
   let said = ''
   // A busy machine may not let it come to its limit within a second.
   for (const timeoutMs of [1_000, 10_000]) {
-    const { reason, stderr, exitCode } = await sh(`: ${marker}; f() { f | f & }; f; sleep 30`, { timeoutMs })
-    assert.equal(reason, 'timeout')
+    const { killed, stderr, exitCode } = await sh(`: ${marker}; f() { f | f & }; f; sleep 30`, { timeoutMs })
+    assert.equal(killed, 'timeout')
     assert.equal(exitCode, null)
     said = stderr
     if (AT_LIMIT.test(said)) break
@@ -32,7 +32,7 @@ test('SBX-4 F28: another run has all its processes while a fork bomb is at its l
   const { stdout } = await other.sh('for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1 & done; wait; echo all')
   stop.abort()
   assert.equal(stdout, 'all\n')
-  assert.equal((await bombing).reason, 'cancelled')
+  assert.equal((await bombing).killed, 'cancelled')
 })
 
 test('SBX-4 F28: one process gets no more memory than the run', async (t) => {
@@ -44,26 +44,26 @@ test('SBX-4 F28: one process gets no more memory than the run', async (t) => {
 
 test('SBX-4 F28: processes that together take more memory than the run are ended, and it is said [limit: agent-memory]', async (t) => {
   const { sh } = await testSandbox(t)
-  const { reason } = await sh(`for i in 1 2 3 4; do perl -e '$x = "a" x (20 * 1024 * 1024); sleep 30' & done; wait`)
-  assert.equal(reason, 'memory')
+  const { killed } = await sh(`for i in 1 2 3 4; do perl -e '$x = "a" x (20 * 1024 * 1024); sleep 30' & done; wait`)
+  assert.equal(killed, 'memory')
 })
 
 test('SBX-4: memory that processes share counts once', async (t) => {
   const { sh } = await testSandbox(t)
   const script =
     '$x = "a" x (16 * 1024 * 1024); for (1..4) { if (!fork) { sleep 1; exit } } 1 while wait != -1; print "done"'
-  const { reason, stdout } = await sh(`perl -e '${script}'`)
-  assert.deepEqual([reason, stdout], [undefined, 'done'])
+  const { killed, stdout } = await sh(`perl -e '${script}'`)
+  assert.deepEqual([killed, stdout], [undefined, 'done'])
 })
 
 test('SBX-4 F28: files in memory count as memory, and are bounded [limit: agent-scratch]', async (t) => {
   const { sh } = await testSandbox(t, { limits: { ...SMALL, memoryBytes: 40 * 1024 * 1024 } })
   const filled = await sh('head -c 100M /dev/zero > /tmp/f; stat -c %s /tmp/f')
   assert.ok(Number(filled.stdout) <= SMALL.scratchBytes)
-  const { reason } = await sh(
+  const { killed } = await sh(
     'head -c 15M /dev/zero > /tmp/f; head -c 15M /dev/zero > ~/f; head -c 15M /dev/zero > /dev/shm/f; sleep 30',
   )
-  assert.equal(reason, 'memory')
+  assert.equal(killed, 'memory')
 })
 
 test('SBX-4: memory that belongs to no process is not available', async (t) => {
@@ -77,11 +77,11 @@ test('SBX-4 F28: what sockets hold in the kernel counts as memory, and their buf
   const pairs = `use Socket; for (1..9) { next if fork; my @kept; for (1..60) {
     socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or last; $a->blocking(0); 1 while syswrite($a, "x" x 65536); push @kept, $a, $b }
     sleep 30; exit } 1 while wait != -1`
-  assert.equal((await sh(`perl -MIO::Handle -e '${pairs}'`)).reason, 'memory')
+  assert.equal((await sh(`perl -MIO::Handle -e '${pairs}'`)).killed, 'memory')
   const streams = `use IO::Socket::INET; my $l = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1") or die; my @kept;
     for (1..24) { my $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $l->sockport) or die; my $s = $l->accept;
       $c->blocking(0); 1 while syswrite($c, "x" x 65536); push @kept, $c, $s } sleep 30`
-  assert.equal((await sh(`perl -e '${streams}'`)).reason, 'memory')
+  assert.equal((await sh(`perl -e '${streams}'`)).killed, 'memory')
   const sizes = `use Socket; socket(my $s, PF_INET, SOCK_DGRAM, 0); my $before = unpack("I", getsockopt($s, SOL_SOCKET, SO_RCVBUF));
     setsockopt($s, SOL_SOCKET, SO_RCVBUF, 2 * $before) or print "refused"; print unpack("I", getsockopt($s, SOL_SOCKET, SO_RCVBUF)) == $before ? "same" : "other";
     print setsockopt($s, SOL_SOCKET, 33, 2 * $before) ? " forced" : " not forced"`
@@ -97,45 +97,45 @@ test('SBX-4 F28: a file larger than the workspace is not written', async (t) => 
 test('SBX-4 F28: files that together fill the workspace end the run, and the next one may clean up [limit: agent-workspace]', async (t) => {
   const { sh, workspace } = await testSandbox(t)
   const before = statfsSync(workspace)
-  const { reason } = await sh('for i in 1 2 3 4 5 6; do head -c 10M /dev/zero > f$i; done; sleep 30')
-  assert.equal(reason, 'disk')
+  const { killed } = await sh('for i in 1 2 3 4 5 6; do head -c 10M /dev/zero > f$i; done; sleep 30')
+  assert.equal(killed, 'workspace')
   const after = statfsSync(workspace)
   assert.ok((before.bfree - after.bfree) * before.bsize < 2 ** 30)
-  const { reason: none, stdout } = await sh('sleep 0.3; rm -f f*; ls | wc -l')
+  const { killed: none, stdout } = await sh('sleep 0.3; rm -f f*; ls | wc -l')
   assert.deepEqual([none, stdout], [undefined, '0\n'])
 })
 
 test('SBX-4 F28: files without a name count as long as they are open', async (t) => {
   const { sh } = await testSandbox(t)
-  const { reason } = await sh(
+  const { killed } = await sh(
     'for i in 1 2 3 4 5 6; do exec {fd}> h; rm h; head -c 10M /dev/zero >&$fd; done; sleep 30',
   )
-  assert.equal(reason, 'disk')
+  assert.equal(killed, 'workspace')
 })
 
 test('SBX-4 F28: a million files end the run, in the workspace and in memory [limit: agent-files]', async (t) => {
   const { sh } = await testSandbox(t)
   for (const folder of ['/workspace', '/tmp']) {
-    const { reason } = await sh(`cd ${folder}; seq 1 1000000 | xargs touch; sleep 30`)
-    assert.equal(reason, 'disk')
+    const { killed } = await sh(`cd ${folder}; seq 1 1000000 | xargs touch; sleep 30`)
+    assert.equal(killed, 'workspace')
   }
 })
 
 test('SBX-4 F28: endless output ends the run; its beginning and its end are kept [limit: agent-output]', async (t) => {
   const { sh } = await testSandbox(t)
-  const { reason, stdout, truncated } = await sh('echo first; exec yes')
-  assert.deepEqual([reason, truncated], ['output', true])
+  const { killed, stdout, truncated } = await sh('echo first; exec yes')
+  assert.deepEqual([killed, truncated], ['output', true])
   assert.ok(stdout.startsWith('first\ny\n') && stdout.length < SMALL.outputBytes)
   assert.match(stdout, /\n\[\d+ bytes left out\]\n/)
   const long = await sh('seq 1 20000; echo last')
-  assert.deepEqual([long.reason, long.truncated, long.exitCode], [undefined, true, 0])
+  assert.deepEqual([long.killed, long.truncated, long.exitCode], [undefined, true, 0])
   assert.ok(long.stdout.startsWith('1\n2\n') && long.stdout.endsWith('20000\nlast\n'))
 })
 
 test('SBX-4 F28: a command that stops itself ends in time', async (t) => {
   const { sh } = await testSandbox(t)
-  const { reason } = await sh('kill -STOP $$; kill -STOP -1', { timeoutMs: 300 })
-  assert.equal(reason, 'timeout')
+  const { killed } = await sh('kill -STOP $$; kill -STOP -1', { timeoutMs: 300 })
+  assert.equal(killed, 'timeout')
 })
 
 test('SBX-4 F28: a command that kills everything kills only itself', async (t) => {

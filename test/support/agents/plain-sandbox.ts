@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CommandResult, Sandbox } from '../../../src/runner/ports.ts'
+import type { CommandResult, KillReason, Sandbox } from '../../../src/runner/ports.ts'
 
 export interface PlainSandbox extends Sandbox {
   readonly directory: string
@@ -20,7 +20,7 @@ export function plainSandbox(): PlainSandbox {
         const env = { PATH: '/usr/bin:/bin', HOME: directory }
         const child = spawn('sh', ['-c', command.script], { cwd, env, detached: true })
         let killed: CommandResult['killed']
-        const kill = (reason: NonNullable<CommandResult['killed']>): void => {
+        const kill = (reason: KillReason): void => {
           killed ??= reason
           if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
         }
@@ -29,7 +29,7 @@ export function plainSandbox(): PlainSandbox {
         signal.addEventListener('abort', cancel, { once: true })
         const output = { stdout: '', stderr: '', truncated: false }
         const keep = (name: 'stdout' | 'stderr') => (piece: string) => {
-          const max = command.maxOutputBytes ?? 1_048_576
+          const max = 1_048_576
           output.truncated ||= output[name].length + piece.length > max
           output[name] = (output[name] + piece).slice(0, max)
         }

@@ -10,7 +10,7 @@ import { findTool } from '../../../scripts/kit/machine-tools.ts'
 import { makeWorkspace } from '../../../src/runner/sandbox/folders.ts'
 import type { SandboxLimits } from '../../../src/runner/sandbox/limits.ts'
 import { type Command, createSandbox, type Sandbox, type SandboxOptions } from '../../../src/runner/sandbox/sandbox.ts'
-import type { CommandResult } from '../../../src/runner/sandbox/supervise.ts'
+import type { ProcessResult } from '../../../src/runner/sandbox/supervise.ts'
 
 for (const tool of ['bubblewrap', 'perl'] as const) findTool(tool)
 
@@ -34,7 +34,7 @@ export interface TestSandbox extends Sandbox {
   /** On this machine. */
   readonly workspace: string
   readonly folder: string
-  readonly sh: (script: string, command?: Partial<Command>) => Promise<CommandResult>
+  readonly sh: (script: string, command?: Partial<Command>) => Promise<ProcessResult>
 }
 
 export async function testSandbox(t: TestContext, options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
@@ -46,7 +46,7 @@ export async function testSandbox(t: TestContext, options: Partial<SandboxOption
     await sandbox.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const sh = (script: string, command: Partial<Command> = {}): Promise<CommandResult> =>
+  const sh = (script: string, command: Partial<Command> = {}): Promise<ProcessResult> =>
     sandbox.run({ run: { script }, ...command }, t.signal)
   return { ...sandbox, workspace, folder, sh }
 }

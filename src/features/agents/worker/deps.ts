@@ -6,26 +6,25 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { JobLog } from '../../../jobs/execution.ts'
 import type { GitCredentialRule, GitSettings } from '../../../runner/git/settings.ts'
-import type { AskModel, CommandResult, Sandbox } from '../../../runner/ports.ts'
+import type { AskModel, Sandbox } from '../../../runner/ports.ts'
 import type { SystemUser } from '../../../runner/sandbox/folders.ts'
 import { createSandbox, type SandboxOptions } from '../../../runner/sandbox/sandbox.ts'
-import type { CommandResult as ConfinedResult, EndReason } from '../../../runner/sandbox/supervise.ts'
 import type { BeginDeps } from '../lifecycle.ts'
 import type { AgentModels } from '../rules.ts'
 import type { Creator, RunReference } from '../store.ts'
 
-/** Who asks which model, and for which run. */
+/** Selects the model, the credential and the run of model calls. */
 export interface ModelOrder extends RunReference {
   readonly model: string
   readonly creator: Creator
 }
 
-/** A folder for commands, and what else of this machine they may read. */
+/** The folder of the commands, and other files of this machine that they can read. */
 export interface SandboxPaths {
   readonly workspace: string
   readonly readOnly: readonly { readonly from: string; readonly to: string }[]
   readonly environment: Readonly<Record<string, string>>
-  /** Who its commands are on this machine; the user of this process, unless given. */
+  /** User of the commands on this machine; undefined: the user of this process. */
   readonly user: SystemUser | undefined
 }
 
@@ -45,30 +44,30 @@ export interface WorkerDeps extends BeginDeps {
     readonly url: string
     readonly credentials: readonly GitCredentialRule[]
   }
-  /** Where the workspaces of this machine are. */
+  /** Folder of the workspaces on this machine. */
   readonly folder: string
   readonly limits: RunLimits
-  /** Aborted when this process is about to end: what runs is handed over. */
+  /** Aborted before this process ends: its runs are handed over to another process. */
   readonly leaving: AbortSignal
 }
 
 export interface RunLimits {
-  /** Of a run, from its start. */
+  /** Maximum duration of a run. */
   readonly wallMs: number
-  /** Without any progress. A command that takes longer than nearly all of it is ended. */
+  /** Maximum time without progress. Commands are killed shortly before. */
   readonly stalledMs: number
-  /** How often it is looked whether a run is to end. */
+  /** Interval of the checks whether a run must end. */
   readonly pollMs: number
-  /** While the database is away. */
+  /** Delay between attempts while the database is unavailable. */
   readonly tryAgainMs: number
-  /** For keeping the work of a run that is cancelled or handed over, and of one that failed. */
+  /** Time for saving the work of a run that was cancelled or handed over, and of one that failed. */
   readonly keepCancelledMs: number
   readonly keepFailedMs: number
-  /** Answers of the model, unless the run has a limit of its own. */
+  /** Default limit of model calls in a run. */
   readonly maxSteps: number
-  /** Commits of history that are fetched. */
+  /** Depth of the fetched history, in commits. */
   readonly historyDepth: number
-  /** Workspaces of agents that have ended: how long they stay, and how large all of them may be. */
+  /** Retention of workspaces of ended agents, and their maximum total size. */
   readonly workspaceMs: number
   readonly workspacesBytes: number
 }
@@ -86,36 +85,17 @@ export const RUN_LIMITS: RunLimits = {
   workspacesBytes: 20_480 * 1024 * 1024,
 }
 
-/** What is the same for all agents of this machine. */
+/** Sandbox options that all agents of this machine share. */
 export type SandboxKind = Pick<SandboxOptions, 'backend' | 'network' | 'cgroups'>
 
-/** @param longestMs Of a command: one that takes longer would look like a standstill. */
+/** @param longestMs Maximum duration of a command, so that it does not count as a stalled run. */
 export function sandboxOpener(kind: SandboxKind, longestMs: number): (paths: SandboxPaths) => Sandbox {
   return (place) => {
     const sandbox = createSandbox({ ...kind, ...place })
     return {
-      async run({ script, cwd, stdin, timeoutMs }, signal) {
-        const given = {
-          ...(cwd === undefined ? {} : { cwd }),
-          ...(stdin === undefined ? {} : { stdin: typeof stdin === 'string' ? stdin : Buffer.from(stdin).toString() }),
-        }
-        const command = { run: { script }, timeoutMs: Math.min(timeoutMs, longestMs), ...given }
-        return resultOf(await sandbox.run(command, signal))
-      },
+      run: ({ script, timeoutMs, ...command }, signal) =>
+        sandbox.run({ ...command, run: { script }, timeoutMs: Math.min(timeoutMs, longestMs) }, signal),
       close: sandbox.close,
     }
   }
-}
-
-const KILLED: Readonly<Record<EndReason, NonNullable<CommandResult['killed']>>> = {
-  timeout: 'timeout',
-  output: 'output',
-  memory: 'memory',
-  disk: 'workspace',
-  cancelled: 'cancelled',
-}
-
-function resultOf({ exitCode, stdout, stderr, truncated, durationMs, reason }: ConfinedResult): CommandResult {
-  const result = { exitCode, stdout, stderr, truncated, durationMs }
-  return reason === undefined ? result : { ...result, exitCode: null, killed: KILLED[reason] }
 }
