@@ -9,6 +9,7 @@ import { MOONSHOT } from './moonshot.ts'
 import { OPEN_WEIGHT } from './open-weight.ts'
 import { OPENAI } from './openai.ts'
 import { PERPLEXITY } from './perplexity.ts'
+import { RETRIEVAL } from './retrieval.ts'
 import { SIMULATOR } from './simulator.ts'
 import { XAI } from './xai.ts'
 import { ZAI } from './zai.ts'
@@ -29,5 +30,6 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   ...PERPLEXITY,
   ...AMAZON,
   ...OPEN_WEIGHT,
+  ...RETRIEVAL,
   ...SIMULATOR,
 ]

@@ -18,7 +18,7 @@ import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/database.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/completion.ts'
-import { endingPrices } from './domain/model.ts'
+import { endingPrices, type ModelKind } from './domain/model.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
 import { auditStatus } from './features/credit/audit/store.ts'
@@ -242,7 +242,8 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
   )
   const unlimitedCreditUsd = (plan: string) =>
     runtime.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
-  await app.register(usageRoutes({ ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd }))
+  const kindOf = (model: string): ModelKind => runtime.models().find(model)?.kind ?? 'chat'
+  await app.register(usageRoutes({ ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd, kindOf }))
   await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log: input.log }))
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))

@@ -29,6 +29,8 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
   ['docs/configuration.md', 'turnpike config check', 'test/e2e/documentation/programs.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/device/code', 'test/e2e/documentation/devices.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'test/e2e/documentation/devices.test.ts'],
+  ['docs/embeddings.md', 'curl http://localhost:7575/v1/embeddings', 'needs a provider: test/e2e/embeddings.test.ts'],
+  ['docs/embeddings.md', 'curl http://localhost:7575/v1/rerank', 'needs a provider: test/e2e/rerank.test.ts'],
   ['docs/idempotency.md', 'await client', 'test/e2e/documentation/programs.test.ts'],
   ['docs/idempotency.md', 'client.chat', 'test/e2e/documentation/programs.test.ts'],
   ['docs/invoices.md', 'curl', 'test/e2e/documentation/programs.test.ts'],

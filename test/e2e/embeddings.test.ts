@@ -161,6 +161,20 @@ test('usage, cost, row and report are exact', async () => {
   assert.deepEqual([report.total_tokens, report.total_cost_usd], [21, 0.00000042])
 })
 
+test('the usage report tells kinds of models apart', async () => {
+  const own = await gateway.keyOfNewAccount()
+  await send(gateway, '/v1/embeddings', { key: own, body: { model: 'small', input: ['a', 'b'] } })
+  await send(gateway, '/v1/embeddings', { key: own, body: { model: 'few', input: 'a' } })
+  interface Groups {
+    readonly groups: readonly { key: string; requests: number; tokens: number; cost_usd: number }[]
+    readonly series: readonly { key: string; requests: number }[]
+  }
+  const ask = () => getJson<Groups>(gateway, own, '/v1/usage?group_by=kind&interval=hour')
+  const { groups, series } = await eventually(ask, (report) => report.groups[0]?.requests === 2)
+  assert.deepEqual(groups, [{ key: 'embedding', requests: 2, tokens: 21, cost_usd: 0.00000042 }])
+  assert.deepEqual([...new Set(series.map(({ key: kind }) => kind))], ['embedding'])
+})
+
 test('where the provider reports nothing, the gateway counts: text by its tokenizer, token IDs exactly', async (t) => {
   t.after(() => provider.answer(answerEmbeddings))
   provider.answer(({ body }, reply) => {

@@ -2897,9 +2897,9 @@ export interface operations {
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
-                /** @description Adds `groups` by model, API key, UTC day or agent. Groups by agent omit completions outside agents. */
-                group_by?: "model" | "key" | "day" | "agent";
-                /** @description Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model or API key. A CSV file has no series. */
+                /** @description Adds `groups` by model, kind of model, API key, UTC day or agent. Groups by agent omit completions outside agents. */
+                group_by?: "model" | "kind" | "key" | "day" | "agent";
+                /** @description Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model, kind or API key. A CSV file has no series. */
                 interval?: "hour" | "day";
                 /** @description Only this model. */
                 model?: string;
@@ -2944,7 +2944,7 @@ export interface operations {
                         }[];
                         /** @description Only with `group_by`. Days are in order, other groups most expensive first. */
                         groups?: {
-                            /** @description The model’s ID, the API key’s id, the day as 2026-01-31, or the agent’s id. */
+                            /** @description The model’s ID or kind, the API key’s id, the day as 2026-01-31, or the agent’s id. */
                             key: string;
                             /** @description For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted. */
                             name?: string | null;

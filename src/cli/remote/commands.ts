@@ -62,7 +62,7 @@ function addReports(program: Command): void {
     .description('show usage and remaining credit (default: the current month)')
     .option('--period-start <time>', 'start of the period, ISO 8601 in UTC', parseTime)
     .option('--period-end <time>', 'end of the period, exclusive', parseTime)
-    .addOption(new Option('--group-by <what>', 'group the totals by').choices(['model', 'key', 'day', 'agent']))
+    .addOption(new Option('--group-by <what>', 'group the totals by').choices(['model', 'kind', 'key', 'day', 'agent']))
     .option('--json', 'print JSON')
     .action(lazily(() => import('./account.ts'), 'usage'))
 }

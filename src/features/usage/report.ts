@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { AccountCredit } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { ModelKind } from '../../domain/model.ts'
 import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
@@ -13,7 +14,7 @@ import { DAY_MS, HOUR_MS } from './period.ts'
 import type { AgentSum, Counts, Dimension, Interval, UsageSum } from './queries.ts'
 
 export interface Sum extends Counts {
-  /** Of what: a model's ID, a key's id, a day as `2026-01-31`, an agent's id, or `all`. */
+  /** Of what: a model's ID or kind, a key's id, a day as `2026-01-31`, an agent's id, or `all`. */
   readonly key: string
 }
 
@@ -61,14 +62,21 @@ export function checkInterval({ grouping, interval }: ReportChoice, { start, end
   throw new GatewayError('invalid_value', message, { param })
 }
 
+/** What the sums do not say. */
+interface Lookups {
+  readonly agents: readonly AgentSum[]
+  /** By a model's ID. */
+  readonly kindOf: (model: string) => ModelKind
+}
+
 /** @param sums Told apart by `dimensionsOf(choice)`. */
 export function buildReport(
   sums: readonly UsageSum[],
-  { grouping, interval, agents }: ReportChoice & { readonly agents: readonly AgentSum[] },
+  { grouping, interval, agents, kindOf }: ReportChoice & Lookups,
 ): Report {
   const models = addUp(sums, ({ model }) => model).toSorted(byCost)
-  const groups = grouping === 'agent' ? agentGroups(agents) : groupsOf(sums, models, grouping)
-  const series = interval === undefined ? undefined : seriesOf(sums, groups, { grouping, interval })
+  const groups = grouping === 'agent' ? agentGroups(agents) : groupsOf(sums, { models, grouping, kindOf })
+  const series = interval === undefined ? undefined : seriesOf(sums, groups, { grouping, interval, kindOf })
   return { total: models.reduce<Counts>(plus, NOTHING), models, groups, series }
 }
 
@@ -82,14 +90,22 @@ function agentGroups(sums: readonly AgentSum[]): readonly Sum[] {
 
 function groupsOf(
   sums: readonly UsageSum[],
-  models: readonly Sum[],
-  grouping: Exclude<Grouping, 'agent'> | undefined,
+  {
+    models,
+    grouping,
+    kindOf,
+  }: Pick<Lookups, 'kindOf'> & {
+    readonly models: readonly Sum[]
+    readonly grouping: Exclude<Grouping, 'agent'> | undefined
+  },
 ): readonly Sum[] | undefined {
   switch (grouping) {
     case undefined:
       return undefined
     case 'model':
       return models
+    case 'kind':
+      return addUp(sums, ({ model }) => kindOf(model)).toSorted(byCost)
     case 'key':
       return addUp(sums, ({ member }) => member).toSorted(byCost)
     case 'day':
@@ -103,12 +119,16 @@ const MAX_SERIES_GROUPS = 50
 function seriesOf(
   sums: readonly UsageSum[],
   groups: readonly Sum[] | undefined,
-  { grouping, interval }: { readonly grouping: Grouping | undefined; readonly interval: Interval },
+  {
+    grouping,
+    interval,
+    kindOf,
+  }: Pick<Lookups, 'kindOf'> & { readonly grouping: Grouping | undefined; readonly interval: Interval },
 ): readonly SeriesSum[] {
   const shown = new Set(groups?.slice(0, MAX_SERIES_GROUPS).map(({ key }) => key))
   const keyOf = ({ model, member }: UsageSum): string => {
     if (grouping === undefined) return 'all'
-    const key = grouping === 'key' ? member : model
+    const key = grouping === 'key' ? member : grouping === 'kind' ? kindOf(model) : model
     return shown.has(key) ? key : ''
   }
   const units = Map.groupBy(sums, ({ unit }) => unit)
@@ -155,7 +175,7 @@ function byKey(one: Sum, other: Sum): number {
   return one.key < other.key ? -1 : 1
 }
 
-const GROUPINGS = ['model', 'key', 'day', 'agent'] as const
+const GROUPINGS = ['model', 'kind', 'key', 'day', 'agent'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
 export const ReportQuery = Type.Object({
@@ -164,13 +184,13 @@ export const ReportQuery = Type.Object({
   group_by: Type.Optional(
     oneOf(GROUPINGS, {
       description:
-        'Adds `groups` by model, API key, UTC day or agent. Groups by agent omit completions outside agents.',
+        'Adds `groups` by model, kind of model, API key, UTC day or agent. Groups by agent omit completions outside agents.',
     }),
   ),
   interval: Type.Optional(
     oneOf(['hour', 'day'] as const satisfies readonly Interval[], {
       description:
-        'Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model or API key. A CSV file has no series.',
+        'Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model, kind or API key. A CSV file has no series.',
     }),
   ),
   model: Type.Optional(Type.String({ description: 'Only this model.' })),
@@ -212,7 +232,7 @@ export const ReportView = Type.Object({
     Type.Array(
       Type.Object({
         key: Type.String({
-          description: 'The model’s ID, the API key’s id, the day as 2026-01-31, or the agent’s id.',
+          description: 'The model’s ID or kind, the API key’s id, the day as 2026-01-31, or the agent’s id.',
         }),
         name: Type.Optional(
           nullable<string>(

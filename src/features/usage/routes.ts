@@ -5,6 +5,7 @@ import type { Static } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountCreditPort } from '../../domain/credit.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
+import type { ModelKind } from '../../domain/model.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps } from '../deps.ts'
@@ -26,7 +27,7 @@ import {
   reportRows,
 } from './report.ts'
 
-export interface UsageDeps extends FeatureDeps, Pick<ReportDeps, 'credit' | 'unlimitedCreditUsd'> {
+export interface UsageDeps extends FeatureDeps, Pick<ReportDeps, 'credit' | 'unlimitedCreditUsd' | 'kindOf'> {
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array
 }
@@ -43,6 +44,8 @@ interface ReportDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
   readonly credit: Pick<AccountCreditPort, 'read'>
   /** By the plan's name: USD that an account without a limit is shown; the usual amount unless given. */
   readonly unlimitedCreditUsd?: (plan: string) => number
+  /** By a model's ID; chat unless given. */
+  readonly kindOf?: (model: string) => ModelKind
 }
 
 export const DEFAULT_UNLIMITED_CREDIT_USD = 1_000_000
@@ -62,12 +65,13 @@ const schema = {
 
 function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
   const { db, now, callerOf, credit, unlimitedCreditUsd = () => DEFAULT_UNLIMITED_CREDIT_USD } = deps
+  const { kindOf = () => 'chat' } = deps
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
       const { group_by: grouping, format } = request.query
       const { accountId: id, plan } = callerOf(request)
       const period = parsePeriod(request.query, defaultPeriod(request.query, now()))
-      const report = await readReport(db, id, { ...request.query, period })
+      const report = await readReport(db, id, { ...request.query, period, kindOf })
       if (format !== 'csv') {
         const names = await namesOf(db, id, { grouping, groups: report.groups })
         const account = await credit.read({ id, plan })
@@ -90,15 +94,18 @@ function defaultPeriod({ period_start: start, period_end: end }: Static<typeof R
 async function readReport(
   db: Kysely<Database>,
   accountId: AccountId,
-  query: Omit<Static<typeof ReportQuery>, 'period_start' | 'period_end'> & { readonly period: Period },
+  query: Omit<Static<typeof ReportQuery>, 'period_start' | 'period_end'> & {
+    readonly period: Period
+    readonly kindOf: (model: string) => ModelKind
+  },
 ): Promise<Report> {
-  const { group_by: grouping, interval, model, key_id: keyId, period } = query
+  const { group_by: grouping, interval, model, key_id: keyId, period, kindOf } = query
   checkInterval({ grouping, interval }, period)
   const filter = { model, keyId: keyId as KeyId | undefined }
   // In this order, so that what agents used is never more than all there is.
   const agents = grouping === 'agent' ? await sumAgents(db, accountId, { period, filter }) : []
   const sums = await sumUsage(db, accountId, { period, filter, ...dimensionsOf({ grouping, interval }) })
-  return buildReport(sums, { grouping, interval, agents })
+  return buildReport(sums, { grouping, interval, agents, kindOf })
 }
 
 /** Undefined where groups are called by their keys. */
